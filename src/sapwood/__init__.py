@@ -1,0 +1,30 @@
+"""Gradient boosting for Python, written in Python to the last kernel."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "SapwoodClassifier": "sapwood.estimators.classifier",
+    "SapwoodRegressor": "sapwood.estimators.regressor",
+    "Model": "sapwood.model.model",
+    "load": "sapwood.model.serialize",
+}
+
+__all__ = ["Model", "SapwoodClassifier", "SapwoodRegressor", "__version__", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
+    if name not in _WHERE:
+        raise AttributeError(f"module 'sapwood' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_WHERE[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

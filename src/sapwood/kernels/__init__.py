@@ -1,0 +1,1 @@
+"""Hot loops: plain Python functions on arrays, compiled when the package is built."""

@@ -1,0 +1,1 @@
+"""Compiling kernels ahead of time, loading them, and running them on a team of threads."""

@@ -1,0 +1,111 @@
+"""The little language in which kernels declare the types of their arguments.
+
+``"u8[:,:], i64[:], f64"`` is a matrix of bytes, a vector of 64-bit integers and a number. A name such as ``Partition``
+stands for a NamedTuple of ``kernels/layout.py``, whose fields are declared in the same language. Arrays are C-contiguous.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+DTYPES = {
+    "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
+    "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
+    "f32": np.float32, "f64": np.float64,
+}  # fmt: skip
+SCALARS = ("i64", "u64", "f64")
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """One number in one slot."""
+
+    kind: str
+
+    n_slots = 1
+
+    def matches(self, value: object) -> bool:
+        """Tell whether ``value`` may be passed; numbers always may."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A C-contiguous array: a slot for its address and one for each length."""
+
+    kind: str
+    ndim: int
+
+    @property
+    def n_slots(self) -> int:
+        """The address and the shape."""
+        return 1 + self.ndim
+
+    def matches(self, value: Any) -> bool:
+        """Tell whether ``value`` has this element type and number of axes."""
+        return isinstance(value, np.ndarray) and value.ndim == self.ndim and value.dtype == DTYPES[self.kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A NamedTuple of arrays and numbers, passed field by field."""
+
+    layout: type
+    fields: tuple[Scalar | Array, ...]
+
+    @property
+    def n_slots(self) -> int:
+        """The slots of all fields."""
+        return sum(field.n_slots for field in self.fields)
+
+    def matches(self, value: Any) -> bool:
+        """Tell whether ``value`` is this NamedTuple with fields of these types."""
+        return isinstance(value, self.layout) and all(f.matches(v) for f, v in zip(self.fields, value, strict=True))
+
+
+Type = Scalar | Array | Record
+
+_ITEM = re.compile(r"\s*([A-Za-z]\w*)\s*(\[[:,\s]*\])?\s*(?:,|$)")
+
+
+def parse(text: str, layouts: dict[str, type]) -> tuple[Type, ...]:
+    """Read a signature such as ``"u8[:,:], i64"``; ``layouts`` are the known NamedTuples."""
+    types: list[Type] = []
+    position = 0
+    while position < len(text.rstrip()):
+        match = _ITEM.match(text, position)
+        if match is None:
+            raise TypeError(f"cannot read the signature {text!r} at {text[position:]!r}")
+        position = match.end()
+        types.append(_type(match[1], match[2], layouts))
+    return tuple(types)
+
+
+def _type(word: str, axes: str | None, layouts: dict[str, type]) -> Type:
+    if word in layouts:
+        layout = layouts[word]
+        fields = tuple(parse(text, {})[0] for text in layout.__annotations__.values())
+        return Record(layout, fields)  # type: ignore[arg-type]
+    if axes:
+        return Array(word, axes.count(":"))
+    if word not in SCALARS:
+        raise TypeError(f"{word!r} is neither one of {SCALARS} nor a layout")
+    return Scalar(word)
+
+
+def flatten(types: tuple[Type, ...]) -> list[Scalar | Array]:
+    """The types of all slots groups in order, records opened."""
+    flat: list[Scalar | Array] = []
+    for kind in types:
+        flat.extend(kind.fields if isinstance(kind, Record) else [kind])
+    return flat
+
+
+def count_items(shape: tuple[int, ...]) -> int:
+    """Number of elements of an array of this shape."""
+    return math.prod(shape)
