@@ -1,0 +1,101 @@
+"""Sums in fixed point: exact, and independent of order, partition and threads."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sapwood.kernels import sums
+from sapwood.kernels.sums import fixed_mean, fixed_sum
+
+NUMBERS = st.lists(st.floats(-1e30, 1e30), min_size=1, max_size=60)
+
+
+def run_on_three(kernel, *args):
+    """Run a kernel's members one after the other (these kernels have no barrier)."""
+    with np.errstate(all="ignore"):
+        for member in (2, 0, 1):
+            kernel.function(member, 3, None, *args)
+
+
+@settings(deadline=None)
+@given(NUMBERS, st.randoms())
+def test_the_order_of_terms_does_not_matter(values, random):
+    shuffled = list(values)
+    random.shuffle(shuffled)
+    assert fixed_sum(np.array(values)) == fixed_sum(np.array(shuffled))
+
+
+@settings(deadline=None)
+@given(NUMBERS)
+def test_the_sum_is_exact_to_the_last_bits_of_the_largest_term(values):
+    error = abs(Fraction(fixed_sum(np.array(values))) - sum(Fraction(v) for v in values))
+    assert error <= Fraction(max(map(abs, values))) / 2**90 + Fraction(math.ulp(math.fsum(values))) * Fraction(1, 2)
+
+
+def test_weights_multiply_the_values():
+    assert fixed_sum(np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.0, 2.0])) == 6.5
+
+
+def test_the_mean_of_a_constant_is_the_constant():
+    assert fixed_mean(np.full(10_007, 0.1)) == 0.1
+
+
+def test_the_mean_divides_by_the_weights():
+    assert fixed_mean(np.array([1.0, 4.0]), np.array([1.0, 2.0])) == 3.0
+
+
+def test_a_mean_without_weight_is_not_a_number():
+    assert math.isnan(fixed_mean(np.array([1.0]), np.array([0.0])))
+    assert math.isnan(fixed_mean(np.array([])))
+
+
+def test_a_team_gives_the_bits_of_one_thread():
+    random = np.random.default_rng(1)
+    values, weights = random.normal(size=20_000) * np.exp(random.normal(size=20_000) * 5), random.uniform(size=20_000)
+    alone = fixed_sum(values, weights)
+    assert fixed_sum(values, weights, run=run_on_three) == alone
+    assert alone == pytest.approx(math.fsum(values * weights), rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([], 0.0),
+        ([0.0, -0.0], 0.0),
+        ([1e-300, 1e-300], 2e-300),
+        ([1e308, 1e308], math.inf),
+        ([-1e308, -1e308], -math.inf),
+        ([1e308, 1.0, -1e308], 0.0),
+        ([math.inf, 1.0], math.inf),
+        ([-math.inf, 1.0], -math.inf),
+        ([1e16, 1.0, -1e16], 1.0),
+    ],
+)
+def test_extreme_terms(values, expected):
+    assert fixed_sum(np.array(values)) == expected
+
+
+@pytest.mark.parametrize("values", [[math.nan, 1.0], [math.inf, -math.inf], [math.nan, math.inf]])
+def test_what_has_no_sum_gives_nan(values):
+    assert math.isnan(fixed_sum(np.array(values)))
+
+
+def test_a_chunk_of_the_largest_terms_does_not_overflow():
+    n = 3 * sums.CHUNK + 1
+    values = np.full(n, np.nextafter(1.0, 0.0))
+    assert fixed_sum(values) == float(Fraction(float(values[0])) * n)
+
+
+def test_the_kernels_give_the_bits_of_plain_python():
+    random = np.random.default_rng(2)
+    values, weights = random.normal(size=5000), random.uniform(size=5000)
+    compiled, plain = np.full((2, 2), 7, dtype=np.int64), np.full((2, 2), 9, dtype=np.int64)
+    sums.sum_products(values, weights, 2.0**45, compiled)
+    sums.sum_products.function(0, 1, None, values, weights, 2.0**45, plain)
+    np.testing.assert_array_equal(compiled, plain)
