@@ -1,0 +1,55 @@
+# Needs Python >= 3.10 and make; everything else goes into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: demo test lint docs bench clean help
+
+help:
+	@echo "make demo   train on census data, show what was learned, write demo-output/"
+	@echo "make test   lint, types, layers and all tests"
+	@echo "make lint   lint, types and layers alone"
+	@echo "make docs   regenerate docs/parameters.md and docs/peers.md"
+	@echo "make bench  run the benchmarks and write their figures"
+	@echo "make clean  remove what the other commands made"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 10) else "Sapwood needs Python 3.10 or later; give one with make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+
+# A stamp is out of date when the description of the package or its build is newer.
+$(VENV)/installed: pyproject.toml $(wildcard build_hook.py) | $(BIN)/python
+	$(PIP) install --quiet -e .
+	@touch $@
+
+$(VENV)/installed-test: pyproject.toml $(wildcard build_hook.py) | $(BIN)/python
+	$(PIP) install --quiet -e '.[test]'
+	@touch $@ $(VENV)/installed
+
+$(VENV)/installed-bench: $(VENV)/installed-test
+	$(PIP) install --quiet -e '.[test,peers]'
+	@touch $@
+
+demo: $(VENV)/installed
+	$(BIN)/python -m sapwood.demo
+
+lint: $(VENV)/installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/python -m pytest
+
+docs: $(VENV)/installed
+	$(BIN)/python docs/generate.py
+
+bench: $(VENV)/installed-bench
+	$(BIN)/python -m bench
+
+clean:
+	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf src/sapwood/native/lib src/*.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,80 @@
+"""Write the pages that come from declarations: ``python docs/generate.py``."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from sapwood.params import FIELDS, GROUPS
+from sapwood.peers import CATBOOST, LIGHTGBM, SPELLINGS, XGBOOST
+from sapwood.presets import PRESETS
+
+DOCS = Path(__file__).parent
+
+
+def table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """A Markdown table."""
+    lines = ["| " + " | ".join(cells) + " |" for cells in [header, ("---",) * len(header), *rows]]
+    return "\n".join(lines) + "\n"
+
+
+def shown(value: Any) -> str:
+    """A value as it would be typed."""
+    return f"`{value!r}`"
+
+
+def sentence(text: str) -> str:
+    """The text with a capital letter."""
+    return text[:1].upper() + text[1:]
+
+
+def parameters_page() -> str:
+    """Every parameter with its range, default and text, and what the presets change."""
+    parts = [
+        "# Parameters\n",
+        "Written by `python docs/generate.py` from `src/sapwood/params.py`.\n",
+        'Unset is `"auto"`: the value then comes from the preset, or else is the default below.\n',
+    ]
+    for group in GROUPS.values():
+        parts.append(f"## {(group.__doc__ or '').rstrip('.')}\n")
+        rows = [
+            (f"`{f.name}`", shown(f.default), sentence(f.metadata["rule"].text), f.metadata["text"])
+            for f in dataclasses.fields(group)
+        ]
+        parts.append(table(("Parameter", "Default", "Allowed", "Meaning"), rows))
+    changed = [name for name in FIELDS if any(name in preset for preset in PRESETS.values())]
+    rows = [
+        (f"`{name}`", *(shown(preset.get(name, FIELDS[name].default)) for preset in PRESETS.values()))
+        for name in changed
+    ]
+    parts.append("## What the presets set\n")
+    parts.append(table(("Parameter", *(f'`"{preset}"`' for preset in PRESETS)), rows))
+    return "\n".join(parts)
+
+
+def peers_page() -> str:
+    """The parameters of other libraries, in our words."""
+    parts = [
+        "# Coming from XGBoost, LightGBM or CatBoost\n",
+        "Written by `python docs/generate.py` from `src/sapwood/peers.py`. A dash: Sapwood has no counterpart.\n",
+        "`SapwoodClassifier(num_leaves=63)` is refused with the name to use instead, and so is every name below.\n",
+    ]
+    for library in (XGBOOST, LIGHTGBM, CATBOOST):
+        rows = []
+        for row in SPELLINGS:
+            if row.library == library:
+                names = ", ".join(f"`{name}`" for name in row.names)
+                has_counterpart = row.ours in FIELDS
+                note = row.note if has_counterpart or row.ours is None else ""
+                rows.append((names, f"`{row.ours}`" if has_counterpart else "–", note))
+        parts.append(f"## {library}\n")
+        parts.append(table((library, "Sapwood", "Translation"), rows))
+    return "\n".join(parts)
+
+
+PAGES = {"parameters.md": parameters_page, "peers.md": peers_page}
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page(), encoding="utf-8")

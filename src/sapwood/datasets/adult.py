@@ -1,0 +1,37 @@
+"""The numeric columns of UCI Adult: does a person earn more than 50,000 dollars a year?"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import NamedTuple
+
+import numpy as np
+
+N_TRAIN = 32_561  # the official split: adult.data, then adult.test
+
+
+class Adult(NamedTuple):
+    """Rows of the census of 1994: ``y`` is 1 where the income exceeds 50,000 dollars; the first ``n_train`` train."""
+
+    X: np.ndarray
+    y: np.ndarray
+    names: list[str]
+    n_train: int
+
+    @property
+    def train(self) -> tuple[np.ndarray, np.ndarray]:
+        """X and y of the official training rows."""
+        return self.X[: self.n_train], self.y[: self.n_train]
+
+    @property
+    def test(self) -> tuple[np.ndarray, np.ndarray]:
+        """X and y of the official test rows."""
+        return self.X[self.n_train :], self.y[self.n_train :]
+
+
+def load_adult() -> Adult:
+    """Load the data: X (48842, 6) float32, y (48842,) of 0 and 1."""
+    with files("sapwood.datasets").joinpath("adult.npz").open("rb") as file, np.load(file) as stored:
+        names = [name for name in stored.files if name != "income"]
+        X = np.column_stack([stored[name] for name in names]).astype(np.float32)
+        return Adult(X, stored["income"].astype(np.int64), names, N_TRAIN)

@@ -1,0 +1,225 @@
+"""Every parameter, declared once: its type, range, default and text.
+
+A field of the dataclasses below is a parameter of the estimators. Checks, defaults, ``docs/parameters.md`` and the
+error for a misspelt name all come from the declaration. A new parameter is one line here and one in the ``__init__`` of
+``estimators/base.py``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from sapwood.errors import ParameterError
+from sapwood.peers import spelling_of
+from sapwood.presets import PRESETS
+
+AUTO = "auto"
+DEFAULT_OBJECTIVES = {"regression": "squared_error", "classification": "log_loss"}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a parameter may be: a test, the plain type of a passing value, and both in words."""
+
+    text: str
+    accepts: Callable[[Any], bool]
+    plain: Callable[[Any], Any] = lambda value: value
+
+    def check(self, name: str, value: Any) -> Any:
+        """Return ``value`` as a plain Python value, or say what is allowed."""
+        if not self.accepts(value):
+            raise ParameterError(f"{name} must be {self.text}, got {value!r}")
+        return self.plain(value)
+
+
+def integer(low: int, high: int | None = None) -> Rule:
+    """Whole numbers from ``low`` to ``high``."""
+    text = f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}"
+    return Rule(text, lambda v: _is_integer(v) and v >= low and (high is None or v <= high), int)
+
+
+def number(low: float, *, above: bool = False) -> Rule:
+    """Finite numbers of at least ``low``, or strictly above it."""
+    text = f"a number above {low:g}" if above else f"a number of at least {low:g}"
+    return Rule(text, lambda v: _is_number(v) and (v > low if above else v >= low) and v < float("inf"), float)
+
+
+def one_of(*choices: str) -> Rule:
+    """One of a few words."""
+    return Rule("one of " + ", ".join(map(repr, choices)), lambda v: isinstance(v, str) and v in choices)
+
+
+def or_none(rule: Rule, meaning: str) -> Rule:
+    """What ``rule`` allows, or None with a meaning of its own."""
+    return Rule(
+        f"{rule.text}, or None ({meaning})",
+        lambda v: v is None or rule.accepts(v),
+        lambda v: None if v is None else rule.plain(v),
+    )
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _is_seed(value: Any) -> bool:
+    is_generator = isinstance(value, (np.random.Generator, np.random.RandomState))
+    return value is None or is_generator or (_is_integer(value) and 0 <= value < 2**63)
+
+
+def declare(default: Any, rule: Rule, text: str) -> Any:
+    """A parameter as a dataclass field."""
+    return dataclasses.field(default=default, metadata={"rule": rule, "text": text})
+
+
+@dataclass(frozen=True)
+class TaskParams:
+    """What is to be learned, and whose defaults fill the rest."""
+
+    preset: str = declare("default", one_of(*PRESETS), "Whose defaults fill the parameters left unset.")
+    objective: object = declare(
+        AUTO,
+        Rule("the name of a loss or a loss object", lambda v: v is not None and not isinstance(v, (bool, Real))),
+        "The loss that training lowers. 'auto' is squared error for regression and log loss for classes.",
+    )
+
+
+@dataclass(frozen=True)
+class BinParams:
+    """How numbers are cut into bins."""
+
+    max_bins: int = declare(255, integer(2, 65535), "Value bins per feature at most. Beyond 255 a bin takes two bytes.")
+
+
+@dataclass(frozen=True)
+class TreeParams:
+    """How one tree grows."""
+
+    max_leaves: int | None = declare(31, or_none(integer(2), "no limit but max_depth"), "Leaves per tree at most.")
+    max_depth: int | None = declare(None, or_none(integer(1), "unlimited"), "Splits from root to leaf at most.")
+    min_child_samples: int = declare(20, integer(1), "Rows in a leaf at least.")
+    min_child_weight: float = declare(1e-3, number(0), "Sum of hessians in a leaf at least.")
+    min_split_gain: float = declare(
+        0.0,
+        number(0),
+        "Gain a split must exceed. Our gains carry the factor ½ of the objective: take half of a peer's value.",
+    )
+    reg_lambda: float = declare(1.0, number(0), "L2 penalty on leaf values.")
+    reg_alpha: float = declare(0.0, number(0), "L1 penalty on leaf values.")
+    precision: str = declare(
+        AUTO,
+        one_of(AUTO, "packed", "wide"),
+        "Histogram cells: one packed integer of rounded pairs, or two wide integers. 'auto' chooses by the data.",
+    )
+
+
+@dataclass(frozen=True)
+class BoostParams:
+    """How trees are added up."""
+
+    n_estimators: int = declare(100, integer(1), "Boosting rounds.")
+    learning_rate: float = declare(0.1, number(0, above=True), "Share of each tree that is added.")
+
+
+@dataclass(frozen=True)
+class RunParams:
+    """How the work is done; none of it but the seed changes the model."""
+
+    random_state: int = declare(
+        0,
+        Rule("an integer of at least 0, a NumPy random generator, or None (a fresh seed)", _is_seed),
+        "Seed of everything random. The default is fixed, so that a fit can be repeated.",
+    )
+    n_jobs: int | None = declare(
+        None,
+        or_none(Rule("an integer other than 0", lambda v: _is_integer(v) and v != 0, int), "as many as allowed"),
+        "Threads: a number, or -1 for all CPUs, -2 for all but one. The model does not depend on it.",
+    )
+
+
+@dataclass(frozen=True)
+class Params:
+    """All parameters of a fit, grouped by who reads them."""
+
+    task: TaskParams = TaskParams()
+    bins: BinParams = BinParams()
+    tree: TreeParams = TreeParams()
+    boost: BoostParams = BoostParams()
+    run: RunParams = RunParams()
+
+
+GROUPS: dict[str, type] = {f.name: type(f.default) for f in dataclasses.fields(Params)}
+FIELDS: dict[str, dataclasses.Field] = {f.name: f for group in GROUPS.values() for f in dataclasses.fields(group)}
+
+
+def resolve_params(user: Mapping[str, Any], n_rows: int, task: str) -> Params:
+    """Check what the user set, fill the rest from the preset and the declared defaults.
+
+    ``task`` is "regression" or "classification"; it and ``n_rows`` settle what depends on the data.
+    """
+    given = {name: value for name, value in user.items() if not _is_unset(value)}
+    for name in given:
+        if name not in FIELDS:
+            raise ParameterError(unknown_parameter(name))
+    preset = FIELDS["preset"].metadata["rule"].check("preset", given.get("preset", "default"))
+    values: dict[str, Any] = {name: field.default for name, field in FIELDS.items()} | PRESETS[preset] | given
+    values = {name: FIELDS[name].metadata["rule"].check(name, value) for name, value in values.items()}
+    if _is_unset(values["objective"]):
+        values["objective"] = DEFAULT_OBJECTIVES[task]
+    values["max_leaves"] = _leaf_limit(values["max_leaves"], values["max_depth"], n_rows)
+    values["random_state"] = _seed(values["random_state"])
+    groups = {
+        name: group(**{f.name: values[f.name] for f in dataclasses.fields(group)}) for name, group in GROUPS.items()
+    }
+    return Params(**groups)
+
+
+def unknown_parameter(name: str, known: Iterable[str] = ()) -> str:
+    """Say that there is no such parameter, and which one was probably meant."""
+    names = list(known) or list(FIELDS)
+    foreign = spelling_of(name)
+    if foreign is not None and foreign.ours in names:
+        return f"unknown parameter {name}: did you mean {foreign.ours}? {foreign.note}".rstrip()
+    if foreign is not None:
+        note = foreign.note if foreign.ours is None else ""
+        return f"unknown parameter {name}: {foreign.library} has it, Sapwood has nothing like it. {note}".rstrip()
+    nearest = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
+    if nearest:
+        return f"unknown parameter {name}: did you mean {nearest[0]}?"
+    return f"unknown parameter {name}: the parameters are {', '.join(sorted(names))}"
+
+
+def _is_unset(value: Any) -> bool:
+    return isinstance(value, str) and value == AUTO
+
+
+def _leaf_limit(max_leaves: int | None, max_depth: int | None, n_rows: int) -> int:
+    """Leaves a tree can have at most, given its limits and that no leaf is empty."""
+    limits = [max(2, n_rows)]
+    if max_leaves is not None:
+        limits.append(max_leaves)
+    if max_depth is not None and max_depth < 63:
+        limits.append(2**max_depth)
+    return min(limits)
+
+
+def _seed(random_state: Any) -> int:
+    if random_state is None:
+        return secrets.randbits(63)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63 - 1))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**63 - 1, dtype=np.int64))
+    return int(random_state)

@@ -1,0 +1,173 @@
+"""What other libraries call our parameters: for errors that help, and for ``docs/peers.md``.
+
+A row whose name of ours is not declared in ``params.py`` counts as having no counterpart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+XGBOOST, LIGHTGBM, CATBOOST = "XGBoost", "LightGBM", "CatBoost"
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """A parameter of another library: its names there, ours if there is one, and how to translate the value."""
+
+    library: str
+    names: tuple[str, ...]
+    ours: str | None
+    note: str = ""
+
+
+def _rows(library: str, *rows: tuple[str, str | None, str]) -> list[Spelling]:
+    return [Spelling(library, tuple(names.split()), ours, note) for names, ours, note in rows]
+
+
+_TWICE = "Halve the value: our gains carry the factor ½."
+
+SPELLINGS: list[Spelling] = [
+    *_rows(
+        XGBOOST,
+        ("n_estimators num_boost_round num_round num_boost_rounds num_rounds", "n_estimators", ""),
+        ("learning_rate eta", "learning_rate", "0.3 there by default; preset='xgboost' sets it."),
+        ("objective", "objective", "Names differ, see docs/objectives.md."),
+        ("max_depth", "max_depth", "0 there is None here."),
+        ("max_leaves", "max_leaves", "0 there is None here."),
+        ("grow_policy", "growth", "depthwise is 'levelwise', lossguide is 'leafwise'."),
+        ("tree_method", "split_search", "hist is 'histogram', exact is 'exact'."),
+        ("max_bin", "max_bins", "256 there by default, 255 here."),
+        ("min_child_weight", "min_child_weight", "The same sum of hessians."),
+        ("gamma min_split_loss", "min_split_gain", _TWICE),
+        ("reg_lambda lambda", "reg_lambda", ""),
+        ("reg_alpha alpha", "reg_alpha", ""),
+        ("max_delta_step", "max_delta_step", ""),
+        ("subsample", "subsample", ""),
+        ("sampling_method", "sampling", ""),
+        ("colsample_bytree", "colsample_bytree", ""),
+        ("colsample_bylevel", "colsample_bylevel", ""),
+        ("colsample_bynode", "colsample_bynode", ""),
+        ("num_parallel_tree", "boosting", ""),
+        ("booster", "boosting", "gbtree is 'plain', dart is 'dart'."),
+        ("rate_drop", "boosting", "boosting=Dart(drop=...)"),
+        ("scale_pos_weight", "class_weight", "class_weight={0: 1, 1: value}"),
+        ("base_score", "init", ""),
+        ("enable_categorical", "categorical_features", ""),
+        ("max_cat_to_onehot", "one_hot_max", ""),
+        ("monotone_constraints", "monotone_constraints", ""),
+        ("interaction_constraints", "interaction_constraints", ""),
+        ("eval_metric", "eval_metric", ""),
+        ("early_stopping_rounds", "early_stopping_rounds", ""),
+        ("callbacks", "callbacks", ""),
+        ("multi_strategy", None, ""),
+        ("missing", None, "Missing is NaN; replace other marks before."),
+        ("importance_type", None, "Call importance(kind)."),
+        ("device gpu_id", None, "CPU only."),
+        ("validate_parameters", None, "Always on."),
+        ("seed random_state", "random_state", ""),
+        ("nthread n_jobs", "n_jobs", "The model does not depend on it."),
+        ("verbosity verbose_eval", "verbose", ""),
+    ),
+    *_rows(
+        LIGHTGBM,
+        (
+            "n_estimators num_iterations num_iteration n_iter num_tree num_trees num_round num_rounds nrounds max_iter",
+            "n_estimators",
+            "",
+        ),
+        ("learning_rate shrinkage_rate eta", "learning_rate", ""),
+        ("objective objective_type app application loss", "objective", "Names differ, see docs/objectives.md."),
+        ("num_leaves num_leaf max_leaves max_leaf max_leaf_nodes", "max_leaves", ""),
+        ("max_depth", "max_depth", "-1 there is None here."),
+        ("max_bin max_bins", "max_bins", ""),
+        (
+            "min_data_in_leaf min_data_per_leaf min_data min_child_samples min_samples_leaf",
+            "min_child_samples",
+            "",
+        ),
+        ("min_sum_hessian_in_leaf min_sum_hessian min_hessian min_child_weight", "min_child_weight", ""),
+        ("min_gain_to_split min_split_gain", "min_split_gain", _TWICE),
+        (
+            "lambda_l2 reg_lambda lambda l2_regularization",
+            "reg_lambda",
+            "0 there by default; preset='lightgbm' sets it.",
+        ),
+        ("lambda_l1 reg_alpha l1_regularization", "reg_alpha", ""),
+        ("max_delta_step max_tree_output max_leaf_output", "max_delta_step", ""),
+        ("boosting boosting_type boost", "boosting", "gbdt is 'plain'; dart and rf are 'dart' and 'forest'."),
+        ("data_sample_strategy", "sampling", "goss is 'goss'."),
+        ("top_rate", "sampling", "sampling=Goss(top=...)"),
+        ("other_rate", "sampling", "sampling=Goss(other=...)"),
+        ("bagging_fraction sub_row subsample bagging", "subsample", "With sampling='uniform'."),
+        ("bagging_freq subsample_freq", "subsample", "Rows are drawn for every tree."),
+        ("bagging_seed feature_fraction_seed data_random_seed", "random_state", "One seed for everything."),
+        ("feature_fraction sub_feature colsample_bytree", "colsample_bytree", ""),
+        ("feature_fraction_bynode sub_feature_bynode colsample_bynode", "colsample_bynode", ""),
+        ("use_quantized_grad", "precision", "'packed' sums rounded pairs."),
+        ("linear_tree linear_trees", "linear_leaves", ""),
+        ("scale_pos_weight", "class_weight", "class_weight={0: 1, 1: value}"),
+        ("is_unbalance unbalance unbalanced_sets", "class_weight", "class_weight='balanced'"),
+        ("class_weight", "class_weight", ""),
+        ("categorical_feature cat_feature categorical_column cat_column", "categorical_features", ""),
+        ("max_cat_to_onehot", "one_hot_max", ""),
+        ("enable_bundle is_enable_bundle", "bundle", ""),
+        ("monotone_constraints mc monotone_constraint", "monotone_constraints", ""),
+        ("interaction_constraints", "interaction_constraints", ""),
+        ("metric metrics metric_types", "eval_metric", ""),
+        ("early_stopping_round early_stopping_rounds early_stopping n_iter_no_change", "early_stopping_rounds", ""),
+        ("boost_from_average", "init", ""),
+        ("use_missing", None, "Missing values always go to a learned side."),
+        ("zero_as_missing", None, "Replace zeros by NaN before."),
+        ("importance_type", None, "Call importance(kind)."),
+        ("deterministic force_col_wise force_row_wise", None, "Fits are always repeatable."),
+        ("device_type device", None, "CPU only."),
+        ("seed random_seed random_state", "random_state", ""),
+        ("num_threads num_thread nthread nthreads n_jobs", "n_jobs", "The model does not depend on it."),
+        ("verbosity verbose", "verbose", ""),
+    ),
+    *_rows(
+        CATBOOST,
+        ("iterations num_boost_round n_estimators num_trees", "n_estimators", "1000 there by default."),
+        ("learning_rate eta", "learning_rate", "Chosen by the data there."),
+        ("loss_function objective", "objective", "Names differ, see docs/objectives.md."),
+        ("depth max_depth", "max_depth", ""),
+        ("max_leaves num_leaves", "max_leaves", ""),
+        ("grow_policy", "growth", "SymmetricTree, Depthwise, Lossguide: 'symmetric', 'levelwise', 'leafwise'."),
+        ("border_count max_bin", "max_bins", "254 borders there are 255 bins here."),
+        ("min_data_in_leaf min_child_samples", "min_child_samples", ""),
+        ("l2_leaf_reg reg_lambda", "reg_lambda", "3 there by default, times the mean weight of rows."),
+        ("boosting_type", "boosting", "Plain is 'plain', Ordered is 'ordered'."),
+        ("bootstrap_type", "sampling", "Bernoulli, Bayesian, MVS, No: 'uniform', 'bayesian', 'mvs', 'none'."),
+        ("bagging_temperature", "sampling", "sampling=Bayesian(...)"),
+        ("subsample", "subsample", ""),
+        ("rsm colsample_bylevel", "colsample_bylevel", ""),
+        ("score_function", None, ""),
+        ("random_strength", None, ""),
+        ("leaf_estimation_method leaf_estimation_iterations", None, "One Newton step per leaf."),
+        ("cat_features", "categorical_features", ""),
+        ("one_hot_max_size", "one_hot_max", ""),
+        ("max_ctr_complexity", "max_combination", ""),
+        ("simple_ctr combinations_ctr", "category_encoding", ""),
+        ("fold_permutation_block fold_len_multiplier", None, ""),
+        ("nan_mode", None, "Missing values go to a learned side."),
+        ("monotone_constraints", "monotone_constraints", ""),
+        ("class_weights", "class_weight", "A dict from class to weight."),
+        ("auto_class_weights", "class_weight", "Balanced is 'balanced'."),
+        ("scale_pos_weight", "class_weight", "class_weight={0: 1, 1: value}"),
+        ("eval_metric custom_metric", "eval_metric", ""),
+        ("early_stopping_rounds od_wait", "early_stopping_rounds", ""),
+        ("od_type od_pval", None, ""),
+        ("use_best_model", "early_stopping_rounds", "After early stopping the model is always the best round."),
+        ("boost_from_average", "init", ""),
+        ("task_type devices", None, "CPU only."),
+        ("random_seed random_state", "random_state", ""),
+        ("thread_count n_jobs", "n_jobs", "The model does not depend on it."),
+        ("logging_level verbose silent", "verbose", ""),
+    ),
+]
+
+
+def spelling_of(name: str) -> Spelling | None:
+    """The row of another library that has this name, or None."""
+    wanted = name.lower().rstrip("_")
+    return next((row for row in SPELLINGS if wanted in row.names), None)
