@@ -7,6 +7,7 @@ unit in the last place, what is composed of them within a few.
 
 from __future__ import annotations
 
+from sapwood.kernels.share import share
 from sapwood.native.intrinsics import bits_float, float_bits
 from sapwood.native.kernel import kernel
 
@@ -169,7 +170,7 @@ def log_cosh(x):
 def exp_values(member, members, sync, values, out):
     """Write e^x of each of ``values`` to ``out``."""
     n = values.shape[0]
-    for i in range(member * n // members, (member + 1) * n // members):
+    for i in range(share(member, members, n), share(member + 1, members, n)):
         out[i] = exp(values[i])
 
 
@@ -177,7 +178,7 @@ def exp_values(member, members, sync, values, out):
 def expm1_values(member, members, sync, values, out):
     """Write e^x - 1 of each of ``values`` to ``out``."""
     n = values.shape[0]
-    for i in range(member * n // members, (member + 1) * n // members):
+    for i in range(share(member, members, n), share(member + 1, members, n)):
         out[i] = expm1(values[i])
 
 
@@ -185,7 +186,7 @@ def expm1_values(member, members, sync, values, out):
 def log_values(member, members, sync, values, out):
     """Write the natural logarithm of each of ``values`` to ``out``."""
     n = values.shape[0]
-    for i in range(member * n // members, (member + 1) * n // members):
+    for i in range(share(member, members, n), share(member + 1, members, n)):
         out[i] = log(values[i])
 
 
@@ -193,7 +194,7 @@ def log_values(member, members, sync, values, out):
 def log1p_values(member, members, sync, values, out):
     """Write log(1 + x) of each of ``values`` to ``out``."""
     n = values.shape[0]
-    for i in range(member * n // members, (member + 1) * n // members):
+    for i in range(share(member, members, n), share(member + 1, members, n)):
         out[i] = log1p(values[i])
 
 
@@ -201,7 +202,7 @@ def log1p_values(member, members, sync, values, out):
 def sigmoid_values(member, members, sync, values, out):
     """Write 1 / (1 + e^-x) of each of ``values`` to ``out``."""
     n = values.shape[0]
-    for i in range(member * n // members, (member + 1) * n // members):
+    for i in range(share(member, members, n), share(member + 1, members, n)):
         out[i] = sigmoid(values[i])
 
 
@@ -209,7 +210,7 @@ def sigmoid_values(member, members, sync, values, out):
 def softplus_values(member, members, sync, values, out):
     """Write log(1 + e^x) of each of ``values`` to ``out``."""
     n = values.shape[0]
-    for i in range(member * n // members, (member + 1) * n // members):
+    for i in range(share(member, members, n), share(member + 1, members, n)):
         out[i] = softplus(values[i])
 
 
@@ -217,7 +218,7 @@ def softplus_values(member, members, sync, values, out):
 def tanh_values(member, members, sync, values, out):
     """Write the hyperbolic tangent of each of ``values`` to ``out``."""
     n = values.shape[0]
-    for i in range(member * n // members, (member + 1) * n // members):
+    for i in range(share(member, members, n), share(member + 1, members, n)):
         out[i] = tanh(values[i])
 
 
@@ -225,5 +226,5 @@ def tanh_values(member, members, sync, values, out):
 def log_cosh_values(member, members, sync, values, out):
     """Write log(cosh(x)) of each of ``values`` to ``out``."""
     n = values.shape[0]
-    for i in range(member * n // members, (member + 1) * n // members):
+    for i in range(share(member, members, n), share(member + 1, members, n)):
         out[i] = log_cosh(values[i])
