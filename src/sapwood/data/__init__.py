@@ -1,0 +1,1 @@
+"""From the user's table to bins: reading, checking, encoding."""

@@ -1,0 +1,66 @@
+"""A table in bins, ready to train on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sapwood.data.columns import Table
+from sapwood.data.encoder import Encoder, aligned_zeros
+from sapwood.data.numeric import Run, run_alone
+from sapwood.data.schema import Schema
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """The bins of some rows twice over, by rows in ``tiles`` and by features in ``columns``, and the rows' numbers."""
+
+    schema: Schema
+    encoder: Encoder
+    tiles: np.ndarray
+    columns: np.ndarray
+    row_ids: np.ndarray
+
+    @classmethod
+    def build(
+        cls,
+        table: Table,
+        weight: np.ndarray | None = None,
+        max_bins: int = 255,
+        seed: int = 0,
+        run: Run = run_alone,
+    ) -> Dataset:
+        """Choose bins and encode the table. Rows of zero weight are left out; ``row_ids`` tells which remain."""
+        row_ids = np.arange(table.n_rows, dtype=np.uint64)
+        if weight is not None and not weight.all():
+            kept = np.flatnonzero(weight)
+            table, weight, row_ids = table.take(kept), weight[kept], row_ids[kept]
+        encoder = Encoder.fit(table, weight, max_bins, seed, run, row_ids)
+        return cls(encoder.schema, encoder, *encoder.encode(table, run), row_ids)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows kept."""
+        return len(self.row_ids)
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns of the table."""
+        return self.schema.n_features
+
+    @property
+    def n_bins(self) -> np.ndarray:
+        """The number of value bins of every column."""
+        return self.encoder.n_bins
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the arrays."""
+        return self.tiles.nbytes + self.columns.nbytes + self.row_ids.nbytes
+
+    def take(self, rows: np.ndarray) -> Dataset:
+        """The same bins for some of the rows, by their places in this dataset."""
+        tiles = aligned_zeros((self.tiles.shape[0], len(rows), self.tiles.shape[2]), self.tiles.dtype)
+        np.take(self.tiles, rows, axis=1, out=tiles)
+        return Dataset(self.schema, self.encoder, tiles, self.columns[:, rows], self.row_ids[rows])

@@ -1,0 +1,77 @@
+"""What a model knows of its columns: how many, of which kind, and what they are called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sapwood.data.columns import Table
+from sapwood.errors import ModelFileError, SchemaError
+
+NAMES_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of the training table; ``names`` is None if it was an array."""
+
+    n_features: int
+    names: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(cls, table: Table) -> Schema:
+        """The schema of a table."""
+        return cls(table.n_features, table.names)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kind of every column."""
+        return ("number",) * self.n_features
+
+    def name_of(self, feature: int) -> str:
+        """What to call a column in words: its name, or its number."""
+        return self.names[feature] if self.names is not None else f"f{feature}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The schema as JSON values."""
+        names = list(self.names) if self.names is not None else None
+        return {"n_features": self.n_features, "names": names, "kinds": list(self.kinds)}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Schema:
+        """The schema that ``to_dict`` wrote."""
+        foreign = sorted(set(values["kinds"]) - {"number"})
+        if foreign:
+            raise ModelFileError(f"the model has columns of kind {', '.join(foreign)}, this version knows only number")
+        names = values["names"]
+        return cls(int(values["n_features"]), tuple(names) if names is not None else None)
+
+    def align(self, table: Table, who: str = "this model") -> Table:
+        """The table with its columns in the order of training: by name if both have names, else by position."""
+        if self.names is not None and table.names is not None:
+            self._check_names(table.names)
+            place_of = {name: place for place, name in enumerate(table.names)}
+            return table.select([place_of[name] for name in self.names])
+        if table.n_features != self.n_features:
+            raise SchemaError(
+                f"X has {table.n_features} features, but {who} is expecting {self.n_features} features as input"
+            )
+        return table
+
+    def _check_names(self, given: tuple[str, ...]) -> None:
+        known = self.names or ()
+        unexpected = sorted(set(given) - set(known))
+        missing = sorted(set(known) - set(given))
+        if not unexpected and not missing:
+            return
+        message = "The feature names should match those that were passed during fit.\n"
+        if unexpected:
+            message += "Feature names unseen at fit time:\n" + _listed(unexpected)
+        if missing:
+            message += "Feature names seen at fit time, yet now missing:\n" + _listed(missing)
+        raise SchemaError(message)
+
+
+def _listed(names: list[str]) -> str:
+    shown = [f"- {name}\n" for name in names[:NAMES_SHOWN]]
+    return "".join(shown) + ("- ...\n" if len(names) > NAMES_SHOWN else "")

@@ -1,0 +1,237 @@
+"""Find where the values of a column are cut into bins, and put values into them.
+
+Cuts are found on *keys*: the bits of a float turned into an unsigned integer of the same order, so that one radix sort
+serves both float types and no comparison of floats decides anything. Bin 0 is missing; a value is in bin
+1 + (number of edges below it).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.native.kernel import kernel
+
+DIGIT_BITS = 11
+DIGITS = 2048  # values of one digit
+MAX_DIGITS = 6  # digits of a 64-bit key
+ROWS_PER_BLOCK = 256  # rows of 28 features of float32 stay in the L1 cache
+
+
+@kernel(
+    "f32[:], i64, i64, i64[:], i64, f32[:,:]",
+    "f64[:], i64, i64, i64[:], i64, f64[:,:]",
+)
+def gather_rows(member, members, sync, values, row_stride, column_stride, rows, first, out):
+    """Copy ``rows`` of a strided matrix into ``out[:, first:]``, one line of ``out`` per column."""
+    n = rows.shape[0]
+    begin = member * n // members
+    end = (member + 1) * n // members
+    for block in range((end - begin + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
+        low = begin + block * ROWS_PER_BLOCK
+        high = min(low + ROWS_PER_BLOCK, end)
+        for f in range(out.shape[0]):
+            for k in range(low, high):
+                out[f, np.uint64(first + k)] = values[np.uint64(rows[k] * row_stride + f * column_stride)]
+
+
+@kernel()
+def collect_keys(bits, sign, infinity, weight, keys, amounts):
+    """Write the key of every value that is not NaN, and its weight if there are weights; return how many there are."""
+    mask = (sign - np.uint64(1)) + sign  # all bits of a key
+    magnitude = sign - np.uint64(1)
+    weighted = weight.shape[0] > 0
+    m = 0
+    for i in range(bits.shape[0]):
+        b = np.uint64(bits[i])
+        if b == sign:
+            b = np.uint64(0)  # -0.0 is 0.0
+        keys[np.uint64(m)] = (b ^ mask) if (b & sign) != np.uint64(0) else (b | sign)
+        if weighted:
+            amounts[np.uint64(m)] = weight[i]
+        m += np.int64((b & magnitude) <= infinity)
+    return m
+
+
+@kernel()
+def sort_keys(keys, amounts, m, weighted, counts):
+    """Sort ``keys[0, :m]`` and its amounts by least significant digits first; return the line that holds the result."""
+    n_digits = (8 * keys.itemsize + DIGIT_BITS - 1) // DIGIT_BITS
+    for d in range(n_digits):
+        for b in range(DIGITS):
+            counts[d, b] = 0
+    for i in range(m):
+        key = np.uint64(keys[0, i])
+        for d in range(n_digits):
+            counts[d, (key >> np.uint64(DIGIT_BITS * d)) & np.uint64(DIGITS - 1)] += 1
+    side = 0
+    for d in range(n_digits):
+        shift = np.uint64(DIGIT_BITS * d)
+        if m == 0 or counts[d, (np.uint64(keys[0, 0]) >> shift) & np.uint64(DIGITS - 1)] == m:
+            continue  # all keys agree in this digit
+        total = np.int64(0)
+        for b in range(DIGITS):
+            count = counts[d, b]
+            counts[d, b] = total
+            total += count
+        source = keys[side]
+        target = keys[1 - side]
+        place_of = counts[d]
+        for i in range(m):
+            key = source[i]
+            digit = (np.uint64(key) >> shift) & np.uint64(DIGITS - 1)
+            place = np.uint64(place_of[digit])
+            place_of[digit] += 1
+            target[place] = key
+            if weighted:
+                amounts[1 - side, place] = amounts[side, i]
+        side = 1 - side
+    return side
+
+
+@kernel()
+def merge_equal(keys, amounts, m, weighted):
+    """Keep each distinct key of a sorted line once, with the sum of its amounts (its count, without weights)."""
+    last = -1
+    for i in range(m):
+        amount = amounts[i] if weighted else np.int64(1)
+        if last >= 0 and keys[i] == keys[last]:
+            amounts[last] += amount
+        else:
+            last += 1
+            keys[last] = keys[i]
+            amounts[last] = amount
+    return last + 1
+
+
+@kernel()
+def choose_cuts(amounts, m, max_bins, cuts):
+    """Choose after which of ``m`` distinct values a bin ends; return how many such cuts there are.
+
+    Values that weigh at least a bin's fair share have a bin of their own as far as bins suffice; the light ones between
+    them share the rest about equally. All tests are products of integers, so the unit of weight does not matter.
+    """
+    if m <= max_bins:
+        for i in range(m - 1):
+            cuts[i] = i
+        return max(m - 1, 0)
+    total = np.int64(0)
+    for i in range(m):
+        total += amounts[i]
+    heavy_left = 0
+    light_left = np.int64(0)  # weight of light values in bins not yet closed
+    runs_left = 0  # stretches of light values between heavy ones
+    in_run = False
+    for i in range(m):
+        heavy = amounts[i] * max_bins >= total
+        if heavy:
+            heavy_left += 1
+        else:
+            light_left += amounts[i]
+            runs_left += np.int64(not in_run)
+        in_run = not heavy
+    bins_left = max_bins  # the open bin included
+    every_run_has_a_bin = bins_left - heavy_left >= runs_left
+    n_cuts = 0
+    current = np.int64(0)  # weight of the light values in the open bin
+    for i in range(m - 1):
+        heavy = amounts[i] * max_bins >= total
+        next_is_heavy = amounts[i + 1] * max_bins >= total
+        light_bins = bins_left - heavy_left
+        if heavy:
+            close = True
+        else:
+            current += amounts[i]
+            if next_is_heavy:
+                runs_left -= 1
+                close = light_bins >= 1 and (every_run_has_a_bin or 2 * current * light_bins >= light_left)
+            else:
+                spare = light_bins - 1 >= (runs_left if every_run_has_a_bin else 0)
+                close = spare and (2 * current + amounts[i + 1]) * light_bins >= 2 * light_left
+        if m - 1 - i <= bins_left - 1:
+            close = True  # as many values as bins are left
+        if close and bins_left >= 2:
+            cuts[n_cuts] = i
+            n_cuts += 1
+            bins_left -= 1
+            light_left -= current
+            current = np.int64(0)
+        if heavy:
+            heavy_left -= 1
+    return n_cuts
+
+
+@kernel(
+    "u32[:,:], u64, u64, i64[:], i64, u32[:,:,:], i64[:,:,:], i64[:,:,:], u32[:,:,:], i64[:]",
+    "u64[:,:], u64, u64, i64[:], i64, u64[:,:,:], i64[:,:,:], i64[:,:,:], u64[:,:,:], i64[:]",
+)
+def cut_columns(
+    member, members, sync, bits, sign, infinity, weight, max_bins, keys, amounts, counts, neighbours, n_cuts
+):
+    """Cut every line of ``bits`` into bins: ``neighbours[f, :, c]`` are the bits of the values around cut c.
+
+    ``keys``, ``amounts`` and ``counts`` are workspaces with a plane per member; members beyond them stand by.
+    """
+    weighted = weight.shape[0] > 0
+    mask = (np.uint64(sign) - np.uint64(1)) + np.uint64(sign)
+    workers = min(members, keys.shape[0])
+    if member >= workers:
+        return
+    for turn in range((bits.shape[0] - member + workers - 1) // workers):
+        f = member + turn * workers
+        my_keys = keys[member]
+        my_amounts = amounts[member]
+        m = collect_keys(bits[f], np.uint64(sign), np.uint64(infinity), weight, my_keys[0], my_amounts[0])
+        side = sort_keys(my_keys, my_amounts, m, weighted, counts[member])
+        line = my_keys[side]
+        sums = my_amounts[side]
+        m = merge_equal(line, sums, m, weighted)
+        cuts = my_amounts[1 - side]
+        n = choose_cuts(sums, m, max_bins, cuts)
+        n_cuts[f] = n
+        for c in range(n):
+            for s in range(2):
+                key = np.uint64(line[cuts[c] + s])
+                neighbours[f, s, c] = (key ^ np.uint64(sign)) if (key & np.uint64(sign)) != np.uint64(0) else key ^ mask
+
+
+@kernel(
+    "f32[:], i64, i64, i64, i64, i64, i64, f32[:], i64[:], u8[:,:,:], u8[:,:]",
+    "f32[:], i64, i64, i64, i64, i64, i64, f32[:], i64[:], u16[:,:,:], u16[:,:]",
+    "f64[:], i64, i64, i64, i64, i64, i64, f64[:], i64[:], u8[:,:,:], u8[:,:]",
+    "f64[:], i64, i64, i64, i64, i64, i64, f64[:], i64[:], u16[:,:,:], u16[:,:]",
+)
+def encode(
+    member, members, sync,
+    values, row_stride, column_stride, first_row, n_rows, first_feature, n_features,
+    edges, edge_start, tiles, columns,
+):  # fmt: skip
+    """Write the bins of a strided block of values into ``tiles`` and, if it has any lines, ``columns``.
+
+    The edges of feature f stand at ``edges[edge_start[f] : edge_start[f + 1]]``, padded with infinity to a power of two
+    larger than their number; for f32 they are rounded down, which leaves every comparison as it was.
+    """
+    width = tiles.shape[2]
+    with_columns = columns.shape[0] > 0
+    begin = member * n_rows // members
+    end = (member + 1) * n_rows // members
+    for block in range((end - begin + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
+        low = begin + block * ROWS_PER_BLOCK
+        high = min(low + ROWS_PER_BLOCK, end)
+        for j in range(n_features):
+            f = first_feature + j
+            start = np.uint64(edge_start[f])
+            half = np.uint64(edge_start[f + 1] - edge_start[f]) >> np.uint64(1)
+            tile = np.uint64(f // width)
+            lane = np.uint64(f % width)
+            for i in range(low, high):
+                x = values[np.uint64(i * row_stride + j * column_stride)]
+                below = np.uint64(0)  # edges known to be below x
+                step = half
+                while step > np.uint64(0):
+                    below += step if edges[start + below + step - np.uint64(1)] < x else np.uint64(0)
+                    step = step >> np.uint64(1)
+                b = np.uint64(0) if x != x else below + np.uint64(1)
+                row = np.uint64(first_row + i)
+                tiles[tile, row, lane] = b
+                if with_columns:
+                    columns[np.uint64(f), row] = b
