@@ -1,0 +1,79 @@
+"""Run workloads: all contestants in turn, round after round, so that a slow moment of the machine hits them alike."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from statistics import median
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from bench import machine
+from bench.contestants import Contestant
+from bench.measures import MEASURES, Trial
+from bench.workloads import Workload
+
+Record = dict[str, Any]
+
+
+def begin(contestants: list[type[Contestant]]) -> Record:
+    """Start the record of a run: the machine and the versions."""
+    return {"machine": machine.describe(), "versions": {c.package: c.version() for c in contestants}, "workloads": []}
+
+
+def run(workload: Workload, contestants: list[type[Contestant]], repeat: int | None = None) -> Record:
+    """Measure every contestant ``repeat`` times; give all values, the best, and its ratio to Sapwood's best."""
+    measure = MEASURES[workload.measure]
+    split = None if measure.fresh else workload.data.load()
+    trials: dict[str, Trial] = {}
+    errors: dict[str, str] = {}
+    for contestant in contestants:
+        if workload.settings.growth in contestant.growths and not (measure.per_package and contestant.variant):
+            try:
+                trials[contestant.name] = measure(contestant, workload, split)
+            except Exception as error:
+                errors[contestant.name] = f"{type(error).__name__}: {error}"
+    values = take_turns(trials, errors, workload, repeat or workload.repeat)
+    return {
+        "name": workload.name,
+        "measure": workload.measure,
+        "unit": measure.unit,
+        "task": workload.data.task,
+        "data": repr(workload.data),
+        "settings": asdict(workload.settings),
+        "results": [summarise(name, trials[name], values) for name in values],
+        "errors": errors,
+    }
+
+
+def take_turns(
+    trials: dict[str, Trial], errors: dict[str, str], workload: Workload, rounds: int
+) -> dict[str, list[float]]:
+    """Measure each trial once per round; one that fails goes to ``errors`` and takes no further part."""
+    values: dict[str, list[float]] = {name: [] for name in trials}
+    # scikit-learn has no parameter for threads. The limit holds for OpenMP libraries that are loaded, as all are now.
+    with threadpool_limits(limits=workload.settings.threads, user_api="openmp"):
+        for _ in range(rounds):
+            for name in list(values):
+                try:
+                    values[name].append(trials[name].once())
+                except Exception as error:
+                    errors[name] = f"{type(error).__name__}: {error}"
+                    del values[name]
+    return values
+
+
+def summarise(name: str, trial: Trial, values: dict[str, list[float]]) -> Record:
+    """Put one contestant's values in words: best, spread (how far the median lies above it), ratio, loss."""
+    best = min(values[name])
+    reference = min(values["sapwood"]) if "sapwood" in values else None
+    return {
+        "contestant": name,
+        "family": trial.contestant.family,
+        "values": values[name],
+        "best": best,
+        "spread": median(values[name]) / best - 1 if best else 0.0,
+        "ratio": best / reference if reference else None,
+        "loss": trial.loss,
+        **trial.details,
+    }
