@@ -15,6 +15,8 @@ from bench.workloads import Workload
 
 Record = dict[str, Any]
 
+PATIENCE = 20.0
+
 
 def begin(contestants: list[type[Contestant]]) -> Record:
     """Start the record of a run: the machine and the versions."""
@@ -49,12 +51,17 @@ def run(workload: Workload, contestants: list[type[Contestant]], repeat: int | N
 def take_turns(
     trials: dict[str, Trial], errors: dict[str, str], workload: Workload, rounds: int
 ) -> dict[str, list[float]]:
-    """Measure each trial once per round; one that fails goes to ``errors`` and takes no further part."""
+    """Measure each trial once per round; one that fails goes to ``errors`` and takes no further part.
+
+    One that took longer than ``PATIENCE`` seconds is not measured again: long runs vary little and cost much.
+    """
     values: dict[str, list[float]] = {name: [] for name in trials}
     # scikit-learn has no parameter for threads. The limit holds for OpenMP libraries that are loaded, as all are now.
     with threadpool_limits(limits=workload.settings.threads, user_api="openmp"):
         for _ in range(rounds):
             for name in list(values):
+                if values[name] and trials[name].unit == "s" and values[name][0] > PATIENCE:
+                    continue
                 try:
                     values[name].append(trials[name].once())
                 except Exception as error:

@@ -53,7 +53,7 @@ WORKLOADS = [
     Workload("10k x 28", Synthetic(10_000)),
     Workload("100k x 28", Synthetic(100_000), repeat=3),
     Workload("100k x 28, 255 leaves", Synthetic(100_000), Settings(leaves=255), repeat=2),
-    Workload("100k x 28, regression", Synthetic(100_000, task="regression"), repeat=3),
+    Workload("100k x 28, regression", Synthetic(100_000, task="regression"), repeat=2),
     Workload("1M x 28", Synthetic(1_000_000), repeat=2),
     Workload("predict 200k rows", Synthetic(10_000, test_rows=200_000), measure="predict"),
     Workload("predict one row, one thread", Synthetic(10_000), Settings(threads=1), measure="latency"),
