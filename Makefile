@@ -27,11 +27,16 @@ $(VENV)/installed-test: pyproject.toml $(wildcard build_hook.py) | $(BIN)/python
 	$(PIP) install --quiet -e '.[test]'
 	@touch $@ $(VENV)/installed
 
+# The kernels are compiled by the install; when they change, Numba compiles them if it is there, else a new install does.
+$(VENV)/kernels: $(wildcard src/sapwood/kernels/*.py src/sapwood/native/*.py) | $(VENV)/installed
+	@$(BIN)/python -c 'from sapwood.native.load import library; library()' 2>/dev/null || $(PIP) install --quiet -e .
+	@touch $@
+
 $(VENV)/installed-bench: $(VENV)/installed-test
 	$(PIP) install --quiet -e '.[test,peers]'
 	@touch $@
 
-demo: $(VENV)/installed
+demo: $(VENV)/installed $(VENV)/kernels
 	$(BIN)/python -m sapwood.demo
 
 lint: $(VENV)/installed-test
@@ -43,7 +48,7 @@ lint: $(VENV)/installed-test
 test: lint
 	$(BIN)/python -m pytest
 
-docs: $(VENV)/installed
+docs: $(VENV)/installed $(VENV)/kernels
 	$(BIN)/python docs/generate.py
 
 bench: $(VENV)/installed-bench

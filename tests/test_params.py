@@ -36,7 +36,7 @@ def test_auto_is_the_same_as_not_set():
     assert resolve(**dict.fromkeys(FIELDS, "auto")) == resolve()
 
 
-@pytest.mark.parametrize("task, objective", [("regression", "squared_error"), ("classification", "log_loss")])
+@pytest.mark.parametrize("task, objective", [("regression", "squared"), ("classification", "logistic")])
 def test_the_objective_follows_the_task(task, objective):
     assert resolve(task=task).task.objective == objective
 

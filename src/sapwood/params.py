@@ -22,7 +22,7 @@ from sapwood.peers import spelling_of
 from sapwood.presets import PRESETS
 
 AUTO = "auto"
-DEFAULT_OBJECTIVES = {"regression": "squared_error", "classification": "log_loss"}
+DEFAULT_OBJECTIVES = {"regression": "squared", "classification": "logistic"}
 
 
 @dataclass(frozen=True)
@@ -173,9 +173,9 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str) -> Params:
     for name in given:
         if name not in FIELDS:
             raise ParameterError(unknown_parameter(name))
-    preset = FIELDS["preset"].metadata["rule"].check("preset", given.get("preset", "default"))
+    preset = check_value("preset", given.get("preset", AUTO))
     values: dict[str, Any] = {name: field.default for name, field in FIELDS.items()} | PRESETS[preset] | given
-    values = {name: FIELDS[name].metadata["rule"].check(name, value) for name, value in values.items()}
+    values = {name: check_value(name, value) for name, value in values.items()}
     if _is_unset(values["objective"]):
         values["objective"] = DEFAULT_OBJECTIVES[task]
     values["max_leaves"] = _leaf_limit(values["max_leaves"], values["max_depth"], n_rows)
@@ -184,6 +184,12 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str) -> Params:
         name: group(**{f.name: values[f.name] for f in dataclasses.fields(group)}) for name, group in GROUPS.items()
     }
     return Params(**groups)
+
+
+def check_value(name: str, value: Any) -> Any:
+    """Return one parameter's value as a plain Python value, its declared default if it is unset."""
+    field = FIELDS[name]
+    return field.default if _is_unset(value) else field.metadata["rule"].check(name, value)
 
 
 def unknown_parameter(name: str, known: Iterable[str] = ()) -> str:
