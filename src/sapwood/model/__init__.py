@@ -1,0 +1,1 @@
+"""Finished models: trees, prediction, files."""

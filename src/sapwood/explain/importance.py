@@ -1,0 +1,69 @@
+"""How much each feature contributes to the trees of a model, in several senses."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+import numpy as np
+
+from sapwood.errors import ParameterError
+from sapwood.model.ensemble import Ensemble
+from sapwood.model.model import Model
+from sapwood.model.tree import LEAF
+
+KINDS = {
+    "weight": "number of splits",
+    "frequency": "splits of the feature, in percent of all splits",
+    "gain": "mean gain of its splits",
+    "total_gain": "sum of the gains of its splits",
+    "cover": "mean sum of hessians over its splits",
+    "total_cover": "sum of hessians over its splits",
+    "cover_rows": "mean number of training rows over its splits",
+    "total_cover_rows": "number of training rows over its splits",
+}
+ALIASES = {"split": "weight"}
+
+
+def importance(model: Model, kind: str = "gain", *, percent: bool = False) -> np.ndarray:
+    """One number per feature; with ``percent``, shares that sum to 100.
+
+    Gains are those of our objective, with its factor 1/2: XGBoost and LightGBM report twice as much. LightGBM's
+    ``split`` is ``weight``, its ``gain`` is ``total_gain``.
+    """
+    kind = ALIASES.get(kind, kind)
+    if kind not in KINDS:
+        near = get_close_matches(str(kind), [*KINDS, *ALIASES], n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise ParameterError(f"importance: kind must be one of {', '.join(KINDS)}, got {kind!r}{hint}")
+    values = _values(model.ensemble, model.n_features, kind)
+    return _shares(values) * 100.0 if percent or kind == "frequency" else values
+
+
+def feature_importances(model: Model) -> np.ndarray:
+    """Total gain as shares that sum to 1; all 0 if no tree has a split."""
+    return _shares(_values(model.ensemble, model.n_features, "total_gain"))
+
+
+def _values(ensemble: Ensemble, n_features: int, kind: str) -> np.ndarray:
+    inner = ensemble.feature != LEAF
+    features = ensemble.feature[inner]
+    splits = np.bincount(features, minlength=n_features).astype(np.float64)
+    if kind in ("weight", "frequency"):
+        return splits
+    totals = np.bincount(features, weights=_amounts(ensemble, kind)[inner], minlength=n_features)
+    if kind.startswith("total_"):
+        return totals
+    return np.divide(totals, splits, out=np.zeros(n_features), where=splits > 0)
+
+
+def _amounts(ensemble: Ensemble, kind: str) -> np.ndarray:
+    if kind.endswith("gain"):
+        return ensemble.gain
+    if kind.endswith("cover"):
+        return ensemble.hessian if ensemble.hessian.ndim == 1 else ensemble.hessian.sum(axis=1)
+    return ensemble.count.astype(np.float64)
+
+
+def _shares(values: np.ndarray) -> np.ndarray:
+    total = values.sum()
+    return values / total if total > 0 else np.zeros_like(values)

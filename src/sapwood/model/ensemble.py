@@ -1,0 +1,199 @@
+"""All trees of a model, concatenated into flat read-only arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from sapwood.model.tree import LEAF, NODE_FIELDS, Tree, frozen_array, node_depths, node_shapes
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Trees in the order in which their answers are added.
+
+    Tree k has the nodes ``tree_start[k]`` to ``tree_start[k + 1]``, belongs to round ``tree_round[k]`` and adds to
+    score ``tree_output[k]``, or to all scores when its leaves carry ``n_outputs`` values (``width``). ``left`` counts
+    within the tree. The node arrays are those of :class:`Tree`.
+    """
+
+    n_outputs: int
+    tree_start: np.ndarray
+    tree_output: np.ndarray
+    tree_round: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    missing_left: np.ndarray
+    value: np.ndarray
+    gain: np.ndarray
+    gradient: np.ndarray
+    hessian: np.ndarray
+    weight: np.ndarray
+    count: np.ndarray
+
+    def __post_init__(self) -> None:
+        types = {"tree_start": np.int64, "tree_output": np.int32, "tree_round": np.int32, **NODE_FIELDS}
+        for name, dtype in types.items():
+            object.__setattr__(self, name, frozen_array(getattr(self, name), dtype))
+        n_trees, width = len(self.tree_output), self.value.shape[1]
+        shapes = node_shapes(len(self.feature), width)
+        shapes |= {"tree_start": (n_trees + 1,), "tree_output": (n_trees,), "tree_round": (n_trees,)}
+        for name, shape in shapes.items():
+            if getattr(self, name).shape != shape:
+                raise ValueError(f"ensemble: {name} has shape {getattr(self, name).shape}, expected {shape}")
+        if width not in (1, self.n_outputs):
+            raise ValueError(f"ensemble: leaves carry {width} values, expected 1 or {self.n_outputs}")
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.tree_output)
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of boosting rounds."""
+        return int(self.tree_round[-1]) + 1 if self.n_trees else 0
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all trees."""
+        return len(self.feature)
+
+    @property
+    def width(self) -> int:
+        """Number of values per leaf: 1, or ``n_outputs``."""
+        return self.value.shape[1]
+
+    def __len__(self) -> int:
+        return self.n_trees
+
+    def __getitem__(self, k: int) -> Tree:
+        if not -self.n_trees <= k < self.n_trees:
+            raise IndexError(f"tree {k} is not among the {self.n_trees} trees")
+        k %= self.n_trees
+        nodes = slice(int(self.tree_start[k]), int(self.tree_start[k + 1]))
+        return Tree(**{name: getattr(self, name)[nodes] for name in NODE_FIELDS})
+
+    def __iter__(self) -> Iterator[Tree]:
+        return (self[k] for k in range(self.n_trees))
+
+    def slice(self, start: int = 0, stop: int | None = None) -> Ensemble:
+        """The trees of rounds ``start`` to ``stop`` (excluded), rounds counted from 0 again."""
+        stop = self.n_rounds if stop is None else min(stop, self.n_rounds)
+        first, last = np.searchsorted(self.tree_round, [start, max(start, stop)])
+        nodes = slice(int(self.tree_start[first]), int(self.tree_start[last]))
+        return Ensemble(
+            n_outputs=self.n_outputs,
+            tree_start=self.tree_start[first : last + 1] - self.tree_start[first],
+            tree_output=self.tree_output[first:last],
+            tree_round=self.tree_round[first:last] - np.int32(start),
+            **{name: getattr(self, name)[nodes] for name in NODE_FIELDS},
+        )
+
+    def concatenate(self, other: Ensemble) -> Ensemble:
+        """These trees, then those of ``other``, whose rounds are counted on."""
+        if (self.n_outputs, self.width) != (other.n_outputs, other.width):
+            raise ValueError(
+                f"cannot join trees of {self.n_outputs} outputs and {self.width} values per leaf with trees of "
+                f"{other.n_outputs} outputs and {other.width} values per leaf"
+            )
+        return Ensemble(
+            n_outputs=self.n_outputs,
+            tree_start=np.concatenate([self.tree_start[:-1], other.tree_start + self.n_nodes]),
+            tree_output=np.concatenate([self.tree_output, other.tree_output]),
+            tree_round=np.concatenate([self.tree_round, other.tree_round + np.int32(self.n_rounds)]),
+            **{name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in NODE_FIELDS},
+        )
+
+    def tree_of_node(self) -> np.ndarray:
+        """The number of the tree of each node."""
+        return np.repeat(np.arange(self.n_trees), np.diff(self.tree_start))
+
+    def node_depths(self) -> np.ndarray:
+        """Number of splits above each node."""
+        return node_depths(self.feature, self.left, self.tree_start[:-1])
+
+    def to_table(self, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
+        """One column per property and one line per node, all trees below one another.
+
+        ``node``, ``left`` and ``right`` count within the tree; leaves have -1 there and in ``feature``, an empty name
+        and NaN as threshold. Vector leaves have one column ``value_k`` (``hessian_k``, ...) per output.
+        """
+        tree = self.tree_of_node()
+        leaf = self.feature == LEAF
+        names = [f"x{f}" for f in range(int(self.feature.max(initial=-1)) + 1)] if names is None else list(names)
+        columns = {
+            "tree": tree,
+            "round": self.tree_round[tree],
+            "output": self.tree_output[tree],
+            "node": np.arange(self.n_nodes) - self.tree_start[tree],
+            "depth": self.node_depths(),
+            "feature": self.feature,
+            "name": np.array([*names, ""])[self.feature],
+            "threshold": np.where(leaf, np.nan, self.threshold),
+            "missing_left": self.missing_left.astype(bool),
+            "left": np.where(leaf, -1, self.left),
+            "right": np.where(leaf, -1, self.left + 1),
+        }
+        for name in ("value", "gain", "gradient", "hessian", "weight", "count"):
+            columns |= _columns(name, getattr(self, name))
+        return columns
+
+
+def _columns(name: str, values: np.ndarray) -> dict[str, np.ndarray]:
+    if values.ndim == 1:
+        return {name: values}
+    if values.shape[1] == 1:
+        return {name: values[:, 0]}
+    return {f"{name}_{k}": values[:, k] for k in range(values.shape[1])}
+
+
+class EnsembleBuilder:
+    """Collects trees while a model is trained."""
+
+    def __init__(self, n_outputs: int = 1, width: int = 1) -> None:
+        self.n_outputs = n_outputs
+        self.width = width
+        self._trees: list[Tree] = []
+        self._outputs: list[int] = []
+        self._rounds: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._trees)
+
+    def append(self, tree: Tree, output: int = 0, round: int = 0) -> None:
+        """Add a tree to score ``output`` in ``round``, which never goes back."""
+        if tree.width != self.width:
+            raise ValueError(f"the tree has {tree.width} values per leaf, expected {self.width}")
+        if not 0 <= output < self.n_outputs:
+            raise ValueError(f"output {output} is not among the {self.n_outputs} outputs")
+        if self._rounds and round < self._rounds[-1]:
+            raise ValueError(f"a tree of round {round} cannot follow one of round {self._rounds[-1]}")
+        self._trees.append(tree)
+        self._outputs.append(output)
+        self._rounds.append(round)
+
+    def build(self, rounds: int | None = None) -> Ensemble:
+        """Join the trees of the first ``rounds`` rounds (all by default)."""
+        kept = len(self._trees) if rounds is None else int(np.searchsorted(self._rounds, rounds))
+        trees = self._trees[:kept]
+        shapes = node_shapes(0, self.width)
+        empty: dict[str, np.ndarray] = {name: np.zeros(shapes[name], dtype) for name, dtype in NODE_FIELDS.items()}
+        return Ensemble(
+            n_outputs=self.n_outputs,
+            tree_start=np.cumsum([0, *(tree.n_nodes for tree in trees)]),
+            tree_output=np.array(self._outputs[:kept], dtype=np.int32),
+            tree_round=np.array(self._rounds[:kept], dtype=np.int32),
+            **{name: np.concatenate([empty[name], *(getattr(t, name) for t in trees)]) for name in NODE_FIELDS},
+        )
+
+
+def same_trees(first: Ensemble, second: Ensemble) -> bool:
+    """Tell whether two ensembles hold the same trees, bit for bit."""
+    arrays = (f.name for f in fields(Ensemble) if f.name != "n_outputs")
+    return first.n_outputs == second.n_outputs and all(
+        getattr(first, name).tobytes() == getattr(second, name).tobytes() for name in arrays
+    )

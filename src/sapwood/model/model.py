@@ -1,0 +1,202 @@
+"""A finished model: what it takes to answer, and to say where the answer comes from."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sapwood.data.columns import ArrayTable, Table, read_table
+from sapwood.data.schema import Schema
+from sapwood.errors import ParameterError
+from sapwood.model import predictor
+from sapwood.model.ensemble import Ensemble
+from sapwood.model.packing import Packed, pack
+from sapwood.model.tree import LEAF, frozen_array
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Trees, the constants they start from, and the link from scores to predictions; nothing in it changes.
+
+    ``objective`` is a dictionary with the loss's name and settings, ``classes`` are the labels in the order of the
+    probabilities (None for regression), ``metadata`` is anything about training that JSON can hold.
+    """
+
+    schema: Schema
+    ensemble: Ensemble
+    base_scores: np.ndarray
+    link: str = "identity"
+    classes: np.ndarray | None = None
+    objective: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "base_scores", frozen_array(self.base_scores, np.float64))
+        if self.base_scores.shape != (self.ensemble.n_outputs,):
+            raise ValueError(f"base_scores has shape {self.base_scores.shape}, expected ({self.ensemble.n_outputs},)")
+        if self.classes is not None:
+            classes = np.asarray(self.classes)
+            object.__setattr__(self, "classes", frozen_array(classes, classes.dtype))
+
+    def __repr__(self) -> str:
+        shape = f"{self.n_features} features, {self.n_outputs} outputs, {self.n_iterations} rounds"
+        return f"<sapwood.Model: {shape}, {self.ensemble.n_trees} trees, link {self.link}>"
+
+    # --- size ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns the model was trained on."""
+        return self.schema.n_features
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of scores per row."""
+        return self.ensemble.n_outputs
+
+    @property
+    def n_iterations(self) -> int:
+        """Number of boosting rounds."""
+        return self.ensemble.n_rounds
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of the columns, made up if they had none."""
+        return [self.schema.name_of(f) for f in range(self.n_features)]
+
+    def __len__(self) -> int:
+        return self.n_iterations
+
+    def __getitem__(self, rounds: slice) -> Model:
+        """The model with these rounds only: ``model[:50]`` stops after 50."""
+        if not isinstance(rounds, slice) or rounds.step not in (None, 1):
+            raise ParameterError(f"a model is cut by a slice of rounds without step, as in model[:50]; got {rounds!r}")
+        start, stop, _ = rounds.indices(self.n_iterations)
+        return replace(self, ensemble=self.ensemble.slice(start, stop))
+
+    # --- prediction ---------------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
+        """Predict values (regression) or probabilities: of the second class if there are two, else (rows, classes)."""
+        return self._link.predict(self._scores(self._table(X), iterations, n_jobs))
+
+    def predict_raw(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
+        """The scores before the link, (rows,) or (rows, outputs), after so many rounds (all by default)."""
+        return _by_row(self._scores(self._table(X), iterations, n_jobs))
+
+    def staged_predict(self, X: Any, n_jobs: int | None = None) -> Iterator[np.ndarray]:
+        """Yield the predictions after 1, 2, ... rounds."""
+        table = _in_memory(self._table(X))
+        scores = self._first_scores(table)
+        for done in range(self.n_iterations):
+            predictor.add_scores(self._packed, table, self._trees_of(done, done + 1), scores, n_jobs)
+            yield self._link.predict(scores.copy())
+
+    def leaf_indices(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
+        """The node in which each row ends, counted within the tree: int32 (rows, trees)."""
+        trees = self._trees_of(0, self._rounds(iterations))
+        return predictor.leaf_indices(self._packed, self._table(X), trees, n_jobs)
+
+    @cached_property
+    def _packed(self) -> Packed:
+        return pack(self.ensemble)
+
+    @cached_property
+    def _link(self) -> Any:
+        from sapwood.objectives.links import link_from_name
+
+        return link_from_name(self.link)
+
+    def _table(self, X: Any) -> Table:
+        return self.schema.align(read_table(X))
+
+    def _first_scores(self, table: Table) -> np.ndarray:
+        return np.repeat(self.base_scores[:, None], table.n_rows, axis=1)
+
+    def _scores(self, table: Table, iterations: int | None, n_jobs: int | None) -> np.ndarray:
+        trees = self._trees_of(0, self._rounds(iterations))
+        scores = self._first_scores(table)
+        predictor.add_scores(self._packed, table, trees, scores, n_jobs)
+        return scores
+
+    def _rounds(self, iterations: int | None) -> int:
+        if iterations is None:
+            return self.n_iterations
+        if not 0 <= iterations <= self.n_iterations:
+            raise ParameterError(f"iterations must be between 0 and {self.n_iterations}, got {iterations!r}")
+        return iterations
+
+    def _trees_of(self, start: int, stop: int) -> range:
+        first, last = np.searchsorted(self.ensemble.tree_round, [start, stop])
+        return range(int(first), int(last))
+
+    # --- looking inside -----------------------------------------------------------------------------------------------
+
+    @property
+    def trees(self) -> dict[str, np.ndarray]:
+        """All nodes as a table: one column per property, one line per node (see :meth:`Ensemble.to_table`)."""
+        return self.ensemble.to_table(self.feature_names)
+
+    def to_text(self) -> str:
+        """Draw all trees."""
+        parts = [f"base scores: {', '.join(f'{score:.6g}' for score in self.base_scores)}"]
+        names = self.feature_names
+        for k, tree in enumerate(self.ensemble):
+            title = f"tree {k} (round {self.ensemble.tree_round[k]}, output {self.ensemble.tree_output[k]})"
+            parts.append(f"{title}\n{tree.to_text(names)}")
+        return "\n\n".join(parts) + "\n"
+
+    def importance(self, kind: str = "gain", percent: bool = False) -> np.ndarray:
+        """The importance of each feature (see :func:`sapwood.explain.importance.importance`)."""
+        # Explanations stand above models; they are looked up by name, when they are asked for.
+        return importlib.import_module("sapwood.explain.importance").importance(self, kind, percent=percent)
+
+    def fingerprint(self) -> str:
+        """A sha256, in hexadecimal, of everything that decides a prediction; names and statistics do not count."""
+        trees = self.ensemble
+        inner = trees.feature != LEAF
+        decisive = [
+            np.array([self.n_features, self.n_outputs, trees.width], dtype=np.int64),
+            trees.tree_start, trees.tree_output, trees.feature, trees.left,
+            trees.threshold[inner], trees.missing_left[inner], trees.value[~inner], self.base_scores,
+        ]  # fmt: skip
+        digest = hashlib.sha256(f"sapwood 1 {self.link}".encode())
+        for array in decisive:
+            digest.update(array.tobytes())
+        if self.classes is not None:
+            digest.update("\n".join(map(repr, self.classes.tolist())).encode())
+        return digest.hexdigest()
+
+    # --- files --------------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that ``sapwood.load`` reads; an older file is replaced in one step."""
+        from sapwood.model import serialize
+
+        serialize.save(self, path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from sapwood.model import serialize
+
+        return serialize.from_bytes, (serialize.to_bytes(self),)
+
+
+def _by_row(scores: np.ndarray) -> np.ndarray:
+    return scores[0] if len(scores) == 1 else np.ascontiguousarray(scores.T)
+
+
+def _in_memory(table: Table) -> Table:
+    """The table as one array, so that it is converted once."""
+    if isinstance(table, ArrayTable):
+        return table
+    matrix = np.empty((table.n_rows, table.n_features), dtype=table.dtype)
+    for start, rows in table.float_blocks():
+        matrix[start : start + len(rows)] = rows
+    return ArrayTable(matrix)
