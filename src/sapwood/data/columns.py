@@ -65,6 +65,7 @@ class Table(ABC):
 
     def float_blocks(self, max_rows: int = CHUNK_ROWS) -> Iterator[tuple[int, np.ndarray]]:
         """Yield (first row, C-contiguous matrix); an array of floats in C order comes whole, other tables in chunks."""
+        max_rows = min(max_rows, self.chunk_rows())
         for start, matrix in self.matrices(max_rows):
             if matrix.flags.c_contiguous:
                 yield start, matrix
@@ -89,7 +90,7 @@ class ArrayTable(Table):
             yield 0, array
             return
         for start in range(0, self.n_rows, max_rows):
-            yield start, conversion.to_floats(array[start : start + max_rows], start, first)
+            yield start, conversion.to_floats(array[start : start + max_rows], conversion.Place(start, first))
 
     def select(self, features: Sequence[int]) -> Table:
         """The array with these columns in this order."""
@@ -124,7 +125,7 @@ def read_table(X: Any) -> Table:
     if not isinstance(X, np.ndarray | list | tuple):
         if type(X).__module__.startswith("scipy.sparse"):
             raise InputTypeError("X is a scipy sparse matrix, which is not supported yet: pass X.toarray() for now")
-        if hasattr(X, "columns") or hasattr(X, "__arrow_c_stream__") or hasattr(X, "collect_schema"):
+        if hasattr(type(X), "columns"):
             from sapwood.data import frames  # what reads data frames is loaded only for them
 
             return frames.read_frame(X)
@@ -160,15 +161,20 @@ def _matrix_of(X: Any) -> np.ndarray:
             array = np.asarray(X)
         except ValueError as error:
             raise InputError(f"X cannot be read as a table, its rows must be of one length: {error}") from error
-        if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
+        if array.dtype.kind in "UST" and not isinstance(X, np.ndarray):
             array = np.asarray(X, dtype=object)  # numbers beside a text were turned into text: look at them as given
-    if array.ndim != 2:
-        raise InputError(
-            f"Expected 2D array, got {array.ndim}D array instead: X has the shape {array.shape}. Reshape your data using "
-            "array.reshape(-1, 1) if it is one feature or array.reshape(1, -1) if it is one row."
-        )
-    for axis, thing in enumerate(("sample(s)", "feature(s)")):
-        if array.shape[axis] == 0:
-            raise InputError(f"Found array with 0 {thing} (shape={array.shape}) while a minimum of 1 is required.")
+    check_shape(array.shape)
     conversion.check_type(array.dtype, "X")
     return array
+
+
+def check_shape(shape: tuple[int, ...]) -> None:
+    """Refuse what is not a table with at least one row and one column."""
+    if len(shape) != 2:
+        raise InputError(
+            f"Expected 2D array, got {len(shape)}D array instead: X has the shape {shape}. Reshape your data using "
+            "array.reshape(-1, 1) if it is one feature or array.reshape(1, -1) if it is one row."
+        )
+    for length, thing in zip(shape, ("sample(s)", "feature(s)"), strict=True):
+        if length == 0:
+            raise InputError(f"Found array with 0 {thing} (shape={shape}) while a minimum of 1 is required.")

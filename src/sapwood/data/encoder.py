@@ -58,10 +58,11 @@ class Encoder:
         return TILE_BYTES // self.dtype.itemsize
 
     def encode(self, table: Table, run: Run = run_alone, with_columns: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """The bins of a table aligned with the schema, as tiles (tile, row, lane) and as columns (feature, row).
+        """The bins of a table with these columns, as tiles (tile, row, lane) and as columns (feature, row).
 
         Without columns, that array has no lines.
         """
+        table = self.schema.align(table)
         n, p, width = table.n_rows, table.n_features, self.tile_width
         tiles = aligned_zeros((-(-p // width), n, width), self.dtype)
         columns = np.empty((p if with_columns else 0, n), dtype=self.dtype)

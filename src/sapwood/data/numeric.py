@@ -80,7 +80,7 @@ def cut_sample(values: np.ndarray, units: np.ndarray, max_bins: int, run: Run = 
     keys = np.empty((planes, 2, n), dtype=bits)
     amounts = np.empty((planes, 2, n), dtype=np.int64)
     counts = np.empty((planes, binning.MAX_DIGITS, binning.DIGITS), dtype=np.int64)
-    neighbours = np.empty((n_lines, 2, max(1, max_bins - 1)), dtype=bits)
+    neighbours = np.empty((n_lines, 2, min(max_bins, n)), dtype=bits)
     n_cuts = np.empty(n_lines, dtype=np.int64)
     sign = 1 << (8 * size - 1)
     infinity = int(np.array(np.inf, dtype=values.dtype).view(bits))
@@ -88,8 +88,8 @@ def cut_sample(values: np.ndarray, units: np.ndarray, max_bins: int, run: Run = 
         binning.cut_columns, values.view(bits), sign, infinity, units, max_bins,
         keys, amounts, counts, neighbours, n_cuts,
     )  # fmt: skip
-    around = neighbours.view(values.dtype).astype(np.float64)
-    return [middle(around[f, 0, :n], around[f, 1, :n]) for f, n in enumerate(n_cuts)]
+    around = neighbours.view(values.dtype)
+    return [middle(*around[f, :, : n_cuts[f]].astype(np.float64)) for f in range(n_lines)]
 
 
 def middle(low: np.ndarray, high: np.ndarray) -> np.ndarray:

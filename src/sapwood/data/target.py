@@ -62,7 +62,7 @@ def column_of(y: Any, n_rows: int, name: str) -> np.ndarray:
         array = y if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
     except ValueError as error:
         raise InputError(f"{name} cannot be read as one value per row: {error}") from error
-    if array.dtype.kind in "US" and isinstance(y, list | tuple):
+    if array.dtype.kind in "UST" and isinstance(y, list | tuple):
         array = np.asarray(y, dtype=object)  # numbers beside a text were turned into text: look at them as given
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -77,10 +77,10 @@ def column_of(y: Any, n_rows: int, name: str) -> np.ndarray:
 
 def _numbers(y: Any, n_rows: int, name: str) -> np.ndarray:
     array = column_of(y, n_rows, name)
-    if array.dtype.kind in "US":
+    if array.dtype.kind in "UST":
         array = array.astype(object)
     conversion.check_type(array.dtype, name)
-    return np.ascontiguousarray(conversion.to_floats(array, name=name), dtype=np.float64)
+    return np.ascontiguousarray(conversion.to_floats(array, conversion.Place(name=name)), dtype=np.float64)
 
 
 def _check_finite(values: np.ndarray, name: str, remedy: str) -> None:

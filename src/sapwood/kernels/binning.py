@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.kernels.share import share
 from sapwood.native.kernel import kernel
 
 DIGIT_BITS = 11
@@ -23,15 +24,14 @@ ROWS_PER_BLOCK = 256  # rows of 28 features of float32 stay in the L1 cache
 )
 def gather_rows(member, members, sync, values, row_stride, column_stride, rows, first, out):
     """Copy ``rows`` of a strided matrix into ``out[:, first:]``, one line of ``out`` per column."""
-    n = rows.shape[0]
-    begin = member * n // members
-    end = (member + 1) * n // members
-    for block in range((end - begin + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
-        low = begin + block * ROWS_PER_BLOCK
-        high = min(low + ROWS_PER_BLOCK, end)
+    low = share(member, members, rows.shape[0])
+    end = share(member + 1, members, rows.shape[0])
+    while low < end:
+        high = min(low + np.uint64(ROWS_PER_BLOCK), end)
         for f in range(out.shape[0]):
             for k in range(low, high):
-                out[f, np.uint64(first + k)] = values[np.uint64(rows[k] * row_stride + f * column_stride)]
+                out[f, np.uint64(first) + k] = values[np.uint64(rows[k] * row_stride + f * column_stride)]
+        low = high
 
 
 @kernel()
@@ -194,6 +194,22 @@ def cut_columns(
                 neighbours[f, s, c] = (key ^ np.uint64(sign)) if (key & np.uint64(sign)) != np.uint64(0) else key ^ mask
 
 
+@kernel()
+def step_up(edges, at, below, shift, x):
+    """Half of what is left to search: if its middle edge is below x, so are 2**shift edges more."""
+    # The bit of the comparison is shifted, not chosen by: a choice that waits for memory is compiled to a branch.
+    return below + (np.uint64(edges[at + below] < x) << shift)
+
+
+@kernel()
+def put_bin(below, x, tiles, columns, tile, lane, f, row):
+    """Write the bin of a value with so many edges below it."""
+    b = (below + np.uint64(1)) * np.uint64(x == x)
+    tiles[tile, row, lane] = b
+    if columns.shape[0] > 0:
+        columns[f, row] = b
+
+
 @kernel(
     "f32[:], i64, i64, i64, i64, i64, i64, f32[:], i64[:], u8[:,:,:], u8[:,:]",
     "f32[:], i64, i64, i64, i64, i64, i64, f32[:], i64[:], u16[:,:,:], u16[:,:]",
@@ -210,28 +226,73 @@ def encode(
     The edges of feature f stand at ``edges[edge_start[f] : edge_start[f + 1]]``, padded with infinity to a power of two
     larger than their number; for f32 they are rounded down, which leaves every comparison as it was.
     """
-    width = tiles.shape[2]
-    with_columns = columns.shape[0] > 0
-    begin = member * n_rows // members
-    end = (member + 1) * n_rows // members
-    for block in range((end - begin + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
-        low = begin + block * ROWS_PER_BLOCK
-        high = min(low + ROWS_PER_BLOCK, end)
+    begin = share(member, members, n_rows)
+    end = share(member + 1, members, n_rows)
+    low = begin
+    while low < end:
+        high = min(low + np.uint64(ROWS_PER_BLOCK), end)
         for j in range(n_features):
-            f = first_feature + j
-            start = np.uint64(edge_start[f])
-            half = np.uint64(edge_start[f + 1] - edge_start[f]) >> np.uint64(1)
-            tile = np.uint64(f // width)
-            lane = np.uint64(f % width)
-            for i in range(low, high):
-                x = values[np.uint64(i * row_stride + j * column_stride)]
-                below = np.uint64(0)  # edges known to be below x
-                step = half
-                while step > np.uint64(0):
-                    below += step if edges[start + below + step - np.uint64(1)] < x else np.uint64(0)
-                    step = step >> np.uint64(1)
-                b = np.uint64(0) if x != x else below + np.uint64(1)
-                row = np.uint64(first_row + i)
-                tiles[tile, row, lane] = b
-                if with_columns:
-                    columns[np.uint64(f), row] = b
+            encode_rows(
+                values, np.uint64(row_stride), np.uint64(j * column_stride), low, high,
+                edges, edge_start, first_feature + j, tiles, columns, np.uint64(first_row),
+            )  # fmt: skip
+        low = high
+
+
+@kernel()
+def encode_rows(values, stride, offset, low, high, edges, edge_start, f, tiles, columns, first_row):
+    """Write the bins of feature f for the values ``offset + stride * row``, rows ``low`` to ``high``."""
+    one = np.uint64(1)
+    start = np.uint64(edge_start[f])
+    size = np.uint64(edge_start[f + 1]) - start
+    tile = np.uint64(f // tiles.shape[2])
+    lane = np.uint64(f % tiles.shape[2])
+    g = np.uint64(f)
+    depth = np.uint64(0)
+    while (one << depth) < size:
+        depth += one
+    i = low
+    # Eight searches at a time: each waits for its own edge, and they wait together.
+    while i + np.uint64(8) <= high:
+        p = offset + stride * i
+        x0, x1, x2, x3 = (
+            values[p],
+            values[p + stride],
+            values[p + np.uint64(2) * stride],
+            values[p + np.uint64(3) * stride],
+        )
+        p += np.uint64(4) * stride
+        x4, x5, x6, x7 = (
+            values[p],
+            values[p + stride],
+            values[p + np.uint64(2) * stride],
+            values[p + np.uint64(3) * stride],
+        )
+        b0 = b1 = b2 = b3 = b4 = b5 = b6 = b7 = np.uint64(0)
+        shift = depth
+        while shift > np.uint64(0):
+            shift -= one
+            at = start + (one << shift) - one
+            b0, b1 = step_up(edges, at, b0, shift, x0), step_up(edges, at, b1, shift, x1)
+            b2, b3 = step_up(edges, at, b2, shift, x2), step_up(edges, at, b3, shift, x3)
+            b4, b5 = step_up(edges, at, b4, shift, x4), step_up(edges, at, b5, shift, x5)
+            b6, b7 = step_up(edges, at, b6, shift, x6), step_up(edges, at, b7, shift, x7)
+        row = first_row + i
+        put_bin(b0, x0, tiles, columns, tile, lane, g, row)
+        put_bin(b1, x1, tiles, columns, tile, lane, g, row + one)
+        put_bin(b2, x2, tiles, columns, tile, lane, g, row + np.uint64(2))
+        put_bin(b3, x3, tiles, columns, tile, lane, g, row + np.uint64(3))
+        put_bin(b4, x4, tiles, columns, tile, lane, g, row + np.uint64(4))
+        put_bin(b5, x5, tiles, columns, tile, lane, g, row + np.uint64(5))
+        put_bin(b6, x6, tiles, columns, tile, lane, g, row + np.uint64(6))
+        put_bin(b7, x7, tiles, columns, tile, lane, g, row + np.uint64(7))
+        i += np.uint64(8)
+    while i < high:
+        x = values[offset + stride * i]
+        below = np.uint64(0)
+        shift = depth
+        while shift > np.uint64(0):
+            shift -= one
+            below = step_up(edges, start + (one << shift) - one, below, shift, x)
+        put_bin(below, x, tiles, columns, tile, lane, g, first_row + i)
+        i += one
