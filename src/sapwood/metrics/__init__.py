@@ -1,0 +1,1 @@
+"""Measures of predictions. ``registry.resolve_metric`` finds one by its name."""
