@@ -1,0 +1,105 @@
+"""Gradient pairs and values of the losses for two classes; y is 0 or 1, and s stands for -1 or 1."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.kernels.elementary import exp, softplus
+from sapwood.kernels.losses_regression import LOSS, PAIRS, narrow
+from sapwood.kernels.share import share
+from sapwood.native.kernel import kernel
+
+
+@kernel(PAIRS)
+def logistic_pairs(member, members, sync, y, scores, numbers, out):
+    """log(1 + e^F) - y F: gradient p - y, hessian p (1 - p) with p = 1 / (1 + e^-F)."""
+    n = y.shape[0]
+    for i in range(share(member, members, n), share(member + 1, members, n)):
+        f = scores[0, i]
+        e = exp(-abs(f))
+        d = 1.0 / (1.0 + e)
+        p = d if f >= 0.0 else e * d
+        out[0, i, 0] = np.float32(p - y[i])
+        out[0, i, 1] = np.float32(e * d * d)
+
+
+@kernel(LOSS)
+def logistic_loss(member, members, sync, y, scores, numbers, out):
+    """log(1 + e^F) - y F, written so that neither part grows where they cancel."""
+    n = y.shape[0]
+    for i in range(share(member, members, n), share(member + 1, members, n)):
+        f = scores[0, i]
+        out[i] = softplus(-abs(f)) + ((1.0 - y[i]) * f if f > 0.0 else -y[i] * f)
+
+
+@kernel(PAIRS)
+def exponential_pairs(member, members, sync, y, scores, numbers, out):
+    """e^(-sF)."""
+    n = y.shape[0]
+    for i in range(share(member, members, n), share(member + 1, members, n)):
+        s = 2.0 * y[i] - 1.0
+        e = exp(-s * scores[0, i])
+        out[0, i, 0] = narrow(-s * e)
+        out[0, i, 1] = narrow(e)
+
+
+@kernel(LOSS)
+def exponential_loss(member, members, sync, y, scores, numbers, out):
+    """e^(-sF)."""
+    n = y.shape[0]
+    for i in range(share(member, members, n), share(member + 1, members, n)):
+        out[i] = exp((1.0 - 2.0 * y[i]) * scores[0, i])
+
+
+@kernel(PAIRS)
+def focal_pairs(member, members, sync, y, scores, numbers, out):
+    """-w q^gamma log p with p = 1 / (1 + e^(-sF)) and q = 1 - p.
+
+    The curvature is negative for gross errors; it is kept above that of the logistic loss times w q^gamma.
+    """
+    n = y.shape[0]
+    gamma = numbers[0]
+    for i in range(share(member, members, n), share(member + 1, members, n)):
+        s = 2.0 * y[i] - 1.0
+        w = numbers[1] if s > 0.0 else numbers[2]
+        u = s * scores[0, i]
+        log_p = -softplus(-u)
+        log_q = -softplus(u)
+        p = exp(log_p)
+        q = exp(log_q)
+        faded = w * exp(gamma * log_q)
+        curvature = q * (2.0 * gamma + 1.0) + gamma * log_p * (q - gamma * p)
+        out[0, i, 0] = np.float32(s * faded * (gamma * p * log_p - q))
+        out[0, i, 1] = np.float32(faded * p * (curvature if curvature > q else q))
+
+
+@kernel(LOSS)
+def focal_loss(member, members, sync, y, scores, numbers, out):
+    """-w q^gamma log p with p = 1 / (1 + e^(-sF)) and q = 1 - p."""
+    n = y.shape[0]
+    gamma = numbers[0]
+    for i in range(share(member, members, n), share(member + 1, members, n)):
+        s = 2.0 * y[i] - 1.0
+        w = numbers[1] if s > 0.0 else numbers[2]
+        u = s * scores[0, i]
+        out[i] = w * exp(-gamma * softplus(u)) * softplus(-u)
+
+
+@kernel(PAIRS)
+def hinge_pairs(member, members, sync, y, scores, numbers, out):
+    """max(0, 1 - sF), curvature replaced by 1."""
+    n = y.shape[0]
+    for i in range(share(member, members, n), share(member + 1, members, n)):
+        s = 2.0 * y[i] - 1.0
+        margin = s * scores[0, i]
+        out[0, i, 0] = np.float32(0.0 if margin >= 1.0 else (-s if margin < 1.0 else margin))
+        out[0, i, 1] = np.float32(1.0)
+
+
+@kernel(LOSS)
+def hinge_loss(member, members, sync, y, scores, numbers, out):
+    """max(0, 1 - sF)."""
+    n = y.shape[0]
+    for i in range(share(member, members, n), share(member + 1, members, n)):
+        short = 1.0 - (2.0 * y[i] - 1.0) * scores[0, i]
+        out[i] = 0.0 if short < 0.0 else short

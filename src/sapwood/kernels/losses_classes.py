@@ -1,0 +1,83 @@
+"""Gradient pairs and values of the losses for several classes; y is the number of the class."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.kernels.elementary import exp, log, softplus
+from sapwood.kernels.losses_regression import LOSS, PAIRS
+from sapwood.kernels.share import share
+from sapwood.native.kernel import kernel
+
+# Rows that are taken through all classes together: their workspace stays in the nearest cache.
+BLOCK = 512
+
+
+@kernel()
+def sum_exponentials(scores, start, stop, work):
+    """Write the largest score of each row to ``work[0]`` and the sum of e^(score - largest) to ``work[1]``."""
+    for i in range(start, stop):
+        work[0, i] = scores[0, i]
+        work[1, i] = 0.0
+    for k in range(1, scores.shape[0]):
+        for i in range(start, stop):
+            work[0, i] = scores[k, i] if scores[k, i] > work[0, i] else work[0, i]
+    for k in range(scores.shape[0]):
+        for i in range(start, stop):
+            work[1, i] += exp(scores[k, i] - work[0, i])
+
+
+@kernel("f64[:], f64[:,:], f64, f64[:,:], f32[:,:,:]")
+def softmax_pairs(member, members, sync, y, scores, curvature, work, out):
+    """-log p of the row's class: gradient p - [y = k], hessian ``curvature`` * p (1 - p).
+
+    ``work`` holds two numbers per row.
+    """
+    n_outputs, n = scores.shape
+    n_blocks = (n + BLOCK - 1) // BLOCK
+    for b in range(member * n_blocks // members, (member + 1) * n_blocks // members):
+        start = np.uint64(b * BLOCK)
+        stop = np.uint64(min(n, (b + 1) * BLOCK))
+        sum_exponentials(scores, start, stop, work)
+        for k in range(n_outputs):
+            for i in range(start, stop):
+                p = exp(scores[k, i] - work[0, i]) / work[1, i]
+                out[k, i, 0] = np.float32(p - (1.0 if y[i] == k else 0.0))
+                out[k, i, 1] = np.float32(curvature * p * (1.0 - p))
+
+
+@kernel("f64[:], f64[:,:], f64[:,:], f64[:]")
+def softmax_loss(member, members, sync, y, scores, work, out):
+    """-log p of the row's class; ``work`` holds two numbers per row."""
+    n = scores.shape[1]
+    start = share(member, members, n)
+    stop = share(member + 1, members, n)
+    sum_exponentials(scores, start, stop, work)
+    for i in range(start, stop):
+        out[i] = log(work[1, i]) + (work[0, i] - scores[np.uint64(np.int64(y[i])), i])
+
+
+@kernel(PAIRS)
+def one_vs_all_pairs(member, members, sync, y, scores, numbers, out):
+    """The logistic loss of each class against the rest."""
+    n_outputs, n = scores.shape
+    for k in range(n_outputs):
+        for i in range(share(member, members, n), share(member + 1, members, n)):
+            f = scores[k, i]
+            e = exp(-abs(f))
+            d = 1.0 / (1.0 + e)
+            p = d if f >= 0.0 else e * d
+            out[k, i, 0] = np.float32(p - (1.0 if y[i] == k else 0.0))
+            out[k, i, 1] = np.float32(e * d * d)
+
+
+@kernel(LOSS)
+def one_vs_all_loss(member, members, sync, y, scores, numbers, out):
+    """The sum over the classes of their logistic losses."""
+    n_outputs, n = scores.shape
+    for i in range(share(member, members, n), share(member + 1, members, n)):
+        out[i] = 0.0
+    for k in range(n_outputs):
+        for i in range(share(member, members, n), share(member + 1, members, n)):
+            f = scores[k, i]
+            out[i] += softplus(-f if y[i] == k else f)

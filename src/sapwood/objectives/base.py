@@ -1,0 +1,136 @@
+"""What every loss can do.
+
+A loss is a small class, a frozen dataclass if it has settings. Most of them name two kernels, a link and the targets
+they allow, and get the rest from here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from sapwood.errors import InputError, ParameterError
+from sapwood.kernels.losses_leaves import renew_leaves
+from sapwood.kernels.sums import Run, alone, fixed_mean
+from sapwood.native.kernel import Kernel
+from sapwood.objectives.links import Identity, Link
+
+# Gradients are float32, which ends at 3e38.
+LARGEST_TARGET = 1e37
+
+Self = TypeVar("Self", bound="Objective")
+
+
+class Objective:
+    """A loss of a target and a score, with its derivatives in the score.
+
+    ``task`` is ``regression``, ``binary`` or ``multiclass``.
+    """
+
+    name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    task: ClassVar[str] = "regression"
+    pairs_kernel: ClassVar[Kernel]
+    loss_kernel: ClassVar[Kernel]
+    renews_leaves: ClassVar[bool] = False
+
+    @property
+    def link(self) -> Link:
+        """From score to prediction."""
+        return Identity()
+
+    @property
+    def curvature(self) -> str:
+        """What the hessian is: ``exact``, ``floored`` (exact but kept above 0) or ``surrogate``."""
+        return "exact"
+
+    @property
+    def default_metric(self) -> str:
+        """The name of the metric that belongs to it, or ``loss``: the mean of the loss itself (``mean_loss``)."""
+        return "loss"
+
+    @property
+    def n_outputs(self) -> int:
+        """How many scores a row has."""
+        return 1
+
+    @property
+    def leaf_levels(self) -> tuple[float, ...]:
+        """Per output, the level of the quantile of y - score that is a leaf's best value, if the loss renews leaves."""
+        return ()
+
+    def leaf_weights(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        """The weights of that quantile."""
+        return np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
+
+    def numbers(self) -> np.ndarray:
+        """The settings as the kernels take them."""
+        return np.array(list(self.settings().values()), dtype=np.float64)
+
+    def settings(self) -> dict[str, Any]:
+        """The settings as JSON can hold them; ``from_settings`` makes the loss again."""
+        return dataclasses.asdict(self) if dataclasses.is_dataclass(self) else {}  # type: ignore[call-overload]
+
+    @classmethod
+    def from_settings(cls: type[Self], settings: dict[str, Any]) -> Self:
+        """Make the loss that has these settings."""
+        return cls(**settings)
+
+    def for_classes(self, n_classes: int) -> Objective:
+        """This loss for so many classes."""
+        raise ParameterError(f"objective {self.name!r} is not for classes; use 'logistic' or 'softmax'")
+
+    def check_target(self, y: np.ndarray) -> None:
+        """Raise an InputError that names the first row this loss has no value for."""
+        bad = ~(np.abs(y) <= LARGEST_TARGET)
+        refuse(self.name, y, bad, f"a number within ±{LARGEST_TARGET:g}", "drop the row or rescale the target")
+
+    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+        """The scores (n_outputs,) that are best for all rows alike."""
+        raise NotImplementedError
+
+    def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = alone) -> None:
+        """Fill ``out`` (n_outputs, n, 2) with gradients and hessians at ``scores`` (n_outputs, n)."""
+        run(self.pairs_kernel, y, scores, self.numbers(), out)
+
+    def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = alone) -> np.ndarray:
+        """The loss of each row."""
+        out = np.empty(len(y))
+        run(self.loss_kernel, y, scores, self.numbers(), out)
+        return out
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.settings().items())
+        return f"{type(self).__name__}({given})"
+
+
+def mean_loss(
+    objective: Objective, y: np.ndarray, scores: np.ndarray, weight: np.ndarray | None = None, run: Run = alone
+) -> float:
+    """The weighted mean of the loss: the metric that belongs to every objective."""
+    return fixed_mean(objective.loss(y, scores, run), weight, run)
+
+
+def refuse(name: str, y: np.ndarray, bad: np.ndarray, allowed: str, remedy: str) -> None:
+    """Raise an InputError for the first target that is bad."""
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(f"objective {name!r}: the target of row {row} is {y[row]:g}; allowed is {allowed}; {remedy}")
+
+
+def check_setting(loss: Objective, setting: str, fits: bool, allowed: str) -> None:
+    """Raise a ParameterError that names a setting out of range."""
+    if not fits:
+        raise ParameterError(f"{type(loss).__name__}: {setting}={getattr(loss, setting)!r}; allowed is {allowed}")
+
+
+def weighted_quantile(values: np.ndarray, weight: np.ndarray, level: float, run: Run = alone) -> float:
+    """The quantile that ``renew_leaves`` takes, over all rows."""
+    n = len(values)
+    rows, order = np.arange(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
+    leaf_start = np.array([0, n], dtype=np.int64)
+    out = np.empty(1)
+    run(renew_leaves, rows, leaf_start, values, np.zeros(n), weight, level, np.empty(n), order, out)
+    return float(out[0])

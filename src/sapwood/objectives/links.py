@@ -1,0 +1,138 @@
+"""From scores to predictions: what a model file names and prediction applies."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from sapwood.errors import ModelFileError
+from sapwood.kernels import elementary, losses_links
+from sapwood.kernels.sums import Run, alone
+from sapwood.native.kernel import Kernel
+
+
+class Link:
+    """Scores (n_outputs, n) to predictions: (n,) for one output, else (n, n_outputs)."""
+
+    name: ClassVar[str]
+
+    def predict(self, scores: np.ndarray, run: Run = alone) -> np.ndarray:
+        """Turn scores into predictions."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __repr__(self) -> str:
+        return f"<link {self.name}>"
+
+
+class Identity(Link):
+    """The score is the prediction."""
+
+    name = "identity"
+
+    def predict(self, scores: np.ndarray, run: Run = alone) -> np.ndarray:
+        """Copy the scores."""
+        return scores[0].copy() if len(scores) == 1 else np.ascontiguousarray(scores.T)
+
+
+class Elementwise(Link):
+    """A function of each score."""
+
+    kernel: ClassVar[Kernel]
+
+    def predict(self, scores: np.ndarray, run: Run = alone) -> np.ndarray:
+        """Apply the function to every score."""
+        flat = np.ascontiguousarray(scores, dtype=np.float64).reshape(-1)
+        out = np.empty_like(flat)
+        run(self.kernel, flat, out)
+        return out if len(scores) == 1 else np.ascontiguousarray(out.reshape(scores.shape).T)
+
+
+class Log(Elementwise):
+    """The score is the logarithm of the prediction."""
+
+    name = "log"
+    kernel = elementary.exp_values
+
+
+class Log1p(Elementwise):
+    """The score is the logarithm of one plus the prediction."""
+
+    name = "log1p"
+    kernel = elementary.expm1_values
+
+
+class Logit(Elementwise):
+    """The score is the log-odds of the prediction."""
+
+    name = "logit"
+    kernel = elementary.sigmoid_values
+
+
+class HalfLogit(Elementwise):
+    """The score is half the log-odds of the prediction."""
+
+    name = "half_logit"
+    kernel = losses_links.half_logit_values
+
+
+class Margin(Elementwise):
+    """The prediction goes from 0 at a score of -1 to 1 at a score of 1, straight."""
+
+    name = "margin"
+    kernel = losses_links.margin_values
+
+
+class Rowwise(Link):
+    """A function of all scores of a row."""
+
+    kernel: ClassVar[Kernel]
+
+    def predict(self, scores: np.ndarray, run: Run = alone) -> np.ndarray:
+        """Apply the function to every row."""
+        scores = np.ascontiguousarray(scores, dtype=np.float64)
+        out = np.empty(scores.shape[::-1])
+        run(self.kernel, scores, out)
+        return out
+
+
+class Softmax(Rowwise):
+    """Probabilities in proportion to e^score."""
+
+    name = "softmax"
+    kernel = losses_links.softmax_values
+
+
+class OneVsAll(Rowwise):
+    """Each score is the log-odds of its class against the rest; the probabilities are scaled to sum to 1."""
+
+    name = "one_vs_all"
+    kernel = losses_links.one_vs_all_values
+
+
+class Sorted(Rowwise):
+    """The scores of a row in ascending order, so that quantiles of several levels do not cross."""
+
+    name = "sorted"
+    kernel = losses_links.sorted_values
+
+
+LINKS: dict[str, Link] = {
+    link.name: link()
+    for link in (Identity, Log, Log1p, Logit, HalfLogit, Margin, Softmax, OneVsAll, Sorted)
+}  # fmt: skip
+
+
+def link_from_name(name: str) -> Link:
+    """Return the link that a model file names."""
+    if name not in LINKS:
+        raise ModelFileError(
+            f"link {name!r} is not known; allowed are {', '.join(LINKS)}; use a later version of Sapwood"
+        )
+    return LINKS[name]
