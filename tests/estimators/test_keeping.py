@@ -1,0 +1,63 @@
+"""Parameters are kept as given; unknown names are refused with the nearest."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+from sklearn.base import clone
+
+from sapwood import SapwoodClassifier, SapwoodRegressor
+from sapwood.errors import ParameterError
+from sapwood.params import FIELDS
+
+BOTH = pytest.mark.parametrize("estimator", [SapwoodClassifier, SapwoodRegressor])
+
+
+@BOTH
+def test_the_constructor_has_exactly_the_declared_parameters(estimator):
+    parameters = inspect.signature(estimator).parameters
+    assert sorted(parameters) == sorted(FIELDS)
+    assert all(p.default == "auto" and p.kind is p.KEYWORD_ONLY for p in parameters.values())
+
+
+@BOTH
+def test_values_are_kept_as_given_and_unchecked(estimator):
+    odd = object()
+    assert estimator(max_leaves=odd).get_params()["max_leaves"] is odd
+
+
+@BOTH
+def test_a_clone_has_the_same_parameters(estimator):
+    original = estimator(max_depth=None, learning_rate=0.5)
+    assert clone(original).get_params() == original.get_params()
+
+
+@BOTH
+def test_a_foreign_name_in_the_constructor_is_a_type_error_with_ours(estimator):
+    with pytest.raises(TypeError, match=r"unknown parameter num_leaves: did you mean max_leaves\?"):
+        estimator(num_leaves=31)
+
+
+@BOTH
+def test_a_value_without_name_is_refused(estimator):
+    with pytest.raises(TypeError, match="takes keyword arguments only, got 100 without a name"):
+        estimator(100)
+
+
+@BOTH
+def test_set_params_refuses_a_misspelt_name_with_the_nearest(estimator):
+    with pytest.raises(ParameterError, match=r"unknown parameter lerning_rate: did you mean learning_rate\?"):
+        estimator().set_params(lerning_rate=0.1)
+
+
+@BOTH
+def test_set_params_sets_and_returns_the_estimator(estimator):
+    made = estimator()
+    assert made.set_params(max_leaves=7) is made
+    assert made.get_params()["max_leaves"] == 7
+
+
+@BOTH
+def test_the_representation_shows_what_was_set(estimator):
+    assert repr(estimator(max_leaves=7)) == f"{estimator.__name__}(max_leaves=7)"
