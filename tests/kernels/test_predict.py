@@ -13,7 +13,7 @@ from sapwood.model.ensemble import EnsembleBuilder
 from sapwood.model.packing import pack
 
 sys.path.append(str(Path(__file__).parents[1] / "model"))
-from forests import leaf_of, leaf_tree, random_ensemble, random_rows, small_tree, slow_scores  # noqa: E402
+from forests import leaf_of, leaf_tree, random_ensemble, random_rows, slow_scores, small_tree
 
 SIZES = {"narrow": (1, 32), "broad": (33, 64), "deep": (65, 90), "mixed": (1, 100)}
 

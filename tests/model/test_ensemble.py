@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from forests import leaf_tree, random_ensemble, small_tree
 
 from sapwood.model.ensemble import EnsembleBuilder, same_trees
 from sapwood.model.tree import NODE_FIELDS
-from forests import leaf_tree, random_ensemble, small_tree
 
 
 def built(n_trees: int = 4, n_outputs: int = 1):
@@ -67,11 +67,22 @@ def test_a_tree_of_an_unknown_output_is_refused():
         EnsembleBuilder(2).append(leaf_tree(1.0), output=2)
 
 
-def test_rounds_never_go_back():
+@pytest.mark.parametrize("number", [-1, 0, 3])
+def test_rounds_are_counted_up_one_by_one(number):
     builder = EnsembleBuilder()
-    builder.append(leaf_tree(1.0), round=3)
-    with pytest.raises(ValueError, match="round 2"):
-        builder.append(leaf_tree(1.0), round=2)
+    builder.append(leaf_tree(1.0), round=0)
+    builder.append(leaf_tree(1.0), round=1)
+    with pytest.raises(ValueError, match=f"round {number}"):
+        builder.append(leaf_tree(1.0), round=number)
+
+
+def test_a_tree_that_the_grower_overwrites_is_kept():
+    tree = small_tree()
+    values = np.array(tree.value)
+    builder = EnsembleBuilder()
+    builder.append(type(tree)(**{**tree.__dict__, "value": values}))
+    values[:] = 0.0
+    assert builder.build().value[3, 0] == 10.0
 
 
 def test_build_can_stop_at_a_round():

@@ -124,7 +124,7 @@ class Ensemble:
         """
         tree = self.tree_of_node()
         leaf = self.feature == LEAF
-        names = [f"x{f}" for f in range(int(self.feature.max(initial=-1)) + 1)] if names is None else list(names)
+        names = [f"f{f}" for f in range(int(self.feature.max(initial=-1)) + 1)] if names is None else list(names)
         columns = {
             "tree": tree,
             "round": self.tree_round[tree],
@@ -165,13 +165,14 @@ class EnsembleBuilder:
         return len(self._trees)
 
     def append(self, tree: Tree, output: int = 0, round: int = 0) -> None:
-        """Add a tree to score ``output`` in ``round``, which never goes back."""
+        """Add a tree to score ``output`` in ``round``: that of the tree before or the next, from 0."""
         if tree.width != self.width:
             raise ValueError(f"the tree has {tree.width} values per leaf, expected {self.width}")
         if not 0 <= output < self.n_outputs:
             raise ValueError(f"output {output} is not among the {self.n_outputs} outputs")
-        if self._rounds and round < self._rounds[-1]:
-            raise ValueError(f"a tree of round {round} cannot follow one of round {self._rounds[-1]}")
+        last = self._rounds[-1] if self._rounds else -1
+        if round not in (max(last, 0), last + 1):
+            raise ValueError(f"a tree of round {round} cannot follow one of round {last}")
         self._trees.append(tree)
         self._outputs.append(output)
         self._rounds.append(round)

@@ -19,6 +19,7 @@ from sapwood.model import predictor
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.packing import Packed, pack
 from sapwood.model.tree import LEAF, frozen_array
+from sapwood.objectives.links import Link, link_from_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +110,7 @@ class Model:
         return pack(self.ensemble)
 
     @cached_property
-    def _link(self) -> Any:
-        from sapwood.objectives.links import link_from_name
-
+    def _link(self) -> Link:
         return link_from_name(self.link)
 
     def _table(self, X: Any) -> Table:

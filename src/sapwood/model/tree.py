@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -48,14 +48,12 @@ class Tree:
     count: np.ndarray
 
     def __post_init__(self) -> None:
-        shapes = node_shapes(len(self.feature), self.value.shape[1] if np.ndim(self.value) == 2 else 1)
-        for field in fields(self):
-            array = frozen_array(getattr(self, field.name), NODE_FIELDS[field.name])
-            if field.name == "value" and array.ndim == 1:
-                array = frozen_array(array[:, None], np.float64)
-            if array.shape != shapes[field.name]:
-                raise ValueError(f"tree: {field.name} has shape {array.shape}, expected {shapes[field.name]}")
-            object.__setattr__(self, field.name, array)
+        for name, dtype in NODE_FIELDS.items():
+            array = frozen_array(getattr(self, name), dtype)
+            object.__setattr__(self, name, array[:, None] if name == "value" and array.ndim == 1 else array)
+        for name, shape in node_shapes(self.n_nodes, self.width).items():
+            if getattr(self, name).shape != shape:
+                raise ValueError(f"tree: {name} has shape {getattr(self, name).shape}, expected {shape}")
 
     @property
     def n_nodes(self) -> int:
@@ -98,7 +96,7 @@ class Tree:
             value = ", ".join(f"{v:.6g}" for v in self.value[node])
             return f"{node}: leaf {value} (rows {self.count[node]})"
         feature = int(self.feature[node])
-        name = names[feature] if names is not None else f"x{feature}"
+        name = names[feature] if names is not None else f"f{feature}"
         side = "left" if self.missing_left[node] else "right"
         return (
             f"{node}: {name} <= {self.threshold[node]:.17g} (missing {side}, gain {self.gain[node]:.6g}, "
@@ -116,9 +114,11 @@ def node_shapes(n_nodes: int, width: int) -> dict[str, tuple[int, ...]]:
 
 
 def frozen_array(values: Any, dtype: DTypeLike) -> np.ndarray:
-    """A C-contiguous array of this type that cannot be written through; shares memory where it can."""
-    array = np.ascontiguousarray(values, dtype=dtype).view()
-    array.flags.writeable = False
+    """A C-contiguous array of this type that nobody can write; what somebody can is copied."""
+    array = np.ascontiguousarray(values, dtype=dtype)
+    if array.flags.writeable:
+        array = array.copy() if array is values or array.base is not None else array
+        array.flags.writeable = False
     return array
 
 

@@ -1,0 +1,197 @@
+"""Write models to files and read them back; no pickle, no code, the same bytes for the same model."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import secrets
+import stat
+from typing import Any, BinaryIO
+
+import numpy as np
+
+import sapwood
+from sapwood.data.schema import Schema
+from sapwood.errors import ModelFileError
+from sapwood.model import container, labels
+from sapwood.model.container import damaged, parse_json
+from sapwood.model.ensemble import Ensemble
+from sapwood.model.model import Model
+from sapwood.model.tree import NODE_FIELDS, node_shapes
+from sapwood.model.validation import check_ensemble
+from sapwood.objectives.links import link_from_name
+
+VERSION = 1
+TREE_FIELDS: dict[str, type] = {"tree_start": np.int64, "tree_output": np.int32, "tree_round": np.int32}
+ARRAYS: dict[str, type] = {"base_scores": np.float64, **TREE_FIELDS, **NODE_FIELDS}
+NONFINITE = "$float"
+
+
+def save(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a model to a file. An older file is replaced in one step, or left as it was if anything fails."""
+    data = to_bytes(model)
+    target = os.path.realpath(os.fspath(path))
+    directory, name = os.path.split(target)
+    temporary = os.path.join(directory, f".{name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        raise
+
+
+def load(path: str | os.PathLike[str]) -> Model:
+    """Read a model that ``save`` wrote, with this or any earlier version of Sapwood."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise ModelFileError(f"{os.fspath(path)}: is not a file: give the path of a file that save wrote")
+    with open(path, "rb") as file:
+        try:
+            return _read(file, os.fstat(file.fileno()).st_size)
+        except ModelFileError as error:
+            raise ModelFileError(f"{os.fspath(path)}: {error}") from error
+
+
+def to_bytes(model: Model) -> bytes:
+    """The content of a model's file."""
+    _check(model)
+    kind, label_tensors = labels.to_tensors(model.classes)
+    described = {
+        "version": VERSION,
+        "written_by": f"sapwood {sapwood.__version__}",
+        "schema": model.schema.to_dict(),
+        "link": model.link,
+        "classes": kind,
+        "objective": model.objective,
+        "metadata": model.metadata,
+    }
+    text = json.dumps(to_json(described), separators=(",", ":"), allow_nan=False)
+    arrays = {"base_scores": model.base_scores} | {
+        name: getattr(model.ensemble, name) for name in ARRAYS if name != "base_scores"
+    }
+    # Large items first: every tensor then starts at a multiple of its item size.
+    tensors = sorted((arrays | label_tensors).items(), key=lambda item: -item[1].itemsize)
+    return container.write(text, dict(tensors))
+
+
+def from_bytes(data: bytes) -> Model:
+    """The model whose file has this content."""
+    return _read(io.BytesIO(data), len(data))
+
+
+def _read(file: BinaryIO, size: int) -> Model:
+    text, tensors = container.read(file, size)
+    described = parse_json(text, "the metadata")
+    _check_version(described)
+    for key, kind in (("schema", dict), ("link", str), ("objective", dict), ("metadata", dict)):
+        if not isinstance(described.get(key), kind):
+            raise damaged(f"its {key} is {described.get(key)!r}")
+    schema = _schema(described["schema"])
+    missing = sorted(set(ARRAYS) - set(tensors))
+    if missing:
+        raise damaged(f"tensor {missing[0]!r} is missing")
+    arrays = {name: tensors.pop(name) for name in ARRAYS}
+    model = Model(
+        schema=schema,
+        ensemble=_ensemble(arrays),
+        base_scores=arrays["base_scores"],
+        link=described["link"],
+        classes=labels.from_tensors(described.get("classes"), tensors),
+        objective=_plain(described, "objective"),
+        metadata=_plain(described, "metadata"),
+    )
+    _check(model)
+    return model
+
+
+def _plain(described: dict[str, Any], key: str) -> dict[str, Any]:
+    try:
+        return from_json(described[key])
+    except RecursionError as error:
+        raise damaged(f"its {key} is nested too deeply") from error
+
+
+def _check(model: Model) -> None:
+    """Raise ModelFileError unless prediction with the model is safe."""
+    check_ensemble(model.ensemble, model.n_features)
+    labels.check_labels(model.classes, model.n_outputs)
+    if not np.isfinite(model.base_scores).all():
+        raise ModelFileError(f"the model is not valid, its base scores are {model.base_scores.tolist()}")
+    link_from_name(model.link)
+
+
+def _check_version(described: dict[str, Any]) -> None:
+    version = described.get("version")
+    if type(version) is not int or version < 1:
+        raise damaged(f"its version is {version!r}")
+    if version > VERSION:
+        raise ModelFileError(
+            f"the file has version {version}, written by {described.get('written_by')}, and this is sapwood "
+            f"{sapwood.__version__}, which reads versions up to {VERSION}: upgrade with pip install -U sapwood"
+        )
+
+
+def _schema(described: dict[str, Any]) -> Schema:
+    n_features, names, kinds = (described.get(key) for key in ("n_features", "names", "kinds"))
+    if type(n_features) is not int or n_features < 1:
+        raise damaged(f"the number of features is {n_features!r}")
+    for what, values in (("names", names), ("kinds", kinds)):
+        if what == "names" and values is None:
+            continue
+        if not isinstance(values, list) or len(values) != n_features or not all(isinstance(v, str) for v in values):
+            raise damaged(f"the {what} of its {n_features} features are not as many texts")
+    if names is not None and len(set(names)) != n_features:
+        raise damaged("two features have the same name")
+    return Schema.from_dict(described)
+
+
+def _ensemble(arrays: dict[str, np.ndarray]) -> Ensemble:
+    for name, dtype in ARRAYS.items():
+        if arrays[name].dtype != dtype:
+            raise damaged(f"tensor {name!r} is of type {arrays[name].dtype}")
+    base, value = arrays["base_scores"], arrays["value"]
+    n_outputs, n_trees, n_nodes = base.size, arrays["tree_output"].size, arrays["feature"].size
+    width = value.shape[1] if value.ndim == 2 else 0
+    if width not in (1, n_outputs) or n_outputs < 1:
+        raise damaged(f"{n_outputs} base scores do not fit leaf values of shape {value.shape}")
+    shapes = node_shapes(n_nodes, width)
+    shapes |= {
+        "tree_start": (n_trees + 1,),
+        "tree_output": (n_trees,),
+        "tree_round": (n_trees,),
+        "base_scores": (n_outputs,),
+    }
+    for name, shape in shapes.items():
+        if arrays[name].shape != shape:
+            raise damaged(f"tensor {name!r} has the shape {arrays[name].shape} instead of {shape}")
+    return Ensemble(n_outputs=n_outputs, **{name: arrays[name] for name in ARRAYS if name != "base_scores"})
+
+
+def to_json(value: Any) -> Any:
+    """The value in the types of JSON; NumPy numbers become plain, tuples lists, non-finite floats a marked text."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return {NONFINITE: str(value)}
+    return value
+
+
+def from_json(value: Any) -> Any:
+    """The value that ``to_json`` took apart."""
+    if isinstance(value, list):
+        return [from_json(item) for item in value]
+    if isinstance(value, dict):
+        if value.keys() == {NONFINITE} and value[NONFINITE] in ("nan", "inf", "-inf"):
+            return float(value[NONFINITE])
+        return {key: from_json(item) for key, item in value.items()}
+    return value
