@@ -10,7 +10,7 @@ help:
 	@echo "make demo   train on census data, show what was learned, write demo-output/"
 	@echo "make test   lint, types, layers and all tests"
 	@echo "make lint   lint, types and layers alone"
-	@echo "make docs   regenerate docs/parameters.md and docs/peers.md"
+	@echo "make docs   regenerate the pages in docs/ that come from declarations"
 	@echo "make bench  run the benchmarks and write their figures"
 	@echo "make clean  remove what the other commands made"
 

@@ -6,6 +6,8 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+from sapwood.objectives.base import Objective
+from sapwood.objectives.registry import losses
 from sapwood.params import FIELDS, GROUPS
 from sapwood.peers import CATBOOST, LIGHTGBM, SPELLINGS, XGBOOST
 from sapwood.presets import PRESETS
@@ -73,7 +75,32 @@ def peers_page() -> str:
     return "\n".join(parts)
 
 
-PAGES = {"parameters.md": parameters_page, "peers.md": peers_page}
+def objectives_page() -> str:
+    """Every loss with its other names, its settings and what its hessian is."""
+    parts = [
+        "# Objectives\n",
+        "Written by `python docs/generate.py` from the classes in `src/sapwood/objectives/`.\n",
+        'Give a name, `objective="poisson"`, or an object with its settings, `objective=Quantile(0.9)`; they are in\n'
+        "`sapwood.objectives`. F is the score, y the target, s is y written as -1 or 1.\n",
+        "A hessian that is not exact is kept above 0 (floored) or replaced by a stand-in (surrogate).\n",
+    ]
+    unique = sorted(set(losses().values()), key=lambda loss: loss.name)
+    for task in ("regression", "binary", "multiclass"):
+        rows = [objective_row(loss) for loss in unique if loss.task == task]
+        parts.append(f"## {sentence(task)}\n")
+        parts.append(table(("Name", "Also", "Object", "Loss", "Hessian"), rows))
+    return "\n".join(parts)
+
+
+def objective_row(loss: type[Objective]) -> tuple[str, ...]:
+    """One loss as a line of the table."""
+    aliases = ", ".join(f"`{alias}`" for alias in loss.aliases)
+    first_line = (loss.__doc__ or "").partition("\n")[0].replace("|", "\\|")
+    settings = ", ".join(f"{name}={value!r}" for name, value in loss().settings().items() if name != "n_classes")
+    return f"`{loss.name}`", aliases, f"`{loss.__name__}({settings})`", first_line, loss().curvature
+
+
+PAGES = {"parameters.md": parameters_page, "peers.md": peers_page, "objectives.md": objectives_page}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():

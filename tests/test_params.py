@@ -160,7 +160,7 @@ def _generator():
     return module
 
 
-@pytest.mark.parametrize("name", ["parameters.md", "peers.md"])
+@pytest.mark.parametrize("name", ["parameters.md", "peers.md", "objectives.md"])
 def test_the_generated_pages_are_current(name):
     """``python docs/generate.py`` (or ``make docs``) mends a failure."""
     assert (ROOT / "docs" / name).read_text(encoding="utf-8") == _generator().PAGES[name]()

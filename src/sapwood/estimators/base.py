@@ -106,7 +106,8 @@ class SapwoodEstimator(BaseEstimator):
 
     def _objective(self, params: Params, classes: np.ndarray | None) -> Objective:
         """The loss that the parameters name, for the classes if there are any."""
-        objective = resolve(params.task.objective)
+        spec: Any = params.task.objective
+        objective = resolve(spec)
         if classes is not None:
             return objective.for_classes(len(classes))
         if objective.task != "regression":
