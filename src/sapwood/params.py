@@ -79,6 +79,10 @@ def _is_seed(value: Any) -> bool:
     return value is None or is_generator or (_is_integer(value) and 0 <= value < 2**63)
 
 
+def _is_class_weight(value: Any) -> bool:
+    return value is None or isinstance(value, Mapping) or (isinstance(value, str) and value == "balanced")
+
+
 def declare(default: Any, rule: Rule, text: str) -> Any:
     """A parameter as a dataclass field."""
     return dataclasses.field(default=default, metadata={"rule": rule, "text": text})
@@ -93,6 +97,12 @@ class TaskParams:
         AUTO,
         Rule("the name of a loss or a loss object", lambda v: v is not None and not isinstance(v, (bool, Real))),
         "The loss that training lowers. 'auto' is squared error for regression and log loss for classes.",
+    )
+    class_weight: Mapping[Any, float] | str | None = declare(
+        None,
+        Rule("'balanced', a dict from class to weight, or None (1 for each)", _is_class_weight),
+        "Classifier only. Weights of the classes, times those of the rows. 'balanced' gives every class the same share "
+        "of the total.",
     )
 
 

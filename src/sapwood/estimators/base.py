@@ -15,7 +15,6 @@ from sapwood import __version__
 from sapwood.boost.train import Target, train
 from sapwood.data.columns import Table, read_table
 from sapwood.data.dataset import Dataset
-from sapwood.data.target import check_weight
 from sapwood.errors import InputError, ParameterError
 from sapwood.estimators.keeping import keeps_parameters
 from sapwood.explain.importance import feature_importances
@@ -34,7 +33,7 @@ class SapwoodEstimator(BaseEstimator):
     n_features_in_: int
     feature_names_in_: np.ndarray
 
-    @keeps_parameters
+    @keeps_parameters()
     def __init__(
         self,
         *,
@@ -66,7 +65,7 @@ class SapwoodEstimator(BaseEstimator):
     # --- training -----------------------------------------------------------------------------------------------------
 
     def _read_training_table(self, X: Any, y: Any) -> Table:
-        """See X as a table and remember its columns."""
+        """See X as a table; the shape of y is looked at here, its values by whoever knows the task."""
         if y is None:
             raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         table = read_table(X)
@@ -76,16 +75,10 @@ class SapwoodEstimator(BaseEstimator):
                 DataConversionWarning,
                 stacklevel=3,
             )
-        self.n_features_in_ = table.n_features
-        if table.has_string_names:
-            self.feature_names_in_ = np.asarray(table.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
         return table
 
-    def _train(self, table: Table, y: np.ndarray, sample_weight: Any, classes: np.ndarray | None) -> None:
-        """Fit the model to checked targets; ``y`` holds class numbers if there are classes."""
-        weight = check_weight(sample_weight, table.n_rows)
+    def _train(self, table: Table, y: np.ndarray, weight: np.ndarray | None, classes: np.ndarray | None = None) -> None:
+        """Fit the model to checked targets and weights; ``y`` holds class numbers if there are classes."""
         params = resolve_params(self.get_params(deep=False), table.n_rows, self._task)
         objective = self._objective(params, classes)
         objective.check_target(y)
@@ -103,6 +96,10 @@ class SapwoodEstimator(BaseEstimator):
             objective={"name": objective.name, "settings": objective.settings()},
             metadata={"version": __version__, "n_rows": dataset.n_rows},
         )
+        self.n_features_in_ = table.n_features
+        vars(self).pop("feature_names_in_", None)
+        if table.has_string_names:
+            self.feature_names_in_ = np.asarray(table.names, dtype=object)
 
     def _objective(self, params: Params, classes: np.ndarray | None) -> Objective:
         """The loss that the parameters name, for the classes if there are any."""

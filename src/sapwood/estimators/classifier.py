@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,9 +10,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from sapwood.data.target import column_of, encode_labels
-from sapwood.errors import InputError
+from sapwood.data.target import check_weight, column_of, encode_labels
+from sapwood.errors import InputError, ParameterError
 from sapwood.estimators.base import SapwoodEstimator
+from sapwood.estimators.keeping import keeps_parameters
+from sapwood.params import AUTO, check_value, number
 
 
 class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
@@ -21,6 +24,10 @@ class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
     """
 
     _task: ClassVar[str] = "classification"
+    class_weight: Any
+
+    @keeps_parameters(SapwoodEstimator.__init__)
+    def __init__(self, *, class_weight: Any = AUTO, **shared: Any) -> None: ...
 
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> SapwoodClassifier:
         """Train on rows ``X`` (an array or a data frame, NaN is missing) and one label of any kind per row."""
@@ -28,9 +35,13 @@ class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
         labels = column_of(y, table.n_rows, "y")
         check_classification_targets(labels)
         classes, codes = encode_labels(labels, table.n_rows)
+        weight = check_weight(sample_weight, table.n_rows)
         if len(classes) < 2:
             raise InputError(f"y has one class, {classes[0]!r}: a classifier needs rows of at least two")
-        self._train(table, codes, sample_weight, classes)
+        by_class = class_weights(check_value("class_weight", self.class_weight), classes, codes, weight)
+        if by_class is not None:
+            weight = by_class[codes.astype(np.intp)] * (1.0 if weight is None else weight)
+        self._train(table, codes, weight, classes)
         return self
 
     @property
@@ -53,3 +64,24 @@ class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
         """The scores before they become probabilities: (rows,) for two classes, else (rows, classes)."""
         scores = self.predict_raw(X)
         return scores[:, 1] - scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 2 else scores
+
+
+def class_weights(
+    spec: Mapping[Any, float] | str | None, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray | None
+) -> np.ndarray | None:
+    """A factor for each class: as the dict says and 1 for the others, or such that all classes weigh the same."""
+    if spec is None:
+        return None
+    if isinstance(spec, str):
+        totals = np.bincount(codes.astype(np.intp), weight, minlength=len(classes))
+        return np.divide(totals.sum() / len(classes), totals, out=np.zeros(len(classes)), where=totals > 0)
+    factors = np.ones(len(classes))
+    names = classes.tolist()
+    for name, factor in spec.items():
+        if name not in names:
+            listed = ", ".join(map(repr, names))
+            raise ParameterError(
+                f"class_weight names the class {name!r}, which y does not have: its classes are {listed}"
+            )
+        factors[names.index(name)] = number(0).check(f"class_weight of {name!r}", factor)
+    return factors

@@ -5,30 +5,39 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from sapwood.errors import InputTypeError
 from sapwood.params import unknown_parameter
 
-Arguments = ParamSpec("Arguments")
-Self = TypeVar("Self")
+Init = TypeVar("Init", bound=Callable[..., None])
 
 
-def keeps_parameters(
-    init: Callable[Concatenate[Self, Arguments], None],
-) -> Callable[Concatenate[Self, Arguments], None]:
-    """Make an ``__init__`` of keyword-only parameters store each; an unknown name is refused with the nearest."""
-    signature = inspect.signature(init)
-    defaults = {name: p.default for name, p in signature.parameters.items() if p.kind is p.KEYWORD_ONLY}
+def keeps_parameters(*others: Callable[..., None]) -> Callable[[Init], Init]:
+    """Make an ``__init__`` store each of its keyword-only parameters and those of ``others``.
 
-    @functools.wraps(init)
-    def keep(self: Self, *args: Arguments.args, **given: Arguments.kwargs) -> None:
-        if args:
-            raise InputTypeError(f"{type(self).__name__} takes keyword arguments only, got {args[0]!r} without a name")
-        for name in given:
-            if name not in defaults:
-                raise InputTypeError(unknown_parameter(name, defaults))
-        kept: dict[str, Any] = {**defaults, **given}
-        vars(self).update(kept)
+    An unknown name is refused with the nearest. The body of the function is not run.
+    """
 
-    return keep
+    def decorate(init: Init) -> Init:
+        functions = (*others, init)
+        parameters = [
+            p for f in functions for p in inspect.signature(f).parameters.values() if p.kind is p.KEYWORD_ONLY
+        ]
+        defaults = {p.name: p.default for p in parameters}
+
+        @functools.wraps(init)
+        def keep(self: Any, *args: Any, **given: Any) -> None:
+            if args:
+                name = type(self).__name__
+                raise InputTypeError(f"{name} takes keyword arguments only, got {args[0]!r} without a name")
+            for name in given:
+                if name not in defaults:
+                    raise InputTypeError(unknown_parameter(name, defaults))
+            vars(self).update({**defaults, **given})
+
+        receiver = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        keep.__signature__ = inspect.Signature([receiver, *parameters])  # type: ignore[attr-defined]
+        return keep  # type: ignore[return-value]
+
+    return decorate

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from sapwood.data.target import check_target
+from sapwood.data.target import check_target, check_weight
 from sapwood.estimators.base import SapwoodEstimator
 
 
@@ -22,7 +22,7 @@ class SapwoodRegressor(RegressorMixin, SapwoodEstimator):
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> SapwoodRegressor:
         """Train on rows ``X`` (an array or a data frame, NaN is missing) and one number per row."""
         table = self._read_training_table(X, y)
-        self._train(table, check_target(y, table.n_rows), sample_weight, classes=None)
+        self._train(table, check_target(y, table.n_rows), check_weight(sample_weight, table.n_rows))
         return self
 
     def predict(self, X: Any) -> np.ndarray:
