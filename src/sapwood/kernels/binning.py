@@ -251,23 +251,15 @@ def encode_rows(values, stride, offset, low, high, edges, edge_start, f, tiles, 
     depth = np.uint64(0)
     while (one << depth) < size:
         depth += one
+    twice = stride + stride
+    thrice = twice + stride
     i = low
     # Eight searches at a time: each waits for its own edge, and they wait together.
     while i + np.uint64(8) <= high:
         p = offset + stride * i
-        x0, x1, x2, x3 = (
-            values[p],
-            values[p + stride],
-            values[p + np.uint64(2) * stride],
-            values[p + np.uint64(3) * stride],
-        )
-        p += np.uint64(4) * stride
-        x4, x5, x6, x7 = (
-            values[p],
-            values[p + stride],
-            values[p + np.uint64(2) * stride],
-            values[p + np.uint64(3) * stride],
-        )
+        x0, x1, x2, x3 = values[p], values[p + stride], values[p + twice], values[p + thrice]
+        p += twice + twice
+        x4, x5, x6, x7 = values[p], values[p + stride], values[p + twice], values[p + thrice]
         b0 = b1 = b2 = b3 = b4 = b5 = b6 = b7 = np.uint64(0)
         shift = depth
         while shift > np.uint64(0):
