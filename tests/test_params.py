@@ -142,6 +142,13 @@ def test_params_are_frozen():
         resolve().tree.max_leaves = 3  # type: ignore[misc]
 
 
+def test_the_description_leaves_out_what_does_not_decide_the_model():
+    described = resolve(n_jobs=2, objective=object(), reg_lambda=2.0).described()
+    assert described["reg_lambda"] == 2.0
+    assert described["max_depth"] is None
+    assert not {"n_jobs", "objective"} & set(described)
+
+
 def test_no_parameter_is_declared_twice():
     names = [field.name for group in GROUPS.values() for field in dataclasses.fields(group)]
     assert sorted(names) == sorted(set(names))

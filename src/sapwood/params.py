@@ -169,6 +169,12 @@ class Params:
     boost: BoostParams = BoostParams()
     run: RunParams = RunParams()
 
+    def described(self) -> dict[str, Any]:
+        """What decided the model, by name, as far as it is numbers and words: for the model's metadata."""
+        values = {name: value for group in vars(self).values() for name, value in vars(group).items()}
+        del values["n_jobs"]
+        return {name: v for name, v in values.items() if v is None or isinstance(v, (bool, int, float, str))}
+
 
 GROUPS: dict[str, type] = {f.name: type(f.default) for f in dataclasses.fields(Params)}
 FIELDS: dict[str, dataclasses.Field] = {f.name: f for group in GROUPS.values() for f in dataclasses.fields(group)}

@@ -103,6 +103,14 @@ def test_a_saved_model_gives_the_same_scores(estimator, data, tmp_path):
 
 
 @BOTH
+def test_the_saved_model_tells_how_it_was_trained(estimator, data, tmp_path):
+    estimator(random_state=5, **FEW).fit(*data).save(tmp_path / "model.sapwood")
+    metadata = sapwood.load(tmp_path / "model.sapwood").metadata
+    assert metadata["n_rows"] == 200
+    assert metadata["params"] | {"random_state": 5, "n_estimators": 5, "learning_rate": 0.1} == metadata["params"]
+
+
+@BOTH
 def test_two_fits_give_the_same_model(estimator, data):
     first, second = (estimator(**FEW).fit(*data).model_.fingerprint() for _ in range(2))
     assert first == second

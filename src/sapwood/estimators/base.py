@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 
-from sapwood import __version__
 from sapwood.boost.train import Target, train
 from sapwood.data.columns import Table, read_table
 from sapwood.data.dataset import Dataset
@@ -94,7 +93,7 @@ class SapwoodEstimator(BaseEstimator):
             link=objective.link.name,
             classes=classes,
             objective={"name": objective.name, "settings": objective.settings()},
-            metadata={"version": __version__, "n_rows": dataset.n_rows},
+            metadata={"n_rows": dataset.n_rows, "params": params.described()},
         )
         self.n_features_in_ = table.n_features
         vars(self).pop("feature_names_in_", None)
