@@ -65,7 +65,7 @@ def test_a_number_of_bins_out_of_range_is_refused(X, max_bins):
 
 
 def test_all_distinct_values_have_a_bin_where_two_bytes_allow():
-    X = np.random.default_rng(0).permutation(60_000).astype(np.float64)[:, None]
+    X = np.random.default_rng(0).permutation(6_000).astype(np.float64)[:, None]
     encoder = Encoder.fit(read_table(X), max_bins=65_535)
     _, columns = encoder.encode(read_table(X))
     np.testing.assert_array_equal(columns[0], X[:, 0] + 1)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sapwood.data.numeric import cut_sample, edge_table
 from sapwood.kernels import binning
+from sapwood.kernels.random import EDGES, draw_all
 from sapwood.native.kernel import new_sync
 
 ODD = [np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, np.nextafter(1.0, 2.0), 5e-324, -5e-324, 1.8e308, -1.8e308]
@@ -22,6 +23,19 @@ def run_members(members, kernel, *args):
     bound = kernel.bind(new_sync(), *args)
     for member in range(members):
         bound(member, members)
+
+
+# --- hash_rows --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("members", [1, 3])
+def test_rows_draw_the_hashes_of_their_numbers(members):
+    ids = np.array([7, 0, 2**64 - 1, 12], dtype=np.uint64)
+    expected, found = np.empty(4, np.uint64), np.empty(4, np.uint64)
+    with np.errstate(over="ignore"):
+        draw_all.function(5, EDGES, 0, ids, expected)
+    run_members(members, binning.hash_rows, 5, EDGES, ids, found)
+    np.testing.assert_array_equal(found, expected)
 
 
 # --- encode -----------------------------------------------------------------------------------------------------------
@@ -159,7 +173,7 @@ def cut(values, units=None, max_bins=255, run=None):
     return cut_sample(*arguments) if run is None else cut_sample(*arguments, run)
 
 
-WEIGHTS = st.lists(st.one_of(st.integers(1, 5), st.integers(1, 100), st.just(1000)), min_size=1, max_size=40)
+WEIGHTS = st.lists(st.one_of(st.integers(1, 5), st.integers(1, 100), st.just(300)), min_size=1, max_size=40)
 
 
 @settings(deadline=None)

@@ -11,7 +11,7 @@ import numpy as np
 
 from sapwood.data.columns import Table
 from sapwood.kernels import binning
-from sapwood.kernels.random import EDGES, draw_all
+from sapwood.kernels.random import EDGES
 
 SAMPLE_ROWS = 200_000
 GATHERED_VALUES = 2**26  # columns of the sample are gathered as many at a time as this allows
@@ -33,7 +33,7 @@ def find_edges(
     A column of at most ``max_bins`` distinct values is cut between all of them. Weights must be positive. Where there
     are more than ``SAMPLE_ROWS`` rows, those whose numbers ``row_ids`` draw the smallest hashes are looked at.
     """
-    rows = sample_rows(row_ids, seed)
+    rows = sample_rows(row_ids, seed, run)
     units = np.empty(0, dtype=np.int64) if weight is None else weight_units(weight[rows])
     at_once = max(1, min(table.n_features, GATHERED_VALUES // len(rows)))
     edges: list[np.ndarray] = []
@@ -43,13 +43,13 @@ def find_edges(
     return edges
 
 
-def sample_rows(row_ids: np.ndarray, seed: int) -> np.ndarray:
+def sample_rows(row_ids: np.ndarray, seed: int, run: Run = run_alone) -> np.ndarray:
     """The ``SAMPLE_ROWS`` places in ``row_ids`` of smallest hash, ascending; all of them if there are no more."""
     n = len(row_ids)
     if n <= SAMPLE_ROWS:
         return np.arange(n, dtype=np.int64)
     hashes = np.empty(n, dtype=np.uint64)
-    draw_all(seed, EDGES, 0, row_ids, hashes)
+    run(binning.hash_rows, seed, EDGES, row_ids, hashes)
     largest = np.partition(hashes, SAMPLE_ROWS - 1)[SAMPLE_ROWS - 1]
     return np.flatnonzero(hashes <= largest)
 

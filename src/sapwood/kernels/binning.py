@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.kernels.random import draw, stream
 from sapwood.kernels.share import share
 from sapwood.native.kernel import kernel
 
@@ -16,6 +17,14 @@ DIGIT_BITS = 11
 DIGITS = 2048  # values of one digit
 MAX_DIGITS = 6  # digits of a 64-bit key
 ROWS_PER_BLOCK = 256  # rows of 28 features of float32 stay in the L1 cache
+
+
+@kernel("i64, i64, u64[:], u64[:]")
+def hash_rows(member, members, sync, seed, purpose, row_ids, out):
+    """Write 64 random bits for every row number; different numbers never draw the same."""
+    key = stream(seed, purpose, 0)
+    for i in range(share(member, members, out.shape[0]), share(member + 1, members, out.shape[0])):
+        out[i] = draw(key, row_ids[i])
 
 
 @kernel(
