@@ -100,6 +100,6 @@ def _column(name: str, series: nw.Series[Any]) -> Column:
     kind = series.dtype
     if isinstance(kind, CATEGORIES):
         raise InputTypeError(f"column {name!r} is of type {kind}, and {conversion.REMEDY}")
-    if kind.is_nested() or isinstance(kind, nw.Binary):
+    if kind.is_nested() or str(kind) == "Binary":
         raise InputTypeError(f"column {name!r} is of type {kind}, which does not stand for numbers: drop it")
     return Column(name, series, np.dtype(np.float32 if kind in SMALL else np.float64))
