@@ -253,6 +253,13 @@ def test_floats_are_read_where_they_are(X, container, dtype):
     assert block.values.dtype == dtype
 
 
+def test_one_row_repeated_by_broadcasting_is_read_where_it_is():
+    X = np.broadcast_to(np.array([1.0, np.nan, 3.0]), (5, 3))
+    [block] = read_table(X).blocks()
+    assert block.row_stride == 0
+    assert Dataset.build(read_table(X)).columns.tolist() == [[1] * 5, [0] * 5, [1] * 5]
+
+
 def test_a_float_array_in_C_order_is_one_block_for_prediction(X):
     [(start, block)] = read_table(X).float_blocks(10)
     assert start == 0

@@ -43,10 +43,10 @@ def test_a_target_of_any_kind_becomes_float64(y):
 @pytest.mark.parametrize(
     ("y", "error", "message"),
     [
-        ([1, np.nan, 2], InputError, "y must be finite: it contains NaN or infinity, row 1 has .*nan"),
-        ([1, 2, -np.inf], InputError, "row 2 has .*-inf"),
-        ([1, None, 2], InputError, "row 1 has .*nan"),
-        (pd.Series([1, None, 2], dtype="Int64"), InputError, "row 1 has .*nan"),
+        ([1, np.nan, 2], InputError, "y must be finite: it contains NaN or infinity, row 1 has nan"),
+        ([1, 2, -np.inf], InputError, "row 2 has -inf"),
+        ([1, None, 2], InputError, "row 1 has nan"),
+        (pd.Series([1, None, 2], dtype="Int64"), InputError, "row 1 has nan"),
         (np.ma.array([1.0, 2.0, 3.0], mask=[0, 0, 1]), InputError, "row 2 has .*nan"),
         ([1, "a", 2], InputTypeError, "column 'y', row 1 holds 'a'"),
         (["a", "b", "c"], InputTypeError, "column 'y', row 0 holds 'a'"),
@@ -80,7 +80,7 @@ def test_weights_become_float64():
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        ([1, -0.5, 2], "sample_weight must not be negative, row 1 has .*-0.5"),
+        ([1, -0.5, 2], "sample_weight must not be negative, row 1 has -0.5"),
         ([1, np.nan, 2], "sample_weight must be finite.*row 1"),
         ([1, np.inf, 2], "sample_weight must be finite.*row 1"),
         ([0, 0, 0], "sample_weight is zero for every row"),
@@ -114,6 +114,8 @@ def test_weights_that_make_no_sense_are_refused(weight, message):
         (pd.DataFrame({"y": [3, -1, 3]}), [-1, 3], [1, 0, 1]),
         ([2**53 + 1, 2**53, 2**53 + 1], [2**53, 2**53 + 1], [1, 0, 1]),
         ([4, 4, 4], [4], [0, 0, 0]),
+        (np.ma.array([3, -1, 3]), [-1, 3], [1, 0, 1]),
+        (np.array([1.5, 2, decimal.Decimal("0.5")], dtype=object), [0.5, 1.5, 2], [1, 2, 0]),
     ],
 )
 def test_labels_of_any_one_kind_are_numbered_in_order(y, classes, codes):
@@ -131,8 +133,11 @@ def test_labels_of_any_one_kind_are_numbered_in_order(y, classes, codes):
         ([True, "a", "b"], InputTypeError, "boolean .* text"),
         (["a", None, "b"], InputError, "row 1 has None"),
         (pd.Series(["a", None, "b"]), InputError, "row 1 has nan"),
-        ([1.0, np.nan, 2.0], InputError, "row 1 has .*nan"),
+        ([1.0, np.nan, 2.0], InputError, "row 1 has nan"),
         ([1.0, np.inf, 2.0], InputError, "row 1 has .*inf"),
+        (np.ma.array([1, 2, 3], mask=[0, 1, 0]), InputError, "row 1 is masked"),
+        (np.array([1, float("nan"), 2], dtype=object), InputError, "row 1 has nan"),
+        (np.array([(1,), (2,), (3, 4)], dtype=object), InputTypeError, r"row 0 of y has the label \(1,\)"),
         ([1j, 2j, 3j], InputError, "Complex data not supported"),
         (["a", "b"], InputError, "X has 3 rows, y has 2"),
     ],

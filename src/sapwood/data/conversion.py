@@ -52,7 +52,7 @@ def float_type(dtype: np.dtype) -> np.dtype:
 
 
 def to_floats(values: np.ndarray, place: Place | None = None) -> np.ndarray:
-    """Convert an array of a type that ``check_type`` lets pass; masked entries become NaN."""
+    """Convert an array of a type that ``check_type`` lets pass, masked entries to NaN; floats are not copied."""
     mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
     values = np.ma.getdata(values)
     if values.dtype.kind == "O":
@@ -61,7 +61,7 @@ def to_floats(values: np.ndarray, place: Place | None = None) -> np.ndarray:
         floats = _microseconds(values)
     else:
         with np.errstate(over="ignore"):  # a longdouble beyond float64 is an infinity
-            floats = values.astype(float_type(values.dtype))
+            floats = values.astype(float_type(values.dtype), copy=mask is not None)
     if mask is not None:
         floats[mask] = np.nan
     return floats

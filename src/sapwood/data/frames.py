@@ -18,7 +18,7 @@ from sapwood.errors import InputError, InputTypeError
 SMALL = {nw.Boolean(), nw.Int8(), nw.UInt8(), nw.Int16(), nw.UInt16(), nw.Float32()}
 CATEGORIES = (nw.String, nw.Categorical, nw.Enum)
 # NumPy has no such type, or none with missing values: cast before the values are handed over.
-CASTS = {nw.Boolean: nw.Int8(), nw.Decimal: nw.Float64(), nw.Int128: nw.Float64(), nw.UInt128: nw.Float64()}
+CASTS = ((nw.Boolean, nw.Int8()), ((nw.Decimal, nw.Int128, nw.UInt128), nw.Float64()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,13 +28,13 @@ class Column:
     name: str
     series: nw.Series[Any]
     dtype: np.dtype
+    cast: nw.dtypes.DType | None
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """The rows from ``start`` to ``stop`` as floats."""
         part = self.series[start:stop]
-        for kind, cast in CASTS.items():
-            if isinstance(part.dtype, kind):
-                part = part.cast(cast)
+        if self.cast is not None:
+            part = part.cast(self.cast)
         values = np.asarray(part.to_numpy())
         conversion.check_type(values.dtype, f"column {self.name!r}")
         return conversion.to_floats(values, conversion.Place(start, 0, self.name))
@@ -102,4 +102,5 @@ def _column(name: str, series: nw.Series[Any]) -> Column:
         raise InputTypeError(f"column {name!r} is of type {kind}, and {conversion.REMEDY}")
     if kind.is_nested() or str(kind) == "Binary":
         raise InputTypeError(f"column {name!r} is of type {kind}, which does not stand for numbers: drop it")
-    return Column(name, series, np.dtype(np.float32 if kind in SMALL else np.float64))
+    cast = next((cast for types, cast in CASTS if isinstance(kind, types)), None)
+    return Column(name, series, np.dtype(np.float32 if kind in SMALL else np.float64), cast)

@@ -9,6 +9,8 @@ import numpy as np
 from sapwood.data import conversion
 from sapwood.errors import InputError, InputTypeError
 
+CLASSES_SHOWN = 10
+
 
 def check_target(y: Any, n_rows: int) -> np.ndarray:
     """The target of regression as float64, one finite number per row."""
@@ -25,7 +27,9 @@ def check_weight(weight: Any, n_rows: int) -> np.ndarray | None:
     _check_finite(values, "sample_weight", "a row that must not count has the weight 0")
     if (values < 0).any():
         row = int(np.argmax(values < 0))
-        raise InputError(f"sample_weight must not be negative, row {row} has {values[row]!r}: leave a row out with 0")
+        raise InputError(
+            f"sample_weight must not be negative, row {row} has {_shown(values[row])}: leave a row out with 0"
+        )
     if not values.any():
         raise InputError("sample_weight is zero for every row: at least one row must have a positive weight")
     return values
@@ -34,6 +38,9 @@ def check_weight(weight: Any, n_rows: int) -> np.ndarray | None:
 def encode_labels(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     """The classes of labels of any one kind, sorted, and each row's class number as float64."""
     labels = _labels(y, n_rows)
+    if labels.dtype.kind == "O":
+        classes = np.array(sorted(set(labels.tolist())), dtype=object)
+        return classes, _places(labels, classes)
     classes, codes = np.unique(labels, return_inverse=True)
     return classes, codes.reshape(-1).astype(np.float64)
 
@@ -41,15 +48,13 @@ def encode_labels(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
 def code_labels(y: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
     """Each row's number among the known ``classes``, as float64."""
     labels = _labels(y, n_rows)
-    try:
-        places = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-        known = classes[places] == labels
-    except TypeError:  # labels of a kind that cannot be compared with the classes
-        known = np.zeros(n_rows, dtype=bool)
-    if not np.all(known):
-        row = int(np.argmin(known))
-        raise InputError(f"row {row} has the label {_shown(labels[row])}, which is none of the classes {_few(classes)}")
-    return places.astype(np.float64)
+    codes = _places(labels, classes)
+    if (codes < 0).any():
+        row = int(np.argmax(codes < 0))
+        known = ", ".join(_shown(label) for label in classes[:CLASSES_SHOWN])
+        more = ", ..." if len(classes) > CLASSES_SHOWN else ""
+        raise InputError(f"row {row} has the label {_shown(labels[row])}, which is none of the classes {known}{more}")
+    return codes
 
 
 def column_of(y: Any, n_rows: int, name: str) -> np.ndarray:
@@ -87,32 +92,52 @@ def _check_finite(values: np.ndarray, name: str, remedy: str) -> None:
     finite = np.isfinite(values)
     if not finite.all():
         row = int(np.argmin(finite))
-        raise InputError(f"{name} must be finite: it contains NaN or infinity, row {row} has {values[row]!r}; {remedy}")
+        raise InputError(
+            f"{name} must be finite: it contains NaN or infinity, row {row} has {_shown(values[row])}; {remedy}"
+        )
+
+
+def _places(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The place of each label among the classes, -1 if it has none."""
+    place_of = {label: float(place) for place, label in enumerate(classes.tolist())}
+    return np.array([place_of.get(label, -1.0) for label in labels.tolist()], dtype=np.float64)
 
 
 def _labels(y: Any, n_rows: int) -> np.ndarray:
+    """Labels of a plain type, or texts as objects."""
     labels = column_of(y, n_rows, "y")
+    if np.ma.is_masked(labels):
+        raise InputError(
+            f"y must have a label in every row: row {int(np.argmax(np.ma.getmaskarray(labels)))} is masked"
+        )
+    labels = np.ma.getdata(labels)
     if labels.dtype.kind == "c":
         raise InputError(f"Complex data not supported: y is of type {labels.dtype}")
     if labels.dtype.kind == "f":
         _check_finite(labels, "y", "drop the row or give it a label")
-    elif labels.dtype.kind == "O":
-        labels = _one_kind(labels)
-    return labels
+    return _of_one_kind(labels) if labels.dtype.kind == "O" else labels
 
 
-def _one_kind(labels: np.ndarray) -> np.ndarray:
-    """Labels of a plain type from objects, which must all be texts or all be numbers."""
-    for row, label in enumerate(labels):
-        if conversion.is_missing(label) or label != label:
-            raise InputError(f"y must have a label in every row: it contains NaN or None, row {row} has {label!r}")
-    kinds: dict[str, int] = {}
-    for row, label in enumerate(labels):
-        kinds.setdefault(_kind(label), row)
-    if len(kinds) > 1:
-        found = ", ".join(f"{kind} (row {row}: {_shown(labels[row])})" for kind, row in kinds.items())
+def _of_one_kind(labels: np.ndarray) -> np.ndarray:
+    first_of: dict[str, int] = {}
+    for of_type in set(map(type, labels.tolist())):
+        row = next(row for row, label in enumerate(labels) if type(label) is of_type)
+        kind = _kind(labels[row])
+        first_of[kind] = min(row, first_of.get(kind, row))
+    if "missing" in first_of or "number" in first_of:
+        for row, label in enumerate(labels):
+            if conversion.is_missing(label) or label != label:
+                raise InputError(f"y must have a label in every row: it contains NaN or None, row {row} has {label!r}")
+    if len(first_of) > 1:
+        rows = sorted(first_of.items(), key=lambda item: item[1])
+        found = ", ".join(f"{kind} (row {row}: {_shown(labels[row])})" for kind, row in rows)
         raise InputTypeError(f"y mixes labels of different kinds, {found}: make them all texts or all numbers")
-    return labels if "text" in kinds else np.array(labels.tolist())
+    if first_of.keys() <= {"boolean", "number"}:
+        return np.array(labels.tolist())
+    [(kind, row)] = first_of.items()
+    if kind != "text":
+        raise InputTypeError(f"row {row} of y has the label {labels[row]!r}: labels must be texts, numbers or booleans")
+    return labels
 
 
 def _kind(label: Any) -> str:
@@ -120,13 +145,10 @@ def _kind(label: Any) -> str:
         return "text"
     if isinstance(label, bool | np.bool_):
         return "boolean"
+    if conversion.is_missing(label):
+        return "missing"
     return "number" if isinstance(label, conversion.NUMBERS) else type(label).__name__
 
 
 def _shown(label: Any) -> str:
     return repr(label.item() if isinstance(label, np.generic) else label)
-
-
-def _few(classes: np.ndarray) -> str:
-    shown = ", ".join(_shown(label) for label in classes[:10])
-    return shown + (", ..." if len(classes) > 10 else "")
