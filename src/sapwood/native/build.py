@@ -1,6 +1,6 @@
 """Build the library: every kernel to LLVM, to an object per CPU level, to one shared library per level.
 
-``python -m sapwood.native.build`` builds in place. Objects are cached by the source of the kernel and all it calls, so
+``python -m sapwood.native.build [level ...]`` builds in place. Objects are cached by the source of the kernel and all it calls, so
 that a change recompiles what it touches. Each level is built in a process of its own, because Numba fixes its CPU when
 it is imported.
 """
@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -53,14 +54,14 @@ def import_kernels() -> None:
         importlib.import_module(f"sapwood.kernels.{module.name}")
 
 
-def build(folder: Path | None = None, cache: Path | None = None) -> list[Path]:
-    """Build the libraries of all levels that are not there yet; return their paths."""
+def build(levels: Iterable[str] | None = None) -> list[Path]:
+    """Build the libraries of the levels (all by default) that are not there yet; return their paths."""
     identity = sources.source_hash()
-    cache = cache or sources.PACKAGE.parent.parent / "build" / "objects"
+    cache = sources.PACKAGE.parent.parent / "build" / "objects"
     made = []
     running = []
-    for level in sources.levels():
-        target = (folder or sources.FOLDER) / sources.library_path(level, identity).name
+    for level in levels or sources.levels():
+        target = sources.library_path(level, identity)
         made.append(target)
         if not target.exists():
             running.append((level, _start(level, target, cache)))
@@ -68,8 +69,8 @@ def build(folder: Path | None = None, cache: Path | None = None) -> list[Path]:
         output, _ = process.communicate()
         if process.returncode != 0:
             raise BuildError(f"building the kernels for {level} failed:\n{output}")
-    for old in made[0].parent.glob(f"sapwood-*{sources.SUFFIX}"):
-        if old not in made:
+    for old in sources.FOLDER.glob(f"sapwood-*{sources.SUFFIX}"):
+        if identity not in old.name:
             old.unlink(missing_ok=True)
     return made
 
@@ -80,6 +81,7 @@ def _start(level: str, target: Path, cache: Path) -> subprocess.Popen[str]:
     environment["NUMBA_CPU_NAME"] = level
     environment["NUMBA_CPU_FEATURES"] = sources.levels()[level]
     environment["NUMBA_DISABLE_INTEL_SVML"] = "1"
+    environment["NUMBA_OPT"] = "0"  # one optimisation at the end instead of one per function
     environment["PYTHONPATH"] = os.pathsep.join([str(sources.PACKAGE.parent), *sys.path])
     command = [sys.executable, "-m", "sapwood.native.build", level, str(target), str(cache)]
     return subprocess.Popen(
@@ -122,6 +124,7 @@ def _object(kernel: Kernel, variant: int, machine: Any) -> bytes:
 
     from sapwood.native import compile
 
+    compile.compile_ahead()
     module = compile.module_of(kernel, variant)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = options.loop_unrolling = True
@@ -171,7 +174,7 @@ def _forget_others(cache: Path, kept: set[Path]) -> None:
 def _key(kernel: Kernel, variant: int, versions: dict[str, str]) -> str:
     """Hash of everything that decides the object of one variant."""
     digest = hashlib.sha256(json.dumps(versions, sort_keys=True).encode())
-    for name in ("signature.py", "intrinsics.py", "kernel.py", "compile.py", "build.py", "sources.py"):
+    for name in ("signature.py", "intrinsics.py", "compile.py", "sources.py"):
         digest.update((sources.PACKAGE / "native" / name).read_bytes())
     digest.update(repr((kernel.variants[variant], kernel.takes_team)).encode())
     _digest_function(kernel, digest, set())
@@ -198,5 +201,5 @@ if __name__ == "__main__":
     if len(sys.argv) == 4:
         build_level(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
     else:
-        for library in build():
+        for library in build(sys.argv[1:]):
             print(library)

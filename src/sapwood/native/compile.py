@@ -14,6 +14,8 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.cpu import CPUContext
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
@@ -184,16 +186,27 @@ def _is_linux():
 # --- dispatchers ------------------------------------------------------------------------------------------------------
 
 _dispatchers: dict[str, object] = {}
+_ahead = False
+
+
+def compile_ahead() -> None:
+    """Only make LLVM code from now on, nothing that can be called in this process: machine code comes once, at the end."""
+    global _ahead
+    _ahead = True
+    # Numba knows functions by their entry points: each gets a builtin of its own, which is never called.
+    CPUContext.get_executable = lambda self, library, function, environment: [].append
 
 
 def dispatcher(kernel: Kernel):
     """The Numba function of a kernel, its callees translated with it."""
     if kernel.name not in _dispatchers:
+        is_called_from_python = kernel.is_entry and not _ahead
         _dispatchers[kernel.name] = njit(
             nogil=True,
             error_model="numpy",
             boundscheck=os.environ.get("SAPWOOD_BOUNDSCHECK") == "1",
-            no_cpython_wrapper=False,
+            no_cpython_wrapper=not is_called_from_python,
+            no_cfunc_wrapper=True,
             _nrt=False,
         )(_translated(kernel.function))
     return _dispatchers[kernel.name]
@@ -234,6 +247,8 @@ def module_of(kernel: Kernel, variant: int):
     wanted = argument_types(kernel, variant)
     made.compile(wanted)
     result = made.overloads[wanted]
+    with global_compiler_lock:
+        result.library.finalize()  # links the callees in
     module = llvm.parse_assembly(result.library.get_llvm_str())
     target = result.fndesc.llvm_func_name
     module.link_in(llvm.parse_assembly(_entry_point(kernel, variant, target)))

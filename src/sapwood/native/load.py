@@ -41,16 +41,16 @@ def library() -> ctypes.CDLL:
 def _open() -> ctypes.CDLL:
     path = sources.library_path(sources.best_level(), sources.source_hash())
     if not path.exists():
-        _rebuild()
+        _rebuild(sources.best_level())
     return ctypes.CDLL(str(path))
 
 
-def _rebuild() -> None:
+def _rebuild(level: str) -> None:
     remedy = "reinstall sapwood, or set SAPWOOD_KERNELS=jit with sapwood[jit] installed"
     in_checkout = (sources.PACKAGE.parent.parent / "pyproject.toml").exists()
     if not in_checkout or find_spec("numba") is None:
         raise LibraryError(f"sapwood's compiled kernels are missing or belong to other sources: {remedy}")
-    result = subprocess.run([sys.executable, "-m", "sapwood.native.build"], capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-m", "sapwood.native.build", level], capture_output=True, text=True)
     if result.returncode != 0:
         raise LibraryError(f"rebuilding the kernels failed: {remedy}\n{result.stdout}{result.stderr}")
 

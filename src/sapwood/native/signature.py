@@ -89,13 +89,18 @@ def parse(text: str, layouts: dict[str, type]) -> tuple[Type, ...]:
 def _type(word: str, axes: str | None, layouts: dict[str, type]) -> Type:
     if word in layouts:
         layout = layouts[word]
-        fields = tuple(parse(text, {})[0] for text in layout.__annotations__.values())
+        fields = tuple(parse(_text(hint), {})[0] for hint in layout.__annotations__.values())
         return Record(layout, fields)  # type: ignore[arg-type]
     if axes:
         return Array(word, axes.count(":"))
     if word not in SCALARS:
         raise TypeError(f"{word!r} is neither one of {SCALARS} nor a layout")
     return Scalar(word)
+
+
+def _text(hint: Any) -> str:
+    """A field's annotation as written: NamedTuple wraps it in a ForwardRef."""
+    return str(getattr(hint, "__forward_arg__", hint)).strip("\"'")
 
 
 def flatten(types: tuple[Type, ...]) -> list[Scalar | Array]:

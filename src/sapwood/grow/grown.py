@@ -1,0 +1,81 @@
+"""A tree fresh from the grower, still in bins, with the rows of its leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sapwood.data.encoder import Encoder
+from sapwood.kernels import layout
+from sapwood.model.tree import LEAF, Tree
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Grown:
+    """A tree in bins, its values before shrinkage. Leaf l is node ``leaf_node[l]``; its rows are order[span[l]].
+
+    ``order`` and ``span`` are the grower's own and are overwritten by the next tree.
+    """
+
+    feature: np.ndarray
+    bin: np.ndarray
+    missing_left: np.ndarray
+    left: np.ndarray
+    count: np.ndarray
+    gain: np.ndarray
+    weight: np.ndarray
+    gradient: np.ndarray
+    hessian: np.ndarray
+    value: np.ndarray
+    leaf_node: np.ndarray
+    span: np.ndarray
+    order: np.ndarray
+
+    @classmethod
+    def read(cls, nodes: layout.Nodes, leaves: layout.Leaves, order: np.ndarray) -> Grown:
+        """Take a finished tree out of the grower's tables."""
+        n_nodes, n_leaves = int(nodes.info[layout.N_NODES]), int(nodes.info[layout.N_LEAVES])
+        integers, numbers = nodes.integers[:n_nodes], nodes.numbers[:n_nodes]
+        outputs = [numbers[:, layout.NODE_OUTPUTS + j :: layout.PER_OUTPUT].copy() for j in range(layout.PER_OUTPUT)]
+        return cls(
+            feature=integers[:, layout.NODE_FEATURE].astype(np.int32),
+            bin=integers[:, layout.NODE_BIN].astype(np.int32),
+            missing_left=integers[:, layout.NODE_MISSING_LEFT].astype(np.uint8),
+            left=integers[:, layout.NODE_LEFT].astype(np.int32),
+            count=integers[:, layout.NODE_COUNT].copy(),
+            gain=numbers[:, layout.NODE_GAIN].copy(),
+            weight=numbers[:, layout.NODE_WEIGHT].copy(),
+            gradient=outputs[0],
+            hessian=outputs[1],
+            value=outputs[2],
+            leaf_node=leaves.integers[:n_leaves, layout.NODE].copy(),
+            span=np.ascontiguousarray(leaves.integers[:n_leaves, layout.FIRST : layout.LAST + 1]),
+            order=order,
+        )
+
+    def to_tree(self, encoder: Encoder, value: np.ndarray) -> Tree:
+        """The tree in the user's units, with these values."""
+        single = self.gradient.shape[1] == 1
+        return Tree(
+            feature=self.feature,
+            threshold=thresholds(self.feature, self.bin, encoder),
+            left=self.left,
+            missing_left=self.missing_left,
+            value=value,
+            gain=self.gain,
+            gradient=self.gradient[:, 0] if single else self.gradient,
+            hessian=self.hessian[:, 0] if single else self.hessian,
+            weight=self.weight,
+            count=self.count,
+        )
+
+
+def thresholds(feature: np.ndarray, bins: np.ndarray, encoder: Encoder) -> np.ndarray:
+    """The largest value that goes left at each node; infinite where all values do and missing ones do not."""
+    out = np.zeros(len(feature))
+    for node in np.flatnonzero(feature != LEAF):
+        edges = encoder.edges[feature[node]]
+        cut = bins[node] - 1
+        out[node] = edges[cut] if cut < len(edges) else np.inf
+    return out

@@ -1,0 +1,107 @@
+"""Grow trees on histograms, leaf by leaf or level by level."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.data.dataset import Dataset
+from sapwood.errors import TrainingError
+from sapwood.grow.grown import Grown
+from sapwood.grow.workspace import (
+    Shape,
+    make_cells,
+    make_features,
+    make_leaves,
+    make_nodes,
+    make_rows,
+    make_scales,
+    make_scratch,
+    make_search,
+)
+from sapwood.kernels import grow, layout, quantise
+from sapwood.native.team import Team
+from sapwood.params import TreeParams
+
+# Below this many rows rounding could be seen and wide cells cost next to nothing.
+SMALL_TABLE = 2048
+# Packed gradients must keep this many steps per row on average, or too much is lost in rounding.
+LEAST_STEPS = 64.0
+UNLIMITED = 1 << 30
+
+
+def is_wide(precision: str, n_rows: int) -> bool:
+    """Tell whether histograms need wide cells."""
+    if precision != "auto":
+        return precision == "wide"
+    return n_rows < SMALL_TABLE or quantise.PACKED_GRADIENT / n_rows < LEAST_STEPS
+
+
+class HistogramGrower:
+    """Grows one tree after another on the same dataset."""
+
+    def __init__(self, dataset: Dataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
+        self._dataset = dataset
+        self._params = params
+        self._seed = seed
+        self._team = team
+        assert params.max_leaves is not None
+        wide = is_wide(params.precision, dataset.n_rows)
+        self._shape = Shape(dataset.n_rows, n_outputs, params.max_leaves, team.size, wide)
+        self._features = make_features(dataset, team.size)
+        self._rows = make_rows(self._shape)
+        self._scales = make_scales(self._shape)
+        self._scratch = make_scratch(self._shape)
+        self._cells = make_cells(self._shape, self._features)
+        self._leaves = make_leaves(self._shape)
+        self._search = make_search(self._shape, dataset.n_features)
+        self._nodes = make_nodes(self._shape)
+
+    def grow(self, pairs: np.ndarray, weight: np.ndarray, round: int) -> Grown:
+        """Grow the tree of a round on all rows; ``weight`` is empty when all rows weigh the same."""
+        self._rows.order[:] = np.arange(self._dataset.n_rows, dtype=np.uint32)
+        self._nodes.info[:] = (1, 1, layout.FINE, 0)
+        gradients = layout.Gradients(pairs, weight, self._dataset.row_ids, _weight_scale(weight))
+        draws = layout.Draws(self._seed, round)
+        self._team.run(
+            quantise.quantise, self._rows, gradients, int(self._shape.wide), draws, self._scales, self._scratch,
+            self._nodes.info,
+        )  # fmt: skip
+        self._check(round)
+        self._team.run(
+            grow.grow_tree, self._dataset.tiles, self._dataset.columns, self._features, self._rules(), gradients,
+            self._rows, self._scales, self._scratch, self._cells, self._leaves, self._search, self._nodes,
+        )  # fmt: skip
+        return Grown.read(self._nodes, self._leaves, self._rows.order)
+
+    def _rules(self) -> layout.Rules:
+        params = self._params
+        return layout.Rules(
+            order=layout.LEAFWISE,
+            wide=int(self._shape.wide),
+            constrained=0,
+            max_leaves=self._shape.max_leaves,
+            max_depth=UNLIMITED if params.max_depth is None else params.max_depth,
+            min_child_samples=params.min_child_samples,
+            min_child_weight=params.min_child_weight,
+            reg_lambda=params.reg_lambda,
+            reg_alpha=params.reg_alpha,
+            min_split_gain=params.min_split_gain,
+            max_delta_step=0.0,
+        )
+
+    def _check(self, round: int) -> None:
+        if self._nodes.info[layout.STATUS] == layout.NOT_FINITE:
+            row = int(self._dataset.row_ids[self._nodes.info[layout.BAD_ROW]])
+            raise TrainingError(
+                f"round {round + 1}: the gradient of row {row} is not a finite number (or its hessian is negative); "
+                "look at the target, weight and scores of this row, or lower the learning rate"
+            )
+
+
+def _weight_scale(weight: np.ndarray) -> float:
+    """The scale at which weights can be added exactly."""
+    if len(weight) == 0:
+        return 1.0
+    out = np.empty(1)
+    quantise.find_scale(quantise.EXACT, float(weight.max()) * len(weight), len(weight), out)
+    return float(out[0])

@@ -1,0 +1,112 @@
+"""The arrays that growing a tree works in, made once for a whole training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sapwood.data.dataset import Dataset
+from sapwood.kernels import layout
+
+ANY_BIN = 1 << 40
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes that decide how large the arrays are."""
+
+    n_rows: int
+    n_outputs: int
+    max_leaves: int
+    members: int
+    wide: bool
+
+    @property
+    def n_planes(self) -> int:
+        """Planes of a histogram: one per output, two when wide."""
+        return self.n_outputs * (2 if self.wide else 1)
+
+    @property
+    def max_nodes(self) -> int:
+        """Nodes of a tree at most."""
+        return 2 * self.max_leaves - 1
+
+
+def make_features(dataset: Dataset, members: int, monotone: np.ndarray | None = None) -> layout.Features:
+    """Describe the features of a dataset: where their cells lie and who searches them."""
+    n_bins = dataset.n_bins.astype(np.int64)
+    start = np.concatenate([[0], np.cumsum(n_bins + 1)]).astype(np.int64)
+    targets = [start[-1] * t // members for t in range(members + 1)]
+    share = np.searchsorted(start, targets).astype(np.int64)
+    share[-1] = len(n_bins)
+    if monotone is None:
+        monotone = np.zeros(len(n_bins), dtype=np.int64)
+    return layout.Features(n_bins, start, share, monotone)
+
+
+def make_rows(shape: Shape) -> layout.Rows:
+    """Room for the rows in leaf order."""
+    n, p = shape.n_rows, shape.n_planes
+    return layout.Rows(
+        order=np.empty(n, np.uint32),
+        spare=np.empty(n, np.uint32),
+        pairs=np.empty((p, n), np.int64),
+        spare_pairs=np.empty((p, n), np.int64),
+    )
+
+
+def make_scales(shape: Shape) -> layout.Scales:
+    """Room for the scales."""
+    k = shape.n_outputs
+    return layout.Scales(np.ones((k, 2)), np.ones((k, 2)), np.zeros((k, 2), np.int64))
+
+
+def make_scratch(shape: Shape) -> layout.Scratch:
+    """Room of the members' own, on cache lines of their own."""
+    k, p, t = shape.n_outputs, shape.n_planes, shape.members
+    return layout.Scratch(
+        numbers=np.zeros((t, 4 * k + 8)),
+        integers=np.zeros((t, 4 * p + 4 * k + 8), np.int64),
+        partial=np.zeros((t, shape.max_leaves * (2 * k + 1)), np.int64),
+    )
+
+
+def make_cells(shape: Shape, features: layout.Features) -> layout.Cells:
+    """Room for the histograms of all leaves."""
+    width = shape.n_planes * int(features.start[-1])
+    return layout.Cells(
+        pool=np.empty((shape.max_leaves, width), np.int64),
+        work=np.empty((shape.members, width), np.int64),
+        counts=np.zeros(int(features.n_bins.max()) + 1, np.int64),
+    )
+
+
+def make_leaves(shape: Shape) -> layout.Leaves:
+    """Room for the leaves while the tree grows."""
+    width = layout.LEAF_SUMS + 2 * shape.n_planes
+    return layout.Leaves(
+        integers=np.zeros((shape.max_leaves, width), np.int64),
+        numbers=np.zeros((shape.max_leaves, layout.LEAF_NUMBERS)),
+    )
+
+
+def make_search(shape: Shape, n_features: int) -> layout.Search:
+    """Room for the best split of each feature."""
+    return layout.Search(
+        gain=np.zeros((2, n_features)),
+        cut=np.zeros((2, n_features, layout.CUT_SUMS + shape.n_planes), np.int64),
+        limits=np.array([1, ANY_BIN] * 4, np.int64),
+        allowed=np.ones((2, n_features), np.uint8),
+        n_left=np.zeros((shape.members, 8), np.int64),
+    )
+
+
+def make_nodes(shape: Shape) -> layout.Nodes:
+    """Room for the finished tree."""
+    width = layout.NODE_OUTPUTS + layout.PER_OUTPUT * shape.n_outputs
+    return layout.Nodes(
+        integers=np.zeros((shape.max_nodes, layout.NODE_INTEGERS), np.int64),
+        numbers=np.zeros((shape.max_nodes, width)),
+        info=np.zeros(4, np.int64),
+    )

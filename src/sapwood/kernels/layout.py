@@ -1,0 +1,147 @@
+"""The arrays that kernels share while a tree grows.
+
+Notation: n rows, m of them in the tree, F features, K outputs, L leaves at most, N nodes at most, T members of the team.
+
+A gradient pair is quantised to integers, so that sums do not depend on their order. *Packed*: gradient in the high and
+hessian in the low half of one int64, one plane per output. *Wide*: two planes per output, gradient then hessian. P is the
+number of planes. A histogram is one int64 per plane and cell; the cells of feature f are ``start[f] + bin``.
+
+Tables keep few arrays where many would be clearer to read: every array that a kernel hands on costs compile time.
+"""
+
+from typing import NamedTuple
+
+from sapwood.native.kernel import layout
+
+# Orders in which leaves are split.
+LEAFWISE, LEVELWISE = 0, 1
+
+# Columns of a leaf's integers; its sums and the left sums of its best split follow, P columns each.
+FIRST, LAST, NODE, DEPTH, SLOT, FEATURE, BIN, MISSING_LEFT, LEAF_SUMS = range(9)
+# Columns of a leaf's numbers: the gain of its best split (0: none) and the bounds of its value.
+GAIN, LOW, HIGH = range(3)
+LEAF_NUMBERS = 3
+
+# Columns of a candidate split; its left sums follow.
+CUT_BIN, CUT_SIDE, CUT_SURE, CUT_SUMS = range(4)
+
+# Columns of a node's integers. The right child is the left child + 1; feature −1 is a leaf.
+NODE_FEATURE, NODE_BIN, NODE_MISSING_LEFT, NODE_LEFT, NODE_COUNT = range(5)
+NODE_INTEGERS = 5
+# Columns of a node's numbers; then G, H and value of each output.
+NODE_GAIN, NODE_WEIGHT, NODE_LOW, NODE_HIGH, NODE_OUTPUTS = range(5)
+PER_OUTPUT = 3
+
+# What a call reports: sizes of the tree, and whether all gradients were finite.
+N_NODES, N_LEAVES, STATUS, BAD_ROW = range(4)
+FINE, NOT_FINITE = range(2)
+
+
+@layout
+class Features(NamedTuple):
+    """What the search knows of each feature."""
+
+    n_bins: "i64[:]"  # (F) value bins, numbered from 1; bin 0 is missing
+    start: "i64[:]"  # (F + 1) first cell; the last entry is the number of cells
+    share: "i64[:]"  # (T + 1) member t searches features share[t] to share[t + 1]
+    monotone: "i64[:]"  # (F) 1 rising, -1 falling, 0 free
+
+
+@layout
+class Rules(NamedTuple):
+    """When and how a leaf may be split."""
+
+    order: "i64"
+    wide: "i64"
+    constrained: "i64"  # 1 if any feature is monotone
+    max_leaves: "i64"
+    max_depth: "i64"
+    min_child_samples: "i64"
+    min_child_weight: "f64"
+    reg_lambda: "f64"
+    reg_alpha: "f64"
+    min_split_gain: "f64"
+    max_delta_step: "f64"
+
+
+@layout
+class Draws(NamedTuple):
+    """Where random numbers come from."""
+
+    seed: "i64"
+    round: "i64"
+
+
+@layout
+class Gradients(NamedTuple):
+    """The true gradients and what multiplies them."""
+
+    pairs: "f32[:,:,:]"  # (K, n, 2) gradient and hessian of each row
+    weight: "f64[:]"  # (n) sample weight times sampling factor, or empty when all are 1
+    ids: "u64[:]"  # (n) row numbers in the user's table, or empty when they are 0, 1, 2 ...
+    weight_scale: "f64"  # integers per unit of weight in exact sums
+
+
+@layout
+class Rows(NamedTuple):
+    """The rows in the order of their leaves, and their quantised pairs in the same order."""
+
+    order: "u32[:]"  # (m) row numbers; a leaf owns a range
+    spare: "u32[:]"  # (m)
+    pairs: "i64[:,:]"  # (P, m)
+    spare_pairs: "i64[:,:]"  # (P, m)
+
+
+@layout
+class Scales(NamedTuple):
+    """How numbers become integers, per output: gradient, hessian."""
+
+    quantum: "f64[:,:]"  # (K, 2) integers per unit in the histograms
+    exact: "f64[:,:]"  # (K, 2) integers per unit in the sums of true gradients
+    hessian_range: "i64[:,:]"  # (K, 2) least and largest quantised hessian of a row
+
+
+@layout
+class Scratch(NamedTuple):
+    """Room of the members' own, a line each."""
+
+    numbers: "f64[:,:]"  # (T, 4 K + 8)
+    integers: "i64[:,:]"  # (T, 4 P + 4 K + 8)
+    partial: "i64[:,:]"  # (T, L * (2 K + 1)) exact sums of leaves: G and H of each output, then the weight
+
+
+@layout
+class Cells(NamedTuple):
+    """Histograms: one line of the pool per leaf, one line of work per member."""
+
+    pool: "i64[:,:]"  # (slots, P * cells)
+    work: "i64[:,:]"  # (T, P * cells)
+    counts: "i64[:]"  # (most bins of a feature + 1) rows per bin, for exact leaf sizes
+
+
+@layout
+class Leaves(NamedTuple):
+    """The leaves while the tree grows, each with its best split."""
+
+    integers: "i64[:,:]"  # (L, LEAF_SUMS + 2 P)
+    numbers: "f64[:,:]"  # (L, LEAF_NUMBERS)
+
+
+@layout
+class Search(NamedTuple):
+    """The best split of each feature for the two leaves at hand; features are shared out among members."""
+
+    gain: "f64[:,:]"  # (2, F)
+    cut: "i64[:,:,:]"  # (2, F, CUT_SUMS + P)
+    limits: "i64[:]"  # (8) bins after which a cut is allowed, for each side of missing: always; where rows were counted
+    allowed: "u8[:,:]"  # (2, F) 1 if the leaf may use the feature
+    n_left: "i64[:,:]"  # (T, 8) rows that a member's part of a leaf sent left; one cache line each
+
+
+@layout
+class Nodes(NamedTuple):
+    """The finished tree."""
+
+    integers: "i64[:,:]"  # (N, NODE_INTEGERS)
+    numbers: "f64[:,:]"  # (N, NODE_OUTPUTS + PER_OUTPUT * K)
+    info: "i64[:]"  # (4)

@@ -1,0 +1,147 @@
+"""What leaves answer: values from the true gradients of their rows, added to the scores."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.kernels.gain import leaf_value, within
+from sapwood.kernels.layout import (
+    FIRST,
+    LAST,
+    NODE,
+    NODE_COUNT,
+    NODE_FEATURE,
+    NODE_HIGH,
+    NODE_LEFT,
+    NODE_LOW,
+    NODE_OUTPUTS,
+    NODE_WEIGHT,
+    PER_OUTPUT,
+)
+from sapwood.native.kernel import kernel
+
+INFINITE = np.inf
+
+
+@kernel()
+def sum_pairs(pairs, weight, order, start, stop, scale, out):
+    """Add the true pairs of the rows at some positions in fixed point. One output."""
+    sum_g = np.int64(0)
+    sum_h = np.int64(0)
+    for i in range(start, stop):
+        row = order[i]
+        w = weight[row] if weight.shape[0] > 0 else 1.0
+        sum_g += np.int64(np.floor(w * np.float64(pairs[row, 0]) * scale[0] + 0.5))
+        sum_h += np.int64(np.floor(w * np.float64(pairs[row, 1]) * scale[1] + 0.5))
+    out[0] = sum_g
+    out[1] = sum_h
+
+
+@kernel()
+def sum_weights(weight, order, start, stop, scale):
+    """Add the weights of the rows at some positions in fixed point."""
+    total = np.int64(0)
+    for i in range(start, stop):
+        total += np.int64(np.floor(weight[order[i]] * scale + 0.5))
+    return total
+
+
+@kernel()
+def sum_leaves(member, members, n_leaves, leaf_integers, grad, order, exact, partial):
+    """Add the true pairs and weights of the member's share of the rows, leaf by leaf."""
+    n = order.shape[0]
+    n_outputs = grad.pairs.shape[0]
+    width = 2 * n_outputs + 1
+    for leaf in range(n_leaves):
+        start = max(leaf_integers[leaf, FIRST], member * n // members)
+        stop = max(start, min(leaf_integers[leaf, LAST], (member + 1) * n // members))
+        at = leaf * width
+        for k in range(n_outputs):
+            out = partial[member, at + 2 * k : at + 2 * k + 2]
+            sum_pairs(grad.pairs[k], grad.weight, order, start, stop, exact[k], out)
+        if grad.weight.shape[0] > 0:
+            partial[member, at + width - 1] = sum_weights(grad.weight, order, start, stop, grad.weight_scale)
+        else:
+            partial[member, at + width - 1] = stop - start
+
+
+@kernel()
+def set_leaf_sums(members, n_leaves, leaf_integers, weight_scale, exact, partial, nodes):
+    """Merge the members' sums into the leaves' nodes."""
+    n_outputs = exact.shape[0]
+    width = 2 * n_outputs + 1
+    for leaf in range(n_leaves):
+        node = leaf_integers[leaf, NODE]
+        nodes.integers[node, NODE_COUNT] = leaf_integers[leaf, LAST] - leaf_integers[leaf, FIRST]
+        for j in range(width):
+            total = np.int64(0)
+            for t in range(members):
+                total += partial[t, leaf * width + j]
+            if j == width - 1:
+                nodes.numbers[node, NODE_WEIGHT] = np.float64(total) / weight_scale
+            else:
+                at = NODE_OUTPUTS + PER_OUTPUT * (j // 2) + j % 2
+                nodes.numbers[node, at] = np.float64(total) / exact[j // 2, j % 2]
+
+
+@kernel()
+def set_values(integers, numbers, n_nodes, n_outputs, rules, monotone):
+    """Sum up inner nodes from their children, then give every node its value."""
+    for back in range(n_nodes):
+        node = n_nodes - 1 - back
+        if integers[node, NODE_FEATURE] < 0:
+            continue
+        left = integers[node, NODE_LEFT]
+        integers[node, NODE_COUNT] = integers[left, NODE_COUNT] + integers[left + 1, NODE_COUNT]
+        numbers[node, NODE_WEIGHT] = numbers[left, NODE_WEIGHT] + numbers[left + 1, NODE_WEIGHT]
+        for k in range(n_outputs):
+            for j in range(NODE_OUTPUTS + PER_OUTPUT * k, NODE_OUTPUTS + PER_OUTPUT * k + 2):
+                numbers[node, j] = numbers[left, j] + numbers[left + 1, j]
+    for node in range(n_nodes):
+        for k in range(n_outputs):
+            at = NODE_OUTPUTS + PER_OUTPUT * k
+            numbers[node, at + 2] = leaf_value(numbers[node, at], numbers[node, at + 1], rules)
+    if rules.constrained != 0:
+        project_values(integers, numbers, n_nodes, monotone)
+
+
+@kernel()
+def project_values(integers, numbers, n_nodes, monotone):
+    """Keep values monotone, parents first: a child stays on its side of the middle of the two, with all its subtree.
+
+    The middle comes from these same values, so that the constraint holds for what the tree answers.
+    """
+    value = NODE_OUTPUTS + 2
+    numbers[0, NODE_LOW] = -INFINITE
+    numbers[0, NODE_HIGH] = INFINITE
+    for node in range(n_nodes):
+        low = numbers[node, NODE_LOW]
+        high = numbers[node, NODE_HIGH]
+        numbers[node, value] = within(numbers[node, value], low, high)
+        f = integers[node, NODE_FEATURE]
+        if f < 0:
+            continue
+        left = integers[node, NODE_LEFT]
+        for child in range(left, left + 2):
+            numbers[child, NODE_LOW] = low
+            numbers[child, NODE_HIGH] = high
+        if monotone[f] != 0:
+            first = within(numbers[left, value], low, high)
+            second = within(numbers[left + 1, value], low, high)
+            lower = left if monotone[f] > 0 else left + 1
+            numbers[lower, NODE_HIGH] = 0.5 * first + 0.5 * second
+            numbers[2 * left + 1 - lower, NODE_LOW] = 0.5 * first + 0.5 * second
+
+
+@kernel("u32[:], i64[:,:], f64[:,:], i64, f64[:,:]")
+def add_leaf_values(member, members, sync, order, span, values, first_output, scores):
+    """Add each leaf's values to the scores of its rows; leaf l owns the positions span[l] of ``order``."""
+    n = order.shape[0]
+    for leaf in range(span.shape[0]):
+        start = max(span[leaf, 0], member * n // members)
+        stop = min(span[leaf, 1], (member + 1) * n // members)
+        for k in range(values.shape[1]):
+            value = values[leaf, k]
+            target = scores[first_output + k]
+            for i in range(start, stop):
+                target[order[i]] += value

@@ -1,0 +1,139 @@
+"""Choose a leaf's split among the best of each feature, with leaf sizes that are exact.
+
+Histograms hold no row counts. What a hessian sum says about the number of rows is often enough: a side with H of at least
+``min_child_samples`` times the largest hessian of any row is certainly large enough. Where it leaves a doubt the rows of
+the leaf are counted, and a feature whose best cut is not allowed is searched again between the cuts that are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.kernels.layout import (
+    BIN,
+    CUT_BIN,
+    CUT_SIDE,
+    CUT_SUMS,
+    CUT_SURE,
+    FEATURE,
+    FIRST,
+    GAIN,
+    HIGH,
+    LAST,
+    LEAF_SUMS,
+    LOW,
+    MISSING_LEFT,
+    SLOT,
+)
+from sapwood.kernels.split_numeric import hessian_steps, scan_feature
+from sapwood.native.kernel import kernel
+
+
+@kernel()
+def is_surely_large(sums, least, wide, hessian_range):
+    """Tell whether the hessian sum alone proves that a leaf has ``least`` rows."""
+    for k in range(hessian_range.shape[0]):
+        enough = np.float64(hessian_range[k, 1]) * np.float64(least) * (1.0 + 1e-12)
+        if enough > 0.0 and np.float64(hessian_steps(sums, k, wide)) >= enough:
+            return True
+    return False
+
+
+@kernel()
+def count_bins(bins, n_bins, order, first, last, counts):
+    """Count the rows of a leaf in each bin of a feature."""
+    for b in range(n_bins + 1):
+        counts[b] = 0
+    for i in range(first, last):
+        counts[bins[order[i]]] += 1
+
+
+@kernel()
+def limit_cuts(counts, n_bins, n_rows, least, limits):
+    """From the counts, the bins after which both sides keep ``least`` rows: missing right, then left."""
+    for side in range(2):
+        limits[2 * side] = n_bins + 1
+        limits[2 * side + 1] = 0
+        left = counts[0] if side == 1 else np.int64(0)
+        for b in range(1, n_bins + 1):
+            left += counts[b]
+            if left >= least and n_rows - left >= least:
+                limits[2 * side] = min(limits[2 * side], b)
+                limits[2 * side + 1] = b
+
+
+@kernel()
+def best_feature(gain):
+    """The feature of the largest gain, the first of equals."""
+    best = 0
+    for f in range(1, gain.shape[0]):
+        if gain[f] > gain[best]:
+            best = f
+    return best
+
+
+@kernel()
+def take_cut(leaf, f, gain, cut, missing, wide, leaves):
+    """Make a cut the split of a leaf. Where no value is missing, missing ones will go to the heavier side."""
+    integers = leaves.integers
+    n_planes = cut.shape[0] - CUT_SUMS
+    leaves.numbers[leaf, GAIN] = gain
+    integers[leaf, FEATURE] = f
+    integers[leaf, BIN] = cut[CUT_BIN]
+    integers[leaf, MISSING_LEFT] = cut[CUT_SIDE]
+    for p in range(n_planes):
+        integers[leaf, LEAF_SUMS + n_planes + p] = cut[CUT_SUMS + p]
+    if not missing:
+        left = hessian_steps(cut[CUT_SUMS:], 0, wide)
+        both = hessian_steps(integers[leaf, LEAF_SUMS : LEAF_SUMS + n_planes], 0, wide)
+        integers[leaf, MISSING_LEFT] = np.int64(left >= both - left)
+
+
+@kernel()
+def has_missing(histogram, cell, stride, n_planes):
+    """Tell whether a leaf has seen a missing value of the feature whose first cell is given."""
+    for p in range(n_planes):
+        if histogram[p * stride + cell] != 0:
+            return True
+    return False
+
+
+@kernel()
+def pick_split(columns, leaf, child, order, feature, rules, scales, cells, leaves, search, running):
+    """Give a leaf its best split, if it has one; ``child`` tells which half of the search results is its own."""
+    integers = leaves.integers
+    first = integers[leaf, FIRST]
+    last = integers[leaf, LAST]
+    histogram = cells.pool[integers[leaf, SLOT]]
+    n_planes = search.cut.shape[2] - CUT_SUMS
+    sums = integers[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
+    rest = running[:n_planes]
+    gain = search.gain[child]
+    least = rules.min_child_samples
+    limits = search.limits[4:8]
+    while True:
+        f = best_feature(gain)
+        if gain[f] <= 0.0:
+            return
+        cut = search.cut[child, f]
+        for p in range(n_planes):
+            rest[p] = sums[p] - cut[CUT_SUMS + p]
+        if cut[CUT_SURE] != 0 or least <= 1:
+            break
+        if is_surely_large(cut[CUT_SUMS:], least, rules.wide, scales.hessian_range) and is_surely_large(
+            rest, least, rules.wide, scales.hessian_range
+        ):
+            break
+        n_bins = feature.n_bins[f]
+        count_bins(columns[f], n_bins, order, first, last, cells.counts)
+        limit_cuts(cells.counts, n_bins, last - first, least, limits)
+        side = cut[CUT_SIDE]
+        if limits[2 * side] <= cut[CUT_BIN] <= limits[2 * side + 1]:
+            break
+        low = leaves.numbers[leaf, LOW]
+        high = leaves.numbers[leaf, HIGH]
+        gain[f] = scan_feature(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)
+        cut[CUT_SURE] = 1
+    start = feature.start
+    missing = has_missing(histogram, start[f], start[start.shape[0] - 1], n_planes)
+    take_cut(leaf, f, gain[f], search.cut[child, f], missing, rules.wide, leaves)

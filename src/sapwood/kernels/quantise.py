@@ -1,0 +1,202 @@
+"""From gradient pairs to integers (see docs/decisions/0002-integer-histograms.md for the proof that nothing overflows)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.kernels.layout import BAD_ROW, NOT_FINITE, STATUS
+from sapwood.kernels.meet import meet
+from sapwood.kernels.random import ROUNDING, draw, stream
+from sapwood.native.intrinsics import bits_float, float_bits
+from sapwood.native.kernel import kernel
+
+# Sums in the two halves of a packed cell must stay below these; wide and exact sums below the third.
+PACKED_GRADIENT, PACKED_HESSIAN, EXACT = 2.0**31, 2.0**32, 2.0**62
+LARGEST = 2.0**900
+LEAST_SCALE, MOST_SCALE = -1000, 1000
+TO_UNIT = 2.0**-32
+OUTPUT_STEP = np.uint64(0xD1342543DE82EF95)
+
+
+@kernel()
+def clamped_scale(exponent):
+    """2 to an integer, clamped to what is safely finite."""
+    e = min(max(exponent, LEAST_SCALE), MOST_SCALE)
+    return bits_float(np.int64(e + 1023) << np.int64(52))
+
+
+@kernel()
+def exponent_of(x):
+    """The largest e with 2^e <= x, for positive x."""
+    return ((float_bits(x) >> np.int64(52)) & np.int64(0x7FF)) - np.int64(1023)
+
+
+@kernel()
+def scale_for(limit, bound, n):
+    """The largest power of two s with s * bound + n < limit; 1 when the bound is 0."""
+    if bound <= 0.0:
+        return 1.0
+    room = (limit - np.float64(n) - 1.0) / bound
+    return clamped_scale(exponent_of(room * (1.0 - 1e-15)))
+
+
+@kernel()
+def find_largest(pairs, weight, order, start, stop, out, info):
+    """Put the largest |w g| and w h of some rows into ``out``; note a row that is not finite. One output."""
+    top_g = 0.0
+    top_h = 0.0
+    for i in range(start, stop):
+        row = order[i]
+        w = weight[row] if weight.shape[0] > 0 else 1.0
+        g = abs(w * np.float64(pairs[row, 0]))
+        h = w * np.float64(pairs[row, 1])
+        if not (g <= LARGEST and 0.0 <= h <= LARGEST):
+            info[STATUS] = NOT_FINITE
+            info[BAD_ROW] = row
+        top_g = max(top_g, g)
+        top_h = max(top_h, h)
+    out[0] = top_g
+    out[1] = top_h
+
+
+@kernel()
+def add_up(pairs, weight, order, start, stop, scale, out):
+    """Add |w g| and w h of some rows in fixed point, rounded up, into ``out``. One output."""
+    sum_g = np.int64(0)
+    sum_h = np.int64(0)
+    scale_g = scale[0]
+    scale_h = scale[1]
+    for i in range(start, stop):
+        row = order[i]
+        w = weight[row] if weight.shape[0] > 0 else 1.0
+        sum_g += np.int64(abs(w * np.float64(pairs[row, 0])) * scale_g) + 1
+        sum_h += np.int64(w * np.float64(pairs[row, 1]) * scale_h) + 1
+    out[0] = sum_g
+    out[1] = sum_h
+
+
+@kernel()
+def round_wide(pairs, weight, order, start, stop, scale, planes, out):
+    """Write the integers of some rows as two planes, rounded to the nearest; note the range of hessians."""
+    least = np.int64(0x7FFFFFFFFFFFFFFF)
+    most = np.int64(0)
+    for i in range(start, stop):
+        row = order[i]
+        w = weight[row] if weight.shape[0] > 0 else 1.0
+        q_h = np.int64(np.floor(w * np.float64(pairs[row, 1]) * scale[1] + 0.5))
+        planes[0, i] = np.int64(np.floor(w * np.float64(pairs[row, 0]) * scale[0] + 0.5))
+        planes[1, i] = q_h
+        least = min(least, q_h)
+        most = max(most, q_h)
+    out[0] = least
+    out[1] = most
+
+
+@kernel()
+def round_packed(pairs, weight, ids, order, start, stop, scale, key, plane, out):
+    """Write the integers of some rows as one plane; note the range of hessians.
+
+    Values are rounded up or down at random in proportion to what is lost, so that sums are right on average.
+    """
+    least = np.int64(0x7FFFFFFFFFFFFFFF)
+    most = np.int64(0)
+    scale_g = scale[0]
+    scale_h = scale[1]
+    for i in range(start, stop):
+        row = order[i]
+        w = weight[row] if weight.shape[0] > 0 else 1.0
+        bits = draw(key, ids[row] if ids.shape[0] > 0 else np.uint64(row))
+        g = w * np.float64(pairs[row, 0]) * scale_g + np.float64(bits & np.uint64(0xFFFFFFFF)) * TO_UNIT
+        h = w * np.float64(pairs[row, 1]) * scale_h + np.float64(bits >> np.uint64(32)) * TO_UNIT
+        q_h = np.int64(np.floor(h))
+        plane[i] = (np.int64(np.floor(g)) << np.int64(32)) + q_h
+        least = min(least, q_h)
+        most = max(most, q_h)
+    out[0] = least
+    out[1] = most
+
+
+@kernel()
+def bound_sums(members, n, scales, scratch):
+    """From the members' maxima, scales at which nothing can overflow whatever the sums."""
+    for k in range(scales.exact.shape[0]):
+        for side in range(2):
+            top = 0.0
+            for t in range(members):
+                top = max(top, scratch.numbers[t, 2 * k + side])
+            scales.exact[k, side] = scale_for(EXACT, top * np.float64(n), 2 * n)
+
+
+@kernel()
+def set_scales(members, n, wide, scales, scratch):
+    """From the members' sums, the finest scales at which nothing overflows."""
+    for k in range(scales.exact.shape[0]):
+        for side in range(2):
+            total = np.int64(0)
+            for t in range(members):
+                total += scratch.integers[t, 2 * k + side]
+            bound = np.float64(total) / scales.exact[k, side] * (1.0 + 1e-15)
+            limit = EXACT
+            if wide == 0:
+                limit = PACKED_GRADIENT if side == 0 else PACKED_HESSIAN
+            scales.quantum[k, side] = scale_for(limit, bound, n)
+            scales.exact[k, side] = scale_for(EXACT, bound, n)
+
+
+@kernel()
+def note_hessian_range(members, scales, scratch):
+    """Merge the members' ranges of quantised hessians."""
+    for k in range(scales.exact.shape[0]):
+        least = scratch.integers[0, 2 * k]
+        most = scratch.integers[0, 2 * k + 1]
+        for t in range(1, members):
+            least = min(least, scratch.integers[t, 2 * k])
+            most = max(most, scratch.integers[t, 2 * k + 1])
+        scales.hessian_range[k, 0] = least
+        scales.hessian_range[k, 1] = most
+
+
+@kernel("Rows, Gradients, i64, Draws, Scales, Scratch, i64[:]")
+def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, info):
+    """Turn the pairs of all rows into integers, in leaf order, with the finest scales that cannot overflow."""
+    n = rows.order.shape[0]
+    start = member * n // members
+    stop = (member + 1) * n // members
+    order = rows.order
+    weight = grad.weight
+    n_outputs = grad.pairs.shape[0]
+    for k in range(n_outputs):
+        find_largest(grad.pairs[k], weight, order, start, stop, scratch.numbers[member, 2 * k : 2 * k + 2], info)
+    if meet(sync, members) != 0 or info[STATUS] != 0:
+        return
+    if member == 0:
+        bound_sums(members, n, scales, scratch)
+    if meet(sync, members) != 0:
+        return
+    for k in range(n_outputs):
+        out = scratch.integers[member, 2 * k : 2 * k + 2]
+        add_up(grad.pairs[k], weight, order, start, stop, scales.exact[k], out)
+    if meet(sync, members) != 0:
+        return
+    if member == 0:
+        set_scales(members, n, wide, scales, scratch)
+    if meet(sync, members) != 0:
+        return
+    key = stream(draws.seed, ROUNDING, draws.round)
+    for k in range(n_outputs):
+        out = scratch.integers[member, 2 * k : 2 * k + 2]
+        if wide != 0:
+            round_wide(grad.pairs[k], weight, order, start, stop, scales.quantum[k], rows.pairs[2 * k : 2 * k + 2], out)
+        else:
+            own = key + np.uint64(k) * OUTPUT_STEP
+            round_packed(grad.pairs[k], weight, grad.ids, order, start, stop, scales.quantum[k], own, rows.pairs[k], out)
+    if meet(sync, members) != 0:
+        return
+    if member == 0:
+        note_hessian_range(members, scales, scratch)
+
+
+@kernel("f64, f64, i64, f64[:]")
+def find_scale(limit, bound, n, out):
+    """Run ``scale_for`` by itself."""
+    out[0] = scale_for(limit, bound, n)
