@@ -33,8 +33,8 @@ class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
         """Train on rows ``X`` (an array or a data frame, NaN is missing) and one label of any kind per row."""
         table = self._read_training_table(X, y)
         labels = column_of(y, table.n_rows, "y")
-        check_classification_targets(labels)
         classes, codes = encode_labels(labels, table.n_rows)
+        check_classification_targets(labels)
         weight = check_weight(sample_weight, table.n_rows)
         if len(classes) < 2:
             raise InputError(f"y has one class, {classes[0]!r}: a classifier needs rows of at least two")
