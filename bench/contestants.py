@@ -74,10 +74,12 @@ class Sapwood(Contestant):
 
         s = self.settings
         estimator = SapwoodClassifier if self.binary else SapwoodRegressor
+        # A complete tree is the same in whichever order its leaves are split: only symmetric growth must be asked for.
+        growth = {"growth": s.growth} if s.growth == "symmetric" else {}
         return estimator(
             n_estimators=s.trees, learning_rate=s.learning_rate, max_leaves=s.leaves, max_depth=s.depth,
-            growth=s.growth, max_bins=s.bins, min_child_samples=s.min_child_samples,
-            min_child_weight=s.min_child_weight, reg_lambda=s.reg_lambda, n_jobs=s.threads, random_state=s.seed,
+            max_bins=s.bins, min_child_samples=s.min_child_samples, min_child_weight=s.min_child_weight,
+            reg_lambda=s.reg_lambda, n_jobs=s.threads, random_state=s.seed, **growth,
         ).fit(X, y)
 
 
