@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import importlib.util
 import inspect
 import json
 import os
@@ -55,9 +56,26 @@ def import_kernels() -> None:
 
 
 def build(levels: Iterable[str] | None = None) -> list[Path]:
-    """Build the libraries of the levels (all by default) that are not there yet; return their paths."""
-    identity = sources.source_hash()
+    """Build the libraries of the levels (all by default) that are not there yet; return their paths.
+
+    Only one process builds at a time; another that waited finds the work done.
+    """
     cache = sources.PACKAGE.parent.parent / "build" / "objects"
+    cache.mkdir(parents=True, exist_ok=True)
+    with open(cache / "lock", "w") as lock:
+        _wait_for(lock)
+        return _build(levels, cache)
+
+
+def _wait_for(lock: Any) -> None:
+    if importlib.util.find_spec("fcntl"):
+        import fcntl
+
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+
+def _build(levels: Iterable[str] | None, cache: Path) -> list[Path]:
+    identity = sources.source_hash()
     made = []
     running = []
     for level in levels or sources.levels():
