@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from sapwood.kernels.elementary import exp, softplus
-from sapwood.kernels.losses_regression import LOSS, PAIRS, narrow
+from sapwood.kernels.elementary import exp, log1p, softplus
+from sapwood.kernels.losses_regression import LOSS, PAIRS, put
 from sapwood.kernels.share import share
 from sapwood.native.kernel import kernel
 
@@ -19,8 +17,7 @@ def logistic_pairs(member, members, sync, y, scores, numbers, out):
         e = exp(-abs(f))
         d = 1.0 / (1.0 + e)
         p = d if f >= 0.0 else e * d
-        out[0, i, 0] = np.float32(p - y[i])
-        out[0, i, 1] = np.float32(e * d * d)
+        put(out, 0, i, p - y[i], e * d * d)
 
 
 @kernel(LOSS)
@@ -39,8 +36,7 @@ def exponential_pairs(member, members, sync, y, scores, numbers, out):
     for i in range(share(member, members, n), share(member + 1, members, n)):
         s = 2.0 * y[i] - 1.0
         e = exp(-s * scores[0, i])
-        out[0, i, 0] = narrow(-s * e)
-        out[0, i, 1] = narrow(e)
+        put(out, 0, i, -s * e, e)
 
 
 @kernel(LOSS)
@@ -59,18 +55,22 @@ def focal_pairs(member, members, sync, y, scores, numbers, out):
     """
     n = y.shape[0]
     gamma = numbers[0]
+    weight_1 = numbers[1]
+    weight_0 = numbers[2]
     for i in range(share(member, members, n), share(member + 1, members, n)):
         s = 2.0 * y[i] - 1.0
-        w = numbers[1] if s > 0.0 else numbers[2]
+        w = weight_1 if s > 0.0 else weight_0
         u = s * scores[0, i]
-        log_p = -softplus(-u)
-        log_q = -softplus(u)
-        p = exp(log_p)
-        q = exp(log_q)
+        e = exp(-abs(u))
+        d = 1.0 / (1.0 + e)
+        p = d if u >= 0.0 else e * d
+        q = e * d if u >= 0.0 else d
+        far = log1p(e)
+        log_p = (u if u < 0.0 else 0.0) - far
+        log_q = (-u if u > 0.0 else 0.0) - far
         faded = w * exp(gamma * log_q)
         curvature = q * (2.0 * gamma + 1.0) + gamma * log_p * (q - gamma * p)
-        out[0, i, 0] = np.float32(s * faded * (gamma * p * log_p - q))
-        out[0, i, 1] = np.float32(faded * p * (curvature if curvature > q else q))
+        put(out, 0, i, s * faded * (gamma * p * log_p - q), faded * p * (curvature if curvature > q else q))
 
 
 @kernel(LOSS)
@@ -78,11 +78,16 @@ def focal_loss(member, members, sync, y, scores, numbers, out):
     """-w q^gamma log p with p = 1 / (1 + e^(-sF)) and q = 1 - p."""
     n = y.shape[0]
     gamma = numbers[0]
+    weight_1 = numbers[1]
+    weight_0 = numbers[2]
     for i in range(share(member, members, n), share(member + 1, members, n)):
         s = 2.0 * y[i] - 1.0
-        w = numbers[1] if s > 0.0 else numbers[2]
+        w = weight_1 if s > 0.0 else weight_0
         u = s * scores[0, i]
-        out[i] = w * exp(-gamma * softplus(u)) * softplus(-u)
+        far = log1p(exp(-abs(u)))
+        log_p = (u if u < 0.0 else 0.0) - far
+        log_q = (-u if u > 0.0 else 0.0) - far
+        out[i] = -w * exp(gamma * log_q) * log_p
 
 
 @kernel(PAIRS)
@@ -92,8 +97,7 @@ def hinge_pairs(member, members, sync, y, scores, numbers, out):
     for i in range(share(member, members, n), share(member + 1, members, n)):
         s = 2.0 * y[i] - 1.0
         margin = s * scores[0, i]
-        out[0, i, 0] = np.float32(0.0 if margin >= 1.0 else (-s if margin < 1.0 else margin))
-        out[0, i, 1] = np.float32(1.0)
+        put(out, 0, i, 0.0 if margin >= 1.0 else (-s if margin < 1.0 else margin), 1.0)
 
 
 @kernel(LOSS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.elementary import exp, log, softplus
-from sapwood.kernels.losses_regression import LOSS, PAIRS
+from sapwood.kernels.losses_regression import LOSS, PAIRS, put
 from sapwood.kernels.share import share
 from sapwood.native.kernel import kernel
 
@@ -27,7 +27,7 @@ def sum_exponentials(scores, start, stop, work):
             work[1, i] += exp(scores[k, i] - work[0, i])
 
 
-@kernel("f64[:], f64[:,:], f64, f64[:,:], f32[:,:,:]")
+@kernel("f64[:], f64[:,:], f64, f64[:,:], f32[:,:]")
 def softmax_pairs(member, members, sync, y, scores, curvature, work, out):
     """-log p of the row's class: gradient p - [y = k], hessian ``curvature`` * p (1 - p).
 
@@ -42,8 +42,7 @@ def softmax_pairs(member, members, sync, y, scores, curvature, work, out):
         for k in range(n_outputs):
             for i in range(start, stop):
                 p = exp(scores[k, i] - work[0, i]) / work[1, i]
-                out[k, i, 0] = np.float32(p - (1.0 if y[i] == k else 0.0))
-                out[k, i, 1] = np.float32(curvature * p * (1.0 - p))
+                put(out, k, i, p - (1.0 if y[i] == k else 0.0), curvature * p * (1.0 - p))
 
 
 @kernel("f64[:], f64[:,:], f64[:,:], f64[:]")
@@ -67,8 +66,7 @@ def one_vs_all_pairs(member, members, sync, y, scores, numbers, out):
             e = exp(-abs(f))
             d = 1.0 / (1.0 + e)
             p = d if f >= 0.0 else e * d
-            out[k, i, 0] = np.float32(p - (1.0 if y[i] == k else 0.0))
-            out[k, i, 1] = np.float32(e * d * d)
+            put(out, k, i, p - (1.0 if y[i] == k else 0.0), e * d * d)
 
 
 @kernel(LOSS)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from sapwood.kernels.elementary import exp, log1p
-from sapwood.kernels.losses_regression import LOSS, PAIRS, narrow
+from sapwood.kernels.losses_regression import LOSS, PAIRS, put
 from sapwood.kernels.share import share
 from sapwood.native.kernel import kernel
 
@@ -16,8 +14,7 @@ def poisson_pairs(member, members, sync, y, scores, numbers, out):
     n = y.shape[0]
     for i in range(share(member, members, n), share(member + 1, members, n)):
         mean = exp(scores[0, i])
-        out[0, i, 0] = narrow(mean - y[i])
-        out[0, i, 1] = narrow(mean)
+        put(out, 0, i, mean - y[i], mean)
 
 
 @kernel(LOSS)
@@ -34,8 +31,7 @@ def gamma_pairs(member, members, sync, y, scores, numbers, out):
     n = y.shape[0]
     for i in range(share(member, members, n), share(member + 1, members, n)):
         ratio = y[i] * exp(-scores[0, i])
-        out[0, i, 0] = narrow(1.0 - ratio)
-        out[0, i, 1] = narrow(ratio)
+        put(out, 0, i, 1.0 - ratio, ratio)
 
 
 @kernel(LOSS)
@@ -61,8 +57,7 @@ def tweedie_pairs(member, members, sync, y, scores, numbers, out):
     for i in range(share(member, members, n), share(member + 1, members, n)):
         down = tweedie_term(y[i], a, scores[0, i])
         up = exp(b * scores[0, i])
-        out[0, i, 0] = narrow(up - down)
-        out[0, i, 1] = narrow(b * up - a * down)
+        put(out, 0, i, up - down, b * up - a * down)
 
 
 @kernel(LOSS)
@@ -80,8 +75,7 @@ def msle_pairs(member, members, sync, y, scores, numbers, out):
     """(F - log(1 + y))^2 / 2."""
     n = y.shape[0]
     for i in range(share(member, members, n), share(member + 1, members, n)):
-        out[0, i, 0] = narrow(scores[0, i] - log1p(y[i]))
-        out[0, i, 1] = np.float32(1.0)
+        put(out, 0, i, scores[0, i] - log1p(y[i]), 1.0)
 
 
 @kernel(LOSS)

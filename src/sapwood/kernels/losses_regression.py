@@ -13,7 +13,7 @@ from sapwood.kernels.elementary import log_cosh, tanh
 from sapwood.kernels.share import share
 from sapwood.native.kernel import kernel
 
-PAIRS = "f64[:], f64[:,:], f64[:], f32[:,:,:]"
+PAIRS = "f64[:], f64[:,:], f64[:], f32[:,:]"
 LOSS = "f64[:], f64[:,:], f64[:], f64[:]"
 
 # Near the largest float32; what exceeds it would become infinite in a pair.
@@ -29,6 +29,14 @@ def narrow(x):
 
 
 @kernel()
+def put(out, k, i, gradient, hessian):
+    """Write the pair of output k and row i; pairs lie one after the other in ``out[k]``, a step the compiler knows."""
+    first = np.uint64(2) * np.uint64(i)
+    out[k, first] = narrow(gradient)
+    out[k, first + np.uint64(1)] = narrow(hessian)
+
+
+@kernel()
 def sign(x):
     """-1, 0 or 1; NaN for NaN."""
     s = 1.0 if x > 0.0 else x
@@ -40,8 +48,7 @@ def squared_pairs(member, members, sync, y, scores, numbers, out):
     """(F - y)^2 / 2."""
     n = y.shape[0]
     for i in range(share(member, members, n), share(member + 1, members, n)):
-        out[0, i, 0] = narrow(scores[0, i] - y[i])
-        out[0, i, 1] = np.float32(1.0)
+        put(out, 0, i, scores[0, i] - y[i], 1.0)
 
 
 @kernel(LOSS)
@@ -58,8 +65,7 @@ def absolute_pairs(member, members, sync, y, scores, numbers, out):
     """|F - y|, curvature replaced by 1."""
     n = y.shape[0]
     for i in range(share(member, members, n), share(member + 1, members, n)):
-        out[0, i, 0] = narrow(sign(scores[0, i] - y[i]))
-        out[0, i, 1] = np.float32(1.0)
+        put(out, 0, i, sign(scores[0, i] - y[i]), 1.0)
 
 
 @kernel(LOSS)
@@ -78,8 +84,7 @@ def huber_pairs(member, members, sync, y, scores, numbers, out):
     for i in range(share(member, members, n), share(member + 1, members, n)):
         r = scores[0, i] - y[i]
         far = abs(r) > delta
-        out[0, i, 0] = narrow(delta * sign(r) if far else r)
-        out[0, i, 1] = narrow(delta / abs(r) if far else 1.0)
+        put(out, 0, i, delta * sign(r) if far else r, delta / abs(r) if far else 1.0)
 
 
 @kernel(LOSS)
@@ -101,8 +106,7 @@ def quantile_pairs(member, members, sync, y, scores, numbers, out):
         for i in range(share(member, members, n), share(member + 1, members, n)):
             r = scores[k, i] - y[i]
             g = 1.0 - level if r > 0.0 else r
-            out[k, i, 0] = narrow(-level if r < 0.0 else g)
-            out[k, i, 1] = np.float32(1.0)
+            put(out, k, i, -level if r < 0.0 else g, 1.0)
 
 
 @kernel(LOSS)
@@ -126,8 +130,7 @@ def expectile_pairs(member, members, sync, y, scores, numbers, out):
     for i in range(share(member, members, n), share(member + 1, members, n)):
         r = scores[0, i] - y[i]
         w = 1.0 - level if r > 0.0 else level
-        out[0, i, 0] = narrow(w * r)
-        out[0, i, 1] = np.float32(w)
+        put(out, 0, i, w * r, w)
 
 
 @kernel(LOSS)
@@ -148,8 +151,7 @@ def log_cosh_pairs(member, members, sync, y, scores, numbers, out):
     for i in range(share(member, members, n), share(member + 1, members, n)):
         r = scores[0, i] - y[i]
         t = tanh(r)
-        out[0, i, 0] = narrow(t)
-        out[0, i, 1] = narrow(t / r if abs(r) > 1e-10 else 1.0)
+        put(out, 0, i, t, t / r if abs(r) > 1e-10 else 1.0)
 
 
 @kernel(LOSS)
@@ -166,8 +168,7 @@ def mape_pairs(member, members, sync, y, scores, numbers, out):
     n = y.shape[0]
     for i in range(share(member, members, n), share(member + 1, members, n)):
         w = 1.0 / abs(y[i])
-        out[0, i, 0] = narrow(w * sign(scores[0, i] - y[i]))
-        out[0, i, 1] = narrow(w)
+        put(out, 0, i, w * sign(scores[0, i] - y[i]), w)
 
 
 @kernel(LOSS)

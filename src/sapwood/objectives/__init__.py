@@ -9,6 +9,7 @@ _WHERE = {
     "regression": ("Squared", "Absolute", "Mape", "Quantile", "Huber", "Expectile", "LogCosh"),
     "positive": ("Poisson", "Gamma", "Tweedie", "Msle"),
     "classification": ("Logistic", "CrossEntropy", "Exponential", "Focal", "Hinge", "Softmax", "OneVsAll"),
+    "custom": ("CustomLoss", "GradientLoss"),
     "base": ("Objective", "mean_loss"),
     "registry": ("resolve", "restore"),
     "links": ("link_from_name",),

@@ -31,7 +31,7 @@ class Objective:
 
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
-    task: ClassVar[str] = "regression"
+    task: str = "regression"
     pairs_kernel: ClassVar[Kernel]
     loss_kernel: ClassVar[Kernel]
     renews_leaves: ClassVar[bool] = False
@@ -93,7 +93,7 @@ class Objective:
 
     def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = alone) -> None:
         """Fill ``out`` (n_outputs, n, 2) with gradients and hessians at ``scores`` (n_outputs, n)."""
-        run(self.pairs_kernel, y, scores, self.numbers(), out)
+        run(self.pairs_kernel, y, scores, self.numbers(), in_a_row(out))
 
     def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = alone) -> np.ndarray:
         """The loss of each row."""
@@ -104,6 +104,12 @@ class Objective:
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.settings().items())
         return f"{type(self).__name__}({given})"
+
+
+def in_a_row(pairs: np.ndarray) -> np.ndarray:
+    """The pairs (n_outputs, n, 2) as kernels write them: (n_outputs, 2 n), the same memory."""
+    assert pairs.flags.c_contiguous
+    return pairs.reshape(len(pairs), -1)
 
 
 def mean_loss(

@@ -13,7 +13,7 @@ from sapwood.kernels import losses_binary, losses_classes
 from sapwood.kernels.elementary import log_values
 from sapwood.kernels.sums import Run, alone, fixed_mean
 from sapwood.objectives import links
-from sapwood.objectives.base import Objective, check_setting, refuse
+from sapwood.objectives.base import Objective, check_setting, in_a_row, refuse
 from sapwood.objectives.constants import constant_within
 from sapwood.objectives.positive import apply
 from sapwood.objectives.registry import register
@@ -204,7 +204,7 @@ class Softmax(SeveralClasses):
         """Fill ``out`` (n_outputs, n, 2) with gradients and hessians."""
         n_classes = self.n_outputs
         factor = n_classes / (n_classes - 1.0) if self.curvature_factor is None else self.curvature_factor
-        run(losses_classes.softmax_pairs, y, scores, factor, np.empty((2, len(y))), out)
+        run(losses_classes.softmax_pairs, y, scores, factor, np.empty((2, len(y))), in_a_row(out))
 
     def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = alone) -> np.ndarray:
         """The loss of each row."""

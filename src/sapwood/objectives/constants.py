@@ -10,7 +10,7 @@ import numpy as np
 from sapwood.kernels.sums import Run, alone, fixed_sum
 from sapwood.objectives.base import Objective
 
-MOST_STEPS = 200
+MOST_STEPS = 100
 
 
 def constant_within(
@@ -28,37 +28,62 @@ def constant_within(
     return rising_root(slope, low, high)
 
 
-def rising_root(function: Callable[[float], float], low: float, high: float) -> float:
-    """A root of a function that rises from ``low`` to ``high``; the end where it is nearest if it has none between.
+def descend(slope: Callable[[float], float], start: float, step: float) -> float:
+    """Go downhill from ``start`` in growing steps until the slope turns, then find where it is 0."""
+    first = slope(start)
+    near, direction = start, 1.0 if first < 0.0 else -1.0
+    if first == 0.0 or not math.isfinite(first):
+        return start
+    for _ in range(80):
+        far = near + direction * step
+        at_far = slope(far)
+        if not math.isfinite(at_far):
+            step /= 8.0
+        elif at_far * direction >= 0.0:
+            return rising_root(slope, min(near, far), max(near, far))
+        elif abs(at_far) <= 1e-12 * abs(first):
+            return far
+        else:
+            near, step = far, step * 2.0
+    return near
 
-    Secants with the Illinois rule, and a bisection whenever three of them have not halved the interval.
+
+def rising_root(function: Callable[[float], float], low: float, high: float) -> float:
+    """A root of a function that rises from ``low`` to ``high``, to 1e-12 of their distance; an end if none is between.
+
+    Chandrupatla's method: inverse quadratic interpolation where it is safe, bisection elsewhere.
     """
     at_low, at_high = function(low), function(high)
     if at_low >= 0.0 or not low < high:
         return low
     if at_high <= 0.0:
         return high
-    last_side = 0
-    target_width = (high - low) / 2
-    for step in range(MOST_STEPS):
-        middle = low + (high - low) * (at_low / (at_low - at_high))
-        if step % 3 == 2:
-            if high - low > target_width:
-                middle = low + (high - low) / 2
-            target_width = (high - low) / 2
-        if not low < middle < high:
-            middle = low + (high - low) / 2
-            if not low < middle < high:
-                break
-        at_middle = function(middle)
-        if at_middle == 0.0 or high - low <= 4.0 * math.ulp(max(abs(low), abs(high))):
-            return middle
-        if at_middle < 0.0:
-            low, at_low = middle, at_middle
-            at_high = at_high / 2 if last_side < 0 else at_high
-            last_side = -1
+    tolerance = 1e-12 * (high - low)
+    a, b, c = high, low, high  # the root lies between a and b; c is the point before a
+    at_a, at_b, at_c = at_high, at_low, at_high
+    part = 0.5
+    for _ in range(MOST_STEPS):
+        x = a + part * (b - a)
+        at_x = function(x)
+        if (at_x < 0.0) == (at_a < 0.0):
+            c, at_c = a, at_a
         else:
-            high, at_high = middle, at_middle
-            at_low = at_low / 2 if last_side > 0 else at_low
-            last_side = 1
-    return low + (high - low) / 2
+            c, b, at_c, at_b = b, a, at_b, at_a
+        a, at_a = x, at_x
+        best, at_best = (a, at_a) if abs(at_a) < abs(at_b) else (b, at_b)
+        least = (tolerance + 4.0 * math.ulp(best)) / abs(b - a) if a != b else 1.0
+        if least > 0.5 or at_best == 0.0:
+            break
+        part = min(max(_interpolated(a, b, c, at_a, at_b, at_c), least), 1.0 - least)
+    return best
+
+
+def _interpolated(a: float, b: float, c: float, at_a: float, at_b: float, at_c: float) -> float:
+    """Where the inverse parabola through three points has its root, as a part of the way from a to b; else half."""
+    if at_c in (at_a, at_b) or c == b:
+        return 0.5
+    place, height = (a - b) / (c - b), (at_a - at_b) / (at_c - at_b)
+    if not (height * height < place and (1.0 - height) * (1.0 - height) < 1.0 - place):
+        return 0.5
+    first = at_a / (at_b - at_a) * at_c / (at_b - at_c)
+    return first + (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b)

@@ -48,6 +48,8 @@ def resolve(spec: str | Objective | type[Objective] | Callable[..., Any]) -> Obj
 
 def restore(name: str, settings: dict[str, Any]) -> Objective:
     """Make the loss that ``name`` and ``settings()`` describe."""
+    if name in ("custom", "gradient"):
+        raise ParameterError("an objective that is a function of your own is not kept in the file; give it again")
     return _named(name).from_settings(settings)
 
 

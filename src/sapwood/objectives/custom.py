@@ -1,0 +1,180 @@
+"""A loss of the user's own: one function of (y, score), from which everything else is derived.
+
+::
+
+    SapwoodRegressor(objective=lambda y, f: np.log1p((y - f) ** 2))
+
+The function is written with NumPy operations on each row. It is differentiated twice (``dual.py``) and, where the
+kernels know its operations, recorded and run as one kernel (``tape.py``); otherwise NumPy evaluates it, a chunk of rows
+at a time.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import weakref
+from typing import Any
+
+import numpy as np
+
+from sapwood.errors import ParameterError
+from sapwood.kernels.sums import Run, alone, fixed_mean, fixed_sum
+from sapwood.objectives.base import Objective
+from sapwood.objectives.constants import descend
+from sapwood.objectives.dual import REMEDY
+from sapwood.objectives.links import LINKS, Elementwise, Identity, Link
+from sapwood.objectives.trace import LEAST_HESSIAN, Evaluated, Function, Recorded, check_rows, trace
+
+MOST_TRACES = 4
+
+
+class OneFunction(Objective):
+    """An objective made of one function of (y, score) and a link, by its name."""
+
+    curvature = "floored"
+    link: Link = Identity()
+
+    def __init__(self, function: Function, link: str = "identity") -> None:
+        allowed = [known for known, made in LINKS.items() if isinstance(made, (Identity, Elementwise))]
+        if link not in allowed:
+            raise ParameterError(f"link={link!r}; allowed is one of {', '.join(allowed)}")
+        self.function = function
+        self.link = LINKS[link]
+
+    def __repr__(self) -> str:
+        name = getattr(self.function, "__name__", repr(self.function))
+        return f"{type(self).__name__}({name}, link={self.link.name!r})"
+
+    def settings(self) -> dict[str, Any]:
+        """The link; the function is not kept in files."""
+        return {"link": self.link.name}
+
+    def for_classes(self, n_classes: int) -> Objective:
+        """This loss for the classes 0 and 1; without a link of its own, it gets the logit link."""
+        if n_classes != 2:
+            given = f"a custom objective has one score per row, the target has {n_classes} classes"
+            raise ParameterError(f"{given}; use 'softmax', or fit one classifier per class")
+        made = copy.copy(self)
+        made.task = "binary"
+        made.link = LINKS["logit"] if isinstance(self.link, Identity) else self.link
+        return made
+
+
+class CustomLoss(OneFunction):
+    """A loss given as a function of (y, score), with its derivatives found by automatic differentiation.
+
+    ``link`` names what makes predictions of scores: identity, log, log1p, logit, half_logit or margin.
+    """
+
+    name = "custom"
+
+    def __init__(self, function: Function, link: str = "identity") -> None:
+        super().__init__(function, link)
+        self._traces: list[tuple[weakref.ref[np.ndarray], Recorded | Evaluated]] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_traces": []}
+
+    def check_target(self, y: np.ndarray) -> None:
+        """Refuse targets that are not finite, and a function whose loss of a row depends on other rows."""
+        super().check_target(y)
+        self._traces = []
+        check_rows(self.function, y)
+
+    def _trace(self, y: np.ndarray) -> Recorded | Evaluated:
+        for known, found in self._traces:
+            if known() is y:
+                return found
+        found = trace(self.function, y)
+        self._traces = [*self._traces[1 - MOST_TRACES :], (weakref.ref(y), found)]
+        return found
+
+    def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = alone) -> None:
+        """Fill ``out`` (1, n, 2) with gradients and hessians."""
+        self._trace(y).pairs(scores, out, run)
+
+    def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = alone) -> np.ndarray:
+        """The loss of each row."""
+        return self._trace(y).value(scores, run)
+
+    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+        """The best of some constants, and from there downhill to where the gradients sum to 0."""
+        found = self._trace(y)
+        scores = np.empty((1, len(y)))
+
+        def mean_at(constant: float) -> float:
+            scores[:] = constant
+            return fixed_mean(found.value(scores, run), weight, run)
+
+        def slope_at(constant: float) -> float:
+            scores[:] = constant
+            return fixed_sum(found.slope(scores, run), weight, run)
+
+        tried = {constant: mean_at(constant) for constant in _candidates(y)}
+        finite = {constant: mean for constant, mean in tried.items() if math.isfinite(mean)}
+        if not finite:
+            given = f"the mean loss is not finite at any of the scores {', '.join(f'{c:g}' for c in tried)}"
+            raise ParameterError(f"custom objective: {given}; {REMEDY}")
+        start = min(finite, key=lambda constant: finite[constant])
+        lowest = descend(slope_at, start, max(float(np.ptp(y)), 1e-3) / 8)
+        return np.array([lowest if mean_at(lowest) <= finite[start] else start])
+
+
+def _candidates(y: np.ndarray) -> list[float]:
+    found = [0.0, fixed_mean(y), float(np.median(y)), float(np.min(y)), float(np.max(y)), 1.0, -1.0]
+    return list(dict.fromkeys(found))
+
+
+class GradientLoss(OneFunction):
+    """A loss given by its derivatives: a function of (y, score) that returns (gradient, hessian) of every row.
+
+    ``constant`` is the score that boosting starts from. Hessians of 0 and below become the least that is allowed.
+    """
+
+    name = "gradient"
+
+    def __init__(self, function: Function, link: str = "identity", constant: float = 0.0) -> None:
+        super().__init__(function, link)
+        self.constant = float(constant)
+
+    @property
+    def default_metric(self) -> str:
+        """There is no loss to take the mean of."""
+        return "rmse" if self.task == "regression" else "log_loss"
+
+    def settings(self) -> dict[str, Any]:
+        """The link and the constant; the function is not kept in files."""
+        return {**super().settings(), "constant": self.constant}
+
+    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+        """The constant that was given."""
+        return np.array([self.constant])
+
+    def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = alone) -> None:
+        """Fill ``out`` (1, n, 2) with what the function returns."""
+        returned = self.function(y, scores[0].copy())
+        if not isinstance(returned, tuple) or len(returned) != 2:
+            given = f"returned {type(returned).__name__}"
+            raise ParameterError(f"GradientLoss: the function {given}; allowed is a tuple (gradient, hessian)")
+        for part, what in enumerate(("gradient", "hessian")):
+            values = np.asarray(returned[part], dtype=np.float64)
+            if values.shape not in ((), (1,), y.shape):
+                given = f"returned a {what} of shape {values.shape} for {len(y)} rows"
+                raise ParameterError(f"GradientLoss: the function {given}; allowed is one number per row")
+            out[0, :, part] = np.maximum(values, LEAST_HESSIAN) if what == "hessian" else values
+
+    def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = alone) -> np.ndarray:
+        """Refuse: derivatives do not tell the loss."""
+        raise ParameterError("GradientLoss has no loss to measure; name an eval_metric")
+
+
+def custom_loss(function: Function) -> Objective:
+    """The objective of a plain function: its loss, or, if it returns a tuple, its gradient and hessian."""
+    y, score = np.array([1.0, 0.0, 1.0]), np.array([0.25, -0.5, 0.75])
+    try:
+        with np.errstate(all="ignore"):
+            returned = function(y, score)
+    except Exception:  # what the function cannot do is reported when it meets the user's own targets
+        returned = None
+    return GradientLoss(function) if isinstance(returned, tuple) else CustomLoss(function)

@@ -1,0 +1,336 @@
+"""Differentiate plain NumPy code twice: numbers that carry their first and second derivative in the score.
+
+A ``Dual`` goes through a user's function in place of the score. Each NumPy operation on it gives the value and, by the
+chain rule, both derivatives. What it holds may be arrays, or the nodes of a tape (``tape.py``), which record the
+operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from sapwood.errors import ParameterError
+
+Derivatives = tuple[Any, Any, Any]
+
+REMEDY = "write it with operations on each row, or give gradient and hessian yourself: objective=GradientLoss(function)"
+
+
+def cannot(operation: str, why: str = "cannot be differentiated row by row") -> ParameterError:
+    """The error for an operation that has no place in a loss."""
+    return ParameterError(f"custom objective: {operation} {why}; {REMEDY}")
+
+
+def plus(a: Any, b: Any) -> Any:
+    """a + b without work for a zero."""
+    if isinstance(a, float) and a == 0.0:
+        return b
+    return a if isinstance(b, float) and b == 0.0 else np.add(a, b)
+
+
+def times(a: Any, b: Any) -> Any:
+    """a * b without work for zeros and ones; a zero known beforehand makes the product 0 whatever the other is."""
+    for x, other in ((a, b), (b, a)):
+        if isinstance(x, float) and x in (0.0, 1.0, -1.0):
+            return 0.0 if x == 0.0 else other if x == 1.0 else -other
+    return np.multiply(a, b)
+
+
+def over(a: Any, b: Any) -> Any:
+    """a / b without work for a zero."""
+    return 0.0 if isinstance(a, float) and a == 0.0 else np.divide(a, b)
+
+
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + e^-x) of an array or node."""
+    return x.sigmoid() if hasattr(x, "sigmoid") else 1.0 / (1.0 + np.exp(-x))
+
+
+class Dual(NDArrayOperatorsMixin):
+    """A value per row with its first and second derivative in the score."""
+
+    def __init__(self, value: Any, first: Any = 0.0, second: Any = 0.0) -> None:
+        self.value = value
+        self.first = first
+        self.second = second
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One number per row."""
+        return self.value.shape  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return self.shape[0]
+
+    ndim = 1
+    dtype = np.dtype(np.float64)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        options.pop("out", None)  # only from a += b, which binds the result anew
+        if method != "__call__":
+            raise cannot(f"np.{ufunc.__name__}.{method}", "mixes rows, but the loss of a row may not depend on others")
+        if options:
+            raise cannot(f"np.{ufunc.__name__} with {', '.join(options)}")
+        if ufunc.__name__ in COMPARISONS:
+            return ufunc(*(x.value if isinstance(x, Dual) else x for x in inputs))
+        rule = RULES.get(ufunc.__name__)
+        if rule is None:
+            raise cannot(f"np.{ufunc.__name__}")
+        return rule(*(as_dual(x) for x in inputs))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        rule = FUNCTIONS.get(function.__name__)
+        if rule is None:
+            raise cannot(f"np.{function.__name__}", "is not an operation on each row, or cannot be differentiated")
+        return rule(*args, **kwargs)
+
+    def clip(self, low: Any = None, high: Any = None) -> Any:
+        """Keep within bounds."""
+        return clip(self, low, high)
+
+    def astype(self, dtype: Any, copy: bool = True) -> Dual:
+        """Stay what it is."""
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise cannot(f"score.{name}", "is not an operation on each row")
+
+    def __getitem__(self, key: Any) -> Any:
+        raise cannot("score[...]", "picks rows; use np.where(condition, this, that)")
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise cannot("score[...] = ...", "writes rows; use np.where(condition, this, that)")
+
+    def __bool__(self) -> bool:
+        raise cannot("'if' or 'and'", "takes one decision for all rows; use np.where(condition, this, that)")
+
+    def __float__(self) -> float:
+        raise cannot("float() or a function of math", "takes one number, the score is an array; use NumPy's function")
+
+    def __array__(self, *args: Any, **options: Any) -> Any:
+        raise cannot("np.asarray(score) or a function that calls it", "loses the derivatives")
+
+    def __iter__(self) -> Any:
+        raise cannot("a loop over rows", "is not recorded; use operations on whole arrays")
+
+
+def _unary(derivatives: Callable[[Any], Derivatives]) -> Callable[[Dual], Dual]:
+    def rule(x: Dual) -> Dual:
+        value, d1, d2 = derivatives(x.value)
+        second = plus(times(d2, times(x.first, x.first)), times(d1, x.second))
+        return Dual(value, times(d1, x.first), second)
+
+    return rule
+
+
+def _log(x: Any) -> Derivatives:
+    inverse = np.reciprocal(x)
+    return np.log(x), inverse, -(inverse * inverse)
+
+
+def _log1p(x: Any) -> Derivatives:
+    inverse = np.reciprocal(1.0 + x)
+    return np.log1p(x), inverse, -(inverse * inverse)
+
+
+def _exp(x: Any) -> Derivatives:
+    e = np.exp(x)
+    return e, e, e
+
+
+def _expm1(x: Any) -> Derivatives:
+    e = np.exp(x)
+    return np.expm1(x), e, e
+
+
+def _sqrt(x: Any) -> Derivatives:
+    root = np.sqrt(x)
+    return root, 0.5 / root, -0.25 / (root * x)
+
+
+def _reciprocal(x: Any) -> Derivatives:
+    inverse = np.reciprocal(x)
+    square = inverse * inverse
+    return inverse, -square, 2.0 * square * inverse
+
+
+def _tanh(x: Any) -> Derivatives:
+    t = np.tanh(x)
+    slope = 1.0 - t * t
+    return t, slope, -2.0 * t * slope
+
+
+def _expit(x: Any) -> Derivatives:
+    p = sigmoid(x)
+    slope = p * (1.0 - p)
+    return p, slope, slope * (1.0 - 2.0 * p)
+
+
+def _sin(x: Any) -> Derivatives:
+    s = np.sin(x)
+    return s, np.cos(x), -s
+
+
+def _cos(x: Any) -> Derivatives:
+    c = np.cos(x)
+    return c, -np.sin(x), -c
+
+
+def _arctan(x: Any) -> Derivatives:
+    slope = np.reciprocal(1.0 + x * x)
+    return np.arctan(x), slope, -2.0 * x * slope * slope
+
+
+def _add(a: Dual, b: Dual) -> Dual:
+    return Dual(np.add(a.value, b.value), plus(a.first, b.first), plus(a.second, b.second))
+
+
+def _subtract(a: Dual, b: Dual) -> Dual:
+    return Dual(np.subtract(a.value, b.value), plus(a.first, -b.first), plus(a.second, -b.second))
+
+
+def _multiply(a: Dual, b: Dual) -> Dual:
+    first = plus(times(a.first, b.value), times(a.value, b.first))
+    both = times(2.0, times(a.first, b.first))
+    second = plus(plus(times(a.second, b.value), both), times(a.value, b.second))
+    return Dual(np.multiply(a.value, b.value), first, second)
+
+
+def _divide(a: Dual, b: Dual) -> Dual:
+    value = np.divide(a.value, b.value)
+    first = over(plus(a.first, -times(value, b.first)), b.value)
+    both = times(2.0, times(first, b.first))
+    second = over(plus(a.second, -plus(both, times(value, b.second))), b.value)
+    return Dual(value, first, second)
+
+
+def _power(base: Dual, exponent: Dual) -> Dual:
+    if not _is_constant(exponent):
+        return RULES["exp"](_multiply(exponent, RULES["log"](base)))
+    p = exponent.value
+    if isinstance(p, float):
+        if p == 0.0 or p == 1.0:
+            return base if p == 1.0 else Dual(np.ones(base.shape))
+        d1 = times(p, base.value if p == 2.0 else np.power(base.value, p - 1.0))
+        d2 = times(p * (p - 1.0), 1.0 if p == 2.0 else base.value if p == 3.0 else np.power(base.value, p - 2.0))
+    else:
+        d1 = p * np.power(base.value, p - 1.0)
+        d2 = p * (p - 1.0) * np.power(base.value, p - 2.0)
+    return _unary(lambda x: (np.power(x, p), d1, d2))(base)
+
+
+def choose(condition: Any, a: Dual, b: Dual, value: Any = None) -> Dual:
+    """Row by row a or b; ``value``, if given, is what the choice is known to be."""
+
+    def pick(x: Any, y: Any) -> Any:
+        return x if isinstance(x, float) and isinstance(y, float) and x == y else np.where(condition, x, y)
+
+    value = pick(a.value, b.value) if value is None else value
+    return Dual(value, pick(a.first, b.first), pick(a.second, b.second))
+
+
+def _logaddexp(a: Dual, b: Dual) -> Dual:
+    share = sigmoid(a.value - b.value)
+    rest = 1.0 - share
+    apart = plus(a.first, -b.first)
+    first = plus(times(share, a.first), times(rest, b.first))
+    curved = times(share * rest, times(apart, apart))
+    second = plus(plus(times(share, a.second), times(rest, b.second)), curved)
+    return Dual(np.logaddexp(a.value, b.value), first, second)
+
+
+def _is_constant(x: Dual) -> bool:
+    return all(isinstance(part, float) and part == 0.0 for part in (x.first, x.second))
+
+
+def as_dual(x: Any) -> Dual:
+    """Take a plain value, truths and whole numbers as floats, as one that does not depend on the score."""
+    if isinstance(x, Dual):
+        return x
+    if isinstance(x, (np.ndarray, list, tuple)):
+        return Dual(np.asarray(x, dtype=np.float64))
+    return Dual(float(x)) if isinstance(x, (bool, int, float, np.generic)) else Dual(x)
+
+
+def where(condition: Any, *branches: Any) -> Any:
+    """np.where with three arguments."""
+    if len(branches) != 2:
+        raise cannot("np.where with one argument", "picks rows; give it three")
+    condition = condition.value if isinstance(condition, Dual) else condition
+    return choose(condition, as_dual(branches[0]), as_dual(branches[1]))
+
+
+def clip(x: Any, a_min: Any = None, a_max: Any = None, **options: Any) -> Any:
+    """np.clip."""
+    low, high = options.get("min", a_min), options.get("max", a_max)
+    x = x if low is None else np.maximum(x, low)
+    return x if high is None else np.minimum(x, high)
+
+
+def select(conditions: Any, choices: Any, default: Any = 0) -> Any:
+    """np.select."""
+    result = default
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        result = where(condition, choice, result)
+    return result
+
+
+COMPARISONS = frozenset(
+    {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "isnan", "isfinite", "isinf", "signbit"}
+)
+
+RULES: dict[str, Callable[..., Dual]] = {
+    "add": _add,
+    "subtract": _subtract,
+    "multiply": _multiply,
+    "divide": _divide,
+    "true_divide": _divide,
+    "power": _power,
+    "float_power": _power,
+    "logaddexp": _logaddexp,
+    "maximum": lambda a, b: choose(np.greater_equal(a.value, b.value), a, b, np.maximum(a.value, b.value)),
+    "minimum": lambda a, b: choose(np.less_equal(a.value, b.value), a, b, np.minimum(a.value, b.value)),
+    "hypot": lambda a, b: RULES["sqrt"](_add(_multiply(a, a), _multiply(b, b))),
+    "negative": _unary(lambda x: (np.negative(x), -1.0, 0.0)),
+    "positive": _unary(lambda x: (x, 1.0, 0.0)),
+    "absolute": _unary(lambda x: (np.absolute(x), np.sign(x), 0.0)),
+    "fabs": _unary(lambda x: (np.absolute(x), np.sign(x), 0.0)),
+    "sign": _unary(lambda x: (np.sign(x), 0.0, 0.0)),
+    "square": _unary(lambda x: (np.multiply(x, x), 2.0 * x, 2.0)),
+    "sqrt": _unary(_sqrt),
+    "reciprocal": _unary(_reciprocal),
+    "exp": _unary(_exp),
+    "expm1": _unary(_expm1),
+    "log": _unary(_log),
+    "log1p": _unary(_log1p),
+    "tanh": _unary(_tanh),
+    "expit": _unary(_expit),
+    "sin": _unary(_sin),
+    "cos": _unary(_cos),
+    "arctan": _unary(_arctan),
+    "log2": lambda x: _multiply(RULES["log"](x), Dual(1.4426950408889634)),
+    "log10": lambda x: _multiply(RULES["log"](x), Dual(0.4342944819032518)),
+    "exp2": lambda x: RULES["exp"](_multiply(x, Dual(0.6931471805599453))),
+    "sinh": lambda x: 0.5 * (RULES["exp"](x) - RULES["exp"](-x)),
+    "cosh": lambda x: 0.5 * (RULES["exp"](x) + RULES["exp"](-x)),
+}
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "where": where,
+    "clip": clip,
+    "select": select,
+    "zeros_like": lambda x, *_, **__: np.zeros(len(x)),
+    "ones_like": lambda x, *_, **__: np.ones(len(x)),
+    "full_like": lambda x, value, *_, **__: np.full(len(x), value, dtype=np.float64),
+}

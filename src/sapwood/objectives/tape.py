@@ -1,0 +1,228 @@
+"""Record what a user's function does to the score, and run it again as one kernel.
+
+The function is called once with a ``Node`` for the score. Operations on nodes are written down, equal ones once; what
+depends on the target alone is computed on the spot and kept as a row of numbers. ``Tape`` turns the record into lines
+for ``kernels/losses_tape.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from sapwood.kernels import losses_tape as op
+from sapwood.kernels.sums import Run
+from sapwood.objectives.base import in_a_row
+
+LARGEST_POWER = 16
+
+
+class NotRecordableError(Exception):
+    """The kernel has no such operation; NumPy may."""
+
+
+class Record:
+    """The operations on the scores of ``n`` rows so far; nodes are numbered in order, operands before results."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.lines: list[tuple[int, ...]] = []
+        self.constants: list[float] = []
+        self.rows: list[np.ndarray] = []
+        self._known: dict[tuple[int, ...], Node] = {}
+        self._constant_of: dict[str, int] = {}
+
+    def score(self) -> Node:
+        """The node of the score."""
+        return self.node(op.SCORE)
+
+    def node(self, operation: int, *operands: int) -> Node:
+        """The node of an operation; the same one if it was recorded before."""
+        line = (operation, *operands)
+        if line not in self._known:
+            self._known[line] = Node(self, len(self.lines))
+            self.lines.append(line)
+        return self._known[line]
+
+    def number(self, value: Any) -> int:
+        """The number of the node of any operand: a node, a number, or an array with one value per row."""
+        if isinstance(value, Node):
+            return value.number
+        array = np.asarray(value)
+        if array.dtype.kind not in "biuf":
+            raise NotRecordableError(f"an array of {array.dtype}")
+        if array.size == 1:
+            constant = float(array.reshape(())[()])
+            place = self._constant_of.setdefault(constant.hex(), len(self.constants))
+            if place == len(self.constants):
+                self.constants.append(constant)
+            return self.node(op.CONSTANT, place).number
+        if array.shape != (self.n,):
+            raise NotRecordableError(f"an array of shape {array.shape}")
+        self.rows.append(np.array(array, dtype=np.float64))
+        return self.node(op.ROW, len(self.rows) - 1).number
+
+
+class Node(NDArrayOperatorsMixin):
+    """The result of a recorded operation; stands for an array with one number per row."""
+
+    def __init__(self, record: Record, number: int) -> None:
+        self.record = record
+        self.number = number
+        self.shape = (record.n,)
+
+    def __len__(self) -> int:
+        return self.record.n
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if not all(_is_operand(x) for x in inputs):
+            return NotImplemented
+        name = ufunc.__name__
+        if method != "__call__" or options:
+            raise NotRecordableError(name)
+        if name in COMPOSED:
+            return COMPOSED[name](*inputs)
+        if name not in OPERATIONS:
+            raise NotRecordableError(name)
+        return self.apply(OPERATIONS[name], *inputs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function is not np.where or len(args) != 3 or kwargs:
+            raise NotRecordableError(function.__name__)
+        if not all(_is_operand(x) for x in args):
+            return NotImplemented
+        return self.apply(op.WHERE, *args)
+
+    def apply(self, operation: int, *operands: Any) -> Node:
+        """Record an operation."""
+        return self.record.node(operation, *(self.record.number(x) for x in operands))
+
+    def sigmoid(self) -> Node:
+        """1 / (1 + e^-x)."""
+        return self.apply(op.SIGMOID, self)
+
+
+def _is_operand(x: Any) -> bool:
+    return isinstance(x, (Node, np.ndarray, np.generic, float, int))
+
+
+def _logaddexp(a: Any, b: Any) -> Any:
+    difference = a - b
+    return b + difference.apply(op.SOFTPLUS, difference)
+
+
+def _power(x: Any, p: Any) -> Any:
+    if isinstance(p, Node) or np.ndim(p):
+        if not isinstance(p, Node) and (p == np.floor(p)).any():
+            raise NotRecordableError("power")  # whole powers of negative numbers are not e^(p log x)
+        return np.exp(p * np.log(x))
+    p = float(p)
+    if p == 0.5:
+        return np.sqrt(x)
+    if p != np.floor(p):
+        return np.exp(p * np.log(x))
+    if not abs(p) <= LARGEST_POWER:
+        raise NotRecordableError("power")
+    result, square, left = None, x, int(abs(p))
+    while left:
+        if left % 2:
+            result = square if result is None else result * square
+        left //= 2
+        square = square * square if left else square
+    if result is None:
+        return np.ones(x.shape)
+    return result if p > 0 else np.reciprocal(result)
+
+
+OPERATIONS = {
+    "add": op.ADD, "subtract": op.SUBTRACT, "multiply": op.MULTIPLY, "divide": op.DIVIDE, "true_divide": op.DIVIDE,
+    "maximum": op.MAXIMUM, "minimum": op.MINIMUM, "less": op.LESS, "less_equal": op.LESS_EQUAL, "equal": op.EQUAL,
+    "negative": op.NEGATIVE, "absolute": op.ABSOLUTE, "sign": op.SIGN, "sqrt": op.SQRT, "reciprocal": op.RECIPROCAL,
+    "exp": op.EXP, "expm1": op.EXPM1, "log": op.LOG, "log1p": op.LOG1P, "tanh": op.TANH,
+}  # fmt: skip
+
+# Truths are 0 and 1.
+COMPOSED: dict[str, Callable[..., Any]] = {
+    "greater": lambda a, b: np.less(b, a),
+    "greater_equal": lambda a, b: np.less_equal(b, a),
+    "not_equal": lambda a, b: 1.0 - np.equal(a, b),
+    "logical_not": lambda a: np.equal(a, 0.0),
+    "invert": lambda a: np.equal(a, 0.0),
+    "logical_and": np.multiply,
+    "bitwise_and": np.multiply,
+    "logical_or": np.maximum,
+    "bitwise_or": np.maximum,
+    "square": lambda x: x * x,
+    "power": _power,
+    "float_power": _power,
+    "logaddexp": _logaddexp,
+}
+
+
+class Tape:
+    """The lines that compute some nodes of a record, with a register for each number alive at the same time.
+
+    ``rows`` are the record's rows as one array.
+    """
+
+    def __init__(self, record: Record, numbers: list[int], rows: np.ndarray) -> None:
+        needed = _needed(record, numbers)
+        last_use = {number: number for number in needed}
+        for number in needed:
+            for operand in _operands(record.lines[number]):
+                last_use[operand] = number
+        for number in numbers:
+            last_use[number] = len(record.lines)
+        constants = [number for number in needed if record.lines[number][0] == op.CONSTANT]
+        self.constants = np.array([record.constants[record.lines[number][1]] for number in constants])
+        self.rows = rows
+        register = {number: place for place, number in enumerate(constants)}
+        free: list[int] = []
+        self.n_registers = len(constants)
+        lines = []
+        for number in (number for number in needed if number not in register):
+            line = record.lines[number]
+            # The destination is taken before operands are given back: a loop that writes what it reads is slow.
+            if not free:
+                free.append(self.n_registers)
+                self.n_registers += 1
+            register[number] = free.pop()
+            operands = [line[1]] if line[0] == op.ROW else [register[k] for k in line[1:]]
+            lines.append([line[0], register[number], *operands, *[0] * (3 - len(operands))])
+            done = {k for k in _operands(line) if last_use[k] == number} - set(constants)
+            free.extend(sorted(register[k] for k in done))
+        self.code = np.array(lines, dtype=np.int64).reshape(-1, 5)
+        self.results = np.array([register[number] for number in numbers], dtype=np.int64)
+
+    def values(self, scores: np.ndarray, run: Run) -> np.ndarray:
+        """The results for every row (results, n)."""
+        out = np.empty((len(self.results), scores.shape[1]))
+        run(op.tape_values, self.code, self.constants, self.rows, scores, self._work(run), self.results, out)
+        return out
+
+    def pairs(self, scores: np.ndarray, out: np.ndarray, run: Run) -> None:
+        """Write the two results for every row to ``out`` (1, n, 2)."""
+        run(op.pack_pairs, self.values(scores, run), in_a_row(out))
+
+    def _work(self, run: Run) -> np.ndarray:
+        members = np.empty(1, dtype=np.int64)
+        run(op.count_members, members)
+        return np.empty((int(members[0]), self.n_registers, op.BLOCK))
+
+
+def _operands(line: tuple[int, ...]) -> tuple[int, ...]:
+    return () if line[0] in (op.SCORE, op.ROW, op.CONSTANT) else line[1:]
+
+
+def _needed(record: Record, numbers: list[int]) -> list[int]:
+    """What the results are computed from, operands first."""
+    found, waiting = set(numbers), list(numbers)
+    while waiting:
+        for operand in _operands(record.lines[waiting.pop()]):
+            if operand not in found:
+                found.add(operand)
+                waiting.append(operand)
+    return sorted(found)
