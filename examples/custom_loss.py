@@ -1,6 +1,7 @@
 """A loss in one line: squared error for high and low targets, absolute error for the middle.
 
-Errors at the ends of the range count most, and outliers among the many ordinary targets do not.
+Errors at the ends of the range count most, outliers among the many ordinary targets least. Gradient, hessian, starting
+score and metric are derived from the function.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from sapwood import SapwoodRegressor
 
 
 def squared_at_the_ends(y, score):
-    """Squared error where |y| > 1, absolute error elsewhere; gradient, hessian, start and metric are derived from it."""
+    """Squared error where |y| > 1, absolute error elsewhere."""
     return np.where(np.abs(y) > 1, (y - score) ** 2, np.abs(y - score))
 
 
