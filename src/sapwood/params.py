@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -52,6 +52,11 @@ def number(low: float, *, above: bool = False) -> Rule:
     return Rule(text, lambda v: _is_number(v) and (v > low if above else v >= low) and v < float("inf"), float)
 
 
+def fraction() -> Rule:
+    """Shares: above 0, at most 1."""
+    return Rule("a number above 0 and at most 1", lambda v: _is_number(v) and 0 < v <= 1, float)
+
+
 def one_of(*choices: str) -> Rule:
     """One of a few words."""
     return Rule("one of " + ", ".join(map(repr, choices)), lambda v: isinstance(v, str) and v in choices)
@@ -64,6 +69,10 @@ def or_none(rule: Rule, meaning: str) -> Rule:
         lambda v: v is None or rule.accepts(v),
         lambda v: None if v is None else rule.plain(v),
     )
+
+
+def _is_collection(value: Any) -> bool:
+    return isinstance(value, (Mapping, Sequence, np.ndarray)) and not isinstance(value, str)
 
 
 def _is_integer(value: Any) -> bool:
@@ -117,6 +126,7 @@ class BinParams:
 class TreeParams:
     """How one tree grows."""
 
+    growth: str = declare("leafwise", one_of("leafwise", "levelwise"), "Which leaf is split next.")
     max_leaves: int | None = declare(31, or_none(integer(2), "no limit but max_depth"), "Leaves per tree at most.")
     max_depth: int | None = declare(None, or_none(integer(1), "unlimited"), "Splits from root to leaf at most.")
     min_child_samples: int = declare(20, integer(1), "Rows in a leaf at least.")
@@ -128,6 +138,20 @@ class TreeParams:
     )
     reg_lambda: float = declare(1.0, number(0), "L2 penalty on leaf values.")
     reg_alpha: float = declare(0.0, number(0), "L1 penalty on leaf values.")
+    max_delta_step: float = declare(0.0, number(0), "Largest leaf value before shrinkage; 0 is no limit.")
+    colsample_bytree: float = declare(1.0, fraction(), "Share of the features that a tree may use.")
+    colsample_bylevel: float = declare(1.0, fraction(), "Share of the tree's features that a level may use.")
+    colsample_bynode: float = declare(1.0, fraction(), "Share of the level's features that a node may use.")
+    monotone_constraints: object = declare(
+        None,
+        or_none(Rule("a list of 1, -1 and 0 or a dict by column", _is_collection), "no constraint"),
+        "Direction in which predictions may change with a feature: 1 rising, -1 falling, 0 free.",
+    )
+    interaction_constraints: object = declare(
+        None,
+        or_none(Rule("a list of groups of columns", _is_collection), "no constraint"),
+        "Groups of columns, by name or number; only columns of one group may meet on a path.",
+    )
     precision: str = declare(
         AUTO,
         one_of(AUTO, "packed", "wide"),

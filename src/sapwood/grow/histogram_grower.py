@@ -6,14 +6,16 @@ import numpy as np
 
 from sapwood.data.dataset import Dataset
 from sapwood.errors import TrainingError
+from sapwood.grow.constraints import count_of, draw_tree_features, interaction_groups, monotone_directions
 from sapwood.grow.grown import Grown
 from sapwood.grow.workspace import (
+    RowRoom,
     Shape,
     make_cells,
+    make_choice,
     make_features,
     make_leaves,
     make_nodes,
-    make_rows,
     make_scales,
     make_scratch,
     make_search,
@@ -27,6 +29,7 @@ SMALL_TABLE = 2048
 # Packed gradients must keep this many steps per row on average, or too much is lost in rounding.
 LEAST_STEPS = 64.0
 UNLIMITED = 1 << 30
+ORDERS = {"leafwise": layout.LEAFWISE, "levelwise": layout.LEVELWISE}
 
 
 def is_wide(precision: str, n_rows: int) -> bool:
@@ -45,40 +48,59 @@ class HistogramGrower:
         self._seed = seed
         self._team = team
         assert params.max_leaves is not None
-        wide = is_wide(params.precision, dataset.n_rows)
-        self._shape = Shape(dataset.n_rows, n_outputs, params.max_leaves, team.size, wide)
-        self._features = make_features(dataset, team.size)
-        self._rows = make_rows(self._shape)
+        n_features = dataset.n_features
+        self._shape = Shape(
+            dataset.n_rows, n_outputs, params.max_leaves, team.size, is_wide(params.precision, dataset.n_rows)
+        )
+        directions = monotone_directions(params.monotone_constraints, dataset.schema)
+        groups = interaction_groups(params.interaction_constraints, dataset.schema)
+        self._features = make_features(dataset, team.size, directions)
+        self._rows = RowRoom.make(self._shape)
         self._scales = make_scales(self._shape)
         self._scratch = make_scratch(self._shape)
         self._cells = make_cells(self._shape, self._features)
         self._leaves = make_leaves(self._shape)
-        self._search = make_search(self._shape, dataset.n_features)
+        self._search = make_search(self._shape, n_features)
+        self._choice = make_choice(self._shape, n_features, groups, self._drawn_counts(n_features))
         self._nodes = make_nodes(self._shape)
 
-    def grow(self, pairs: np.ndarray, weight: np.ndarray, round: int) -> Grown:
-        """Grow the tree of a round on all rows; ``weight`` is empty when all rows weigh the same."""
-        self._rows.order[:] = np.arange(self._dataset.n_rows, dtype=np.uint32)
-        self._nodes.info[:] = (1, 1, layout.FINE, 0)
-        gradients = layout.Gradients(pairs, weight, self._dataset.row_ids, _weight_scale(weight))
+    def _drawn_counts(self, n_features: int) -> tuple[int, int]:
+        """How many features a level and a node draw, 0 for all."""
+        params = self._params
+        of_tree = count_of(params.colsample_bytree, n_features)
+        of_level = count_of(params.colsample_bylevel, of_tree)
+        of_node = count_of(params.colsample_bynode, of_level)
+        return of_level if of_level < of_tree else 0, of_node if of_node < of_level else 0
+
+    def grow(self, pairs: np.ndarray, weight: np.ndarray, round: int, rows: np.ndarray | None = None) -> Grown:
+        """Grow the tree of a round on all rows, or on some (ascending numbers).
+
+        ``weight`` is empty when all rows weigh the same.
+        """
+        room = self._rows.take(rows)
+        nodes = self._nodes
+        nodes.info[:] = (1, 1, layout.FINE, 0)
         draws = layout.Draws(self._seed, round)
+        gradients = layout.Gradients(pairs, weight, self._dataset.row_ids, _weight_scale(weight))
         self._team.run(
-            quantise.quantise, self._rows, gradients, int(self._shape.wide), draws, self._scales, self._scratch,
-            self._nodes.info,
-        )  # fmt: skip
+            quantise.quantise, room, gradients, int(self._shape.wide), draws, self._scales, self._scratch, nodes.info
+        )
         self._check(round)
+        tree = draw_tree_features(self._params.colsample_bytree, self._dataset.n_features, self._seed, round)
+        self._choice.tree[:] = tree
+        self._choice.active[0] = 1
         self._team.run(
             grow.grow_tree, self._dataset.tiles, self._dataset.columns, self._features, self._rules(), gradients,
-            self._rows, self._scales, self._scratch, self._cells, self._leaves, self._search, self._nodes,
+            room, self._scales, self._scratch, self._cells, self._leaves, self._search, self._choice, draws, nodes,
         )  # fmt: skip
-        return Grown.read(self._nodes, self._leaves, self._rows.order)
+        return Grown.read(nodes, self._leaves, room.order)
 
     def _rules(self) -> layout.Rules:
         params = self._params
         return layout.Rules(
-            order=layout.LEAFWISE,
+            order=ORDERS[params.growth],
             wide=int(self._shape.wide),
-            constrained=0,
+            constrained=int(self._features.monotone.any()),
             max_leaves=self._shape.max_leaves,
             max_depth=UNLIMITED if params.max_depth is None else params.max_depth,
             min_child_samples=params.min_child_samples,
@@ -86,12 +108,13 @@ class HistogramGrower:
             reg_lambda=params.reg_lambda,
             reg_alpha=params.reg_alpha,
             min_split_gain=params.min_split_gain,
-            max_delta_step=0.0,
+            max_delta_step=params.max_delta_step,
         )
 
     def _check(self, round: int) -> None:
-        if self._nodes.info[layout.STATUS] == layout.NOT_FINITE:
-            row = int(self._dataset.row_ids[self._nodes.info[layout.BAD_ROW]])
+        info = self._nodes.info
+        if info[layout.STATUS] == layout.NOT_FINITE:
+            row = int(self._dataset.row_ids[info[layout.BAD_ROW]])
             raise TrainingError(
                 f"round {round + 1}: the gradient of row {row} is not a finite number (or its hessian is negative); "
                 "look at the target, weight and scores of this row, or lower the learning rate"

@@ -45,15 +45,30 @@ def make_features(dataset: Dataset, members: int, monotone: np.ndarray | None = 
     return layout.Features(n_bins, start, share, monotone)
 
 
-def make_rows(shape: Shape) -> layout.Rows:
-    """Room for the rows in leaf order."""
-    n, p = shape.n_rows, shape.n_planes
-    return layout.Rows(
-        order=np.empty(n, np.uint32),
-        spare=np.empty(n, np.uint32),
-        pairs=np.empty((p, n), np.int64),
-        spare_pairs=np.empty((p, n), np.int64),
-    )
+@dataclass(frozen=True, eq=False)
+class RowRoom:
+    """Room for the rows of a tree in leaf order, as many as there are."""
+
+    order: np.ndarray
+    spare: np.ndarray
+    pairs: np.ndarray
+    spare_pairs: np.ndarray
+    everything: np.ndarray
+
+    @classmethod
+    def make(cls, shape: Shape) -> RowRoom:
+        """Room for all rows."""
+        n, p = shape.n_rows, shape.n_planes
+        order, spare = np.empty(n, np.uint32), np.empty(n, np.uint32)
+        return cls(order, spare, np.empty((p, n), np.int64), np.empty((p, n), np.int64), np.arange(n, dtype=np.uint32))
+
+    def take(self, rows: np.ndarray | None) -> layout.Rows:
+        """Put these rows (None: all) at the root, in their order."""
+        rows = self.everything if rows is None else rows
+        m, p = len(rows), len(self.pairs)
+        self.order[:m] = rows
+        pairs, spare_pairs = (room.reshape(-1)[: p * m].reshape(p, m) for room in (self.pairs, self.spare_pairs))
+        return layout.Rows(self.order[:m], self.spare[:m], pairs, spare_pairs)
 
 
 def make_scales(shape: Shape) -> layout.Scales:
@@ -99,6 +114,18 @@ def make_search(shape: Shape, n_features: int) -> layout.Search:
         limits=np.array([1, ANY_BIN] * 4, np.int64),
         allowed=np.ones((2, n_features), np.uint8),
         n_left=np.zeros((shape.members, 8), np.int64),
+    )
+
+
+def make_choice(shape: Shape, n_features: int, groups: np.ndarray, counts: tuple[int, int]) -> layout.Choice:
+    """Which features leaves may use; ``counts`` are drawn per level and per node, 0 for all."""
+    return layout.Choice(
+        tree=np.ones(n_features, np.uint8),
+        n_level=counts[0],
+        n_node=counts[1],
+        groups=groups,
+        active=np.ones((shape.max_leaves, len(groups)), np.uint8),
+        hashes=np.zeros((shape.members, n_features), np.uint64),
     )
 
 

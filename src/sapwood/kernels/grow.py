@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.kernels.choose import allow_features, narrow_groups
 from sapwood.kernels.histogram import add_planes, clear, merge, subtract
 from sapwood.kernels.layout import (
     BIN,
@@ -140,8 +141,9 @@ def enter_leaf(leaf, first, last, node, depth, slot, sums, low, high, leaves, no
 
 @kernel()
 def plant(
-    member, members, sync, tiles, columns, feature, rules, rows, scales, scratch, cells, leaves, search, nodes
-):
+    member, members, sync, tiles, columns,
+    feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
+):  # fmt: skip
     """Make the root a leaf with its best split; nonzero means stop."""
     n = rows.order.shape[0]
     n_planes = rows.pairs.shape[0]
@@ -164,6 +166,7 @@ def plant(
         sums[p] = total
     is_open = can_split(n, 0, rules)
     if is_open:
+        allow_features(member, 0, 0, 0, 0, feature.share, choice, draws, search.allowed)
         search_share(
             member, cells.pool[0], 0, sums, -INFINITE, INFINITE, feature, rules, scales, search, running
         )
@@ -247,7 +250,7 @@ def branch(leaf, leaves, nodes):
 @kernel()
 def split_leaf(
     member, members, sync, tiles, columns, leaf, new,
-    feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
+    feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
 ):  # fmt: skip
     """Split a leaf in two, the right child becoming leaf ``new``; nonzero means stop."""
     integers = leaves.integers
@@ -281,8 +284,15 @@ def split_leaf(
         if build(member, members, sync, tiles, rows.order, rows.pairs, first, last, small, feature, cells.work) != 0:
             return 1
         subtract(small, large, feature.share[member], feature.share[member + 1], feature.start, n_planes)
+        node = nodes.info[N_NODES]
+        if choice.groups.shape[0] > 0:
+            narrow_groups(member, leaf, new, integers[leaf, FEATURE], choice)
+            if meet(sync, members) != 0:
+                return 1
         for child in range(2):
             if open_right if child == 1 else open_left:
+                at = new if child == 1 else leaf
+                allow_features(member, child, at, node + child, depth, feature.share, choice, draws, search.allowed)
                 search_share(
                     member, cells.pool[slot_right if child == 1 else slot_left], child,
                     sums[child * n_planes : (child + 1) * n_planes], bounds[2 * child], bounds[2 * child + 1],
@@ -306,17 +316,18 @@ def split_leaf(
 
 
 @kernel(
-    "u8[:,:,:], u8[:,:], Features, Rules, Gradients, Rows, Scales, Scratch, Cells, Leaves, Search, Nodes",
-    "u16[:,:,:], u16[:,:], Features, Rules, Gradients, Rows, Scales, Scratch, Cells, Leaves, Search, Nodes",
+    "u8[:,:,:], u8[:,:], Features, Rules, Gradients, Rows, Scales, Scratch, Cells, Leaves, Search, Choice, Draws, Nodes",
+    "u16[:,:,:], u16[:,:], Features, Rules, Gradients, Rows, Scales, Scratch, Cells, Leaves, Search, Choice, Draws, Nodes",
 )
 def grow_tree(
     member, members, sync, tiles, columns,
-    feature, rules, grad, rows, scales, scratch, cells, leaves, search, nodes,
+    feature, rules, grad, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
 ):  # fmt: skip
     """Grow a tree from the quantised rows; ``nodes`` and ``leaves`` hold it afterwards."""
     stop = plant(
-        member, members, sync, tiles, columns, feature, rules, rows, scales, scratch, cells, leaves, search, nodes
-    )
+        member, members, sync, tiles, columns,
+        feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
+    )  # fmt: skip
     n_leaves = 1
     while stop == 0 and n_leaves < rules.max_leaves:
         leaf = next_leaf(n_leaves, rules.order, leaves.integers, leaves.numbers)
@@ -324,7 +335,7 @@ def grow_tree(
             break
         stop = split_leaf(
             member, members, sync, tiles, columns, leaf, n_leaves,
-            feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
+            feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
         )  # fmt: skip
         n_leaves += 1
     if stop != 0:

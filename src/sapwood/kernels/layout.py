@@ -139,6 +139,18 @@ class Search(NamedTuple):
 
 
 @layout
+class Choice(NamedTuple):
+    """Which features a leaf may use: those of the tree, fewer by level and node, and by interaction constraints."""
+
+    tree: "u8[:]"  # (F) 1 if the tree may use the feature
+    n_level: "i64"  # how many of those each level draws, 0: all
+    n_node: "i64"  # how many of those each node draws, 0: all
+    groups: "u8[:,:]"  # (groups, F) 1 if the feature may appear together with the others of the group
+    active: "u8[:,:]"  # (L, groups) 1 if every feature above the leaf belongs to the group
+    hashes: "u64[:,:]"  # (T, F) scratch
+
+
+@layout
 class Nodes(NamedTuple):
     """The finished tree."""
 

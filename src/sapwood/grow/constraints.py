@@ -1,0 +1,89 @@
+"""Constraints on features, from the user's words to plain arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sapwood.data.schema import Schema
+from sapwood.errors import ParameterError
+from sapwood.kernels.random import TREE_COLUMNS, draw_all
+
+DIRECTIONS = {1: 1, -1: -1, 0: 0, "increasing": 1, "decreasing": -1, "none": 0}
+
+
+def monotone_directions(spec: Any, schema: Schema) -> np.ndarray:
+    """The direction of every feature: 1 rising, -1 falling, 0 free."""
+    directions = np.zeros(schema.n_features, dtype=np.int64)
+    if spec is None:
+        return directions
+    if isinstance(spec, Mapping):
+        entries = [(feature_number(key, schema, "monotone_constraints"), value) for key, value in spec.items()]
+    elif len(spec) == schema.n_features:
+        entries = list(enumerate(spec))
+    else:
+        raise ParameterError(
+            f"monotone_constraints has {len(spec)} entries for {schema.n_features} features: "
+            "give one for each, or a dict of the constrained ones"
+        )
+    for feature, value in entries:
+        if value not in DIRECTIONS:
+            raise ParameterError(
+                f"monotone_constraints: {value!r} for {_called(feature, schema)} is not a direction; "
+                "allowed are 1 (increasing), -1 (decreasing) and 0 (free)"
+            )
+        directions[feature] = DIRECTIONS[value]
+    return directions
+
+
+def interaction_groups(spec: Any, schema: Schema) -> np.ndarray:
+    """The groups of features that may appear together on a path, one line each; a feature in no group is its own."""
+    if spec is None:
+        return np.zeros((0, schema.n_features), dtype=np.uint8)
+    lines = []
+    for members in spec:
+        line = np.zeros(schema.n_features, dtype=np.uint8)
+        line[[feature_number(key, schema, "interaction_constraints") for key in members]] = 1
+        lines.append(line)
+    grouped = np.any(lines, axis=0) if lines else np.zeros(schema.n_features, dtype=bool)
+    for feature in np.flatnonzero(~grouped):
+        lines.append(np.eye(1, schema.n_features, feature, dtype=np.uint8)[0])
+    return np.ascontiguousarray(lines, dtype=np.uint8)
+
+
+def feature_number(key: Any, schema: Schema, parameter: str) -> int:
+    """The number of a feature given by name or number."""
+    if isinstance(key, str):
+        names: Sequence[str] = schema.names or ()
+        if key not in names:
+            raise ParameterError(f"{parameter}: there is no column {key!r}; the columns are {_few(names)}")
+        return list(names).index(key)
+    if isinstance(key, (int, np.integer)) and 0 <= key < schema.n_features:
+        return int(key)
+    raise ParameterError(f"{parameter}: {key!r} is neither a column name nor a number below {schema.n_features}")
+
+
+def count_of(fraction: float, n: int) -> int:
+    """How many of n features a fraction means: at least one."""
+    return max(1, math.floor(fraction * n + 0.5))
+
+
+def draw_tree_features(fraction: float, n_features: int, seed: int, round: int) -> np.ndarray:
+    """Ones for the features that a tree may use: those of the smallest hashes."""
+    allowed = np.ones(n_features, dtype=np.uint8)
+    if fraction < 1.0:
+        ids, hashes = np.arange(n_features, dtype=np.uint64), np.empty(n_features, dtype=np.uint64)
+        draw_all(seed, TREE_COLUMNS, round, ids, hashes)
+        allowed[np.argsort(hashes, kind="stable")[count_of(fraction, n_features) :]] = 0
+    return allowed
+
+
+def _called(feature: int, schema: Schema) -> str:
+    return repr(schema.names[feature]) if schema.names else f"column {feature}"
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "") if names else "not named"
