@@ -1,13 +1,15 @@
 """Send rows through finished trees.
 
 Rows are taken in blocks that stay in the cache, the values of a block stored feature by feature, and every tree is
-answered for the whole block before the next. How a tree finds the leaves of a block depends on its size:
+answered for the whole block before the next.
 
-- Up to 64 leaves: every leaf has a bit, numbered from the left. A split that sends a row right clears the bits of the
-  leaves on its left; when all splits have been asked, the lowest bit left is the row's leaf. The splits need no order,
-  so the loop runs over rows without a branch or a dependent load and vectorises. The lowest bit times a de Bruijn
-  number has a different value in its top bits for each leaf: the place of the leaf's value in the tree's table.
-- More leaves: eight rows walk down in lockstep, without branches; a leaf points to itself.
+The top of a tree is asked as a whole. Each of its up to 32 exits has a bit, numbered from the left. A split that sends
+a row right clears the bits of the exits on its left; when all splits have been asked, the lowest bit left is the row's
+exit. The splits need no order, so the loops run over rows without a branch or a dependent load and become vector code.
+The lowest bit times a de Bruijn number has a different value in its top bits for each exit: its place in a table.
+
+The exits of a small tree are its leaves. Those of a deeper tree are where eight rows at a time start to walk down in
+lockstep, without branches; a leaf points to itself.
 
 Scores are added in the order of the trees, so they depend neither on the blocks nor on the number of threads.
 """
@@ -20,15 +22,12 @@ import numpy as np
 
 from sapwood.native.kernel import kernel, layout
 
-BLOCK = 128  # rows answered together
+TOP = 32  # exits of a tree's top
 
-NARROW, BROAD, DEEP = 0, 1, 2  # up to 32 leaves, up to 64 leaves, more
-KIND, FIRST, LAST, TABLE, OUTPUT, DEPTH = 0, 1, 2, 3, 4, 5  # columns of Forest.trees
+FIRST, LAST, TABLE, OUTPUT, DEEP = 0, 1, 2, 3, 4  # columns of Forest.trees
 
-BRUIJN_32 = np.uint32(0x077CB531)
-BRUIJN_64 = np.uint64(0x03F79D71B4CB0A89)
-ALL_32 = np.uint32(0xFFFFFFFF)
-ALL_64 = np.uint64(0xFFFFFFFFFFFFFFFF)
+BRUIJN = np.uint32(0x077CB531)
+ALL_BITS = np.uint32(0xFFFFFFFF)
 CHILD = np.uint64(0xFFFFFFFF)
 MISSING_RIGHT_BIT = np.uint64(32)
 SLOT_BIT = np.uint64(33)
@@ -36,88 +35,55 @@ SLOT_BIT = np.uint64(33)
 
 @layout
 class Forest(NamedTuple):
-    """Trees packed for prediction (see ``model/packing.py``)."""
+    """Trees packed for prediction (see ``model/packing.py``).
 
-    trees: "i64[:,:]"  # kind, first and last of its splits or links, start of its table, output, depth
-    slots: "i64[:]"  # per split: the row of the block that holds its feature
-    masks: "u64[:]"  # per split: the leaves that remain when a row goes right
-    features: "i64[:]"  # per row of the block: the feature
-    links: "u64[:,:]"  # per node of deep trees: left child, missing-right bit and slot in one word, then the threshold
+    The tables have ``TOP`` entries for the exits of each tree's top and, if it is deep, one for each node below it.
+    """
+
+    trees: "i64[:,:]"  # first and last of the splits of its top, start of its table, output, is it deep
+    slots: "i64[:]"  # per split: twice the line of the block that holds its feature, plus 1 if missing values go right
+    masks: "u32[:]"  # per split: the exits that remain when a row goes right
+    features: "i64[:]"  # per line of the block: the feature
+    links: "u64[:,:]"  # table: left child, missing-right bit and line of the block in one word, then the threshold
     thresholds: "f64[:,:]"  # the same memory as links
-    values: "f64[:,:]"  # the tables of all trees: values per leaf
-    nodes: "i32[:]"  # the tables of all trees: number of the leaf in its tree
+    values: "f64[:,:]"  # table: values per leaf
+    nodes: "i32[:]"  # table: number of the leaf in its tree
 
 
 @kernel()
 def fill_block(x, origin, row_stride, column_stride, features, n, block):
-    """Copy n rows, the first of which starts at ``x[origin]``, into ``block``, a line per feature.
-
-    Tell whether a value is missing.
-    """
-    missing = False
+    """Copy n rows, the first of which starts at ``x[origin]``, into ``block``, a line per feature."""
     for s in range(features.shape[0]):
         place = np.uint64(origin + features[s] * column_stride)
         for i in range(n):
-            value = x[place]
-            block[s, i] = value
-            missing |= value != value
+            block[s, i] = x[place]
             place += np.uint64(row_stride)
-    return missing
 
 
 @kernel()
-def leaves_of_narrow(tree, forest, thresholds, block, bits, places):
-    """Find the leaves of a block in a tree of up to 32 leaves; missing values go left in the splits of even kind."""
-    for i in range(BLOCK):
-        bits[i] = ALL_32
-    for k in range(forest.trees[tree, FIRST], forest.trees[tree, LAST]):
-        slot = np.uint64(forest.slots[k] >> 1)
-        threshold = thresholds[k]
-        mask = np.uint32(forest.masks[k])
-        if forest.slots[k] & 1:
-            for i in range(BLOCK):
-                bits[i] &= ALL_32 if block[slot, i] <= threshold else mask
-        else:
-            for i in range(BLOCK):
-                bits[i] &= mask if block[slot, i] > threshold else ALL_32
-    table = np.uint64(forest.trees[tree, TABLE])
-    for i in range(BLOCK):
-        lowest = np.uint32(bits[i] & np.uint32(~bits[i] + np.uint32(1)))
-        places[i] = table + np.uint64(np.uint32(lowest * BRUIJN_32) >> np.uint32(27))
-
-
-@kernel()
-def leaves_of_broad(tree, forest, thresholds, block, places):
-    """Find the leaves of a block in a tree of up to 64 leaves."""
-    for i in range(BLOCK):
-        places[i] = ALL_64
+def find_exits(tree, forest, thresholds, n, block, bits, places):
+    """Find where each row leaves the top of a tree; write the place of that exit in the forest's tables."""
+    for i in range(n):
+        bits[i] = ALL_BITS
     for k in range(forest.trees[tree, FIRST], forest.trees[tree, LAST]):
         slot = np.uint64(forest.slots[k] >> 1)
         threshold = thresholds[k]
         mask = forest.masks[k]
-        if forest.slots[k] & 1:
-            for i in range(BLOCK):
-                places[i] &= ALL_64 if block[slot, i] <= threshold else mask
+        if forest.slots[k] & 1:  # missing values go right: all do that are not at most the threshold
+            for i in range(n):
+                bits[i] &= ALL_BITS if block[slot, i] <= threshold else mask
         else:
-            for i in range(BLOCK):
-                places[i] &= mask if block[slot, i] > threshold else ALL_64
+            for i in range(n):
+                bits[i] &= mask if block[slot, i] > threshold else ALL_BITS
     table = np.uint64(forest.trees[tree, TABLE])
-    for i in range(BLOCK):
-        lowest = places[i] & (~places[i] + np.uint64(1))
-        places[i] = table + ((lowest * BRUIJN_64) >> np.uint64(58))
+    for i in range(n):
+        lowest = np.uint32(bits[i] & np.uint32(~bits[i] + np.uint32(1)))
+        places[i] = table + np.uint64(np.uint32(lowest * BRUIJN) >> np.uint32(27))
 
 
 @kernel()
 def step(forest, block, i, node):
-    """The node below ``node`` for row i; a missing value goes left."""
-    link = forest.links[node, np.uint64(0)]
-    right = block[link >> SLOT_BIT, i] > forest.thresholds[node, np.uint64(1)]
-    return (link & CHILD) + np.uint64(right)
-
-
-@kernel()
-def step_with_missing(forest, block, i, node):
-    """The node below ``node`` for row i, which may have missing values."""
+    """The node below ``node`` for row i; a leaf is below itself."""
     link = forest.links[node, np.uint64(0)]
     value = block[link >> SLOT_BIT, i]
     right = np.uint64(value > forest.thresholds[node, np.uint64(1)])
@@ -126,42 +92,33 @@ def step_with_missing(forest, block, i, node):
 
 
 @kernel()
-def leaves_of_deep(tree, forest, block, missing, places):
-    """Find the leaves of a block in a tree of any size; ``missing`` tells whether the block has missing values."""
-    root = np.uint64(forest.trees[tree, FIRST])
-    shift = np.uint64(forest.trees[tree, TABLE]) - root
-    depth = forest.trees[tree, DEPTH]
-    for group in range(BLOCK // 8):
-        i = np.uint64(8 * group)
-        i1, i2, i3 = i + np.uint64(1), i + np.uint64(2), i + np.uint64(3)
-        i4, i5, i6, i7 = i + np.uint64(4), i + np.uint64(5), i + np.uint64(6), i + np.uint64(7)
-        n0 = n1 = n2 = n3 = n4 = n5 = n6 = n7 = root
-        if missing:
-            for _ in range(depth):
-                n0, n1 = step_with_missing(forest, block, i, n0), step_with_missing(forest, block, i1, n1)
-                n2, n3 = step_with_missing(forest, block, i2, n2), step_with_missing(forest, block, i3, n3)
-                n4, n5 = step_with_missing(forest, block, i4, n4), step_with_missing(forest, block, i5, n5)
-                n6, n7 = step_with_missing(forest, block, i6, n6), step_with_missing(forest, block, i7, n7)
-        else:
-            for _ in range(depth):
-                n0, n1 = step(forest, block, i, n0), step(forest, block, i1, n1)
-                n2, n3 = step(forest, block, i2, n2), step(forest, block, i3, n3)
-                n4, n5 = step(forest, block, i4, n4), step(forest, block, i5, n5)
-                n6, n7 = step(forest, block, i6, n6), step(forest, block, i7, n7)
-        places[i], places[i1], places[i2], places[i3] = n0 + shift, n1 + shift, n2 + shift, n3 + shift
-        places[i4], places[i5], places[i6], places[i7] = n4 + shift, n5 + shift, n6 + shift, n7 + shift
+def walk_down(forest, n, block, active, places):
+    """Walk from the exits of a tree's top, whose places are given, to the leaves, and write the places of these.
+
+    ``active`` (a workspace) lists the rows that are not yet at a leaf.
+    """
+    n_active = np.uint64(0)
+    for i in range(n):
+        active[n_active] = np.uint32(i)
+        place = places[i]
+        n_active += np.uint64((forest.links[place, np.uint64(0)] & CHILD) != place)
+    while n_active > np.uint64(0):
+        n_kept = np.uint64(0)
+        for a in range(n_active):
+            i = np.uint64(active[a])
+            place = step(forest, block, i, places[i])
+            places[i] = place
+            active[n_kept] = np.uint32(i)
+            n_kept += np.uint64((forest.links[place, np.uint64(0)] & CHILD) != place)
+        n_active = n_kept
 
 
 @kernel()
-def leaves_of_block(tree, forest, thresholds, block, missing, bits, places):
+def leaves_of_block(tree, forest, thresholds, n, block, bits, places):
     """Write the place of each row's leaf in ``forest.values`` and ``forest.nodes``."""
-    kind = forest.trees[tree, KIND]
-    if kind == NARROW:
-        leaves_of_narrow(tree, forest, thresholds, block, bits, places)
-    elif kind == BROAD:
-        leaves_of_broad(tree, forest, thresholds, block, places)
-    else:
-        leaves_of_deep(tree, forest, block, missing, places)
+    find_exits(tree, forest, thresholds, n, block, bits, places)
+    if forest.trees[tree, DEEP]:
+        walk_down(forest, n, block, bits, places)
 
 
 @kernel(
@@ -175,18 +132,19 @@ def add_scores(
 
     Column j of row i is ``x[i * row_stride + j * column_stride]``. ``bounds`` holds the first and last row, the line of
     ``out`` of row 0, and the first and last tree. ``thresholds`` are those of ``forest.masks`` in the type of ``x``.
-    ``blocks``, ``bits`` and ``places`` are workspaces with one entry per member, in lines of ``BLOCK``.
+    ``blocks``, ``bits`` and ``places`` are workspaces with one entry per member; their lines are as long as a block.
     """
     begin, end, shift = bounds[0], bounds[1], bounds[2]
-    n_blocks = (end - begin + BLOCK - 1) // BLOCK
+    size = blocks.shape[2]
+    n_blocks = (end - begin + size - 1) // size
     width = forest.values.shape[1]
     block, row_bits, row_places = blocks[member], bits[member], places[member]
     for b in range(member * n_blocks // members, (member + 1) * n_blocks // members):
-        start = begin + b * BLOCK
-        n = min(BLOCK, end - start)
-        missing = fill_block(x, start * row_stride, row_stride, column_stride, forest.features, n, block)
+        start = begin + b * size
+        n = min(size, end - start)
+        fill_block(x, start * row_stride, row_stride, column_stride, forest.features, n, block)
         for tree in range(bounds[3], bounds[4]):
-            leaves_of_block(tree, forest, thresholds, block, missing, row_bits, row_places)
+            leaves_of_block(tree, forest, thresholds, n, block, row_bits, row_places)
             output = forest.trees[tree, OUTPUT]
             for k in range(width):
                 for i in range(n):
@@ -202,16 +160,36 @@ def leaf_indices(
 ):
     """Write the node in which each row ends, per row and tree, into ``out`` (rows, trees); see ``add_scores``."""
     begin, end, shift = bounds[0], bounds[1], bounds[2]
-    n_blocks = (end - begin + BLOCK - 1) // BLOCK
+    size = blocks.shape[2]
+    n_blocks = (end - begin + size - 1) // size
     block, row_bits, row_places = blocks[member], bits[member], places[member]
     for b in range(member * n_blocks // members, (member + 1) * n_blocks // members):
-        start = begin + b * BLOCK
-        n = min(BLOCK, end - start)
-        missing = fill_block(x, start * row_stride, row_stride, column_stride, forest.features, n, block)
+        start = begin + b * size
+        n = min(size, end - start)
+        fill_block(x, start * row_stride, row_stride, column_stride, forest.features, n, block)
         for tree in range(bounds[3], bounds[4]):
-            leaves_of_block(tree, forest, thresholds, block, missing, row_bits, row_places)
+            leaves_of_block(tree, forest, thresholds, n, block, row_bits, row_places)
             for i in range(n):
                 out[shift + start + i, tree - bounds[3]] = forest.nodes[row_places[i]]
+
+
+@kernel()
+def step_in_bins(tiles, shift, feature, bin, missing_left, left, row, node):
+    """The node below ``node`` for a binned row; a leaf is below itself. A tile has ``1 << shift`` features."""
+    f = np.int64(feature[node])
+    if f < 0:
+        return node
+    lane = np.uint64(f) & ((np.uint64(1) << shift) - np.uint64(1))
+    b = np.int64(tiles[np.uint64(f) >> shift, row, lane])
+    right = np.uint64(b > np.int64(bin[node])) | (np.uint64(b == 0) & np.uint64(missing_left[node] == 0))
+    return np.uint64(left[node]) + right
+
+
+@kernel()
+def add_answer(value, node, output, row, out):
+    """Add what a leaf answers to one row of ``out``."""
+    for k in range(value.shape[1]):
+        out[output + k, row] += value[node, k]
 
 
 @kernel(
@@ -223,16 +201,31 @@ def add_scores_binned(member, members, sync, tiles, feature, bin, missing_left, 
 
     A row goes left when its bin is at most ``bin`` of the node; bin 0 is missing. With vector leaves ``output`` is 0.
     """
-    n = end - begin
-    tile_width = tiles.shape[2]
-    for row in range(begin + member * n // members, begin + (member + 1) * n // members):
-        node = np.int64(0)
+    shift = np.uint64(0)
+    while (np.int64(1) << np.int64(shift)) < tiles.shape[2]:
+        shift += np.uint64(1)
+    row = np.uint64(begin + member * (end - begin) // members)
+    last = np.uint64(begin + (member + 1) * (end - begin) // members)
+    root = np.uint64(0)
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    while row + four <= last:  # four rows walk down in lockstep
+        n0 = n1 = n2 = n3 = root
+        moved = True
+        while moved:
+            m0 = step_in_bins(tiles, shift, feature, bin, missing_left, left, row, n0)
+            m1 = step_in_bins(tiles, shift, feature, bin, missing_left, left, row + one, n1)
+            m2 = step_in_bins(tiles, shift, feature, bin, missing_left, left, row + two, n2)
+            m3 = step_in_bins(tiles, shift, feature, bin, missing_left, left, row + three, n3)
+            moved = ((m0 ^ n0) | (m1 ^ n1) | (m2 ^ n2) | (m3 ^ n3)) != root
+            n0, n1, n2, n3 = m0, m1, m2, m3
+        add_answer(value, n0, output, row, out)
+        add_answer(value, n1, output, row + one, out)
+        add_answer(value, n2, output, row + two, out)
+        add_answer(value, n3, output, row + three, out)
+        row += four
+    while row < last:
+        node = root
         while feature[node] >= 0:
-            f = np.int64(feature[node])
-            b = np.int64(tiles[f // tile_width, row, f % tile_width])
-            right = b > bin[node]
-            if b == 0:
-                right = missing_left[node] == 0
-            node = np.int64(left[node]) + np.int64(right)
-        for k in range(value.shape[1]):
-            out[output + k, row] += value[node, k]
+            node = step_in_bins(tiles, shift, feature, bin, missing_left, left, row, node)
+        add_answer(value, node, output, row, out)
+        row += one

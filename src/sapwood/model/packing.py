@@ -11,7 +11,8 @@ from sapwood.kernels import predict
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.tree import LEAF
 
-NARROW_LEAVES, BROAD_LEAVES = 32, 64
+# Where the exits of a tree's top, numbered from the left, stand in its table: in the order of the de Bruijn products.
+PLACES = ((np.int64(predict.BRUIJN) << np.arange(predict.TOP)) & 0xFFFFFFFF) >> 27
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,47 +37,85 @@ class Packed:
 
 
 def pack(ensemble: Ensemble) -> Packed:
-    """Sort trees by size and lay out their splits, nodes and tables (see ``kernels/predict.py``)."""
+    """Lay out the splits of each tree's top and the tables of all trees (see ``kernels/predict.py``)."""
+    nodes = _Nodes(ensemble)
+    top = _choose_tops(nodes)
+    n_exits, first_exit = _number_exits(nodes, top)
+    is_exit = ~top & ((nodes.parent < 0) | top[nodes.parent])
+    below = ~top & ~is_exit
+    n_below = np.diff(_count_before(below, ensemble.tree_start))
+    tables = np.concatenate([[0], np.cumsum(predict.TOP + n_below)])
+    place = tables[nodes.tree] + np.where(is_exit, PLACES[np.where(is_exit, first_exit, 0)], predict.TOP)
+    place[below] += (np.cumsum(below) - 1 - _count_before(below, ensemble.tree_start)[nodes.tree])[below]
+
+    trees = np.zeros((ensemble.n_trees, 5), dtype=np.int64)
+    starts = _count_before(top, ensemble.tree_start)
+    trees[:, predict.FIRST], trees[:, predict.LAST] = starts[:-1], starts[1:]
+    trees[:, predict.TABLE], trees[:, predict.OUTPUT] = tables[:-1], ensemble.tree_output
+    trees[:, predict.DEEP] = n_below > 0
+
     features, slots = _slots(ensemble)
-    leaf = ensemble.feature == LEAF
-    tree = ensemble.tree_of_node()
-    n_leaves, first_leaf = _count_leaves(ensemble)
-    tree_leaves = n_leaves[ensemble.tree_start[:-1]]
-    kinds = np.where(tree_leaves <= NARROW_LEAVES, predict.NARROW, predict.DEEP)
-    kinds[(tree_leaves > NARROW_LEAVES) & (tree_leaves <= BROAD_LEAVES)] = predict.BROAD
-
-    sizes = np.choose(kinds, [NARROW_LEAVES, BROAD_LEAVES, np.diff(ensemble.tree_start)])
-    tables = np.concatenate([[0], np.cumsum(sizes)])
-    places = _places(kinds[tree], first_leaf, np.arange(ensemble.n_nodes) - ensemble.tree_start[tree])
-    kept = leaf | (kinds[tree] == predict.DEEP)
-    values = np.zeros((tables[-1], ensemble.width))
-    nodes = np.zeros(tables[-1], dtype=np.int32)
-    where = (tables[tree] + places)[kept]
-    values[where] = ensemble.value[kept]
-    nodes[where] = (np.arange(ensemble.n_nodes) - ensemble.tree_start[tree])[kept]
-
-    asked = ~leaf & (kinds[tree] != predict.DEEP)
-    deep = kinds[tree] == predict.DEEP
-    links = _links(ensemble, slots, deep, leaf)
-    trees = np.zeros((ensemble.n_trees, 6), dtype=np.int64)
-    trees[:, predict.KIND] = kinds
-    for column, where in ((predict.FIRST, ensemble.tree_start[:-1]), (predict.LAST, ensemble.tree_start[1:])):
-        counted = np.where(kinds == predict.DEEP, _count_before(deep, where), _count_before(asked, where))
-        trees[:, column] = counted
-    trees[:, predict.TABLE] = tables[:-1]
-    trees[:, predict.OUTPUT] = ensemble.tree_output
-    trees[:, predict.DEPTH] = _tree_depths(ensemble)
+    lefts = nodes.left[top]
+    links = _links(nodes, slots, place, int(tables[-1]), ~top)
+    values = np.zeros((len(links), ensemble.width))
+    values[place[~top]] = ensemble.value[~top]
+    numbers = np.zeros(len(links), dtype=np.int32)
+    numbers[place[~top]] = nodes.number[~top]
     forest = predict.Forest(
         trees=trees,
-        slots=2 * slots[asked] + (ensemble.missing_left[asked] == 0),
-        masks=_masks(first_leaf[asked], n_leaves[_left_nodes(ensemble, asked)]),
+        slots=2 * slots[top] + (ensemble.missing_left[top] == 0),
+        masks=_masks(first_exit[top], n_exits[lefts]),
         features=features,
         links=links,
         thresholds=links.view(np.float64),
         values=values,
-        nodes=nodes,
+        nodes=numbers,
     )
-    return Packed(forest, ensemble.threshold[asked])
+    return Packed(forest, ensemble.threshold[top])
+
+
+class _Nodes:
+    """Where each node stands: its tree, its number there, its parent and left child counted over all trees."""
+
+    def __init__(self, ensemble: Ensemble) -> None:
+        self.ensemble = ensemble
+        self.tree = ensemble.tree_of_node()
+        self.number = np.arange(ensemble.n_nodes) - ensemble.tree_start[self.tree]
+        self.inner = ensemble.feature != LEAF
+        self.left = ensemble.left + ensemble.tree_start[self.tree]
+        self.parent = np.full(ensemble.n_nodes, -1, dtype=np.int64)
+        splits = np.flatnonzero(self.inner)
+        self.parent[self.left[splits]] = self.parent[self.left[splits] + 1] = splits
+        depths = ensemble.node_depths()[splits]
+        order = splits[np.argsort(depths, kind="stable")]
+        # The splits of all trees, one array per depth.
+        self.levels = np.split(order, np.cumsum(np.bincount(depths))[:-1]) if len(order) else []
+
+
+def _choose_tops(nodes: _Nodes) -> np.ndarray:
+    """Mark the splits that are asked together: per tree those that most training rows passed, each below another."""
+    rows = np.where(nodes.inner, nodes.ensemble.count, -1)
+    for level in nodes.levels:
+        for child in (nodes.left[level], nodes.left[level] + 1):
+            rows[child] = np.minimum(rows[child], rows[level])
+    order = np.lexsort((nodes.number, -rows, nodes.tree))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = nodes.number  # the trees stay in place, so the n-th of a tree in this order has rank n
+    return nodes.inner & (rank < predict.TOP - 1)
+
+
+def _number_exits(nodes: _Nodes, top: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The number of exits below each node of the tops, and the number of the first of them counted from the left."""
+    levels = [level[top[level]] for level in nodes.levels]
+    counts = np.ones(len(top), dtype=np.int64)
+    for level in reversed(levels):
+        counts[level] = counts[nodes.left[level]] + counts[nodes.left[level] + 1]
+    first = np.zeros(len(top), dtype=np.int64)
+    for level in levels:
+        left = nodes.left[level]
+        first[left] = first[level]
+        first[left + 1] = first[level] + counts[left]
+    return counts, first
 
 
 def _slots(ensemble: Ensemble) -> tuple[np.ndarray, np.ndarray]:
@@ -89,66 +128,25 @@ def _slots(ensemble: Ensemble) -> tuple[np.ndarray, np.ndarray]:
     return features, slots.astype(np.int64)
 
 
-def _left_nodes(ensemble: Ensemble, chosen: np.ndarray) -> np.ndarray:
-    """The left child of the chosen nodes, counted over all trees."""
-    return ensemble.left[chosen] + ensemble.tree_start[ensemble.tree_of_node()[chosen]]
-
-
-def _count_leaves(ensemble: Ensemble) -> tuple[np.ndarray, np.ndarray]:
-    """The number of leaves below each node, and the number of the first of them counted from the left."""
-    depths = ensemble.node_depths()
-    order = np.argsort(depths, kind="stable")
-    order = order[ensemble.feature[order] != LEAF]
-    levels = np.split(order, np.cumsum(np.bincount(depths[order]))[:-1]) if len(order) else []
-    lefts = _left_nodes(ensemble, order)
-    lefts_of = np.zeros(ensemble.n_nodes, dtype=np.int64)
-    lefts_of[order] = lefts
-    counts = np.ones(ensemble.n_nodes, dtype=np.int64)
-    for level in reversed(levels):
-        counts[level] = counts[lefts_of[level]] + counts[lefts_of[level] + 1]
-    first = np.zeros(ensemble.n_nodes, dtype=np.int64)
-    for level in levels:
-        left = lefts_of[level]
-        first[left] = first[level]
-        first[left + 1] = first[level] + counts[left]
-    return counts, first
-
-
-def _places(kinds: np.ndarray, first_leaf: np.ndarray, node: np.ndarray) -> np.ndarray:
-    """Where each leaf stands in its tree's table: in the order of the de Bruijn products, or of the nodes."""
-    bits = np.minimum(first_leaf, BROAD_LEAVES - 1).astype(np.uint64)
-    narrow = ((np.uint64(predict.BRUIJN_32) << bits) & np.uint64(predict.ALL_32)) >> np.uint64(27)
-    broad = (predict.BRUIJN_64 << bits) >> np.uint64(58)
-    return np.choose(kinds, [narrow.astype(np.int64), broad.astype(np.int64), node])
-
-
 def _masks(first: np.ndarray, n_left: np.ndarray) -> np.ndarray:
     """All bits but ``n_left`` from ``first`` on."""
     ones = (np.uint64(1) << n_left.astype(np.uint64)) - np.uint64(1)
-    return ~(ones << first.astype(np.uint64))
+    return (~(ones << first.astype(np.uint64))).astype(np.uint32)
 
 
-def _links(ensemble: Ensemble, slots: np.ndarray, deep: np.ndarray, leaf: np.ndarray) -> np.ndarray:
-    """The nodes of deep trees as pairs of words; a leaf points to itself and no value is above its threshold."""
-    place = np.cumsum(deep) - 1
-    chosen = np.flatnonzero(deep)
-    child = chosen.copy()
-    inner = ~leaf[chosen]
-    child[inner] = _left_nodes(ensemble, chosen[inner])
-    links = np.empty((len(chosen), 2), dtype=np.uint64)
-    missing_right = inner & (ensemble.missing_left[chosen] == 0)
-    links[:, 0] = place[child].astype(np.uint64)
-    links[:, 0] |= missing_right.astype(np.uint64) << predict.MISSING_RIGHT_BIT
-    links[:, 0] |= slots[chosen].astype(np.uint64) << predict.SLOT_BIT
-    links.view(np.float64)[:, 1] = np.where(inner, ensemble.threshold[chosen], np.inf)
+def _links(nodes: _Nodes, slots: np.ndarray, place: np.ndarray, length: int, kept: np.ndarray) -> np.ndarray:
+    """The table of nodes as pairs of words; a leaf points to itself and no value is above its threshold."""
+    links = np.zeros((length, 2), dtype=np.uint64)
+    inner = nodes.inner[kept]
+    child = np.where(inner, nodes.left[kept], np.flatnonzero(kept))
+    missing_right = inner & (nodes.ensemble.missing_left[kept] == 0)
+    word = place[child].astype(np.uint64)
+    word |= missing_right.astype(np.uint64) << predict.MISSING_RIGHT_BIT
+    word |= slots[kept].astype(np.uint64) << predict.SLOT_BIT
+    links[place[kept], 0] = word
+    links.view(np.float64)[place[kept], 1] = np.where(inner, nodes.ensemble.threshold[kept], np.inf)
     return links
 
 
 def _count_before(chosen: np.ndarray, where: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(chosen)])[where]
-
-
-def _tree_depths(ensemble: Ensemble) -> np.ndarray:
-    if ensemble.n_trees == 0:
-        return np.zeros(0, dtype=np.int64)
-    return np.maximum.reduceat(ensemble.node_depths(), ensemble.tree_start[:-1])

@@ -8,12 +8,14 @@ from sapwood.data.columns import Table
 from sapwood.kernels import predict
 from sapwood.model.packing import Packed
 from sapwood.native.kernel import Kernel
-from sapwood.native.team import Team, current_team
+from sapwood.native.team import current_team
 
 # One kernel call should last no longer than this, so that Ctrl-C is heard.
 CALL_NANOSECONDS = 50_000_000
-# About what one row costs: a split of a small tree, a step in a deep one, and adding the answer of any.
-SPLIT_NANOSECONDS, STEP_NANOSECONDS, ANSWER_NANOSECONDS = 0.2, 2.0, 3.0
+# A block of rows should stay in the first cache, and be long enough for vector code.
+MOST_BLOCK_ROWS, LEAST_BLOCK_ROWS, CACHE_BYTES = 256, 64, 32_768
+# About what one row costs: a split of a tree's top, a walk down from there, and adding the answer.
+SPLIT_NANOSECONDS, WALK_NANOSECONDS, ANSWER_NANOSECONDS = 0.2, 30.0, 3.0
 
 
 def add_scores(packed: Packed, table: Table, trees: range, out: np.ndarray, n_jobs: int | None = None) -> None:
@@ -31,7 +33,7 @@ def leaf_indices(packed: Packed, table: Table, trees: range, n_jobs: int | None 
 def _run(kernel: Kernel, packed: Packed, table: Table, trees: range, out: np.ndarray, n_jobs: int | None) -> None:
     team = current_team(n_jobs, table.n_rows * len(trees))
     thresholds = packed.thresholds_for(table.dtype)
-    work = _workspaces(packed, table.dtype, team)
+    work = _workspaces(packed, table.dtype, team.size)
     n_rows = rows_per_call(packed, trees, team.size)
     for block in table.blocks():
         for begin in range(0, block.n_rows, n_rows):
@@ -41,16 +43,26 @@ def _run(kernel: Kernel, packed: Packed, table: Table, trees: range, out: np.nda
             team.run(kernel, *place, packed.forest, thresholds, *work, bounds, out)
 
 
-def _workspaces(packed: Packed, dtype: np.dtype, team: Team) -> tuple[np.ndarray, ...]:
-    lines = (team.size, predict.BLOCK)
-    blocks = np.zeros((team.size, len(packed.forest.features), predict.BLOCK), dtype=dtype)
-    return blocks, np.empty(lines, dtype=np.uint32), np.empty(lines, dtype=np.uint64)
+def block_rows(packed: Packed, dtype: np.dtype) -> int:
+    """How many rows to answer together: as many as stay in the cache, a power of two."""
+    line = len(packed.forest.features) * dtype.itemsize
+    rows = MOST_BLOCK_ROWS
+    while rows > LEAST_BLOCK_ROWS and rows * line > CACHE_BYTES:
+        rows //= 2
+    return rows
+
+
+def _workspaces(packed: Packed, dtype: np.dtype, members: int) -> tuple[np.ndarray, ...]:
+    rows = block_rows(packed, dtype)
+    blocks = np.empty((members, len(packed.forest.features), rows), dtype=dtype)
+    return blocks, np.empty((members, rows), dtype=np.uint32), np.empty((members, rows), dtype=np.uint64)
 
 
 def rows_per_call(packed: Packed, trees: range, members: int) -> int:
-    """How many rows a team should be given at a time: whole blocks for every member."""
-    kinds, first, last, _, _, depth = packed.forest.trees[trees.start : trees.stop].T
-    splits = np.where(kinds == predict.DEEP, 0, last - first).sum()
-    steps = np.where(kinds == predict.DEEP, depth, 0).sum()
-    cost = SPLIT_NANOSECONDS * splits + STEP_NANOSECONDS * steps + ANSWER_NANOSECONDS * (len(trees) + 1)
-    return predict.BLOCK * members * max(1, int(CALL_NANOSECONDS / (predict.BLOCK * cost)))
+    """How many rows a team should be given at a time."""
+    chosen = packed.forest.trees[trees.start : trees.stop]
+    splits = (chosen[:, predict.LAST] - chosen[:, predict.FIRST]).sum()
+    cost = SPLIT_NANOSECONDS * splits + ANSWER_NANOSECONDS * (len(trees) + 1)
+    cost += WALK_NANOSECONDS * chosen[:, predict.DEEP].sum()
+    rows = members * MOST_BLOCK_ROWS
+    return rows * max(1, int(members * CALL_NANOSECONDS / (rows * cost)))
