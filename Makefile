@@ -20,10 +20,12 @@ $(BIN)/python:
 
 # A stamp is out of date when the description of the package or its build is newer.
 $(VENV)/installed: pyproject.toml $(wildcard build_hook.py) | $(BIN)/python
+	@echo "Installing into $(VENV) and compiling the kernels: a few minutes, once"
 	$(PIP) install --quiet -e .
 	@touch $@
 
 $(VENV)/installed-test: pyproject.toml $(wildcard build_hook.py) | $(BIN)/python
+	@echo "Installing what the tests need into $(VENV): a few minutes, once"
 	$(PIP) install --quiet -e '.[test]'
 	@touch $@ $(VENV)/installed
 
