@@ -173,6 +173,40 @@ def leaf_indices(
                 out[shift + start + i, tree - bounds[3]] = forest.nodes[row_places[i]]
 
 
+@kernel("f64[:], Forest, f64[:,:], u64[:], f64[:]")
+def add_scores_of_row(x, forest, block, places, out):
+    """Add the answers of all trees for one row, given by feature, to ``out``.
+
+    The trees must be packed without tops. ``block`` (a line of one per feature in use) and ``places`` (eight) are
+    workspaces.
+    """
+    for s in range(forest.features.shape[0]):
+        block[s, 0] = x[forest.features[s]]
+    n_trees = forest.trees.shape[0]
+    row = np.uint64(0)
+    for group in range((n_trees + 7) // 8):
+        n = min(8, n_trees - 8 * group)
+        for k in range(8):  # past the last tree, the last tree again
+            places[k] = np.uint64(forest.trees[8 * group + min(k, n - 1), TABLE])
+        n0, n1, n2, n3 = places[0], places[1], places[2], places[3]
+        n4, n5, n6, n7 = places[4], places[5], places[6], places[7]
+        moved = True
+        while moved:  # eight trees are walked down in lockstep
+            m0, m1 = step(forest, block, row, n0), step(forest, block, row, n1)
+            m2, m3 = step(forest, block, row, n2), step(forest, block, row, n3)
+            m4, m5 = step(forest, block, row, n4), step(forest, block, row, n5)
+            m6, m7 = step(forest, block, row, n6), step(forest, block, row, n7)
+            changes = (m0 ^ n0) | (m1 ^ n1) | (m2 ^ n2) | (m3 ^ n3) | (m4 ^ n4) | (m5 ^ n5) | (m6 ^ n6) | (m7 ^ n7)
+            moved = changes != np.uint64(0)
+            n0, n1, n2, n3, n4, n5, n6, n7 = m0, m1, m2, m3, m4, m5, m6, m7
+        places[0], places[1], places[2], places[3] = n0, n1, n2, n3
+        places[4], places[5], places[6], places[7] = n4, n5, n6, n7
+        for k in range(n):
+            output = forest.trees[8 * group + k, OUTPUT]
+            for j in range(forest.values.shape[1]):
+                out[output + j] += forest.values[places[k], j]
+
+
 @kernel()
 def step_in_bins(tiles, shift, feature, bin, missing_left, left, row, node):
     """The node below ``node`` for a binned row; a leaf is below itself. A tile has ``1 << shift`` features."""

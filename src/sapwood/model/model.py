@@ -18,7 +18,9 @@ from sapwood.errors import ParameterError
 from sapwood.model import predictor
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.packing import Packed, pack
+from sapwood.model.predictor import Predictor
 from sapwood.model.tree import LEAF, frozen_array
+from sapwood.native.team import current_team
 from sapwood.objectives.links import Link, link_from_name
 
 
@@ -86,7 +88,8 @@ class Model:
 
     def predict(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
         """Predict values (regression) or probabilities: of the second class if there are two, else (rows, classes)."""
-        return self._link.predict(self._scores(self._table(X), iterations, n_jobs))
+        scores = self._scores(self._table(X), iterations, n_jobs)
+        return self._link.predict(scores, current_team(n_jobs, scores.size).run)
 
     def predict_raw(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
         """The scores before the link, (rows,) or (rows, outputs), after so many rounds (all by default)."""
@@ -99,6 +102,11 @@ class Model:
         for done in range(self.n_iterations):
             predictor.add_scores(self._packed, table, self._trees_of(done, done + 1), scores, n_jobs)
             yield self._link.predict(scores.copy())
+
+    def predictor(self) -> Predictor:
+        """What answers for one row at a time, much faster than ``predict`` does for a table of one row."""
+        packed = pack(self.ensemble, with_tops=False)
+        return Predictor(packed, self.n_features, self.base_scores, self._link)
 
     def leaf_indices(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
         """The node in which each row ends, counted within the tree: int32 (rows, trees)."""

@@ -25,10 +25,10 @@ class Packed:
     @cached_property
     def thresholds_32(self) -> np.ndarray:
         """The largest float32 not above each threshold: float32 values compare with it as with the threshold."""
-        with np.errstate(over="ignore"):
+        with np.errstate(all="ignore"):
             rounded = self.thresholds.astype(np.float32)
-        above = rounded > self.thresholds
-        rounded[above] = np.nextafter(rounded[above], np.float32(-np.inf))
+            above = rounded > self.thresholds
+            rounded[above] = np.nextafter(rounded[above], np.float32(-np.inf))
         return rounded
 
     def thresholds_for(self, dtype: np.dtype) -> np.ndarray:
@@ -36,10 +36,13 @@ class Packed:
         return self.thresholds_32 if dtype == np.float32 else self.thresholds
 
 
-def pack(ensemble: Ensemble) -> Packed:
-    """Lay out the splits of each tree's top and the tables of all trees (see ``kernels/predict.py``)."""
+def pack(ensemble: Ensemble, with_tops: bool = True) -> Packed:
+    """Lay out the splits of each tree's top and the tables of all trees (see ``kernels/predict.py``).
+
+    Without tops, every tree is walked down from its root, the first entry of its table.
+    """
     nodes = _Nodes(ensemble)
-    top = _choose_tops(nodes)
+    top = _choose_tops(nodes) if with_tops else np.zeros(ensemble.n_nodes, dtype=bool)
     n_exits, first_exit = _number_exits(nodes, top)
     is_exit = ~top & ((nodes.parent < 0) | top[nodes.parent])
     below = ~top & ~is_exit

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
 import numpy as np
 
 from sapwood.data.columns import Table
+from sapwood.errors import InputError
 from sapwood.kernels import predict
 from sapwood.model.packing import Packed
 from sapwood.native.kernel import Kernel
 from sapwood.native.team import current_team
+from sapwood.objectives.links import Link
 
 # One kernel call should last no longer than this, so that Ctrl-C is heard.
 CALL_NANOSECONDS = 50_000_000
@@ -66,3 +72,56 @@ def rows_per_call(packed: Packed, trees: range, members: int) -> int:
     cost += WALK_NANOSECONDS * chosen[:, predict.DEEP].sum()
     rows = members * MOST_BLOCK_ROWS
     return rows * max(1, int(members * CALL_NANOSECONDS / (rows * cost)))
+
+
+class _Prepared(NamedTuple):
+    """The arrays of one thread, and the call that reads and writes them."""
+
+    x: np.ndarray
+    scores: np.ndarray
+    call: Callable[[int, int], None]
+
+
+class Predictor:
+    """Answers for one row at a time, with everything prepared; any number of threads may use it at once."""
+
+    def __init__(self, packed: Packed, n_features: int, base_scores: np.ndarray, link: Link) -> None:
+        """``packed`` must be without tops."""
+        self.n_features = n_features
+        self._packed = packed
+        self._base_scores = base_scores
+        self._link = link
+        self._local = threading.local()
+
+    def predict(self, row: Sequence[float] | np.ndarray) -> float | np.ndarray:
+        """The prediction for one row of numbers in the order of training: a number, or one per class."""
+        prediction = self._link.predict(self._scores(row)[:, None])[0]
+        return float(prediction) if np.ndim(prediction) == 0 else prediction
+
+    def predict_raw(self, row: Sequence[float] | np.ndarray) -> float | np.ndarray:
+        """The scores before the link: a number, or one per output."""
+        scores = self._scores(row)
+        return float(scores[0]) if len(scores) == 1 else scores.copy()
+
+    def _scores(self, row: Sequence[float] | np.ndarray) -> np.ndarray:
+        prepared: _Prepared = getattr(self._local, "prepared", None) or self._prepare()
+        try:
+            if len(row) == self.n_features:
+                prepared.x[:] = row
+            else:
+                raise InputError(f"the row has {len(row)} values, the model was trained on {self.n_features} features")
+        except InputError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise InputError(f"the row must be a sequence of {self.n_features} numbers: {error}") from error
+        prepared.scores[:] = self._base_scores
+        prepared.call(0, 1)
+        return prepared.scores
+
+    def _prepare(self) -> _Prepared:
+        x, scores = np.zeros(self.n_features), np.zeros(len(self._base_scores))
+        block = np.zeros((len(self._packed.forest.features), 1))
+        places = np.zeros(8, dtype=np.uint64)
+        call = predict.add_scores_of_row.bind(x, self._packed.forest, block, places, scores)
+        self._local.prepared = _Prepared(x, scores, call)
+        return self._local.prepared

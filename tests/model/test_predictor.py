@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from forests import random_ensemble, random_rows, slow_scores
+from models import class_model, regression_model
+
+from sapwood.data.schema import Schema
+from sapwood.errors import InputError
+from sapwood.model import predictor
+from sapwood.model.model import Model
+from sapwood.model.packing import pack
+
+ROWS = random_rows(np.random.default_rng(0), 40, 4)
+
+
+@pytest.mark.parametrize("model", [regression_model(leaves=(1, 90)), class_model(2), class_model(4)], ids=repr)
+def test_one_row_is_answered_as_in_a_table(model):
+    one = model.predictor()
+    np.testing.assert_array_equal([one.predict(row) for row in ROWS], model.predict(ROWS))
+    np.testing.assert_array_equal([one.predict_raw(row) for row in ROWS], model.predict_raw(ROWS))
+
+
+@pytest.mark.parametrize("n_trees", [0, 1, 7, 8, 9, 17])
+def test_any_number_of_trees_answers_one_row(n_trees):
+    ensemble = random_ensemble(np.random.default_rng(n_trees), n_trees, leaves=(1, 20))
+    one = Model(Schema(4), ensemble, np.array([0.5])).predictor()
+    np.testing.assert_array_equal([one.predict(row) for row in ROWS], slow_scores(ensemble, ROWS, [0.5])[0])
+
+
+def test_vector_leaves_answer_one_row():
+    ensemble = random_ensemble(np.random.default_rng(1), 5, n_outputs=3, width=3)
+    one = Model(Schema(4), ensemble, np.zeros(3)).predictor()
+    np.testing.assert_array_equal([one.predict_raw(row) for row in ROWS], slow_scores(ensemble, ROWS, np.zeros(3)).T)
+
+
+def test_a_row_may_be_a_list():
+    assert regression_model().predictor().predict([1.0, 2, float("nan"), 4]) == pytest.approx(
+        regression_model().predict([[1.0, 2, float("nan"), 4]])[0], abs=0
+    )
+
+
+@pytest.mark.parametrize("row", [[1.0], np.zeros(5), np.zeros((4, 2)), ["a"] * 4, 3.0], ids=str)
+def test_a_row_of_another_shape_is_refused(row):
+    with pytest.raises(InputError, match=r"the row"):
+        regression_model().predictor().predict(row)
+
+
+def test_answers_stay_after_the_next_question():
+    one = class_model(3).predictor()
+    first = one.predict_raw(ROWS[0])
+    kept = first.copy()
+    one.predict_raw(ROWS[1])
+    np.testing.assert_array_equal(first, kept)
+
+
+def test_threads_do_not_disturb_one_another():
+    model = regression_model(leaves=(1, 60))
+    one, expected, wrong = model.predictor(), model.predict(ROWS), []
+
+    def ask() -> None:
+        for _ in range(30):
+            if [one.predict(row) for row in ROWS] != expected.tolist():
+                wrong.append(1)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_threads_may_predict_tables_at_once():
+    model = class_model(3)
+    x = random_rows(np.random.default_rng(1), 2000, 4)
+    expected, found = model.predict(x), []
+    threads = [threading.Thread(target=lambda: found.append(model.predict(x))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    for prediction in found:
+        np.testing.assert_array_equal(prediction, expected)
+
+
+def test_few_rows_start_no_threads(monkeypatch):
+    monkeypatch.delenv("SAPWOOD_TEAM", raising=False)
+    before = threading.active_count()
+    regression_model().predict(ROWS)
+    assert threading.active_count() == before
+
+
+def test_blocks_are_shorter_where_rows_are_wide():
+    narrow = pack(random_ensemble(np.random.default_rng(0), 5, n_features=4))
+    wide = pack(random_ensemble(np.random.default_rng(0), 99, n_features=900, leaves=(20, 30)))
+    assert predictor.block_rows(narrow, np.dtype(np.float32)) == predictor.MOST_BLOCK_ROWS
+    assert predictor.block_rows(wide, np.dtype(np.float64)) == predictor.LEAST_BLOCK_ROWS
+
+
+def test_a_call_takes_fewer_rows_the_more_trees_there_are():
+    packed = pack(random_ensemble(np.random.default_rng(0), 400))
+    many, few = predictor.rows_per_call(packed, range(400), 2), predictor.rows_per_call(packed, range(10), 2)
+    assert 512 <= many < few
+    assert predictor.rows_per_call(packed, range(0), 1) > 0
