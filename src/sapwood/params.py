@@ -22,6 +22,7 @@ from sapwood.peers import spelling_of
 from sapwood.presets import PRESETS
 
 AUTO = "auto"
+SYMMETRIC_DEPTH, DEEPEST_SYMMETRIC = 6, 16
 DEFAULT_OBJECTIVES = {"regression": "squared", "classification": "logistic"}
 
 
@@ -98,6 +99,28 @@ def declare(default: Any, rule: Rule, text: str) -> Any:
 
 
 @dataclass(frozen=True)
+class Symmetric:
+    """Symmetric growth with the score that judges cuts: ``"l2"``, the sum of gains, or ``"cosine"``."""
+
+    score: str = "l2"
+
+    def __post_init__(self) -> None:
+        if self.score not in ("l2", "cosine"):
+            raise ParameterError(f"Symmetric: score must be 'l2' or 'cosine', got {self.score!r}")
+
+
+def symmetric_of(growth: object) -> Symmetric | None:
+    """The settings of symmetric growth, or None for another growth."""
+    if growth == "symmetric":
+        return Symmetric()
+    return growth if isinstance(growth, Symmetric) else None
+
+
+def _is_growth(value: Any) -> bool:
+    return isinstance(value, Symmetric) or (isinstance(value, str) and value in ("leafwise", "levelwise", "symmetric"))
+
+
+@dataclass(frozen=True)
 class TaskParams:
     """What is to be learned, and whose defaults fill the rest."""
 
@@ -126,7 +149,11 @@ class BinParams:
 class TreeParams:
     """How one tree grows."""
 
-    growth: str = declare("leafwise", one_of("leafwise", "levelwise"), "Which leaf is split next.")
+    growth: object = declare(
+        "leafwise",
+        Rule("'leafwise', 'levelwise', 'symmetric' or a Symmetric object", lambda v: _is_growth(v)),
+        "Leaf of largest gain first, level by level, or one split for all nodes of a level.",
+    )
     max_leaves: int | None = declare(31, or_none(integer(2), "no limit but max_depth"), "Leaves per tree at most.")
     max_depth: int | None = declare(None, or_none(integer(1), "unlimited"), "Splits from root to leaf at most.")
     min_child_samples: int = declare(20, integer(1), "Rows in a leaf at least.")
@@ -218,7 +245,10 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str) -> Params:
     values = {name: check_value(name, value) for name, value in values.items()}
     if _is_unset(values["objective"]):
         values["objective"] = DEFAULT_OBJECTIVES[task]
-    values["max_leaves"] = _leaf_limit(values["max_leaves"], values["max_depth"], n_rows)
+    if symmetric_of(values["growth"]) is not None:
+        _settle_symmetric(values, given)
+    else:
+        values["max_leaves"] = _leaf_limit(values["max_leaves"], values["max_depth"], n_rows)
     values["random_state"] = _seed(values["random_state"])
     groups = {
         name: group(**{f.name: values[f.name] for f in dataclasses.fields(group)}) for name, group in GROUPS.items()
@@ -249,6 +279,22 @@ def unknown_parameter(name: str, known: Iterable[str] = ()) -> str:
 
 def _is_unset(value: Any) -> bool:
     return isinstance(value, str) and value == AUTO
+
+
+def _settle_symmetric(values: dict[str, Any], given: Mapping[str, Any]) -> None:
+    """Symmetric trees are full: their depth is their size, and a level is split whatever rows its leaves have."""
+    if given.get("min_child_samples", 1) > 1:
+        raise ParameterError(
+            "min_child_samples cannot be kept by symmetric trees, whose levels are split as a whole: "
+            "leave it unset, or use min_child_weight, below which a side adds no gain"
+        )
+    if values["max_depth"] is None:
+        by_leaves = values["max_leaves"].bit_length() - 1 if given.get("max_leaves") is not None else SYMMETRIC_DEPTH
+        values["max_depth"] = max(1, by_leaves)
+    if values["max_depth"] > DEEPEST_SYMMETRIC:
+        raise ParameterError(f"max_depth of symmetric trees must be at most {DEEPEST_SYMMETRIC}, got {values['max_depth']}")
+    values["min_child_samples"] = 1
+    values["max_leaves"] = 2 ** values["max_depth"]
 
 
 def _leaf_limit(max_leaves: int | None, max_depth: int | None, n_rows: int) -> int:

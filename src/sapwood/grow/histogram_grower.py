@@ -19,17 +19,17 @@ from sapwood.grow.workspace import (
     make_scales,
     make_scratch,
     make_search,
+    make_worth,
 )
-from sapwood.kernels import grow, layout, quantise
+from sapwood.kernels import grow, grow_symmetric, layout, quantise
 from sapwood.native.team import Team
-from sapwood.params import TreeParams
+from sapwood.params import TreeParams, symmetric_of
 
 # Below this many rows rounding could be seen and wide cells cost next to nothing.
 SMALL_TABLE = 2048
 # Packed gradients must keep this many steps per row on average, or too much is lost in rounding.
 LEAST_STEPS = 64.0
 UNLIMITED = 1 << 30
-ORDERS = {"leafwise": layout.LEAFWISE, "levelwise": layout.LEVELWISE}
 
 
 def is_wide(precision: str, n_rows: int) -> bool:
@@ -63,6 +63,9 @@ class HistogramGrower:
         self._search = make_search(self._shape, n_features)
         self._choice = make_choice(self._shape, n_features, groups, self._drawn_counts(n_features))
         self._nodes = make_nodes(self._shape)
+        self._symmetric = symmetric_of(params.growth)
+        most_bins = int(self._features.n_bins.max())
+        self._worth = make_worth(self._shape, most_bins) if self._symmetric else ()
 
     def _drawn_counts(self, n_features: int) -> tuple[int, int]:
         """How many features a level and a node draw, 0 for all."""
@@ -89,18 +92,21 @@ class HistogramGrower:
         tree = draw_tree_features(self._params.colsample_bytree, self._dataset.n_features, self._seed, round)
         self._choice.tree[:] = tree
         self._choice.active[0] = 1
+        kernel = grow.grow_tree if self._symmetric is None else grow_symmetric.grow_symmetric_tree
         self._team.run(
-            grow.grow_tree, self._dataset.tiles, self._dataset.columns, self._features, self._rules(), gradients,
+            kernel, self._dataset.tiles, self._dataset.columns, self._features, self._rules(), gradients,
             room, self._scales, self._scratch, self._cells, self._leaves, self._search, self._choice, draws, nodes,
+            *self._worth,
         )  # fmt: skip
         return Grown.read(nodes, self._leaves, room.order)
 
     def _rules(self) -> layout.Rules:
         params = self._params
         return layout.Rules(
-            order=ORDERS[params.growth],
+            order=layout.LEVELWISE if params.growth == "levelwise" else layout.LEAFWISE,
             wide=int(self._shape.wide),
             constrained=int(self._features.monotone.any()),
+            cosine=int(self._symmetric is not None and self._symmetric.score == "cosine"),
             max_leaves=self._shape.max_leaves,
             max_depth=UNLIMITED if params.max_depth is None else params.max_depth,
             min_child_samples=params.min_child_samples,

@@ -137,3 +137,8 @@ def make_nodes(shape: Shape) -> layout.Nodes:
         numbers=np.zeros((shape.max_nodes, width)),
         info=np.zeros(4, np.int64),
     )
+
+
+def make_worth(shape: Shape, most_bins: int) -> tuple[np.ndarray, np.ndarray]:
+    """Room for judging the cuts of symmetric trees: the worth of each, and each member's best."""
+    return np.zeros((shape.members, 2, most_bins + 1, 2)), np.zeros((shape.members, 8))

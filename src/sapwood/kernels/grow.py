@@ -23,7 +23,6 @@ from sapwood.kernels.layout import (
     LEVELWISE,
     LOW,
     MISSING_LEFT,
-    N_LEAVES,
     N_NODES,
     NODE,
     NODE_BIN,
@@ -33,7 +32,7 @@ from sapwood.kernels.layout import (
     NODE_MISSING_LEFT,
     SLOT,
 )
-from sapwood.kernels.leaves import set_leaf_sums, set_values, sum_leaves
+from sapwood.kernels.leaves import finish_leaves
 from sapwood.kernels.meet import meet
 from sapwood.kernels.partition import settle_part, split_part
 from sapwood.kernels.pick import pick_split
@@ -140,6 +139,26 @@ def enter_leaf(leaf, first, last, node, depth, slot, sums, low, high, leaves, no
 
 
 @kernel()
+def sum_root(member, members, sync, pairs, integers, out):
+    """Sum the quantised pairs of all rows, every member for itself; ``out`` lies in the first columns of ``integers``."""
+    n_planes = pairs.shape[0]
+    n = pairs.shape[1]
+    for p in range(n_planes):
+        total = np.int64(0)
+        for i in range(member * n // members, (member + 1) * n // members):
+            total += pairs[p, i]
+        integers[member, 3 * n_planes + p] = total
+    if meet(sync, members) != 0:
+        return 1
+    for p in range(n_planes):
+        total = np.int64(0)
+        for t in range(members):
+            total += integers[t, 3 * n_planes + p]
+        out[p] = total
+    return meet(sync, members)
+
+
+@kernel()
 def plant(
     member, members, sync, tiles, columns,
     feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
@@ -149,21 +168,10 @@ def plant(
     n_planes = rows.pairs.shape[0]
     sums = scratch.integers[member][:n_planes]
     running = scratch.integers[member][n_planes : 3 * n_planes]
-    parts = scratch.integers[member][3 * n_planes : 4 * n_planes]
-    for p in range(n_planes):
-        total = np.int64(0)
-        for i in range(member * n // members, (member + 1) * n // members):
-            total += rows.pairs[p, i]
-        parts[p] = total
-    if meet(sync, members) != 0:
+    if sum_root(member, members, sync, rows.pairs, scratch.integers, sums) != 0:
         return 1
     if build(member, members, sync, tiles, rows.order, rows.pairs, 0, n, cells.pool[0], feature, cells.work) != 0:
         return 1
-    for p in range(n_planes):
-        total = np.int64(0)
-        for t in range(members):
-            total += scratch.integers[t, 3 * n_planes + p]
-        sums[p] = total
     is_open = can_split(n, 0, rules)
     if is_open:
         allow_features(member, 0, 0, 0, 0, feature.share, choice, draws, search.allowed)
@@ -340,11 +348,4 @@ def grow_tree(
         n_leaves += 1
     if stop != 0:
         return
-    sum_leaves(member, members, n_leaves, leaves.integers, grad, rows.order, scales.exact, scratch.partial)
-    if meet(sync, members) != 0:
-        return
-    if member == 0:
-        nodes.info[N_LEAVES] = n_leaves
-        set_leaf_sums(members, n_leaves, leaves.integers, grad.weight_scale, scales.exact, scratch.partial, nodes)
-        n_outputs = grad.pairs.shape[0]
-        set_values(nodes.integers, nodes.numbers, nodes.info[N_NODES], n_outputs, rules, feature.monotone)
+    finish_leaves(member, members, sync, n_leaves, feature.monotone, rules, grad, rows.order, scales, scratch, leaves, nodes)

@@ -54,6 +54,7 @@ class Rules(NamedTuple):
     order: "i64"
     wide: "i64"
     constrained: "i64"  # 1 if any feature is monotone
+    cosine: "i64"  # 1 if symmetric trees are judged by cosine
     max_leaves: "i64"
     max_depth: "i64"
     min_child_samples: "i64"

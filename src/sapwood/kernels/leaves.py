@@ -8,6 +8,8 @@ from sapwood.kernels.gain import leaf_value, within
 from sapwood.kernels.layout import (
     FIRST,
     LAST,
+    N_LEAVES,
+    N_NODES,
     NODE,
     NODE_COUNT,
     NODE_FEATURE,
@@ -18,6 +20,7 @@ from sapwood.kernels.layout import (
     NODE_WEIGHT,
     PER_OUTPUT,
 )
+from sapwood.kernels.meet import meet
 from sapwood.native.kernel import kernel
 
 INFINITE = np.inf
@@ -131,6 +134,17 @@ def project_values(integers, numbers, n_nodes, monotone):
             lower = left if monotone[f] > 0 else left + 1
             numbers[lower, NODE_HIGH] = 0.5 * first + 0.5 * second
             numbers[2 * left + 1 - lower, NODE_LOW] = 0.5 * first + 0.5 * second
+
+
+@kernel()
+def finish_leaves(member, members, sync, n_leaves, monotone, rules, grad, order, scales, scratch, leaves, nodes):
+    """Give the nodes of a grown tree their true sums and values."""
+    sum_leaves(member, members, n_leaves, leaves.integers, grad, order, scales.exact, scratch.partial)
+    if meet(sync, members) != 0 or member != 0:
+        return
+    nodes.info[N_LEAVES] = n_leaves
+    set_leaf_sums(members, n_leaves, leaves.integers, grad.weight_scale, scales.exact, scratch.partial, nodes)
+    set_values(nodes.integers, nodes.numbers, nodes.info[N_NODES], grad.pairs.shape[0], rules, monotone)
 
 
 @kernel("u32[:], i64[:,:], f64[:,:], i64, f64[:,:]")

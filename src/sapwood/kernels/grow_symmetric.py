@@ -1,0 +1,286 @@
+"""Grow a symmetric tree: one split for all nodes of a level (C8).
+
+A cut is judged by all leaves of the level together. With the *l2* score its worth is the sum of the leaves' scores; with
+*cosine* it is Σ G w / √Σ H w² over all sides, w the value of the side, which is not a sum over leaves. A side of a leaf that
+is empty or lighter than ``min_child_weight`` leaves that leaf as it was: it adds what the leaf is worth unsplit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.kernels.choose import allow_features, narrow_groups
+from sapwood.kernels.gain import leaf_value, split_gain, value_score, within
+from sapwood.kernels.grow import branch, build, can_split, enter_leaf, move_rows, set_child_bounds, sum_root
+from sapwood.kernels.histogram import subtract
+from sapwood.kernels.layout import (
+    BIN,
+    DEPTH,
+    FEATURE,
+    FIRST,
+    GAIN,
+    HIGH,
+    LAST,
+    LEAF_SUMS,
+    LOW,
+    MISSING_LEFT,
+    SLOT,
+)
+from sapwood.kernels.leaves import finish_leaves
+from sapwood.kernels.meet import meet
+from sapwood.kernels.pick import has_missing
+from sapwood.kernels.split_numeric import gradient_sum, hessian_sum, value_of
+from sapwood.native.kernel import kernel
+
+INFINITE = np.inf
+# What a member keeps of its best cut: worth, feature, bin, side of missing, and the worth of no cut at all.
+WORTH, CUT_FEATURE, CUT_BIN, CUT_SIDE = range(4)
+
+
+@kernel()
+def add_worth(sums, low, high, rules, quantum, out):
+    """Add the score of a leaf to ``out[0]``, and to ``out[1]`` the sum that cosine divides by."""
+    for k in range(quantum.shape[0]):
+        g = gradient_sum(sums, k, rules.wide, quantum)
+        h = hessian_sum(sums, k, rules.wide, quantum)
+        value = within(leaf_value(g, h, rules), low, high)
+        if rules.cosine != 0:
+            out[0] += -g * value
+            out[1] += h * value * value
+        else:
+            out[0] += value_score(g, h, value, rules)
+
+
+@kernel()
+def is_light(sums, rules, quantum):
+    """Tell whether a side is empty or too light to be a leaf of its own."""
+    for k in range(quantum.shape[0]):
+        h = hessian_sum(sums, k, rules.wide, quantum)
+        if h < rules.min_child_weight or h + rules.reg_lambda <= 0.0:
+            return True
+    return False
+
+
+@kernel()
+def judge_leaf(cells, stride, n_bins, n_sides, direction, sums, low, high, rules, quantum, running, worth):
+    """Add one leaf's part to the worth of every cut of a feature; worth is (2 sides of missing, bins + 1, 2)."""
+    n_planes = sums.shape[0]
+    left = running[:n_planes]
+    right = running[n_planes : 2 * n_planes]
+    for side in range(n_sides):
+        for p in range(n_planes):
+            left[p] = cells[p * stride] if side == 1 else np.int64(0)
+        for b in range(1, n_bins + 1):
+            for p in range(n_planes):
+                left[p] += cells[p * stride + b]
+                right[p] = sums[p] - left[p]
+            if is_light(left, rules, quantum) or is_light(right, rules, quantum):
+                add_worth(sums, low, high, rules, quantum, worth[side, b])
+                continue
+            if direction != 0:
+                below = value_of(left, 0, low, high, rules, quantum)
+                above = value_of(right, 0, low, high, rules, quantum)
+                if np.float64(direction) * (above - below) < 0.0:
+                    worth[side, b, 0] = -INFINITE
+            add_worth(left, low, high, rules, quantum, worth[side, b])
+            add_worth(right, low, high, rules, quantum, worth[side, b])
+
+
+@kernel()
+def total_worth(pair, cosine):
+    """The worth of a cut from its two sums."""
+    if cosine != 0:
+        return pair[0] / np.sqrt(pair[1]) if pair[1] > 0.0 else 0.0
+    return pair[0]
+
+
+@kernel()
+def judge_features(member, n_leaves, feature, rules, quantum, cells, leaves, allowed, running, worth, best):
+    """Find the best cut of the member's share of features over all leaves; ``best`` takes it."""
+    n_planes = cells.pool.shape[1] // feature.start[feature.start.shape[0] - 1]
+    stride = feature.start[feature.start.shape[0] - 1]
+    best[WORTH] = -INFINITE
+    best[CUT_FEATURE] = -1.0
+    for f in range(feature.share[member], feature.share[member + 1]):
+        n_bins = feature.n_bins[f]
+        if allowed[0, f] == 0:
+            continue
+        missing = 0
+        for leaf in range(n_leaves):
+            if has_missing(cells.pool[leaves.integers[leaf, SLOT]], feature.start[f], stride, n_planes):
+                missing = 1
+        for side in range(1 + missing):
+            for b in range(n_bins + 1):
+                worth[side, b, 0] = 0.0
+                worth[side, b, 1] = 0.0
+        for leaf in range(n_leaves):
+            histogram = cells.pool[leaves.integers[leaf, SLOT]][feature.start[f] :]
+            sums = leaves.integers[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
+            low = leaves.numbers[leaf, LOW]
+            high = leaves.numbers[leaf, HIGH]
+            direction = feature.monotone[f]
+            judge_leaf(
+                histogram, stride, n_bins, 1 + missing, direction, sums, low, high, rules, quantum, running, worth
+            )
+        for side in range(1 + missing):
+            for b in range(1, n_bins + (missing if side == 0 else 0)):
+                value = total_worth(worth[side, b], rules.cosine)
+                if value > best[WORTH]:
+                    best[WORTH] = value
+                    best[CUT_FEATURE] = np.float64(f)
+                    best[CUT_BIN] = np.float64(b)
+                    best[CUT_SIDE] = np.float64(side if missing != 0 else 1)
+
+
+@kernel()
+def choose_cut(members, n_leaves, n_planes, rules, quantum, leaves, scratch, bests):
+    """The number of the member with the best cut, or −1 when no cut is worth anything."""
+    winner = 0
+    for t in range(1, members):
+        if bests[t, WORTH] > bests[winner, WORTH]:
+            winner = t
+    pair = scratch[:2]
+    pair[0] = 0.0
+    pair[1] = 0.0
+    for leaf in range(n_leaves):
+        sums = leaves.integers[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
+        add_worth(sums, leaves.numbers[leaf, LOW], leaves.numbers[leaf, HIGH], rules, quantum, pair)
+    before = total_worth(pair, rules.cosine)
+    gain = split_gain(bests[winner, WORTH], before, rules.min_split_gain) if bests[winner, CUT_FEATURE] >= 0.0 else 0.0
+    scratch[2] = gain
+    return winner if gain > 0.0 else -1
+
+
+@kernel()
+def sum_left(cells, stride, b, side, left):
+    """The sums of the left side of a cut."""
+    for p in range(left.shape[0]):
+        total = cells[p * stride] if side == 1 else np.int64(0)
+        for j in range(1, b + 1):
+            total += cells[p * stride + j]
+        left[p] = total
+
+
+@kernel()
+def divide_leaf(
+    member, members, sync, tiles, columns, leaf, new, more,
+    feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
+):  # fmt: skip
+    """Split one leaf by the level's cut; histograms of the children are made if ``more`` levels follow."""
+    integers = leaves.integers
+    n_planes = rows.pairs.shape[0]
+    start = integers[leaf, FIRST]
+    stop = integers[leaf, LAST]
+    depth = integers[leaf, DEPTH] + 1
+    old_slot = integers[leaf, SLOT]
+    sums = scratch.integers[member][: 2 * n_planes]
+    bounds = scratch.numbers[member][:4]
+    n_left = move_rows(member, members, sync, columns, leaf, rows, integers, search.n_left)
+    if n_left < 0:
+        return 1
+    middle = start + n_left
+    for p in range(n_planes):
+        sums[p] = integers[leaf, LEAF_SUMS + n_planes + p]
+        sums[n_planes + p] = integers[leaf, LEAF_SUMS + p] - sums[p]
+    set_child_bounds(leaf, sums, bounds, feature.monotone[integers[leaf, FEATURE]], rules, scales.quantum, leaves)
+    left_is_small = n_left <= stop - middle
+    if more:
+        first = start if left_is_small else middle
+        last = middle if left_is_small else stop
+        small = cells.pool[new]
+        if build(member, members, sync, tiles, rows.order, rows.pairs, first, last, small, feature, cells.work) != 0:
+            return 1
+        own = feature.share[member]
+        subtract(small, cells.pool[old_slot], own, feature.share[member + 1], feature.start, n_planes)
+    if meet(sync, members) != 0:
+        return 1
+    if member == 0:
+        child = branch(leaf, leaves, nodes)
+        slot_left = new if left_is_small else old_slot
+        slot_right = old_slot if left_is_small else new
+        enter_leaf(leaf, start, middle, child, depth, slot_left, sums[:n_planes], bounds[0], bounds[1], leaves, nodes)
+        enter_leaf(
+            new, middle, stop, child + 1, depth, slot_right, sums[n_planes:], bounds[2], bounds[3], leaves, nodes
+        )
+    return meet(sync, members)
+
+
+@kernel()
+def plant_symmetric(member, members, sync, tiles, feature, rows, scratch, cells, leaves, nodes):
+    """Make the root a leaf with its histogram; nonzero means stop."""
+    n = rows.order.shape[0]
+    n_planes = rows.pairs.shape[0]
+    sums = scratch.integers[member][:n_planes]
+    if sum_root(member, members, sync, rows.pairs, scratch.integers, sums) != 0:
+        return 1
+    if build(member, members, sync, tiles, rows.order, rows.pairs, 0, n, cells.pool[0], feature, cells.work) != 0:
+        return 1
+    if member == 0:
+        enter_leaf(0, 0, n, 0, 0, 0, sums, -INFINITE, INFINITE, leaves, nodes)
+    return meet(sync, members)
+
+
+@kernel()
+def set_cut(n_leaves, n_planes, best, gain, feature, cells, leaves):
+    """Give every leaf of the level the same split."""
+    f = np.int64(best[CUT_FEATURE])
+    b = np.int64(best[CUT_BIN])
+    side = np.int64(best[CUT_SIDE])
+    stride = feature.start[feature.start.shape[0] - 1]
+    for leaf in range(n_leaves):
+        integers = leaves.integers[leaf]
+        integers[FEATURE] = f
+        integers[BIN] = b
+        integers[MISSING_LEFT] = side
+        histogram = cells.pool[integers[SLOT]][feature.start[f] :]
+        sum_left(histogram, stride, b, side, integers[LEAF_SUMS + n_planes : LEAF_SUMS + 2 * n_planes])
+        leaves.numbers[leaf, GAIN] = gain / np.float64(n_leaves)
+
+
+@kernel(
+    "u8[:,:,:], u8[:,:], Features, Rules, Gradients, Rows, Scales, Scratch, Cells, Leaves, Search, Choice, Draws, Nodes,"
+    "f64[:,:,:,:], f64[:,:]",
+    "u16[:,:,:], u16[:,:], Features, Rules, Gradients, Rows, Scales, Scratch, Cells, Leaves, Search, Choice, Draws, Nodes,"
+    "f64[:,:,:,:], f64[:,:]",
+)
+def grow_symmetric_tree(
+    member, members, sync, tiles, columns,
+    feature, rules, grad, rows, scales, scratch, cells, leaves, search, choice, draws, nodes, worth, bests,
+):  # fmt: skip
+    """Grow a symmetric tree of at most ``max_depth`` levels from the quantised rows."""
+    n_planes = rows.pairs.shape[0]
+    if plant_symmetric(member, members, sync, tiles, feature, rows, scratch, cells, leaves, nodes) != 0:
+        return
+    running = scratch.integers[member][2 * n_planes : 4 * n_planes]
+    n_leaves = 1
+    for depth in range(rules.max_depth):
+        if 2 * n_leaves > rules.max_leaves or not can_split(rows.order.shape[0], depth, rules):
+            break
+        allow_features(member, 0, 0, depth, depth, feature.share, choice, draws, search.allowed)
+        judge_features(
+            member, n_leaves, feature, rules, scales.quantum, cells, leaves, search.allowed, running,
+            worth[member], bests[member],
+        )  # fmt: skip
+        if meet(sync, members) != 0:
+            return
+        own = scratch.numbers[member][4:8]
+        winner = choose_cut(members, n_leaves, n_planes, rules, scales.quantum, leaves, own, bests)
+        if meet(sync, members) != 0:
+            return
+        if winner < 0:
+            break
+        if member == 0:
+            set_cut(n_leaves, n_planes, bests[winner], own[2], feature, cells, leaves)
+            narrow_groups(0, 0, 0, np.int64(bests[winner, CUT_FEATURE]), choice)
+        if meet(sync, members) != 0:
+            return
+        more = depth + 1 < rules.max_depth and 4 * n_leaves <= rules.max_leaves
+        for leaf in range(n_leaves):
+            stop = divide_leaf(
+                member, members, sync, tiles, columns, leaf, n_leaves + leaf, more,
+                feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
+            )  # fmt: skip
+            if stop != 0:
+                return
+        n_leaves *= 2
+    finish_leaves(member, members, sync, n_leaves, feature.monotone, rules, grad, rows.order, scales, scratch, leaves, nodes)
