@@ -7,6 +7,7 @@ documentation shows.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, ClassVar
@@ -38,6 +39,10 @@ class Contestant(ABC):
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Give one number per row: the probability of class 1, or the value."""
         return self.model.predict_proba(X)[:, 1] if self.binary else self.model.predict(X)
+
+    def row_predictor(self) -> Callable[[np.ndarray], object]:
+        """Give what predicts a table of one row: the library's own way for single rows, where it has one."""
+        return self.predict
 
     @abstractmethod
     def _fitted(self, X: np.ndarray, y: np.ndarray) -> Any:
@@ -81,6 +86,11 @@ class Sapwood(Contestant):
             max_bins=s.bins, min_child_samples=s.min_child_samples, min_child_weight=s.min_child_weight,
             reg_lambda=s.reg_lambda, n_jobs=s.threads, random_state=s.seed, **growth,
         ).fit(X, y)
+
+    def row_predictor(self) -> Callable[[np.ndarray], object]:
+        """Use the model's predictor of single rows."""
+        predictor = self.model.model_.predictor()
+        return lambda row: predictor.predict(row[0])
 
 
 class LightGBM(Contestant):
@@ -222,7 +232,11 @@ class Hessboost(Contestant):
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict through the booster."""
-        return self.model.predict_row(X[0]) if len(X) == 1 else self.model.predict(X)
+        return self.model.predict(X)
+
+    def row_predictor(self) -> Callable[[np.ndarray], object]:
+        """Use the booster's method for single rows."""
+        return lambda row: self.model.predict_row(row[0])
 
 
 class HessboostQuantised(Hessboost):
