@@ -1,8 +1,8 @@
 """Build the library: every kernel to LLVM, to an object per CPU level, to one shared library per level.
 
-``python -m sapwood.native.build [level ...]`` builds in place. Objects are cached by the source of the kernel and all it calls, so
-that a change recompiles what it touches. Each level is built in a process of its own, because Numba fixes its CPU when
-it is imported.
+``python -m sapwood.native.build [level ...]`` builds in place. Objects are cached by the source of the kernel and all it
+calls, so that a change recompiles what it touches. Each level is built in a process of its own, because Numba fixes its
+CPU when it is imported.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any
 from sapwood.native import sources
 from sapwood.native.elf import undefined_symbols
 from sapwood.native.kernel import LAYOUTS, REGISTRY, Kernel
+from sapwood.native.signature import Record
 
 # libc, and the functions of libm whose results are exact on every machine.
 ALLOWED_UNDEFINED = {
@@ -195,6 +196,9 @@ def _key(kernel: Kernel, variant: int, versions: dict[str, str]) -> str:
     for name in ("signature.py", "intrinsics.py", "compile.py", "sources.py"):
         digest.update((sources.PACKAGE / "native" / name).read_bytes())
     digest.update(repr((kernel.variants[variant], kernel.takes_team)).encode())
+    for kind in kernel.variants[variant]:
+        if isinstance(kind, Record):  # code finds fields by their places
+            digest.update(repr(list(kind.layout.__annotations__)).encode())
     _digest_function(kernel, digest, set())
     return digest.hexdigest()[:24]
 

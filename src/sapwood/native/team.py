@@ -1,7 +1,7 @@
 """A team of threads that run one kernel together, each with its own number.
 
-``Team.run(kernel, *args)`` returns when every member has returned. The members meet inside the kernel (``kernels/meet``).
-If one of them fails, the abort word is set, every waiting member leaves, and the error is raised here.
+``Team.run(kernel, *args)`` returns when every member has returned. The members meet inside the kernel
+(``kernels/meet``). If one of them fails, the abort word is set, every waiting member leaves, and the error is raised here.
 
 Threads are kept in crews that are handed out, so two fits in two Python threads never share one; a forked child starts
 with none.
@@ -11,78 +11,103 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
+from collections.abc import Callable
 from functools import lru_cache
 from queue import SimpleQueue
 from typing import Any
+
+import numpy as np
 
 from sapwood.native.kernel import Kernel, new_sync
 
 ABORT_WORD = 16
 
 
+class Task:
+    """One call that the members of a crew make together: how many have begun it, and how many have ended."""
+
+    def __init__(self, call: Callable[[int, int], None], sync: np.ndarray) -> None:
+        self.call = call
+        self.failure: BaseException | None = None
+        self._sync = sync
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._n_begun = 0
+        self._n_ended = 0
+        self._news: SimpleQueue[None] = SimpleQueue()
+
+    def join(self, member: int, members: int) -> None:
+        """Take part, unless the task was stopped before."""
+        with self._lock:
+            if self._is_closed:
+                return
+            self._n_begun += 1
+        try:
+            self.call(member, members)
+        except BaseException as error:
+            self.failure = error
+            self._sync[ABORT_WORD] = 1
+        with self._lock:
+            self._n_ended += 1
+        self._news.put(None)
+
+    def wait(self, n_members: int) -> None:
+        """Wait until so many have taken part."""
+        while self._n_ended < n_members:
+            self._news.get()
+
+    def stop(self) -> None:
+        """Let nobody begin any more, and wait for those who have, whatever interrupts: they write into our arrays."""
+        while True:
+            try:
+                self._sync[ABORT_WORD] = 1
+                with self._lock:
+                    self._is_closed = True
+                self.wait(self._n_begun)
+                return
+            except BaseException:
+                continue
+
+
 class Crew:
-    """Threads that wait for work; member 0 is whoever calls ``run``."""
+    """Threads that wait for tasks; member 0 is whoever calls ``run``. They end when the crew is forgotten."""
 
     def __init__(self, size: int) -> None:
         self.size = size
         self.sync = new_sync()
-        self._inboxes: list[SimpleQueue[Any]] = []
-        self._done: SimpleQueue[BaseException | None] = SimpleQueue()
-        for member in range(1, size):
-            inbox: SimpleQueue[Any] = SimpleQueue()
-            thread = threading.Thread(target=self._work, args=(member, inbox), daemon=True, name=f"sapwood-{member}")
-            thread.start()
-            self._inboxes.append(inbox)
+        self._inboxes: list[SimpleQueue[Task | None]] = [SimpleQueue() for _ in range(1, size)]
+        weakref.finalize(self, _dismiss, self._inboxes)
+        for member, inbox in enumerate(self._inboxes, start=1):
+            name = f"sapwood-{member}"
+            threading.Thread(target=_serve, args=(inbox, member, size), daemon=True, name=name).start()
 
     def run(self, kernel: Kernel, args: tuple[Any, ...]) -> None:
         """Run a kernel on all members and wait for them."""
         self.sync[:] = 0
-        call = kernel.bind(self.sync, *args)
-        called = 0
-        failure: BaseException | None = None
+        task = Task(kernel.bind(self.sync, *args), self.sync)
+        # Ctrl-C may strike between any two steps, so that only the task itself knows who has begun it.
         try:
             for inbox in self._inboxes:
-                inbox.put(call)
-                called += 1
-            call(0, self.size)
-        except BaseException as error:
-            failure = error
-            self.sync[ABORT_WORD] = 1
-        failure = self._gather(called, failure)
-        if failure is not None:
-            raise failure
+                inbox.put(task)
+            task.call(0, self.size)
+            task.wait(self.size - 1)
+        except BaseException:
+            task.stop()
+            raise
+        if task.failure is not None:
+            raise task.failure
 
-    def _gather(self, called: int, failure: BaseException | None) -> BaseException | None:
-        # The members write into the caller's arrays: nothing, Ctrl-C included, may make us return before they have.
-        while called:
-            try:
-                error = self._done.get()
-            except BaseException as interruption:
-                failure = failure or interruption
-                self.sync[ABORT_WORD] = 1
-                continue
-            called -= 1
-            failure = failure or error
-        return failure
 
-    def _work(self, member: int, inbox: SimpleQueue[Any]) -> None:
-        while True:
-            call = inbox.get()
-            if call is None:
-                return
-            error: BaseException | None = None
-            try:
-                call(member, self.size)
-            except BaseException as raised:
-                error = raised
-                self.sync[ABORT_WORD] = 1
-            del call
-            self._done.put(error)
+def _serve(inbox: SimpleQueue[Task | None], member: int, members: int) -> None:
+    while (task := inbox.get()) is not None:
+        task.join(member, members)
+        del task  # with it the caller's arrays
 
-    def dismiss(self) -> None:
-        """Let the threads end."""
-        for inbox in self._inboxes:
-            inbox.put(None)
+
+def _dismiss(inboxes: list[SimpleQueue[Task | None]]) -> None:
+    for inbox in inboxes:
+        inbox.put(None)
 
 
 _idle: dict[int, list[Crew]] = {}
@@ -128,8 +153,6 @@ class Team:
             idle = _idle.setdefault(self.size, [])
             if len(idle) < MOST_IDLE:
                 idle.append(crew)
-                return
-        crew.dismiss()
 
 
 ALONE = Team(1)
