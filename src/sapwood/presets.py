@@ -11,6 +11,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
     # Friedman's machine with its small trees: no penalty on leaves, no minimum beyond one row.
     "gbdt": {
+        "growth": "levelwise",
         "max_depth": 3,
         "max_leaves": None,
         "min_child_samples": 1,
@@ -18,6 +19,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "reg_lambda": 0.0,
     },
     "xgboost": {
+        "growth": "levelwise",
         "learning_rate": 0.3,
         "max_depth": 6,
         "max_leaves": None,

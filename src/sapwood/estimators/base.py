@@ -103,9 +103,10 @@ class SapwoodEstimator(BaseEstimator):
             metadata={"n_rows": dataset.n_rows, "params": params.described()},
         )
         self.n_features_in_ = table.n_features
-        vars(self).pop("feature_names_in_", None)
         if table.has_string_names:
             self.feature_names_in_ = np.asarray(table.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _objective(self, params: Params, classes: np.ndarray | None) -> Objective:
         """The loss that the parameters name, for the classes if there are any."""

@@ -20,7 +20,7 @@ def keeps_parameters(*others: Callable[..., None]) -> Callable[[Init], Init]:
     """
 
     def decorate(init: Init) -> Init:
-        functions = (*others, init)
+        functions: list[Callable[..., None]] = [*others, init]
         parameters = [
             p for f in functions for p in inspect.signature(f).parameters.values() if p.kind is p.KEYWORD_ONLY
         ]
