@@ -1,8 +1,8 @@
 """Build the library: every kernel to LLVM, to an object per CPU level, to one shared library per level.
 
-``python -m sapwood.native.build [level ...]`` builds in place. Objects are cached by the source of the kernel and all it
-calls, so that a change recompiles what it touches. Each level is built in a process of its own, because Numba fixes its
-CPU when it is imported.
+``python -m sapwood.native.build [level ...]`` builds in place. Objects are cached by the source of the kernel and all
+it calls, so that a change recompiles what it touches. Each level is built in a process of its own, because Numba fixes
+its CPU when it is imported.
 """
 
 from __future__ import annotations
