@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sapwood.data.columns import read_table
 from sapwood.kernels import predict
@@ -133,6 +135,48 @@ def test_leaf_indices_are_the_nodes_where_rows_end(size):
     x = random_rows(rng, 140, 4)
     found = predictor.leaf_indices(pack(ensemble), read_table(x), range(4))
     assert found.tolist() == [[leaf_of(tree, row) for tree in ensemble] for row in x]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32), st.integers(0, 5), st.integers(1, 3), st.booleans(), st.sampled_from(list(SIZES)))
+def test_scores_of_any_forest_equal_those_of_a_walk(seed, n_trees, n_outputs, vector, size):
+    rng = np.random.default_rng(seed)
+    n_features = int(rng.integers(1, 9))
+    ensemble = random_ensemble(rng, n_trees, n_features, n_outputs, n_outputs if vector else 1, leaves=SIZES[size])
+    x = random_rows(rng, int(rng.integers(1, 40)), n_features, rng.choice([np.float32, np.float64]))
+    base = rng.normal(size=n_outputs)
+    np.testing.assert_array_equal(fast_scores(ensemble, x, base), slow_scores(ensemble, x, base))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_workspaces_may_hold_anything_at_first(dtype, monkeypatch):
+    rng = np.random.default_rng(11)
+    ensemble = random_ensemble(rng, n_trees=4, leaves=(1, 90))
+    x = random_rows(rng, 100, 4, dtype)
+
+    def filled(packed, dtype, members):
+        work = workspaces(packed, dtype, members)
+        for array in work:
+            array.view(np.uint8)[:] = 0xFF
+        return work
+
+    workspaces = predictor._workspaces
+    monkeypatch.setattr(predictor, "_workspaces", filled)
+    np.testing.assert_array_equal(fast_scores(ensemble, x, [0.0]), slow_scores(ensemble, x, [0.0]))
+
+
+@pytest.mark.parametrize("members", ["1", "3"])
+def test_nothing_is_written_outside_the_output(members, monkeypatch):
+    monkeypatch.setenv("SAPWOOD_TEAM", members)
+    rng = np.random.default_rng(12)
+    ensemble = random_ensemble(rng, n_trees=6, n_outputs=2, leaves=(1, 90))
+    x = random_rows(rng, 333, 4)
+    memory = np.full(50 + 2 * 333 + 50, 7.0)
+    out = memory[50:-50].reshape(2, 333)
+    predictor.add_scores(pack(ensemble), read_table(x), range(6), out)
+    assert np.all(memory[:50] == 7.0)
+    assert np.all(memory[-50:] == 7.0)
+    np.testing.assert_array_equal(out, slow_scores(ensemble, x, [7.0, 7.0]))
 
 
 def test_only_the_asked_trees_are_added():

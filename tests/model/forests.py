@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 
 from sapwood.model.ensemble import Ensemble, EnsembleBuilder
@@ -106,3 +108,11 @@ def slow_scores(ensemble: Ensemble, x: np.ndarray, base: np.ndarray) -> np.ndarr
             for j, v in enumerate(value):
                 scores[ensemble.tree_output[k] + j, i] += v
     return scores
+
+
+def same_trees(first: Ensemble, second: Ensemble) -> bool:
+    """Tell whether two ensembles hold the same trees, bit for bit."""
+    arrays = (f.name for f in fields(Ensemble) if f.name != "n_outputs")
+    return first.n_outputs == second.n_outputs and all(
+        getattr(first, name).tobytes() == getattr(second, name).tobytes() for name in arrays
+    )

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from forests import leaf_tree, random_ensemble, small_tree
+from forests import leaf_tree, random_ensemble, same_trees, small_tree
 
-from sapwood.model.ensemble import EnsembleBuilder, same_trees
+from sapwood.model.ensemble import EnsembleBuilder
 from sapwood.model.tree import NODE_FIELDS
 
 

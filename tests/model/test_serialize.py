@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 import pytest
-from forests import random_ensemble, random_rows
+from forests import random_ensemble, random_rows, same_trees
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from models import class_model, regression_model
@@ -14,7 +14,6 @@ import sapwood
 from sapwood.data.schema import Schema
 from sapwood.errors import InputTypeError, ModelFileError
 from sapwood.model import serialize
-from sapwood.model.ensemble import same_trees
 from sapwood.model.model import Model
 from sapwood.model.serialize import from_bytes, to_bytes
 

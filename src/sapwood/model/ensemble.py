@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -190,11 +190,3 @@ class EnsembleBuilder:
             tree_round=np.array(self._rounds[:kept], dtype=np.int32),
             **{name: np.concatenate([empty[name], *(getattr(t, name) for t in trees)]) for name in NODE_FIELDS},
         )
-
-
-def same_trees(first: Ensemble, second: Ensemble) -> bool:
-    """Tell whether two ensembles hold the same trees, bit for bit."""
-    arrays = (f.name for f in fields(Ensemble) if f.name != "n_outputs")
-    return first.n_outputs == second.n_outputs and all(
-        getattr(first, name).tobytes() == getattr(second, name).tobytes() for name in arrays
-    )

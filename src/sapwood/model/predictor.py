@@ -20,8 +20,8 @@ from sapwood.objectives.links import Link
 CALL_NANOSECONDS = 50_000_000
 # A block of rows should stay in the first cache, and be long enough for vector code.
 MOST_BLOCK_ROWS, LEAST_BLOCK_ROWS, CACHE_BYTES = 256, 64, 32_768
-# About what one row costs: a split of a tree's top, a walk down from there, and adding the answer.
-SPLIT_NANOSECONDS, WALK_NANOSECONDS, ANSWER_NANOSECONDS = 0.2, 30.0, 3.0
+# About what one row costs: copying a value, a split of a tree's top, a walk down from there, and adding the answer.
+COPY_NANOSECONDS, SPLIT_NANOSECONDS, WALK_NANOSECONDS, ANSWER_NANOSECONDS = 2.0, 0.2, 30.0, 3.0
 
 
 def add_scores(packed: Packed, table: Table, trees: range, out: np.ndarray, n_jobs: int | None = None) -> None:
@@ -68,8 +68,8 @@ def rows_per_call(packed: Packed, trees: range, members: int) -> int:
     """How many rows a team should be given at a time."""
     chosen = packed.forest.trees[trees.start : trees.stop]
     splits = (chosen[:, predict.LAST] - chosen[:, predict.FIRST]).sum()
-    cost = SPLIT_NANOSECONDS * splits + ANSWER_NANOSECONDS * (len(trees) + 1)
-    cost += WALK_NANOSECONDS * chosen[:, predict.DEEP].sum()
+    cost = COPY_NANOSECONDS * len(packed.forest.features) + SPLIT_NANOSECONDS * splits
+    cost += WALK_NANOSECONDS * chosen[:, predict.DEEP].sum() + ANSWER_NANOSECONDS * len(trees)
     rows = members * MOST_BLOCK_ROWS
     return rows * max(1, int(members * CALL_NANOSECONDS / (rows * cost)))
 

@@ -1,4 +1,8 @@
-"""Write models to files and read them back; no pickle, no code, the same bytes for the same model."""
+"""Write models to files and read them back; no pickle, no code, the same bytes for the same model.
+
+Every version of Sapwood reads the files of all earlier ones. A new tensor or a new meaning raises ``VERSION``; readers
+then fill in what files of an earlier version lack.
+"""
 
 from __future__ import annotations
 
