@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.kernels.losses_leaves import renew_leaves
@@ -49,7 +49,6 @@ def renew(y, scores, weight, leaves, level, members=1):
     return guarded[1:-1]
 
 
-@settings(deadline=None)
 @given(ROWS, LEVELS)
 def test_a_leaf_gets_the_weighted_quantile(rows, level):
     y, weight = (np.array(column) for column in zip(*rows, strict=True))

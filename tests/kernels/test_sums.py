@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.kernels import sums
@@ -23,7 +23,6 @@ def run_on_three(kernel, *args):
             kernel.function(member, 3, None, *args)
 
 
-@settings(deadline=None)
 @given(NUMBERS, st.randoms())
 def test_the_order_of_terms_does_not_matter(values, random):
     shuffled = list(values)
@@ -31,7 +30,6 @@ def test_the_order_of_terms_does_not_matter(values, random):
     assert fixed_sum(np.array(values)) == fixed_sum(np.array(shuffled))
 
 
-@settings(deadline=None)
 @given(NUMBERS)
 def test_the_sum_is_exact_to_the_last_bits_of_the_largest_term(values):
     error = abs(Fraction(fixed_sum(np.array(values))) - sum(Fraction(v) for v in values))

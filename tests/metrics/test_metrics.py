@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import sklearn.metrics as theirs
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import InputError, ParameterError
@@ -89,7 +89,6 @@ def test_better_predictions_are_better(name):
     assert better > worse if metric.greater_is_better else better < worse
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.booleans(), st.integers(0, 5), st.floats(0, 3)), min_size=2, max_size=30),
 )

@@ -51,9 +51,9 @@ def test_a_function_is_an_objective():
 def test_squared_at_the_ends_and_absolute_in_the_middle():
     y, scores = np.array([3.0, 0.5, 0.5]), np.array([[1.0, 2.5, 0.0]])
     loss = resolve(squared_at_the_ends)
-    spread = (3 - 4 / 3 + 2 * (4 / 3 - 0.5)) / 3
+    width = (2.0 + 0.5) / 2  # the mean absolute error of the rows in the middle
     found = pairs_of(loss, y, scores)[0]
-    np.testing.assert_allclose(found, [[-2.0, 1.0], [1.0, 1 / spread], [-1.0, 1 / spread]], rtol=1e-6)
+    np.testing.assert_allclose(found, [[-2.0, 1.0], [1.0, 1 / width], [-1.0, 1 / width]], rtol=1e-6)
     np.testing.assert_allclose(loss.loss(y, scores), [2.0, 2.0, 0.5])
 
 
@@ -61,6 +61,12 @@ def test_the_stand_in_curvature_follows_the_unit_of_the_target():
     y, scores = np.array([1.0, 2.0, 4.0]), np.zeros((1, 3))
     small, large = pairs_of(ABSOLUTE, y, scores), pairs_of(ABSOLUTE, 1000 * y, scores)
     np.testing.assert_allclose(small[0, :, 1], 1000 * large[0, :, 1], rtol=1e-6)
+
+
+def test_a_straight_loss_below_0_is_bent_over_the_width_of_the_targets():
+    y = np.array([1.0, 2.0, 6.0])
+    found = pairs_of(CustomLoss(lambda y, f: -f * y), y, np.ones((1, 3)))
+    np.testing.assert_allclose(found[0, :, 1], y / 2, rtol=1e-6)
 
 
 def test_negative_curvature_becomes_positive():

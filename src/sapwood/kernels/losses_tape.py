@@ -14,6 +14,7 @@ from sapwood.kernels.share import share
 from sapwood.native.kernel import kernel
 
 BLOCK = 256
+LEAST_HESSIAN = 1e-16
 
 SCORE, ROW, CONSTANT = 0, 1, 2
 ADD, SUBTRACT, MULTIPLY, DIVIDE, MAXIMUM, MINIMUM = 10, 11, 12, 13, 14, 15
@@ -144,7 +145,7 @@ def fill_constants(constants, work, m):
 
 
 @kernel("i64[:,:], f64[:], f64[:,:], f64[:,:], f64[:,:,:], i64[:], f64[:,:]")
-def tape_values(member, members, sync, code, constants, rows, scores, work, results, out):
+def run_tape(member, members, sync, code, constants, rows, scores, work, results, out):
     """Write the registers ``results`` of every row to the rows of ``out``."""
     n = scores.shape[1]
     n_blocks = (n + BLOCK - 1) // BLOCK
@@ -160,9 +161,15 @@ def tape_values(member, members, sync, code, constants, rows, scores, work, resu
                 out[k, start + j] = work[m, register, j]
 
 
-@kernel("f64[:,:], f32[:,:]")
-def pack_pairs(member, members, sync, values, out):
-    """Write the two rows of ``values`` to ``out`` as gradients and hessians."""
-    n = values.shape[1]
+@kernel("f64[:,:], f64, f32[:,:]")
+def pack_pairs(member, members, sync, derivatives, bend, out):
+    """Write first and second derivatives to ``out`` as gradients and hessians above 0.
+
+    A negative curvature is taken by its size; where there is none, ``bend`` times the size of the slope stands in.
+    """
+    n = derivatives.shape[1]
     for i in range(share(member, members, n), share(member + 1, members, n)):
-        put(out, 0, i, values[0, i], values[1, i])
+        g = derivatives[0, i]
+        h = abs(derivatives[1, i])
+        h = bend * abs(g) if h == 0.0 else h
+        put(out, 0, i, g, LEAST_HESSIAN if h < LEAST_HESSIAN else h)

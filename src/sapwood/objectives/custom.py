@@ -19,12 +19,13 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import ParameterError
+from sapwood.kernels.losses_tape import LEAST_HESSIAN
 from sapwood.kernels.sums import Run, alone, fixed_mean, fixed_sum
 from sapwood.objectives.base import Objective
 from sapwood.objectives.constants import descend
 from sapwood.objectives.dual import REMEDY
 from sapwood.objectives.links import LINKS, Elementwise, Identity, Link
-from sapwood.objectives.trace import LEAST_HESSIAN, Evaluated, Function, Recorded, check_rows, trace
+from sapwood.objectives.trace import Function, Traced, check_rows, trace
 
 MOST_TRACES = 4
 
@@ -64,6 +65,9 @@ class OneFunction(Objective):
 class CustomLoss(OneFunction):
     """A loss given as a function of (y, score), with its derivatives found by automatic differentiation.
 
+    The hessian is exact where it is above 0; below, its size is taken, and where it is 0 a stand-in. A loss whose
+    curvature dies away from its minimum, such as sqrt(1 + r^2), makes Newton's steps too long: give such a one as
+    ``GradientLoss`` with gradient / r for the hessian, or limit the steps (``max_delta_step``).
     ``link`` names what makes predictions of scores: identity, log, log1p, logit, half_logit or margin.
     """
 
@@ -71,7 +75,7 @@ class CustomLoss(OneFunction):
 
     def __init__(self, function: Function, link: str = "identity") -> None:
         super().__init__(function, link)
-        self._traces: list[tuple[weakref.ref[np.ndarray], Recorded | Evaluated]] = []
+        self._traces: list[tuple[weakref.ref[np.ndarray], Traced]] = []
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_traces": []}
@@ -82,7 +86,7 @@ class CustomLoss(OneFunction):
         self._traces = []
         check_rows(self.function, y)
 
-    def _trace(self, y: np.ndarray) -> Recorded | Evaluated:
+    def _trace(self, y: np.ndarray) -> Traced:
         for known, found in self._traces:
             if known() is y:
                 return found
@@ -109,7 +113,7 @@ class CustomLoss(OneFunction):
 
         def slope_at(constant: float) -> float:
             scores[:] = constant
-            return fixed_sum(found.slope(scores, run), weight, run)
+            return fixed_sum(found.derivatives(scores, run)[0], weight, run)
 
         tried = {constant: mean_at(constant) for constant in _candidates(y)}
         finite = {constant: mean for constant, mean in tried.items() if math.isfinite(mean)}

@@ -15,7 +15,6 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from sapwood.kernels import losses_tape as op
 from sapwood.kernels.sums import Run
-from sapwood.objectives.base import in_a_row
 
 LARGEST_POWER = 16
 
@@ -197,20 +196,14 @@ class Tape:
         self.code = np.array(lines, dtype=np.int64).reshape(-1, 5)
         self.results = np.array([register[number] for number in numbers], dtype=np.int64)
 
-    def values(self, scores: np.ndarray, run: Run) -> np.ndarray:
+    def run(self, scores: np.ndarray, run: Run) -> np.ndarray:
         """The results for every row (results, n)."""
         out = np.empty((len(self.results), scores.shape[1]))
-        run(op.tape_values, self.code, self.constants, self.rows, scores, self._work(run), self.results, out)
-        return out
-
-    def pairs(self, scores: np.ndarray, out: np.ndarray, run: Run) -> None:
-        """Write the two results for every row to ``out`` (1, n, 2)."""
-        run(op.pack_pairs, self.values(scores, run), in_a_row(out))
-
-    def _work(self, run: Run) -> np.ndarray:
         members = np.empty(1, dtype=np.int64)
         run(op.count_members, members)
-        return np.empty((int(members[0]), self.n_registers, op.BLOCK))
+        work = np.empty((int(members[0]), self.n_registers, op.BLOCK))
+        run(op.run_tape, self.code, self.constants, self.rows, scores, work, self.results, out)
+        return out
 
 
 def _operands(line: tuple[int, ...]) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,59 +10,79 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import ParameterError
-from sapwood.kernels.sums import Run, fixed_mean
+from sapwood.kernels.losses_tape import pack_pairs
+from sapwood.kernels.sums import Run, fixed_mean, fixed_sum
+from sapwood.objectives.base import in_a_row
 from sapwood.objectives.dual import REMEDY, Dual
 from sapwood.objectives.tape import NotRecordableError, Record, Tape
 
 # Rows that NumPy takes at a time, so that its temporaries stay in the cache.
 CHUNK = 8192
 CHECKED_ROWS = 64
-LEAST_HESSIAN = 1e-16
 
 Function = Callable[[Any, Any], Any]
 
 
-class Recorded:
-    """A loss on given targets as tapes: its value, its slope, and its pairs."""
+class Traced:
+    """A loss on given targets; ``spread`` is the width in which these lie."""
 
-    def __init__(self, function: Function, y: np.ndarray, spread: float) -> None:
-        record = Record(len(y))
-        result = differentiate(function, y, record.score())
-        gradient, hessian = result.first, stand_in(result.first, result.second, spread)
-        value_number, *pair_numbers = (record.number(part) for part in (result.value, gradient, hessian))
-        rows = np.array(record.rows) if record.rows else np.zeros((1, 1))
-        self._value = Tape(record, [value_number], rows)
-        self._slope = Tape(record, pair_numbers[:1], rows)
-        self._pairs = Tape(record, pair_numbers, rows)
+    def __init__(self, spread: float) -> None:
+        self._spread = spread
 
     def value(self, scores: np.ndarray, run: Run) -> np.ndarray:
         """The loss of each row."""
-        return self._value.values(scores, run)[0]
+        raise NotImplementedError
 
-    def slope(self, scores: np.ndarray, run: Run) -> np.ndarray:
-        """The gradient of each row, in float64."""
-        return self._slope.values(scores, run)[0]
+    def derivatives(self, scores: np.ndarray, run: Run) -> np.ndarray:
+        """The first and second derivative of each row (2, n), in float64."""
+        raise NotImplementedError
 
     def pairs(self, scores: np.ndarray, out: np.ndarray, run: Run) -> None:
-        """Fill ``out`` (1, n, 2)."""
-        self._pairs.pairs(scores, out, run)
+        """Fill ``out`` (1, n, 2); where the loss is straight or hollow, a stand-in takes the place of its curvature."""
+        derivatives = self.derivatives(scores, run)
+        straight = derivatives[1] == 0.0
+        width = self._width(scores, derivatives[0], straight, run) if straight.any() else 1.0
+        run(pack_pairs, derivatives, 1.0 / width, in_a_row(out))
+
+    def _width(self, scores: np.ndarray, slope: np.ndarray, straight: np.ndarray, run: Run) -> float:
+        """How far the rows whose loss is straight are from having none, on the whole: over this a corner is rounded.
+
+        For an absolute loss it is the mean absolute error, so that steps get shorter as the fit gets better.
+        """
+        total_slope = fixed_sum(np.where(straight, np.abs(slope), 0.0), None, run)
+        total_loss = fixed_sum(np.where(straight, self.value(scores, run), 0.0), None, run)
+        width = total_loss / total_slope if total_slope > 0.0 else 0.0
+        return width if 0.0 < width < math.inf else self._spread
 
 
-class Evaluated:
-    """The same by NumPy, for operations that no kernel knows."""
+class Recorded(Traced):
+    """A loss that was recorded and runs as a kernel."""
 
     def __init__(self, function: Function, y: np.ndarray, spread: float) -> None:
+        super().__init__(spread)
+        record = Record(len(y))
+        result = differentiate(function, y, record.score())
+        value, *derivatives = (record.number(part) for part in (result.value, result.first, result.second))
+        rows = np.array(record.rows) if record.rows else np.zeros((1, 1))
+        self._value = Tape(record, [value], rows)
+        self._derivatives = Tape(record, derivatives, rows)
+
+    def value(self, scores: np.ndarray, run: Run) -> np.ndarray:
+        """The loss of each row."""
+        return self._value.run(scores, run)[0]
+
+    def derivatives(self, scores: np.ndarray, run: Run) -> np.ndarray:
+        """The first and second derivative of each row (2, n), in float64."""
+        return self._derivatives.run(scores, run)
+
+
+class Evaluated(Traced):
+    """A loss with operations that no kernel knows, evaluated by NumPy."""
+
+    def __init__(self, function: Function, y: np.ndarray, spread: float) -> None:
+        super().__init__(spread)
         self._function = function
         self._y = weakref.ref(y)
-        self._spread = spread
-
-    def _chunks(self, scores: np.ndarray) -> Iterator[tuple[slice, Dual]]:
-        y = self._y()
-        assert y is not None
-        with np.errstate(all="ignore"):
-            for start in range(0, len(y), CHUNK):
-                rows = slice(start, start + CHUNK)
-                yield rows, differentiate(self._function, y[rows], scores[0, rows])
 
     def value(self, scores: np.ndarray, run: Run) -> np.ndarray:
         """The loss of each row."""
@@ -70,18 +91,21 @@ class Evaluated:
             out[rows] = result.value
         return out
 
-    def slope(self, scores: np.ndarray, run: Run) -> np.ndarray:
-        """The gradient of each row, in float64."""
-        out = np.empty(scores.shape[1])
+    def derivatives(self, scores: np.ndarray, run: Run) -> np.ndarray:
+        """The first and second derivative of each row (2, n), in float64."""
+        out = np.empty((2, scores.shape[1]))
         for rows, result in self._chunks(scores):
-            out[rows] = result.first
+            out[0, rows] = result.first
+            out[1, rows] = result.second
         return out
 
-    def pairs(self, scores: np.ndarray, out: np.ndarray, run: Run) -> None:
-        """Fill ``out`` (1, n, 2)."""
-        for rows, result in self._chunks(scores):
-            out[0, rows, 0] = result.first
-            out[0, rows, 1] = stand_in(result.first, result.second, self._spread)
+    def _chunks(self, scores: np.ndarray) -> Iterator[tuple[slice, Dual]]:
+        y = self._y()
+        assert y is not None
+        with np.errstate(all="ignore"):
+            for start in range(0, len(y), CHUNK):
+                rows = slice(start, start + CHUNK)
+                yield rows, differentiate(self._function, y[rows], scores[0, rows])
 
 
 def differentiate(function: Function, y: np.ndarray, score: Any) -> Dual:
@@ -98,18 +122,6 @@ def differentiate(function: Function, y: np.ndarray, score: Any) -> Dual:
         given = f"returned the shape {shape} for {len(y)} rows"
         raise ParameterError(f"custom objective: the function {given}; return one loss per row")
     return result
-
-
-def stand_in(gradient: Any, hessian: Any, spread: float) -> Any:
-    """A hessian above 0: its size where it is negative, and where the loss is straight, gradient over ``spread``.
-
-    That is the curvature of a corner rounded over the width in which the targets lie.
-    """
-    if isinstance(hessian, float):
-        hessian = abs(hessian) if hessian != 0.0 else np.absolute(gradient) / spread
-    else:
-        hessian = np.where(np.equal(hessian, 0.0), np.absolute(gradient) / spread, np.absolute(hessian))
-    return np.maximum(hessian, LEAST_HESSIAN)
 
 
 def check_rows(function: Function, y: np.ndarray) -> None:
@@ -134,7 +146,7 @@ def check_rows(function: Function, y: np.ndarray) -> None:
         raise ParameterError(f"custom objective: {given}; it may depend on that row's target and score alone")
 
 
-def trace(function: Function, y: np.ndarray) -> Recorded | Evaluated:
+def trace(function: Function, y: np.ndarray) -> Traced:
     """Record the function on these targets, or leave it to NumPy."""
     deviation = fixed_mean(np.abs(y - fixed_mean(y)))
     spread = deviation if deviation > 0.0 else 1.0
