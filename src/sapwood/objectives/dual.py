@@ -14,8 +14,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from sapwood.errors import ParameterError
-
-Derivatives = tuple[Any, Any, Any]
+from sapwood.objectives.derivatives import DERIVATIVES, Derivatives, sigmoid
 
 REMEDY = "write it with operations on each row, or give gradient and hessian yourself: objective=GradientLoss(function)"
 
@@ -43,11 +42,6 @@ def times(a: Any, b: Any) -> Any:
 def over(a: Any, b: Any) -> Any:
     """a / b without work for a zero."""
     return 0.0 if isinstance(a, float) and a == 0.0 else np.divide(a, b)
-
-
-def sigmoid(x: Any) -> Any:
-    """1 / (1 + e^-x) of an array or node."""
-    return x.sigmoid() if hasattr(x, "sigmoid") else 1.0 / (1.0 + np.exp(-x))
 
 
 class Dual(NDArrayOperatorsMixin):
@@ -132,64 +126,6 @@ def _unary(derivatives: Callable[[Any], Derivatives]) -> Callable[[Dual], Dual]:
         return Dual(value, times(d1, x.first), second)
 
     return rule
-
-
-def _log(x: Any) -> Derivatives:
-    inverse = np.reciprocal(x)
-    return np.log(x), inverse, -(inverse * inverse)
-
-
-def _log1p(x: Any) -> Derivatives:
-    inverse = np.reciprocal(1.0 + x)
-    return np.log1p(x), inverse, -(inverse * inverse)
-
-
-def _exp(x: Any) -> Derivatives:
-    e = np.exp(x)
-    return e, e, e
-
-
-def _expm1(x: Any) -> Derivatives:
-    e = np.exp(x)
-    return np.expm1(x), e, e
-
-
-def _sqrt(x: Any) -> Derivatives:
-    root = np.sqrt(x)
-    return root, 0.5 / root, -0.25 / (root * x)
-
-
-def _reciprocal(x: Any) -> Derivatives:
-    inverse = np.reciprocal(x)
-    square = inverse * inverse
-    return inverse, -square, 2.0 * square * inverse
-
-
-def _tanh(x: Any) -> Derivatives:
-    t = np.tanh(x)
-    slope = 1.0 - t * t
-    return t, slope, -2.0 * t * slope
-
-
-def _expit(x: Any) -> Derivatives:
-    p = sigmoid(x)
-    slope = p * (1.0 - p)
-    return p, slope, slope * (1.0 - 2.0 * p)
-
-
-def _sin(x: Any) -> Derivatives:
-    s = np.sin(x)
-    return s, np.cos(x), -s
-
-
-def _cos(x: Any) -> Derivatives:
-    c = np.cos(x)
-    return c, -np.sin(x), -c
-
-
-def _arctan(x: Any) -> Derivatives:
-    slope = np.reciprocal(1.0 + x * x)
-    return np.arctan(x), slope, -2.0 * x * slope * slope
 
 
 def _add(a: Dual, b: Dual) -> Dual:
@@ -291,6 +227,7 @@ COMPARISONS = frozenset(
 )
 
 RULES: dict[str, Callable[..., Dual]] = {
+    **{name: _unary(derivatives) for name, derivatives in DERIVATIVES.items()},
     "add": _add,
     "subtract": _subtract,
     "multiply": _multiply,
@@ -302,23 +239,6 @@ RULES: dict[str, Callable[..., Dual]] = {
     "maximum": lambda a, b: choose(np.greater_equal(a.value, b.value), a, b, np.maximum(a.value, b.value)),
     "minimum": lambda a, b: choose(np.less_equal(a.value, b.value), a, b, np.minimum(a.value, b.value)),
     "hypot": lambda a, b: RULES["sqrt"](_add(_multiply(a, a), _multiply(b, b))),
-    "negative": _unary(lambda x: (np.negative(x), -1.0, 0.0)),
-    "positive": _unary(lambda x: (x, 1.0, 0.0)),
-    "absolute": _unary(lambda x: (np.absolute(x), np.sign(x), 0.0)),
-    "fabs": _unary(lambda x: (np.absolute(x), np.sign(x), 0.0)),
-    "sign": _unary(lambda x: (np.sign(x), 0.0, 0.0)),
-    "square": _unary(lambda x: (np.multiply(x, x), 2.0 * x, 2.0)),
-    "sqrt": _unary(_sqrt),
-    "reciprocal": _unary(_reciprocal),
-    "exp": _unary(_exp),
-    "expm1": _unary(_expm1),
-    "log": _unary(_log),
-    "log1p": _unary(_log1p),
-    "tanh": _unary(_tanh),
-    "expit": _unary(_expit),
-    "sin": _unary(_sin),
-    "cos": _unary(_cos),
-    "arctan": _unary(_arctan),
     "log2": lambda x: _multiply(RULES["log"](x), Dual(1.4426950408889634)),
     "log10": lambda x: _multiply(RULES["log"](x), Dual(0.4342944819032518)),
     "exp2": lambda x: RULES["exp"](_multiply(x, Dual(0.6931471805599453))),
