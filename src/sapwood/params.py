@@ -292,7 +292,8 @@ def _settle_symmetric(values: dict[str, Any], given: Mapping[str, Any]) -> None:
         by_leaves = values["max_leaves"].bit_length() - 1 if given.get("max_leaves") is not None else SYMMETRIC_DEPTH
         values["max_depth"] = max(1, by_leaves)
     if values["max_depth"] > DEEPEST_SYMMETRIC:
-        raise ParameterError(f"max_depth of symmetric trees must be at most {DEEPEST_SYMMETRIC}, got {values['max_depth']}")
+        depth = values["max_depth"]
+        raise ParameterError(f"max_depth of symmetric trees must be at most {DEEPEST_SYMMETRIC}, got {depth}")
     values["min_child_samples"] = 1
     values["max_leaves"] = 2 ** values["max_depth"]
 

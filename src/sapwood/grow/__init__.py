@@ -1,0 +1,1 @@
+"""Growing one tree at a time on a dataset."""

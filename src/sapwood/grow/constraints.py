@@ -50,7 +50,7 @@ def interaction_groups(spec: Any, schema: Schema) -> np.ndarray:
         lines.append(line)
     grouped = np.any(lines, axis=0) if lines else np.zeros(schema.n_features, dtype=bool)
     for feature in np.flatnonzero(~grouped):
-        lines.append(np.eye(1, schema.n_features, feature, dtype=np.uint8)[0])
+        lines.append(np.eye(1, schema.n_features, int(feature), dtype=np.uint8)[0])
     return np.ascontiguousarray(lines, dtype=np.uint8)
 
 

@@ -57,14 +57,14 @@ class HistogramGrower:
         self._features = make_features(dataset, team.size, directions)
         self._rows = RowRoom.make(self._shape)
         self._scales = make_scales(self._shape)
-        self._scratch = make_scratch(self._shape)
+        most_bins = int(self._features.n_bins.max())
+        self._scratch = make_scratch(self._shape, most_bins)
         self._cells = make_cells(self._shape, self._features)
         self._leaves = make_leaves(self._shape)
         self._search = make_search(self._shape, n_features)
         self._choice = make_choice(self._shape, n_features, groups, self._drawn_counts(n_features))
         self._nodes = make_nodes(self._shape)
         self._symmetric = symmetric_of(params.growth)
-        most_bins = int(self._features.n_bins.max())
         self._worth = make_worth(self._shape, most_bins) if self._symmetric else ()
 
     def _drawn_counts(self, n_features: int) -> tuple[int, int]:

@@ -77,12 +77,12 @@ def make_scales(shape: Shape) -> layout.Scales:
     return layout.Scales(np.ones((k, 2)), np.ones((k, 2)), np.zeros((k, 2), np.int64))
 
 
-def make_scratch(shape: Shape) -> layout.Scratch:
+def make_scratch(shape: Shape, most_bins: int) -> layout.Scratch:
     """Room of the members' own, on cache lines of their own."""
     k, p, t = shape.n_outputs, shape.n_planes, shape.members
     return layout.Scratch(
         numbers=np.zeros((t, 4 * k + 8)),
-        integers=np.zeros((t, 4 * p + 4 * k + 8), np.int64),
+        integers=np.zeros((t, 4 * p + 4 * k + 8 + most_bins), np.int64),
         partial=np.zeros((t, shape.max_leaves * (2 * k + 1)), np.int64),
     )
 

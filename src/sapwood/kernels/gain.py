@@ -1,7 +1,7 @@
 """The formulas of leaf value and gain (X1, X2), here and nowhere else.
 
-A *score* is twice the decrease of the objective that a leaf brings: G²/(H + λ) with no other rule. The gain of a split is
-half of what its scores add, less the price γ of a leaf.
+A *score* is twice the decrease of the objective that a leaf brings: G²/(H + λ) with no other rule. The gain of a
+split is half of what its scores add, less the price γ of a leaf.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Grow one tree: a single call in which all members of the team work through the leaves together.
 
-A leaf is split in three steps, with a meeting after each: its rows are moved to the two children; the histogram of the
-smaller child is built, that of the larger is what remains of the parent's, and both are searched, each member its share of
-the features; member 0 picks the best split of each child. Which leaf comes next is all that growth orders differ in.
+A leaf is split in three steps, with a meeting after each: its rows are moved to the two children; the histogram of
+the smaller child is built, that of the larger is what remains of the parent's, and both are searched, each member its
+share of the features; member 0 picks the best split of each child. Which leaf comes next is all that growth orders
+differ in.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ from sapwood.native.kernel import kernel
 PARALLEL_MOVE = 4096
 PARALLEL_BUILD = 2048
 INFINITE = np.inf
+# What every grower works with, after the bins.
+GROWTH = "Features, Rules, Gradients, Rows, Scales, Scratch, Cells, Leaves, Search, Choice, Draws, Nodes"
 
 
 @kernel()
@@ -94,8 +97,8 @@ def clear_share(histogram, first, last, start, n_planes):
 def build(member, members, sync, tiles, order, pairs, first, last, histogram, feature, work):
     """Build the histogram of the rows at positions ``first`` to ``last``; each member completes its share of features.
 
-    Many rows: each member adds a part of them, all features, and the parts are merged. Few: each adds all of them to its
-    own features. Nonzero means stop.
+    Many rows: each member adds a part of them, all features, and the parts are merged. Few: each adds all of them to
+    its own features. Nonzero means stop.
     """
     n_planes = pairs.shape[0]
     start = feature.start
@@ -140,12 +143,12 @@ def enter_leaf(leaf, first, last, node, depth, slot, sums, low, high, leaves, no
 
 @kernel()
 def sum_root(member, members, sync, pairs, integers, out):
-    """Sum the quantised pairs of all rows, every member for itself; ``out`` lies in the first columns of ``integers``."""
+    """Sum the quantised pairs of all rows, every member for itself; nonzero means stop."""
     n_planes = pairs.shape[0]
     n = pairs.shape[1]
     for p in range(n_planes):
         total = np.int64(0)
-        for i in range(member * n // members, (member + 1) * n // members):
+        for i in range(np.uint64(member * n // members), np.uint64((member + 1) * n // members)):
             total += pairs[p, i]
         integers[member, 3 * n_planes + p] = total
     if meet(sync, members) != 0:
@@ -167,7 +170,7 @@ def plant(
     n = rows.order.shape[0]
     n_planes = rows.pairs.shape[0]
     sums = scratch.integers[member][:n_planes]
-    running = scratch.integers[member][n_planes : 3 * n_planes]
+    running = scratch.integers[member][2 * n_planes :]
     if sum_root(member, members, sync, rows.pairs, scratch.integers, sums) != 0:
         return 1
     if build(member, members, sync, tiles, rows.order, rows.pairs, 0, n, cells.pool[0], feature, cells.work) != 0:
@@ -175,9 +178,7 @@ def plant(
     is_open = can_split(n, 0, rules)
     if is_open:
         allow_features(member, 0, 0, 0, 0, feature.share, choice, draws, search.allowed)
-        search_share(
-            member, cells.pool[0], 0, sums, -INFINITE, INFINITE, feature, rules, scales, search, running
-        )
+        search_share(member, cells.pool[0], 0, sums, -INFINITE, INFINITE, feature, rules, scales, search, running)
     if meet(sync, members) != 0:
         return 1
     if member == 0:
@@ -268,7 +269,7 @@ def split_leaf(
     depth = integers[leaf, DEPTH] + 1
     old_slot = integers[leaf, SLOT]
     sums = scratch.integers[member][: 2 * n_planes]
-    running = scratch.integers[member][2 * n_planes : 4 * n_planes]
+    running = scratch.integers[member][2 * n_planes :]
     bounds = scratch.numbers[member][:4]
     n_left = move_rows(member, members, sync, columns, leaf, rows, integers, search.n_left)
     if n_left < 0:
@@ -310,9 +311,7 @@ def split_leaf(
         return 1
     if member == 0:
         child = branch(leaf, leaves, nodes)
-        enter_leaf(
-            leaf, start, middle, child, depth, slot_left, sums[:n_planes], bounds[0], bounds[1], leaves, nodes
-        )
+        enter_leaf(leaf, start, middle, child, depth, slot_left, sums[:n_planes], bounds[0], bounds[1], leaves, nodes)
         enter_leaf(
             new, middle, stop, child + 1, depth, slot_right, sums[n_planes:], bounds[2], bounds[3], leaves, nodes
         )
@@ -324,8 +323,8 @@ def split_leaf(
 
 
 @kernel(
-    "u8[:,:,:], u8[:,:], Features, Rules, Gradients, Rows, Scales, Scratch, Cells, Leaves, Search, Choice, Draws, Nodes",
-    "u16[:,:,:], u16[:,:], Features, Rules, Gradients, Rows, Scales, Scratch, Cells, Leaves, Search, Choice, Draws, Nodes",
+    "u8[:,:,:], u8[:,:], " + GROWTH,
+    "u16[:,:,:], u16[:,:], " + GROWTH,
 )
 def grow_tree(
     member, members, sync, tiles, columns,
@@ -348,4 +347,6 @@ def grow_tree(
         n_leaves += 1
     if stop != 0:
         return
-    finish_leaves(member, members, sync, n_leaves, feature.monotone, rules, grad, rows.order, scales, scratch, leaves, nodes)
+    finish_leaves(
+        member, members, sync, n_leaves, feature.monotone, rules, grad, rows.order, scales, scratch, leaves, nodes
+    )

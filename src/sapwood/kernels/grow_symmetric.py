@@ -1,8 +1,9 @@
 """Grow a symmetric tree: one split for all nodes of a level (C8).
 
-A cut is judged by all leaves of the level together. With the *l2* score its worth is the sum of the leaves' scores; with
-*cosine* it is Σ G w / √Σ H w² over all sides, w the value of the side, which is not a sum over leaves. A side of a leaf that
-is empty or lighter than ``min_child_weight`` leaves that leaf as it was: it adds what the leaf is worth unsplit.
+A cut is judged by all leaves of the level together. With the *l2* score its worth is the sum of the leaves' scores;
+with *cosine* it is Σ G w / √Σ H w² over all sides, w the value of the side, which is not a sum over leaves. A side of
+a leaf that is empty or lighter than ``min_child_weight`` leaves that leaf as it was: it adds what the leaf is worth
+unsplit.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 
 from sapwood.kernels.choose import allow_features, narrow_groups
 from sapwood.kernels.gain import leaf_value, split_gain, value_score, within
-from sapwood.kernels.grow import branch, build, can_split, enter_leaf, move_rows, set_child_bounds, sum_root
+from sapwood.kernels.grow import GROWTH, branch, build, can_split, enter_leaf, move_rows, set_child_bounds, sum_root
 from sapwood.kernels.histogram import subtract
 from sapwood.kernels.layout import (
     BIN,
@@ -238,10 +239,8 @@ def set_cut(n_leaves, n_planes, best, gain, feature, cells, leaves):
 
 
 @kernel(
-    "u8[:,:,:], u8[:,:], Features, Rules, Gradients, Rows, Scales, Scratch, Cells, Leaves, Search, Choice, Draws, Nodes,"
-    "f64[:,:,:,:], f64[:,:]",
-    "u16[:,:,:], u16[:,:], Features, Rules, Gradients, Rows, Scales, Scratch, Cells, Leaves, Search, Choice, Draws, Nodes,"
-    "f64[:,:,:,:], f64[:,:]",
+    "u8[:,:,:], u8[:,:], " + GROWTH + ", f64[:,:,:,:], f64[:,:]",
+    "u16[:,:,:], u16[:,:], " + GROWTH + ", f64[:,:,:,:], f64[:,:]",
 )
 def grow_symmetric_tree(
     member, members, sync, tiles, columns,
@@ -283,4 +282,6 @@ def grow_symmetric_tree(
             if stop != 0:
                 return
         n_leaves *= 2
-    finish_leaves(member, members, sync, n_leaves, feature.monotone, rules, grad, rows.order, scales, scratch, leaves, nodes)
+    finish_leaves(
+        member, members, sync, n_leaves, feature.monotone, rules, grad, rows.order, scales, scratch, leaves, nodes
+    )

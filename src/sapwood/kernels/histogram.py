@@ -1,4 +1,7 @@
-"""Sum gradient pairs into histograms, one cell per plane, feature and bin."""
+"""Sum gradient pairs into histograms, one cell per plane, feature and bin.
+
+Loop counters are unsigned: an index that may be negative costs a test at every access.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,13 @@ from sapwood.native.intrinsics import prefetch
 from sapwood.native.kernel import kernel
 
 # Rows ahead of the one being added; hides the time a row takes to come from memory.
-AHEAD = 24
+AHEAD = np.uint64(24)
 
 
 @kernel()
 def clear(cells, start, stop):
     """Set a range of cells to zero."""
-    for j in range(start, stop):
+    for j in range(np.uint64(start), np.uint64(stop)):
         cells[j] = 0
 
 
@@ -28,11 +31,12 @@ def add_rows(tiles, order, values, first, last, from_feature, to_feature, start,
     width = tiles.shape[2]
     for t in range(from_feature // width, (to_feature + width - 1) // width):
         tile = tiles[t]
-        begin = max(from_feature - t * width, 0)
-        end = min(to_feature - t * width, width)
-        offset = start[t * width : t * width + end]
-        for k in range(first, last):
-            if k + AHEAD < last:
+        begin = np.uint64(max(from_feature - t * width, 0))
+        end = np.uint64(min(to_feature - t * width, width))
+        offset = start[t * width :]
+        stop = np.uint64(last)
+        for k in range(np.uint64(first), stop):
+            if k + AHEAD < stop:
                 prefetch(tile, order[k + AHEAD])
             row = tile[order[k]]
             value = values[k]
@@ -54,11 +58,15 @@ def merge(work, parts, out, from_feature, to_feature, start, n_planes):
     """Add the members' parts into ``out``, for some features."""
     n_cells = start[start.shape[0] - 1]
     for p in range(n_planes):
-        for j in range(p * n_cells + start[from_feature], p * n_cells + start[to_feature]):
-            total = work[0, j]
-            for t in range(1, parts):
-                total += work[t, j]
-            out[j] = total
+        begin = np.uint64(p * n_cells + start[from_feature])
+        end = np.uint64(p * n_cells + start[to_feature])
+        first = work[0]
+        for j in range(begin, end):
+            out[j] = first[j]
+        for t in range(1, parts):
+            part = work[t]
+            for j in range(begin, end):
+                out[j] += part[j]
 
 
 @kernel()
@@ -66,5 +74,5 @@ def subtract(small, large, from_feature, to_feature, start, n_planes):
     """Leave parent − small in ``large``, which holds the parent, for some features."""
     n_cells = start[start.shape[0] - 1]
     for p in range(n_planes):
-        for j in range(p * n_cells + start[from_feature], p * n_cells + start[to_feature]):
+        for j in range(np.uint64(p * n_cells + start[from_feature]), np.uint64(p * n_cells + start[to_feature])):
             large[j] -= small[j]

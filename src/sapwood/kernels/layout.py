@@ -1,10 +1,11 @@
 """The arrays that kernels share while a tree grows.
 
-Notation: n rows, m of them in the tree, F features, K outputs, L leaves at most, N nodes at most, T members of the team.
+Notation: n rows, m of them in the tree, F features, K outputs, L leaves at most, N nodes at most, T members of the
+team.
 
-A gradient pair is quantised to integers, so that sums do not depend on their order. *Packed*: gradient in the high and
-hessian in the low half of one int64, one plane per output. *Wide*: two planes per output, gradient then hessian. P is the
-number of planes. A histogram is one int64 per plane and cell; the cells of feature f are ``start[f] + bin``.
+A gradient pair is quantised to integers, so that sums do not depend on their order. *Packed*: gradient in the high
+and hessian in the low half of one int64, one plane per output. *Wide*: two planes per output, gradient then hessian.
+P is the number of planes. A histogram is one int64 per plane and cell; the cells of feature f are ``start[f] + bin``.
 
 Tables keep few arrays where many would be clearer to read: every array that a kernel hands on costs compile time.
 """
@@ -18,12 +19,14 @@ LEAFWISE, LEVELWISE = 0, 1
 
 # Columns of a leaf's integers; its sums and the left sums of its best split follow, P columns each.
 FIRST, LAST, NODE, DEPTH, SLOT, FEATURE, BIN, MISSING_LEFT, LEAF_SUMS = range(9)
+NEXT_BIN = SLOT  # exact search has no histograms; it keeps the next bin that the leaf holds after its cut (0: none)
 # Columns of a leaf's numbers: the gain of its best split (0: none) and the bounds of its value.
 GAIN, LOW, HIGH = range(3)
 LEAF_NUMBERS = 3
 
 # Columns of a candidate split; its left sums follow.
 CUT_BIN, CUT_SIDE, CUT_SURE, CUT_SUMS = range(4)
+CUT_NEXT = CUT_SURE  # exact search is always sure; it keeps the next bin that the leaf holds
 
 # Columns of a node's integers. The right child is the left child + 1; feature −1 is a leaf.
 NODE_FEATURE, NODE_BIN, NODE_MISSING_LEFT, NODE_LEFT, NODE_COUNT = range(5)
@@ -107,7 +110,7 @@ class Scratch(NamedTuple):
     """Room of the members' own, a line each."""
 
     numbers: "f64[:,:]"  # (T, 4 K + 8)
-    integers: "i64[:,:]"  # (T, 4 P + 4 K + 8)
+    integers: "i64[:,:]"  # (T, 4 P + 4 K + 8 + most bins of a feature)
     partial: "i64[:,:]"  # (T, L * (2 K + 1)) exact sums of leaves: G and H of each output, then the weight
 
 
@@ -118,6 +121,18 @@ class Cells(NamedTuple):
     pool: "i64[:,:]"  # (slots, P * cells)
     work: "i64[:,:]"  # (T, P * cells)
     counts: "i64[:]"  # (most bins of a feature + 1) rows per bin, for exact leaf sizes
+
+
+@layout
+class Lists(NamedTuple):
+    """What exact search has instead of histograms: every column's rows in the order of their values."""
+
+    sorted: "u32[:,:]"  # (F, n) all rows, missing values first
+    rows: "u32[:,:]"  # (F, n) the rows of the tree, sorted inside each leaf
+    spare: "u32[:,:]"  # (T, n)
+    marked: "u8[:]"  # (n) the rows that go left
+    pairs: "i64[:,:]"  # (n, P) quantised pairs by row
+    next_bin: "i64[:]"  # (N) the next bin that the node holds after its cut, 0 where no value is on the right
 
 
 @layout

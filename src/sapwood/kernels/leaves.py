@@ -31,7 +31,7 @@ def sum_pairs(pairs, weight, order, start, stop, scale, out):
     """Add the true pairs of the rows at some positions in fixed point. One output."""
     sum_g = np.int64(0)
     sum_h = np.int64(0)
-    for i in range(start, stop):
+    for i in range(np.uint64(start), np.uint64(stop)):
         row = order[i]
         w = weight[row] if weight.shape[0] > 0 else 1.0
         sum_g += np.int64(np.floor(w * np.float64(pairs[row, 0]) * scale[0] + 0.5))
@@ -44,7 +44,7 @@ def sum_pairs(pairs, weight, order, start, stop, scale, out):
 def sum_weights(weight, order, start, stop, scale):
     """Add the weights of the rows at some positions in fixed point."""
     total = np.int64(0)
-    for i in range(start, stop):
+    for i in range(np.uint64(start), np.uint64(stop)):
         total += np.int64(np.floor(weight[order[i]] * scale + 0.5))
     return total
 
@@ -157,5 +157,5 @@ def add_leaf_values(member, members, sync, order, span, values, first_output, sc
         for k in range(values.shape[1]):
             value = values[leaf, k]
             target = scores[first_output + k]
-            for i in range(start, stop):
+            for i in range(np.uint64(start), np.uint64(max(start, stop))):
                 target[order[i]] += value

@@ -1,8 +1,9 @@
 """Choose a leaf's split among the best of each feature, with leaf sizes that are exact.
 
-Histograms hold no row counts. What a hessian sum says about the number of rows is often enough: a side with H of at least
-``min_child_samples`` times the largest hessian of any row is certainly large enough. Where it leaves a doubt the rows of
-the leaf are counted, and a feature whose best cut is not allowed is searched again between the cuts that are.
+Histograms hold no row counts. What a hessian sum says about the number of rows is often enough: a side with H of at
+least ``min_child_samples`` times the largest hessian of any row is certainly large enough. Where it leaves a doubt
+the rows of the leaf are counted, and a feature whose best cut is not allowed is searched again between the cuts that
+are.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from sapwood.kernels.layout import (
     MISSING_LEFT,
     SLOT,
 )
-from sapwood.kernels.split_numeric import hessian_steps, scan_feature
+from sapwood.kernels.split_numeric import hessian_steps, locate_cut
 from sapwood.native.kernel import kernel
 
 
@@ -111,11 +112,16 @@ def pick_split(columns, leaf, child, order, feature, rules, scales, cells, leave
     gain = search.gain[child]
     least = rules.min_child_samples
     limits = search.limits[4:8]
+    low = leaves.numbers[leaf, LOW]
+    high = leaves.numbers[leaf, HIGH]
     while True:
         f = best_feature(gain)
         if gain[f] <= 0.0:
             return
         cut = search.cut[child, f]
+        if cut[CUT_BIN] == 0:
+            everywhere = search.limits[0:4]
+            locate_cut(histogram, f, feature, sums, low, high, everywhere, rules, scales, running, cut)
         for p in range(n_planes):
             rest[p] = sums[p] - cut[CUT_SUMS + p]
         if cut[CUT_SURE] != 0 or least <= 1:
@@ -130,9 +136,7 @@ def pick_split(columns, leaf, child, order, feature, rules, scales, cells, leave
         side = cut[CUT_SIDE]
         if limits[2 * side] <= cut[CUT_BIN] <= limits[2 * side + 1]:
             break
-        low = leaves.numbers[leaf, LOW]
-        high = leaves.numbers[leaf, HIGH]
-        gain[f] = scan_feature(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)
+        gain[f] = locate_cut(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)
         cut[CUT_SURE] = 1
     start = feature.start
     missing = has_missing(histogram, start[f], start[start.shape[0] - 1], n_planes)

@@ -1,4 +1,4 @@
-"""From gradient pairs to integers (see docs/decisions/0002-integer-histograms.md for the proof that nothing overflows)."""
+"""From gradient pairs to integers; docs/decisions/0002-integer-histograms.md proves that nothing overflows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def find_largest(pairs, weight, order, start, stop, out, info):
     """Put the largest |w g| and w h of some rows into ``out``; note a row that is not finite. One output."""
     top_g = 0.0
     top_h = 0.0
-    for i in range(start, stop):
+    for i in range(np.uint64(start), np.uint64(stop)):
         row = order[i]
         w = weight[row] if weight.shape[0] > 0 else 1.0
         g = abs(w * np.float64(pairs[row, 0]))
@@ -66,7 +66,7 @@ def add_up(pairs, weight, order, start, stop, scale, out):
     sum_h = np.int64(0)
     scale_g = scale[0]
     scale_h = scale[1]
-    for i in range(start, stop):
+    for i in range(np.uint64(start), np.uint64(stop)):
         row = order[i]
         w = weight[row] if weight.shape[0] > 0 else 1.0
         sum_g += np.int64(abs(w * np.float64(pairs[row, 0])) * scale_g) + 1
@@ -80,7 +80,7 @@ def round_wide(pairs, weight, order, start, stop, scale, planes, out):
     """Write the integers of some rows as two planes, rounded to the nearest; note the range of hessians."""
     least = np.int64(0x7FFFFFFFFFFFFFFF)
     most = np.int64(0)
-    for i in range(start, stop):
+    for i in range(np.uint64(start), np.uint64(stop)):
         row = order[i]
         w = weight[row] if weight.shape[0] > 0 else 1.0
         q_h = np.int64(np.floor(w * np.float64(pairs[row, 1]) * scale[1] + 0.5))
@@ -102,7 +102,7 @@ def round_packed(pairs, weight, ids, order, start, stop, scale, key, plane, out)
     most = np.int64(0)
     scale_g = scale[0]
     scale_h = scale[1]
-    for i in range(start, stop):
+    for i in range(np.uint64(start), np.uint64(stop)):
         row = order[i]
         w = weight[row] if weight.shape[0] > 0 else 1.0
         bits = draw(key, ids[row] if ids.shape[0] > 0 else np.uint64(row))
@@ -189,7 +189,9 @@ def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, in
             round_wide(grad.pairs[k], weight, order, start, stop, scales.quantum[k], rows.pairs[2 * k : 2 * k + 2], out)
         else:
             own = key + np.uint64(k) * OUTPUT_STEP
-            round_packed(grad.pairs[k], weight, grad.ids, order, start, stop, scales.quantum[k], own, rows.pairs[k], out)
+            round_packed(
+                grad.pairs[k], weight, grad.ids, order, start, stop, scales.quantum[k], own, rows.pairs[k], out
+            )
     if meet(sync, members) != 0:
         return
     if member == 0:

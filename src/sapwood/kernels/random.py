@@ -1,6 +1,7 @@
 """Randomness by counter: a number depends on (seed, purpose, round, id) alone, never on what was drawn before.
 
-``id`` is a row's or feature's number in the user's table, so neither threads nor partitioning nor subsets change a draw.
+``id`` is a row's or feature's number in the user's table, so neither threads nor partitioning nor subsets change a
+draw.
 """
 
 from __future__ import annotations

@@ -6,10 +6,17 @@ import numpy as np
 
 from sapwood.kernels.gain import is_plain, leaf_value, plain_score, split_gain, value_score, within
 from sapwood.kernels.layout import CUT_BIN, CUT_SIDE, CUT_SUMS, CUT_SURE
+from sapwood.native.intrinsics import bits_float, float_bits
 from sapwood.native.kernel import kernel
 
 LOW_HALF = np.int64(0xFFFFFFFF)
 IMPOSSIBLE = -1.0
+IMPOSSIBLE_BITS = np.int64(-0x4010000000000000)  # the bits of -1.0
+# An integer below 2^52 or-ed into these bits is the float 2^52 + integer.
+FLOAT_BITS = np.uint64(0x4330000000000000)
+HIGH_BIAS = np.uint64(1 << 63)
+HIGH_OFFSET = 2.0**52 + 2.0**31
+LOW_OFFSET = 2.0**52
 
 
 @kernel()
@@ -124,58 +131,124 @@ def scan_any(cells, stride, n_bins, direction, sums, low, high, limits, rules, s
 
 
 @kernel()
-def scan_plain(cells, n_bins, total, floor, reg_lambda, price, limits, quantum, cut):
-    """Scan one feature of packed cells with one output where λ is the only rule: the usual case."""
+def pair_score(g_left, h_left, g_all, h_all):
+    """The score of both sides of a cut where λ, already in both h, is the only rule; one division for the two."""
+    g_right = g_all - g_left
+    h_right = h_all - h_left
+    return (g_left * g_left * h_right + g_right * g_right * h_left) / (h_left * h_right)
+
+
+@kernel()
+def high_steps(packed):
+    """The signed high half of packed sums as a float, by additions alone, so that loops become vector code."""
+    bits = ((np.uint64(packed) + HIGH_BIAS) >> np.uint64(32)) | FLOAT_BITS
+    return bits_float(np.int64(bits)) - HIGH_OFFSET
+
+
+@kernel()
+def low_steps(packed):
+    """The unsigned low half of packed sums as a float."""
+    return bits_float(np.int64((np.uint64(packed) & np.uint64(0xFFFFFFFF)) | FLOAT_BITS)) - LOW_OFFSET
+
+
+@kernel()
+def largest_score(sums, first, last, g_all, h_all, floor, reg_lambda, unit_g, unit_h):
+    """The largest score of the cuts after bins ``first`` to ``last``, given the sums up to each; −1 if none is allowed.
+
+    Scores are positive, and positive floats are ordered like the integers that have their bits.
+    """
+    best = IMPOSSIBLE_BITS
+    for b in range(np.uint64(first), np.uint64(last)):
+        h_left = low_steps(sums[b]) * unit_h
+        score = pair_score(high_steps(sums[b]) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
+        fits = (h_left >= floor) & (h_all - h_left >= floor)
+        best = max(best, float_bits(score) if fits else IMPOSSIBLE_BITS)
+    return bits_float(best)
+
+
+@kernel()
+def scan_plain(cells, n_bins, total, floor, reg_lambda, price, quantum, sums):
+    """The largest gain of a feature of packed cells with one output where λ is the only rule: the usual case."""
     unit_g = 1.0 / quantum[0, 0]
     unit_h = 1.0 / quantum[0, 1]
-    g_all = np.float64(total >> np.int64(32)) * unit_g
-    h_all = np.float64(total & LOW_HALF) * unit_h
+    g_all = high_steps(total) * unit_g
+    h_all = low_steps(total) * unit_h
     missing = cells[0]
-    best = 0.0
-    best_bin = np.int64(0)
-    best_side = np.int64(0)
-    best_sum = np.int64(0)
+    running = np.int64(0)
+    for b in range(np.uint64(1), np.uint64(n_bins + 1)):
+        running += cells[b]
+        sums[b] = running
+    last = n_bins + 1 if missing != 0 else n_bins
+    best = largest_score(sums, 1, last, g_all, h_all, floor, reg_lambda, unit_g, unit_h)
+    if missing != 0:
+        for b in range(np.uint64(1), np.uint64(n_bins + 1)):
+            sums[b] += missing
+        best = max(best, largest_score(sums, 1, n_bins, g_all, h_all, floor, reg_lambda, unit_g, unit_h))
+    return split_gain(best, plain_score(g_all, h_all, reg_lambda), price) if best > 0.0 else 0.0
+
+
+@kernel()
+def locate_plain(cells, n_bins, total, floor, reg_lambda, price, limits, quantum, cut):
+    """The first cut of the largest gain that ``limits`` allow; return the gain and fill ``cut``."""
+    unit_g = 1.0 / quantum[0, 0]
+    unit_h = 1.0 / quantum[0, 1]
+    g_all = high_steps(total) * unit_g
+    h_all = low_steps(total) * unit_h
+    missing = cells[0]
+    best = IMPOSSIBLE
     for side in range(2 if missing != 0 else 1):
         left = missing if side == 1 else np.int64(0)
-        first = limits[2 * side]
-        last = limits[2 * side + 1]
         for b in range(1, n_bins + (1 if side == 0 and missing != 0 else 0)):
-            value = cells[b]
-            if value == 0:
+            left += cells[b]
+            h_left = low_steps(left) * unit_h
+            if h_left < floor or h_all - h_left < floor or b < limits[2 * side] or b > limits[2 * side + 1]:
                 continue
-            left += value
-            h_left = np.float64(left & LOW_HALF) * unit_h
-            h_right = h_all - h_left
-            if h_left < floor:
-                continue
-            if h_right < floor:
-                break
-            g_left = np.float64(left >> np.int64(32)) * unit_g
-            score = plain_score(g_left, h_left, reg_lambda) + plain_score(g_all - g_left, h_right, reg_lambda)
-            if score > best and b >= first and b <= last:
+            score = pair_score(high_steps(left) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
+            if score > best:
                 best = score
-                best_bin = b
-                best_side = side
-                best_sum = left
-    if best_bin == 0:
-        return 0.0
-    cut[CUT_BIN] = best_bin
-    cut[CUT_SIDE] = best_side
-    cut[CUT_SUMS] = best_sum
-    return split_gain(best, plain_score(g_all, h_all, reg_lambda), price)
+                cut[CUT_BIN] = b
+                cut[CUT_SIDE] = side
+                cut[CUT_SUMS] = left
+    return split_gain(best, plain_score(g_all, h_all, reg_lambda), price) if best > 0.0 else 0.0
+
+
+@kernel()
+def is_quick(sums, rules, scales):
+    """Tell whether the usual case holds: packed cells, one output, no rule but λ, and nothing that divides by zero."""
+    usual = is_plain(rules) and rules.wide == 0 and sums.shape[0] == 1
+    return usual and least_hessian(rules, scales, 0) + rules.reg_lambda > 0.0
 
 
 @kernel()
 def scan_feature(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut):
-    """Find the best cut of one feature in a leaf; return its gain, 0 when there is none."""
+    """The largest gain of one feature in a leaf, 0 when there is none.
+
+    ``cut`` takes the cut, or bin 0 where it still has to be located.
+    """
     cut[CUT_SURE] = 0
+    cut[CUT_BIN] = 0
     cells = histogram[feature.start[f] :]
     n_bins = feature.n_bins[f]
-    if is_plain(rules) and rules.wide == 0 and sums.shape[0] == 1:
+    n_planes = sums.shape[0]
+    if is_quick(sums, rules, scales):
         floor = least_hessian(rules, scales, 0)
-        if floor + rules.reg_lambda > 0.0:
-            price = rules.min_split_gain
-            return scan_plain(cells, n_bins, sums[0], floor, rules.reg_lambda, price, limits, scales.quantum, cut)
+        prefix = running[2 * n_planes :]
+        return scan_plain(cells, n_bins, sums[0], floor, rules.reg_lambda, rules.min_split_gain, scales.quantum, prefix)
+    stride = feature.start[feature.start.shape[0] - 1]
+    direction = feature.monotone[f]
+    return scan_any(cells, stride, n_bins, direction, sums, low, high, limits, rules, scales, running, cut)
+
+
+@kernel()
+def locate_cut(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut):
+    """The first cut of a feature with the largest gain that ``limits`` allow; return the gain and fill ``cut``."""
+    cells = histogram[feature.start[f] :]
+    n_bins = feature.n_bins[f]
+    if is_quick(sums, rules, scales):
+        floor = least_hessian(rules, scales, 0)
+        return locate_plain(
+            cells, n_bins, sums[0], floor, rules.reg_lambda, rules.min_split_gain, limits, scales.quantum, cut
+        )
     stride = feature.start[feature.start.shape[0] - 1]
     direction = feature.monotone[f]
     return scan_any(cells, stride, n_bins, direction, sums, low, high, limits, rules, scales, running, cut)

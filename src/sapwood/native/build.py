@@ -1,8 +1,8 @@
 """Build the library: every kernel to LLVM, to an object per CPU level, to one shared library per level.
 
 ``python -m sapwood.native.build [level ...]`` builds in place. Objects are cached by the source of the kernel and all
-it calls, so that a change recompiles what it touches. Each level is built in a process of its own, because Numba fixes
-its CPU when it is imported.
+it calls, so that a change recompiles what it touches. Each level is built in a process of its own, because Numba
+fixes its CPU when it is imported.
 """
 
 from __future__ import annotations
@@ -101,14 +101,16 @@ def _start(level: str, target: Path, cache: Path) -> subprocess.Popen[str]:
     environment["NUMBA_CPU_FEATURES"] = sources.levels()[level]
     environment["NUMBA_DISABLE_INTEL_SVML"] = "1"
     environment["NUMBA_OPT"] = "0"  # one optimisation at the end instead of one per function
-    environment["PYTHONPATH"] = os.pathsep.join([str(sources.PACKAGE.parent), *sys.path])
-    command = [sys.executable, "-m", "sapwood.native.build", level, str(target), str(cache)]
+    # The child sees what we see, whatever build front ends do to the search path when Python starts.
+    search = [str(sources.PACKAGE.parent), *(path for path in sys.path if path)]
+    code = f"import sys; sys.path[:] = {search!r}; from sapwood.native import build; build.build_level(*sys.argv[1:])"
+    command = [sys.executable, "-c", code, level, str(target), str(cache)]
     return subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=tempfile.gettempdir()
     )
 
 
-def build_level(level: str, target: Path, cache: Path) -> None:
+def build_level(level: str, target: str, cache_folder: str) -> None:
     """Compile every kernel for one level and link the library."""
     import llvmlite
     import llvmlite.binding as llvm
@@ -117,7 +119,7 @@ def build_level(level: str, target: Path, cache: Path) -> None:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     import_kernels()
-    cache = cache / level
+    cache = Path(cache_folder) / level
     cache.mkdir(parents=True, exist_ok=True)
     versions = {"numba": numba.__version__, "llvmlite": llvmlite.__version__, "level": level}
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
@@ -134,7 +136,7 @@ def build_level(level: str, target: Path, cache: Path) -> None:
     path = cache / f"manifest-{hashlib.sha256(manifest.encode()).hexdigest()[:16]}.o"
     if not path.exists():
         _write(path, machine.emit_object(llvm.parse_assembly(_manifest(manifest))))
-    _link([*objects, path], target)
+    _link([*objects, path], Path(target))
     _forget_others(cache, {*objects, path})
 
 
@@ -220,8 +222,5 @@ def _digest_function(kernel: Kernel, digest: Any, seen: set[str]) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 4:
-        build_level(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
-    else:
-        for library in build(sys.argv[1:]):
-            print(library)
+    for library in build(sys.argv[1:]):
+        print(library)

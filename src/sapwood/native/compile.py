@@ -1,8 +1,9 @@
 """Turn kernels into machine code: the one file that knows Numba.
 
-A kernel is a plain function whose globals name other kernels and intrinsics. To compile it, the function is copied with
-globals in which each of those is replaced by its Numba counterpart. ``dispatcher`` is what the ``jit`` mode calls;
-``module_of`` gives the LLVM module of one kernel variant, with a wrapper that reads its arguments from a block of slots.
+A kernel is a plain function whose globals name other kernels and intrinsics. To compile it, the function is copied
+with globals in which each of those is replaced by its Numba counterpart. ``dispatcher`` is what the ``jit`` mode
+calls; ``module_of`` gives the LLVM module of one kernel variant, with a wrapper that reads its arguments from a block
+of slots.
 """
 
 from __future__ import annotations
@@ -190,7 +191,7 @@ _ahead = False
 
 
 def compile_ahead() -> None:
-    """Only make LLVM code from now on, nothing that can be called in this process: machine code comes once, at the end."""
+    """Only make LLVM code from now on, nothing that can be called in this process."""
     global _ahead
     _ahead = True
     # Numba knows functions by their entry points: each gets a builtin of its own, which is never called.

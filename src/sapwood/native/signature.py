@@ -1,7 +1,8 @@
 """The little language in which kernels declare the types of their arguments.
 
-``"u8[:,:], i64[:], f64"`` is a matrix of bytes, a vector of 64-bit integers and a number. A name such as ``Partition``
-stands for a NamedTuple of ``kernels/layout.py``, whose fields are declared in the same language. Arrays are C-contiguous.
+``"u8[:,:], i64[:], f64"`` is a matrix of bytes, a vector of 64-bit integers and a number. A name such as
+``Partition`` stands for a NamedTuple of ``kernels/layout.py``, whose fields are declared in the same language. Arrays
+are C-contiguous.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ class Scalar:
 
     kind: str
 
-    n_slots = 1
+    @property
+    def n_slots(self) -> int:
+        """Its own."""
+        return 1
 
     def matches(self, value: object) -> bool:
         """Tell whether ``value`` may be passed; numbers always may."""

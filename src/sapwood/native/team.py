@@ -1,7 +1,8 @@
 """A team of threads that run one kernel together, each with its own number.
 
 ``Team.run(kernel, *args)`` returns when every member has returned. The members meet inside the kernel
-(``kernels/meet``). If one of them fails, the abort word is set, every waiting member leaves, and the error is raised.
+(``kernels/meet``). If one of them fails, the abort word is set, every waiting member leaves, and the error is raised
+here.
 
 Threads are kept in crews that are handed out, so two fits in two Python threads never share one; a forked child starts
 with none.
