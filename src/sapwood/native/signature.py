@@ -69,7 +69,10 @@ class Record:
 
     def matches(self, value: Any) -> bool:
         """Tell whether ``value`` is this NamedTuple with fields of these types."""
-        return isinstance(value, self.layout) and all(f.matches(v) for f, v in zip(self.fields, value, strict=True))
+        if not isinstance(value, self.layout):
+            return False
+        items: tuple[Any, ...] = tuple(value)  # type: ignore[arg-type]
+        return all(field.matches(item) for field, item in zip(self.fields, items, strict=True))
 
 
 Type = Scalar | Array | Record
