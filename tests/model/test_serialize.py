@@ -65,6 +65,11 @@ def test_labels_of_strange_types_cannot_be_saved():
         to_bytes(class_model(2, classes=np.array([(1, 2), "a"], dtype=object)))
 
 
+def test_metadata_that_json_cannot_hold_are_refused():
+    with pytest.raises(InputTypeError, match="type set is not JSON"):
+        to_bytes(regression_model(metadata={"colours": {1, 2}}))
+
+
 def test_the_same_model_has_the_same_bytes():
     model = class_model(3)
     assert to_bytes(model) == to_bytes(class_model(3)) == to_bytes(from_bytes(to_bytes(model)))

@@ -18,7 +18,7 @@ import numpy as np
 
 import sapwood
 from sapwood.data.schema import Schema
-from sapwood.errors import ModelFileError
+from sapwood.errors import InputTypeError, ModelFileError
 from sapwood.model import container, labels
 from sapwood.model.container import damaged, parse_json
 from sapwood.model.ensemble import Ensemble
@@ -75,7 +75,13 @@ def to_bytes(model: Model) -> bytes:
         "objective": model.objective,
         "metadata": model.metadata,
     }
-    text = json.dumps(to_json(described), separators=(",", ":"), allow_nan=False)
+    try:
+        text = json.dumps(to_json(described), separators=(",", ":"), allow_nan=False)
+    except TypeError as error:
+        raise InputTypeError(
+            f"the model cannot be saved: its objective or metadata hold a value that JSON has no word for ({error}); "
+            "keep there only texts, numbers, lists and dictionaries"
+        ) from error
     arrays = {"base_scores": model.base_scores} | {
         name: getattr(model.ensemble, name) for name in ARRAYS if name != "base_scores"
     }
