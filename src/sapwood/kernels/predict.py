@@ -8,8 +8,8 @@ a row right clears the bits of the exits on its left; when all splits have been 
 exit. The splits need no order, so the loops run over rows without a branch or a dependent load and become vector code.
 The lowest bit times a de Bruijn number has a different value in its top bits for each exit: its place in a table.
 
-The exits of a small tree are its leaves. Those of a deeper tree are where eight rows at a time start to walk down in
-lockstep, without branches; a leaf points to itself.
+The exits of a small tree are its leaves. From those of a larger tree the rows that are not at a leaf yet step down all
+together, again without a branch; those that arrive leave the list.
 
 Scores are added in the order of the trees, so they depend neither on the blocks nor on the number of threads.
 """
