@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from sapwood.choices import EffectiveNumber, LastRows
 from sapwood.errors import ParameterError
 from sapwood.peers import spelling_of
 from sapwood.presets import PRESETS
@@ -90,7 +91,29 @@ def _is_seed(value: Any) -> bool:
 
 
 def _is_class_weight(value: Any) -> bool:
-    return value is None or isinstance(value, Mapping) or (isinstance(value, str) and value == "balanced")
+    by_name = isinstance(value, str) and value in ("balanced", "effective")
+    return value is None or by_name or isinstance(value, (Mapping, EffectiveNumber))
+
+
+def _is_init(value: Any) -> bool:
+    return (
+        value is None
+        or _is_number(value)
+        or _is_collection(value)
+        or (hasattr(value, "fit") and hasattr(value, "predict"))
+    )
+
+
+def _is_validation(value: Any) -> bool:
+    return value is None or isinstance(value, LastRows) or (_is_number(value) and 0 < value < 1)
+
+
+def _is_metric(value: Any) -> bool:
+    return value is None or isinstance(value, str) or callable(value) or _is_collection(value)
+
+
+def _are_callbacks(value: Any) -> bool:
+    return callable(value) or (isinstance(value, (list, tuple)) and all(callable(one) for one in value))
 
 
 def declare(default: Any, rule: Rule, text: str) -> Any:
@@ -130,11 +153,20 @@ class TaskParams:
         Rule("the name of a loss or a loss object", lambda v: v is not None and not isinstance(v, (bool, Real))),
         "The loss that training lowers. 'auto' is squared error for regression and log loss for classes.",
     )
-    class_weight: Mapping[Any, float] | str | None = declare(
+    class_weight: object = declare(
         None,
-        Rule("'balanced', a dict from class to weight, or None (1 for each)", _is_class_weight),
+        Rule(
+            "'balanced', 'effective', EffectiveNumber(beta), a dict from class to weight, or None (1 for each)",
+            _is_class_weight,
+        ),
         "Classifier only. Weights of the classes, times those of the rows. 'balanced' gives every class the same share "
-        "of the total.",
+        "of the total; 'effective' weighs by the effective number of rows (beta 0.999), between 'balanced' and None.",
+    )
+    init: object = declare(
+        None,
+        Rule("a number, one per output, a scikit-learn estimator, or None (the loss's best constant)", _is_init),
+        "Scores that boosting starts from, before the link. An estimator is fitted first and trees correct it; such a "
+        "model cannot be saved to a file.",
     )
 
 
@@ -192,6 +224,69 @@ class BoostParams:
 
     n_estimators: int = declare(100, integer(1), "Boosting rounds.")
     learning_rate: float = declare(0.1, number(0, above=True), "Share of each tree that is added.")
+    sampling: str = declare(
+        AUTO,
+        one_of(AUTO, "none", "uniform"),
+        "Which rows a tree is grown on: all, or a share drawn anew for every round. 'auto' is 'uniform' if subsample "
+        "is below 1.",
+    )
+    subsample: float = declare(1.0, fraction(), "Share of the rows that a round draws.")
+
+
+@dataclass(frozen=True)
+class WatchParams:
+    """How training is watched, and when it ends."""
+
+    eval_metric: object = declare(
+        None,
+        Rule(
+            "the name of a metric, a function of (y, prediction, weight), a list of these, or None (the loss's own)",
+            _is_metric,
+        ),
+        "What is measured on validation rows. A function gets class numbers and probabilities where there are classes; "
+        "less is better unless it has the attribute greater_is_better=True.",
+    )
+    early_stopping_rounds: int | None = declare(
+        None,
+        or_none(integer(1), "never"),
+        "Stop when the first metric of the first validation set has not improved for so many rounds; the model is then "
+        "that of the best round.",
+    )
+    validation_fraction: object = declare(
+        None,
+        Rule(
+            "a number between 0 and 1, LastRows(fraction), or None (0.1 if early stopping needs it)",
+            _is_validation,
+        ),
+        "Share of the rows that fit splits off for validation: at random, in every class alike, whole groups if there "
+        "are groups; LastRows for rows in the order of time. Not with eval_set.",
+    )
+    refit: bool = declare(
+        False,
+        Rule("True or False", lambda v: isinstance(v, (bool, np.bool_)), bool),
+        "Train again on all rows, for as many rounds as were best on the rows split off.",
+    )
+    time_limit: float | None = declare(
+        None, or_none(number(0, above=True), "no limit"), "Seconds after which no further round is begun."
+    )
+    callbacks: tuple[Callable[..., Any], ...] = declare(
+        (),
+        Rule(
+            "a function or a list of them",
+            _are_callbacks,
+            lambda v: (v,) if callable(v) else tuple(v),
+        ),
+        "Called after each round with a Progress (round, n_rounds, evals, elapsed); True stops training.",
+    )
+    verbose: int = declare(
+        0,
+        Rule(
+            "True, False or an integer of at least 0",
+            lambda v: isinstance(v, (int, np.integer, np.bool_)) and int(v) >= 0,
+            int,
+        ),
+        "Draw a progress bar on standard error.",
+    )
 
 
 @dataclass(frozen=True)
@@ -218,12 +313,14 @@ class Params:
     bins: BinParams = BinParams()
     tree: TreeParams = TreeParams()
     boost: BoostParams = BoostParams()
+    watch: WatchParams = WatchParams()
     run: RunParams = RunParams()
 
     def described(self) -> dict[str, Any]:
         """What decided the model, by name, as far as it is numbers and words: for the model's metadata."""
         values = {name: value for group in vars(self).values() for name, value in vars(group).items()}
-        del values["n_jobs"]
+        for name in ("n_jobs", "verbose"):
+            del values[name]
         return {name: v for name, v in values.items() if v is None or isinstance(v, (bool, int, float, str))}
 
 
@@ -249,7 +346,8 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str) -> Params:
         _settle_symmetric(values, given)
     else:
         values["max_leaves"] = _leaf_limit(values["max_leaves"], values["max_depth"], n_rows)
-    values["random_state"] = _seed(values["random_state"])
+    values["sampling"] = _sampling(values["sampling"], values["subsample"])
+    values["random_state"] = seed_of(values["random_state"])
     groups = {
         name: group(**{f.name: values[f.name] for f in dataclasses.fields(group)}) for name, group in GROUPS.items()
     }
@@ -308,7 +406,16 @@ def _leaf_limit(max_leaves: int | None, max_depth: int | None, n_rows: int) -> i
     return min(limits)
 
 
-def _seed(random_state: Any) -> int:
+def _sampling(sampling: str, subsample: float) -> str:
+    if sampling == AUTO:
+        return "uniform" if subsample < 1.0 else "none"
+    if sampling == "none" and subsample < 1.0:
+        raise ParameterError(f"subsample={subsample:g} needs sampling='uniform': sampling='none' uses all rows")
+    return sampling
+
+
+def seed_of(random_state: Any) -> int:
+    """The seed that a value of ``random_state`` means; None is a fresh one."""
     if random_state is None:
         return secrets.randbits(63)
     if isinstance(random_state, np.random.Generator):

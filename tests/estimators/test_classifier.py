@@ -122,7 +122,7 @@ def test_balanced_classes_weigh_the_same_and_keep_the_total():
     [
         ({"c": 2.0}, "class_weight names the class 'c', which y does not have: its classes are 'a', 'b'"),
         ({"a": -1.0}, "class_weight of 'a' must be a number of at least 0, got -1.0"),
-        ("even", "class_weight must be 'balanced', a dict from class to weight, or None"),
+        ("even", "class_weight must be 'balanced', 'effective', EffectiveNumber"),
     ],
 )
 def test_a_class_weight_that_cannot_be_used_is_refused(class_weight, text):

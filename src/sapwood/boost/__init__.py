@@ -1,0 +1,1 @@
+"""The boosting loop: rounds, validation, stopping."""

@@ -2,52 +2,65 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from sapwood.boost.evaluation import Evaluation
+from sapwood.boost.loop import Work, run_rounds
+from sapwood.boost.start import Start
+from sapwood.boost.target import Target
 from sapwood.data.dataset import Dataset
-from sapwood.grow.histogram_grower import HistogramGrower
-from sapwood.kernels.leaves import add_leaf_values
-from sapwood.model.ensemble import Ensemble, EnsembleBuilder
+from sapwood.model.ensemble import Ensemble
 from sapwood.native.team import current_team
 from sapwood.objectives.base import Objective
 from sapwood.params import Params
 
-NO_WEIGHT = np.empty(0)
-
-
-@dataclass(frozen=True, eq=False)
-class Target:
-    """What the rows of a dataset should be answered, and how much each counts."""
-
-    y: np.ndarray
-    weight: np.ndarray | None = None
+__all__ = ["Outcome", "Target", "train"]
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What training brings: trees, and the scores they start from."""
+    """What training brings: trees, the constants they start from, and how it went.
+
+    ``best_iteration`` counts rounds, those of an earlier model included; ``best_score`` is None without validation
+    rows; ``stopped`` says why training ended.
+    """
 
     ensemble: Ensemble
     base_scores: np.ndarray
+    best_iteration: int
+    best_score: float | None = None
+    stopped: str = "n_estimators"
+    evals: Mapping[str, Mapping[str, list[float]]] = field(default_factory=dict)
 
 
-def train(dataset: Dataset, target: Target, objective: Objective, params: Params) -> Outcome:
-    """Add ``n_estimators`` rounds of trees to the best constant, each fitted to the gradients left by those before."""
+def train(
+    dataset: Dataset,
+    target: Target,
+    objective: Objective,
+    params: Params,
+    start: Start | None = None,
+    evaluation: Evaluation | None = None,
+) -> Outcome:
+    """Add ``n_estimators`` rounds of trees to the start, each fitted to the gradients left by those before.
+
+    Training may end sooner (``params.watch``). With early stopping the trees are those of the best round, else all.
+    """
     team = current_team(params.run.n_jobs, dataset.n_rows * dataset.n_features)
-    n_outputs = objective.n_outputs
-    base = objective.best_constant(target.y, target.weight, team.run)
-    scores = np.repeat(base[:, None], dataset.n_rows, axis=1)
-    pairs = np.empty((n_outputs, dataset.n_rows, 2), dtype=np.float32)
-    weight = NO_WEIGHT if target.weight is None else target.weight
-    grower = HistogramGrower(dataset, 1, params.tree, params.run.random_state, team)
-    builder = EnsembleBuilder(n_outputs)
-    for round in range(params.boost.n_estimators):
-        objective.pairs(target.y, scores, pairs, team.run)
-        for output in range(n_outputs):
-            grown = grower.grow(pairs[output : output + 1], weight, round * n_outputs + output)
-            value = grown.value * params.boost.learning_rate
-            team.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, scores)
-            builder.append(grown.to_tree(dataset.encoder, value), output, round)
-    return Outcome(builder.build(), base)
+    if start is None:
+        start = Start(objective.best_constant(target.y, target.weight, team.run))
+    if evaluation is None:
+        evaluation = Evaluation((), (), objective)
+    work = Work.make(dataset, target, objective, params, start)
+    done, best, stopped = run_rounds(work, evaluation)
+    kept = best.round if best.patience is not None and best.score is not None else done
+    return Outcome(
+        ensemble=start.joined(work.builder.build(kept)),
+        base_scores=start.base_scores,
+        best_iteration=start.n_rounds + (done if best.score is None else best.round),
+        best_score=best.score,
+        stopped=stopped,
+        evals=evaluation.history,
+    )

@@ -1,36 +1,37 @@
-"""What the classifier and the regressor share: parameters, training, and everything asked of the fitted model."""
+"""What the classifier and the regressor share: parameters and training."""
 
 from __future__ import annotations
 
-import os
+import time
 import warnings
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.validation import check_is_fitted
 
-from sapwood.boost.train import Target, train
-from sapwood.data.columns import Table, read_table
-from sapwood.data.dataset import Dataset
+from sapwood.data.columns import Table
+from sapwood.data.schema import Schema
+from sapwood.data.target import check_weight
 from sapwood.errors import InputError, ParameterError
+from sapwood.estimators.dataset import Dataset
+from sapwood.estimators.eval_sets import eval_samples, watched_samples
+from sapwood.estimators.fitted import FittedEstimator
+from sapwood.estimators.fitting import Fit, Problem, fit_sample
 from sapwood.estimators.keeping import keeps_parameters
-from sapwood.explain.importance import feature_importances
+from sapwood.estimators.origin import Earlier, OriginSpec
+from sapwood.estimators.sample import Request, Sample, read_features, read_groups, read_init_score
 from sapwood.model.model import Model
-from sapwood.native.team import current_team
 from sapwood.objectives.base import Objective
 from sapwood.objectives.registry import resolve
-from sapwood.params import AUTO, Params, check_value, resolve_params, unknown_parameter
+from sapwood.params import AUTO, Params, resolve_params, unknown_parameter
+
+Estimator = TypeVar("Estimator", bound="SapwoodEstimator")
 
 
-class SapwoodEstimator(BaseEstimator):
+class SapwoodEstimator(FittedEstimator):
     """The common part of the estimators; see ``docs/parameters.md`` for the parameters."""
 
     _task: ClassVar[str]
-    model_: Model
-    n_features_in_: int
-    feature_names_in_: np.ndarray
 
     @keeps_parameters()
     def __init__(
@@ -38,8 +39,11 @@ class SapwoodEstimator(BaseEstimator):
         *,
         preset: Any = AUTO,
         objective: Any = AUTO,
+        init: Any = AUTO,
         n_estimators: Any = AUTO,
         learning_rate: Any = AUTO,
+        sampling: Any = AUTO,
+        subsample: Any = AUTO,
         growth: Any = AUTO,
         max_leaves: Any = AUTO,
         max_depth: Any = AUTO,
@@ -56,8 +60,15 @@ class SapwoodEstimator(BaseEstimator):
         min_split_gain: Any = AUTO,
         min_child_samples: Any = AUTO,
         min_child_weight: Any = AUTO,
+        eval_metric: Any = AUTO,
+        early_stopping_rounds: Any = AUTO,
+        validation_fraction: Any = AUTO,
+        refit: Any = AUTO,
+        time_limit: Any = AUTO,
+        callbacks: Any = AUTO,
         random_state: Any = AUTO,
         n_jobs: Any = AUTO,
+        verbose: Any = AUTO,
     ) -> None: ...
 
     def set_params(self, **params: Any) -> SapwoodEstimator:
@@ -70,38 +81,96 @@ class SapwoodEstimator(BaseEstimator):
 
     # --- training -----------------------------------------------------------------------------------------------------
 
-    def _read_training_table(self, X: Any, y: Any) -> Table:
+    def fit(
+        self: Estimator,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        eval_sample_weight: Any = None,
+        init_score: Any = None,
+        groups: Any = None,
+        init_model: Any = None,
+    ) -> Estimator:
+        """Train on rows ``X`` and a target per row: a label of any kind for classes, a number for regression.
+
+        ``X`` is an array, a data frame (NaN is missing) or a ``Dataset``, whose bins are used. ``eval_set`` is a pair
+        (X, y), a list of pairs or a dict from names to pairs, measured after every round with the weights
+        ``eval_sample_weight``; class weights do not count there. ``init_score``, (rows,) or (rows, outputs), is an
+        offset of the scores in training, which predictions do not add; each set of ``eval_set`` then brings its own as
+        a third entry. ``groups`` stay whole when rows are split off for validation. ``init_model``, a model, a fitted
+        estimator or a file, is continued: its trees come first.
+        """
+        self._fit(
+            Request(X, y, sample_weight, eval_set, eval_sample_weight, init_score, groups, init_model)
+        )  # fmt: skip
+        return self
+
+    def _fit(self, request: Request) -> None:
+        """Train on what was given to ``fit``."""
+        began = time.perf_counter()
+        earlier = Earlier.read(request.init_model)
+        X, table, bins = self._read_features(request, earlier)
+        y, classes = self._read_target(request.y, table.n_rows, None if earlier is None else earlier.model.classes)
+        weight = self._weigh(y, check_weight(request.sample_weight, table.n_rows), classes)
+        params = resolve_params(self.get_params(deep=False), table.n_rows, self._task)
+        objective = self._objective(params, classes)
+        objective.check_target(y)
+        if earlier is not None:
+            earlier.check(Schema.of(table), objective)
+        problem = Problem(objective, params, classes, OriginSpec(params.task.init, earlier, objective, classes))
+        init_score = read_init_score(request.init_score, table.n_rows, objective.n_outputs)
+        groups = read_groups(request.groups, table.n_rows)
+        sample = Sample(X, table, y, weight, init_score, groups, bins)
+        fitted = fit_sample(problem, sample, eval_samples(request, problem), watched_samples(request, problem), began)
+        self._keep(problem, fitted, table)
+
+    def _read_features(self, request: Request, earlier: Earlier | None) -> tuple[Any, Table, Any]:
         """See X as a table; the shape of y is looked at here, its values by whoever knows the task."""
+        y = request.y
         if y is None:
             raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        table = read_table(X)
+        if isinstance(request.X, Dataset):
+            request.X.check_bins(self.get_params(deep=False)["max_bins"])
+        X, table, bins = read_features(request.X)
+        if earlier is not None and bins is None:
+            table = earlier.model.schema.align(table, "init_model")
         if len(getattr(y, "shape", ())) == 2 and y.shape[1] == 1:
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected; pass y.ravel() instead.",
                 DataConversionWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        return table
+        return X, table, bins
 
-    def _train(self, table: Table, y: np.ndarray, weight: np.ndarray | None, classes: np.ndarray | None = None) -> None:
-        """Fit the model to checked targets and weights; ``y`` holds class numbers if there are classes."""
-        params = resolve_params(self.get_params(deep=False), table.n_rows, self._task)
-        objective = self._objective(params, classes)
-        objective.check_target(y)
-        team = current_team(params.run.n_jobs, table.n_rows * table.n_features)
-        dataset = Dataset.build(table, weight, params.bins.max_bins, params.run.random_state, team.run)
-        kept = dataset.row_ids.astype(np.intp)  # rows of zero weight are left out
-        target = Target(y[kept], None if weight is None else weight[kept])
-        outcome = train(dataset, target, objective, params)
+    def _read_target(
+        self, y: Any, n_rows: int, known: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray | None]:  # fmt: skip
+        """The target as float64 and the classes if it has any; ``known`` are those of an earlier model."""
+        raise NotImplementedError
+
+    def _weigh(self, y: np.ndarray, weight: np.ndarray | None, classes: np.ndarray | None) -> np.ndarray | None:
+        """The weights of rows, with those of their classes."""
+        return weight
+
+    def _keep(self, problem: Problem, fitted: Fit, table: Table) -> None:
+        """Set the fitted attributes."""
+        outcome, objective = fitted.outcome, problem.objective
+        earlier = fitted.origin.model
         self.model_ = Model(
-            schema=dataset.schema,
+            schema=fitted.schema if earlier is None or fitted.schema.names is not None else earlier.schema,
             ensemble=outcome.ensemble,
             base_scores=outcome.base_scores,
             link=objective.link.name,
-            classes=classes,
+            classes=problem.classes,
             objective={"name": objective.name, "settings": objective.settings()},
-            metadata={"n_rows": dataset.n_rows, "params": params.described()},
+            metadata={"n_rows": fitted.n_rows, "params": problem.params.described()},
         )
+        self.init_ = fitted.origin.estimator
+        self.evals_result_ = {name: dict(metrics) for name, metrics in outcome.evals.items()}
+        self.best_iteration_, self.best_score_ = outcome.best_iteration, outcome.best_score
+        self.stopped_ = outcome.stopped
         self.n_features_in_ = table.n_features
         if table.has_string_names:
             self.feature_names_in_ = np.asarray(table.names, dtype=object)
@@ -118,62 +187,7 @@ class SapwoodEstimator(BaseEstimator):
             raise ParameterError(f"objective {objective.name!r} is for classes, not for numbers: use SapwoodClassifier")
         return objective
 
-    # --- the fitted model ---------------------------------------------------------------------------------------------
-
-    @property
-    def n_iter_(self) -> int:
-        """Boosting rounds of the fitted model."""
-        check_is_fitted(self)
-        return self.model_.n_iterations
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Share of each feature in the total gain; they sum to 1."""
-        check_is_fitted(self)
-        return feature_importances(self.model_)
-
-    def importance(self, kind: str = "gain", *, percent: bool = False) -> np.ndarray:
-        """The importance of each feature in a sense that ``kind`` names, such as gain, total_gain, weight or cover."""
-        check_is_fitted(self)
-        return self.model_.importance(kind, percent)
-
-    def predict_raw(self, X: Any) -> np.ndarray:
-        """The scores before the link: (rows,), or (rows, outputs) where there are several."""
-        return self._fitted_model(X).predict_raw(X, n_jobs=self._threads())
-
-    def apply(self, X: Any) -> np.ndarray:
-        """The node in which each row ends, counted within the tree: int32 (rows, trees)."""
-        return self._fitted_model(X).leaf_indices(X, n_jobs=self._threads())
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file that ``sapwood.load`` reads."""
-        check_is_fitted(self)
-        self.model_.save(path)
-
-    def _fitted_model(self, X: Any) -> Model:
-        """The model, after a look at the columns of X: their number, and whether they have names as in training."""
-        check_is_fitted(self)
-        table = read_table(X)
-        self.model_.schema.align(table, type(self).__name__)
-        was_named = hasattr(self, "feature_names_in_")
-        if was_named and not table.has_string_names:
-            _warn(f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names")
-        elif table.has_string_names and not was_named:
-            _warn(f"X has feature names, but {type(self).__name__} was fitted without feature names")
-        return self.model_
-
-    def _threads(self) -> int | None:
-        """How many threads may predict, by the parameter as it is now."""
-        return check_value("n_jobs", self.get_params(deep=False)["n_jobs"])
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=4)

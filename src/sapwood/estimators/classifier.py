@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,11 +10,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from sapwood.data.target import check_weight, column_of, encode_labels
-from sapwood.errors import InputError, ParameterError
+from sapwood.data.target import code_labels, column_of, encode_labels
+from sapwood.errors import InputError
 from sapwood.estimators.base import SapwoodEstimator
 from sapwood.estimators.keeping import keeps_parameters
-from sapwood.params import AUTO, check_value, number
+from sapwood.estimators.weights import class_weights
+from sapwood.params import AUTO, check_value
 
 
 class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
@@ -29,20 +30,22 @@ class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
     @keeps_parameters(SapwoodEstimator.__init__)
     def __init__(self, *, class_weight: Any = AUTO, **shared: Any) -> None: ...
 
-    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> SapwoodClassifier:
-        """Train on rows ``X`` (an array or a data frame, NaN is missing) and one label of any kind per row."""
-        table = self._read_training_table(X, y)
-        labels = column_of(y, table.n_rows, "y")
-        classes, codes = encode_labels(labels, table.n_rows)
+    def _read_target(self, y: Any, n_rows: int, known: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        labels = column_of(y, n_rows, "y")
+        if known is not None:
+            return code_labels(labels, n_rows, known), known
+        classes, codes = encode_labels(labels, n_rows)
         check_classification_targets(labels)
-        weight = check_weight(sample_weight, table.n_rows)
+        return codes, classes
+
+    def _weigh(self, y: np.ndarray, weight: np.ndarray | None, classes: np.ndarray | None) -> np.ndarray | None:
+        assert classes is not None
         if len(classes) < 2:
             raise InputError(f"y has one class, {classes[0]!r}: a classifier needs rows of at least two")
-        by_class = class_weights(check_value("class_weight", self.class_weight), classes, codes, weight)
-        if by_class is not None:
-            weight = by_class[codes.astype(np.intp)] * (1.0 if weight is None else weight)
-        self._train(table, codes, weight, classes)
-        return self
+        by_class = class_weights(check_value("class_weight", self.class_weight), classes, y, weight)
+        if by_class is None:
+            return weight
+        return by_class[y.astype(np.intp)] * (1.0 if weight is None else weight)
 
     @property
     def classes_(self) -> np.ndarray:
@@ -51,14 +54,23 @@ class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
         assert self.model_.classes is not None
         return self.model_.classes
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of each class: (rows, classes)."""
-        probability = self._fitted_model(X).predict(X, n_jobs=self._threads())
-        return np.column_stack([1.0 - probability, probability]) if probability.ndim == 1 else probability
+    def predict_proba(self, X: Any, iterations: int | None = None) -> np.ndarray:
+        """The probability of each class after so many rounds (all by default): (rows, classes)."""
+        return _of_every_class(self._predict(X, iterations))
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable label of each row."""
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+    def predict(self, X: Any, iterations: int | None = None) -> np.ndarray:
+        """The most probable label of each row after so many rounds (all by default)."""
+        return self.classes_[np.argmax(self.predict_proba(X, iterations), axis=1)]
+
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the probabilities after 1, 2, ... rounds."""
+        for probability in self._staged_predict(X):
+            yield _of_every_class(probability)
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the most probable labels after 1, 2, ... rounds."""
+        for probability in self.staged_predict_proba(X):
+            yield self.classes_[np.argmax(probability, axis=1)]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores before they become probabilities: (rows,) for two classes, else (rows, classes)."""
@@ -66,22 +78,5 @@ class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
         return scores[:, 1] - scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 2 else scores
 
 
-def class_weights(
-    spec: Mapping[Any, float] | str | None, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray | None
-) -> np.ndarray | None:
-    """A factor for each class: as the dict says and 1 for the others, or such that all classes weigh the same."""
-    if spec is None:
-        return None
-    if isinstance(spec, str):
-        totals = np.bincount(codes.astype(np.intp), weight, minlength=len(classes))
-        return np.divide(totals.sum() / len(classes), totals, out=np.zeros(len(classes)), where=totals > 0)
-    factors = np.ones(len(classes))
-    names = classes.tolist()
-    for name, factor in spec.items():
-        if name not in names:
-            listed = ", ".join(map(repr, names))
-            raise ParameterError(
-                f"class_weight names the class {name!r}, which y does not have: its classes are {listed}"
-            )
-        factors[names.index(name)] = number(0).check(f"class_weight of {name!r}", factor)
-    return factors
+def _of_every_class(probability: np.ndarray) -> np.ndarray:
+    return np.column_stack([1.0 - probability, probability]) if probability.ndim == 1 else probability

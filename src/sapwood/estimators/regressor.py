@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from sapwood.data.target import check_target, check_weight
+from sapwood.data.target import check_target
 from sapwood.estimators.base import SapwoodEstimator
 
 
@@ -19,12 +20,13 @@ class SapwoodRegressor(RegressorMixin, SapwoodEstimator):
 
     _task: ClassVar[str] = "regression"
 
-    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> SapwoodRegressor:
-        """Train on rows ``X`` (an array or a data frame, NaN is missing) and one number per row."""
-        table = self._read_training_table(X, y)
-        self._train(table, check_target(y, table.n_rows), check_weight(sample_weight, table.n_rows))
-        return self
+    def _read_target(self, y: Any, n_rows: int, known: np.ndarray | None) -> tuple[np.ndarray, None]:
+        return check_target(y, n_rows), None
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict a number for each row; several where the loss has several outputs."""
-        return self._fitted_model(X).predict(X, n_jobs=self._threads())
+    def predict(self, X: Any, iterations: int | None = None) -> np.ndarray:
+        """Predict a number for each row, after so many rounds (all by default); several where the loss has them."""
+        return self._predict(X, iterations)
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the predictions after 1, 2, ... rounds."""
+        return self._staged_predict(X)

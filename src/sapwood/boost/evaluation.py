@@ -1,0 +1,125 @@
+"""Measure the model on validation rows after every round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sapwood.boost.target import Target
+from sapwood.errors import ParameterError
+from sapwood.grow.grown import Grown
+from sapwood.kernels.predict import add_scores_binned
+from sapwood.kernels.sums import Run, alone
+from sapwood.metrics.base import Metric
+from sapwood.metrics.registry import resolve_metric
+from sapwood.objectives.base import Objective, mean_loss
+
+LOSS = "loss"
+
+
+@dataclass(frozen=True, eq=False)
+class EvalSet:
+    """Rows in the bins of training with their targets; ``scores`` (outputs, rows) grow with the model."""
+
+    name: str
+    tiles: np.ndarray
+    target: Target
+    scores: np.ndarray
+
+    def add_tree(self, grown: Grown, value: np.ndarray, output: int, run: Run) -> None:
+        """Add what a tree with these values answers."""
+        add_tree(self.tiles, grown, value, output, self.scores, run)
+
+
+def add_tree(
+    tiles: np.ndarray, grown: Grown, value: np.ndarray, output: int, scores: np.ndarray, run: Run
+) -> None:  # fmt: skip
+    """Send binned rows through a tree and add its answers to their scores."""
+    run(
+        add_scores_binned, tiles, grown.feature, grown.bin, grown.missing_left, grown.left, value, output, scores,
+        0, tiles.shape[1],
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A metric, or (if None) the mean of the loss that training lowers."""
+
+    metric: Metric | None = None
+
+    @property
+    def name(self) -> str:
+        """Its key in the history."""
+        return LOSS if self.metric is None else self.metric.name
+
+    @property
+    def greater_is_better(self) -> bool:
+        """Whether more is better."""
+        return self.metric is not None and self.metric.greater_is_better
+
+
+def measures_of(spec: Any, objective: Objective, task: str) -> tuple[Measure, ...]:
+    """The measures that ``eval_metric`` means: names, functions or metrics, one or several; None is the loss's own."""
+    several = isinstance(spec, Iterable) and not isinstance(spec, str)
+    found = tuple(_measure(one, objective, task) for one in (spec if several else [spec]))
+    names = [measure.name for measure in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise ParameterError(f"eval_metric has two metrics named {name!r}: give their functions different names")
+    if not found:
+        raise ParameterError("eval_metric is an empty list: name a metric, or leave it out for the loss's own")
+    return found
+
+
+def _measure(spec: Any, objective: Objective, task: str) -> Measure:
+    if spec is None:
+        spec = objective.default_metric
+    if isinstance(spec, str) and spec == LOSS:
+        return Measure()
+    metric = resolve_metric(spec)
+    metric.check_task(task)
+    return Measure(metric)
+
+
+def measured(
+    measures: Sequence[Measure], objective: Objective, target: Target, scores: np.ndarray, run: Run = alone
+) -> dict[str, float]:
+    """The value of every measure for rows with these scores (outputs, rows)."""
+    prediction = None
+    values = {}
+    for measure in measures:
+        if measure.metric is None:
+            values[measure.name] = mean_loss(objective, target.y, scores, target.weight, run)
+            continue
+        if prediction is None:
+            prediction = objective.link.predict(scores, run)
+        values[measure.name] = measure.metric(target.y, prediction, target.weight, run)
+    return values
+
+
+class Evaluation:
+    """Validation sets and what was measured on them; the first metric of the first set tells which round is best."""
+
+    def __init__(self, sets: Sequence[EvalSet], measures: Sequence[Measure], objective: Objective) -> None:
+        self.sets = tuple(sets)
+        self.measures = tuple(measures)
+        self.history: dict[str, dict[str, list[float]]] = {
+            one.name: {measure.name: [] for measure in self.measures} for one in self.sets
+        }
+        self._objective = objective
+
+    def measure(self, run: Run) -> None:
+        """Append the value of every metric on every set."""
+        for one in self.sets:
+            for name, value in measured(self.measures, self._objective, one.target, one.scores, run).items():
+                self.history[one.name][name].append(value)
+
+    def deciding(self) -> tuple[str, float] | None:
+        """The latest value of the first metric of the first set, and what to call it; None without sets."""
+        if not self.sets:
+            return None
+        first, measure = self.sets[0].name, self.measures[0].name
+        return f"{measure} of {first}", self.history[first][measure][-1]

@@ -1,0 +1,133 @@
+"""The rounds of boosting."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from sapwood.boost.evaluation import Evaluation, add_tree
+from sapwood.boost.interrupt import Interruption, TooSoon
+from sapwood.boost.leaves import Renewal
+from sapwood.boost.progress import Bar, Progress
+from sapwood.boost.sampling import sample_rows
+from sapwood.boost.start import Start
+from sapwood.boost.stopping import ALL_ROUNDS, CALLBACK, EARLY, INTERRUPTED, TIME, Best
+from sapwood.boost.target import Target
+from sapwood.data.dataset import Dataset
+from sapwood.grow.grown import Grown
+from sapwood.grow.histogram_grower import HistogramGrower
+from sapwood.kernels.leaves import add_leaf_values
+from sapwood.model.ensemble import EnsembleBuilder
+from sapwood.native.team import Team, current_team
+from sapwood.objectives.base import Objective
+from sapwood.params import Params
+
+NO_WEIGHT = np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What the rounds read, and the arrays and trees they write. A tree answers ``width`` outputs."""
+
+    dataset: Dataset
+    target: Target
+    objective: Objective
+    params: Params
+    team: Team
+    grower: HistogramGrower
+    renewal: Renewal | None
+    builder: EnsembleBuilder
+    scores: np.ndarray
+    pairs: np.ndarray
+    first_round: int
+
+    @classmethod
+    def make(cls, dataset: Dataset, target: Target, objective: Objective, params: Params, start: Start) -> Work:
+        """Make room for training."""
+        team = current_team(params.run.n_jobs, dataset.n_rows * dataset.n_features)
+        width = 1
+        return cls(
+            dataset=dataset,
+            target=target,
+            objective=objective,
+            params=params,
+            team=team,
+            grower=HistogramGrower(dataset, width, params.tree, params.run.random_state, team),
+            renewal=Renewal.of(objective, target),
+            builder=EnsembleBuilder(objective.n_outputs, width),
+            scores=start.first_scores(dataset.n_rows),
+            pairs=np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32),
+            first_round=start.n_rounds,
+        )
+
+
+def run_rounds(work: Work, evaluation: Evaluation) -> tuple[int, Best, str]:
+    """Add rounds until there is a reason to stop; return how many, the best one, and the reason."""
+    watch = work.params.watch
+    n_rounds = work.params.boost.n_estimators
+    greater = bool(evaluation.measures) and evaluation.measures[0].greater_is_better
+    best = Best(greater, watch.early_stopping_rounds if evaluation.sets else None)
+    began = time.perf_counter()
+    with Interruption() as interruption, Bar(bool(watch.verbose)) as bar:
+        for round in range(n_rounds):
+            if not add_round(work, evaluation, round, interruption):
+                return round, best, INTERRUPTED
+            evaluation.measure(work.team.run)
+            done = round + 1
+            if (decided := evaluation.deciding()) is not None:
+                best.update(done, decided[1], decided[0])
+            progress = Progress(done, n_rounds, evaluation.history, time.perf_counter() - began)
+            bar.show(progress)
+            reason = _reason_to_stop(work, best, progress, interruption)
+            if reason is not None:
+                return done, best, reason
+    return n_rounds, best, ALL_ROUNDS
+
+
+def _reason_to_stop(work: Work, best: Best, progress: Progress, interruption: Interruption) -> str | None:
+    watch = work.params.watch
+    stops = [callback(progress) is True for callback in watch.callbacks]
+    if any(stops):
+        return CALLBACK
+    if progress.round == progress.n_rounds:
+        return ALL_ROUNDS
+    if best.is_stale(progress.round):
+        return EARLY
+    if watch.time_limit is not None and progress.elapsed >= watch.time_limit:
+        return TIME
+    return INTERRUPTED if interruption.was_asked else None
+
+
+def add_round(work: Work, evaluation: Evaluation, round: int, interruption: Interruption) -> bool:
+    """Grow the trees of a round; tell whether all of them are there, or Ctrl-C came before."""
+    team, width = work.team, work.builder.width
+    seed, number = work.params.run.random_state, work.first_round + round
+    work.objective.pairs(work.target.y, work.scores, work.pairs, team.run)
+    rows = sample_rows(work.params.boost, seed, number, work.dataset.row_ids)
+    weight = NO_WEIGHT if work.target.weight is None else work.target.weight
+    for output in range(0, work.objective.n_outputs, width):
+        if interruption.was_asked and (output > 0 or round == 0):
+            if round == 0:
+                raise TooSoon
+            return False
+        pairs = work.pairs[output : output + width]
+        grown = work.grower.grow(pairs, weight, number * work.objective.n_outputs + output, rows)
+        value = _values(work, grown, output)
+        if rows is None:
+            team.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, work.scores)
+        else:
+            add_tree(work.dataset.tiles, grown, value, output, work.scores, team.run)
+        for one in evaluation.sets:
+            one.add_tree(grown, value, output, team.run)
+        work.builder.append(grown.to_tree(work.dataset.encoder, value), output, round)
+    return True
+
+
+def _values(work: Work, grown: Grown, output: int) -> np.ndarray:
+    """What the nodes of a new tree answer, shrinkage included."""
+    value = grown.value
+    if work.renewal is not None:
+        value = work.renewal.values(grown, work.scores[output], output, work.team.run)
+    return value * work.params.boost.learning_rate

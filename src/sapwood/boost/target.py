@@ -1,0 +1,15 @@
+"""What rows should be answered, and how much each counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What the rows of a dataset should be answered, and how much each counts."""
+
+    y: np.ndarray
+    weight: np.ndarray | None = None

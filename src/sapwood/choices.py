@@ -1,0 +1,32 @@
+"""Objects that stand in a parameter's place and carry what belongs to that choice alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sapwood.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class LastRows:
+    """``validation_fraction=LastRows(0.2)``: the last rows are split off, for tables in the order of time."""
+
+    fraction: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.fraction < 1.0:
+            raise ParameterError(f"LastRows: fraction must be a number between 0 and 1, got {self.fraction!r}")
+
+
+@dataclass(frozen=True)
+class EffectiveNumber:
+    """``class_weight=EffectiveNumber(0.999)``: a class of n rows weighs as (1 - beta) / (1 - beta^n) per row.
+
+    0 weighs all rows the same; the nearer to 1, the nearer every class is to the same total. The total weight is kept.
+    """
+
+    beta: float = 0.999
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.beta < 1.0:
+            raise ParameterError(f"EffectiveNumber: beta must be a number of at least 0 and below 1, got {self.beta!r}")

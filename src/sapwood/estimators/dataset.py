@@ -1,0 +1,78 @@
+"""A table with its bins, to be fitted more than once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from sapwood.data import dataset as binned
+from sapwood.data.columns import Table, read_table
+from sapwood.data.encoder import Encoder
+from sapwood.data.target import check_weight
+from sapwood.errors import ParameterError
+from sapwood.native.team import current_team
+from sapwood.params import AUTO, check_value, seed_of
+
+
+class Dataset:
+    """A table whose bins are chosen once: ``fit`` takes it in the place of X, as often as you like.
+
+    ``max_bins``, ``random_state`` and ``n_jobs`` mean what they mean for the estimators. ``sample_weight`` weighs the
+    rows when bins are chosen; ``fit`` takes weights of its own. ``dataset[rows]`` has the bins of the whole table, so a
+    search by scikit-learn reuses them; validation rows then had a part in choosing bins, though not their targets.
+    """
+
+    def __init__(
+        self, X: Any, *, sample_weight: Any = None, max_bins: Any = AUTO, random_state: Any = AUTO, n_jobs: Any = AUTO
+    ) -> None:
+        self.X = X
+        self.table: Table = read_table(X)
+        self.max_bins: int = check_value("max_bins", max_bins)
+        weight = check_weight(sample_weight, self.table.n_rows)
+        seed = seed_of(check_value("random_state", random_state))
+        team = current_team(check_value("n_jobs", n_jobs), self.table.n_rows * self.table.n_features)
+        row_ids = np.arange(self.table.n_rows, dtype=np.uint64)
+        chosen, kept = self.table, row_ids
+        if weight is not None and not weight.all():
+            places = np.flatnonzero(weight)
+            chosen, weight, kept = self.table.take(places), weight[places], row_ids[places]
+        encoder = Encoder.fit(chosen, weight, self.max_bins, seed, team.run, kept)
+        self.bins = binned.Dataset(encoder.schema, encoder, *encoder.encode(self.table, team.run), row_ids)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.table.n_rows, self.table.n_features
+
+    def __len__(self) -> int:
+        return self.table.n_rows
+
+    def __repr__(self) -> str:
+        return f"<sapwood.Dataset: {self.shape[0]} rows, {self.shape[1]} features, at most {self.max_bins} bins>"
+
+    def __getitem__(self, rows: Any) -> Dataset:
+        """The same bins for some rows: numbers, truth values or a slice."""
+        places = np.arange(len(self))[rows]
+        if places.ndim != 1:
+            raise ParameterError(f"a Dataset is indexed by rows, as in dataset[[0, 2]]; got {rows!r}")
+        made = object.__new__(Dataset)
+        made.X = _safe_indexing(self.X, places)
+        made.table = read_table(made.X)
+        made.max_bins = self.max_bins
+        made.bins = self.bins.take(places)
+        return made
+
+    def check_bins(self, max_bins: Any) -> None:
+        """Refuse to be fitted with another number of bins than it has; "auto" is whatever it has."""
+        if not (isinstance(max_bins, str) and max_bins == AUTO) and max_bins != self.max_bins:
+            raise ParameterError(
+                f"max_bins is {max_bins!r}, but the Dataset was made with max_bins={self.max_bins}: leave it unset, or "
+                f"make Dataset(X, max_bins={max_bins!r})"
+            )
+
+
+def plain_rows(X: Any) -> Any:
+    """The table as the user gave it, out of a Dataset if it is one."""
+    return X.X if isinstance(X, Dataset) else X

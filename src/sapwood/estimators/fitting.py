@@ -1,0 +1,146 @@
+"""From rows to a trained model: split, bins, start, rounds, and rounds again on all rows."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sapwood.boost.evaluation import EvalSet, Evaluation, measures_of
+from sapwood.boost.interrupt import TooSoon
+from sapwood.boost.split import validation_rows
+from sapwood.boost.stopping import INTERRUPTED, TIME
+from sapwood.boost.train import Outcome, train
+from sapwood.data.schema import Schema
+from sapwood.errors import InputError
+from sapwood.estimators.origin import Origin, OriginSpec
+from sapwood.estimators.sample import Sample, blaming
+from sapwood.native.team import current_team
+from sapwood.objectives.base import Objective
+from sapwood.params import Params, WatchParams
+
+VALIDATION = "validation"
+DEFAULT_FRACTION = 0.1
+LEAST_SECONDS = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is to be learned, and how."""
+
+    objective: Objective
+    params: Params
+    classes: np.ndarray | None
+    origin: OriginSpec
+
+    @property
+    def task(self) -> str:
+        """What metrics are asked for: regression, binary or multiclass."""
+        if self.classes is None:
+            return "regression"
+        return "binary" if len(self.classes) == 2 else "multiclass"
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A finished training: trees and history, where its scores start from, the columns, the number of rows."""
+
+    outcome: Outcome
+    origin: Origin
+    schema: Schema
+    n_rows: int
+
+
+def fit_sample(
+    problem: Problem, sample: Sample, sets: Mapping[str, Sample], watched: Mapping[str, Sample], began: float
+) -> Fit:
+    """Train on rows; without validation ``sets`` some rows are split off if the parameters ask for it.
+
+    ``watched`` are measured beside them. ``began`` is when the clock of the time limit started.
+    """
+    if sample.weight is not None:
+        sample = sample.take(sample.weight > 0.0)
+    chosen = _rows_to_split_off(problem, sample, sets)
+    if chosen is None:
+        return _train(problem, sample, {**sets, **watched}, began)
+    first = _train(problem, sample.take(~chosen), {VALIDATION: sample.take(chosen), **watched}, began)
+    watch = problem.params.watch
+    spent = time.perf_counter() - began
+    has_time = watch.time_limit is None or 2.0 * spent <= watch.time_limit
+    if not watch.refit or first.outcome.stopped in (INTERRUPTED, TIME) or not has_time:
+        return first
+    return _refit(problem, sample, first)
+
+
+def _rows_to_split_off(problem: Problem, sample: Sample, sets: Mapping[str, Sample]) -> np.ndarray | None:
+    watch = problem.params.watch
+    if sets:
+        if watch.validation_fraction is not None:
+            raise InputError("eval_set and validation_fraction are both given: validate on one of them")
+        return None
+    share: Any = watch.validation_fraction
+    if share is None:
+        if watch.early_stopping_rounds is None:
+            return None
+        share = DEFAULT_FRACTION
+    strata = sample.y if problem.classes is not None else None
+    chosen = validation_rows(share, sample.row_ids, problem.params.run.random_state, strata, sample.groups)
+    if problem.classes is not None:
+        _check_classes(problem.classes, sample.y, sample.y[~chosen])
+    return chosen
+
+
+def _check_classes(classes: np.ndarray, every: np.ndarray, kept: np.ndarray) -> None:
+    lost = np.setdiff1d(every, kept)
+    if len(lost):
+        label = classes.tolist()[int(lost[0])]
+        raise InputError(
+            f"all rows of class {label!r} would be split off for validation: give eval_set, or another "
+            "validation_fraction"
+        )
+
+
+def _train(problem: Problem, sample: Sample, sets: Mapping[str, Sample], began: float) -> Fit:
+    params = problem.params
+    if params.watch.time_limit is not None:
+        left = max(LEAST_SECONDS, params.watch.time_limit - (time.perf_counter() - began))
+        params = _watched(params, time_limit=left)
+    team = current_team(params.run.n_jobs, sample.rows.n_rows * sample.table.n_features)
+    dataset = sample.binned(params, team.run)
+    origin = problem.origin.fit(sample, team.run)
+    measures = measures_of(params.watch.eval_metric, problem.objective, problem.task)
+    eval_sets = []
+    for name, one in sets.items():
+        with blaming(name):
+            tiles = one.tiles(dataset.encoder, team.run)
+            eval_sets.append(EvalSet(name, tiles, one.target, origin.scores(one)))
+    evaluation = Evaluation(eval_sets, measures, problem.objective)
+    outcome = train(dataset, sample.target, problem.objective, params, origin.start(sample), evaluation)
+    return Fit(outcome, origin, dataset.schema, dataset.n_rows)
+
+
+def _refit(problem: Problem, sample: Sample, first: Fit) -> Fit:
+    """Train on all rows for as many rounds as were best; the history stays that of the first training."""
+    earlier = first.origin.model
+    n_rounds = first.outcome.best_iteration - (0 if earlier is None else earlier.n_iterations)
+    params = _watched(problem.params, early_stopping_rounds=None, time_limit=None, callbacks=())
+    params = dataclasses.replace(params, boost=dataclasses.replace(params.boost, n_estimators=n_rounds))
+    try:
+        second = _train(dataclasses.replace(problem, params=params), sample, {}, 0.0)
+    except TooSoon:
+        second = None
+    if second is None or second.outcome.stopped == INTERRUPTED:
+        return dataclasses.replace(first, outcome=dataclasses.replace(first.outcome, stopped=INTERRUPTED))
+    outcome = dataclasses.replace(
+        first.outcome, ensemble=second.outcome.ensemble, base_scores=second.outcome.base_scores
+    )
+    return dataclasses.replace(second, outcome=outcome)
+
+
+def _watched(params: Params, **changes: object) -> Params:
+    watch: WatchParams = dataclasses.replace(params.watch, **changes)  # type: ignore[arg-type]
+    return dataclasses.replace(params, watch=watch)

@@ -1,0 +1,148 @@
+"""Rows with all that ``fit`` is told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from sapwood.boost.target import Target
+from sapwood.data import dataset as binned
+from sapwood.data.columns import Table, read_table
+from sapwood.data.encoder import Encoder
+from sapwood.data.numeric import Run
+from sapwood.data.target import column_of
+from sapwood.errors import InputError, InputTypeError, SapwoodError
+from sapwood.estimators.dataset import Dataset
+from sapwood.params import Params
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """The arguments of ``fit``. ``watched`` rows are measured, but never tell when to stop."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    eval_set: Any = None
+    eval_sample_weight: Any = None
+    init_score: Any = None
+    groups: Any = None
+    init_model: Any = None
+    watched: Mapping[str, tuple[Any, Any, Any]] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Some rows of a table: ``places`` in X (None: all of them), targets, weights, offsets (outputs, rows), groups.
+
+    ``bins`` are those of all rows of X, if it came with bins.
+    """
+
+    X: Any
+    table: Table
+    y: np.ndarray
+    weight: np.ndarray | None = None
+    init_score: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    bins: binned.Dataset | None = None
+    places: np.ndarray | None = None
+
+    @property
+    def target(self) -> Target:
+        """What training lowers the loss of."""
+        return Target(self.y, self.weight)
+
+    @property
+    def rows(self) -> Table:
+        """The rows as a table."""
+        return self.table if self.places is None else self.table.take(self.places)
+
+    @property
+    def features(self) -> Any:
+        """The rows in the user's own kind of table."""
+        return self.X if self.places is None else _safe_indexing(self.X, self.places)
+
+    @property
+    def row_ids(self) -> np.ndarray:
+        """The rows' original numbers, from which everything random is drawn."""
+        every = np.arange(self.table.n_rows, dtype=np.uint64) if self.bins is None else self.bins.row_ids
+        return every if self.places is None else every[self.places]
+
+    def take(self, rows: np.ndarray) -> Sample:
+        """The rows marked by truth values."""
+        if rows.all():
+            return self
+        places = np.flatnonzero(rows) if self.places is None else self.places[rows]
+        return replace(
+            self,
+            y=self.y[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            init_score=None if self.init_score is None else np.ascontiguousarray(self.init_score[:, rows]),
+            groups=None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1],
+            places=places,
+        )
+
+    def binned(self, params: Params, run: Run) -> binned.Dataset:
+        """The rows in bins: those X came with, else chosen from these very rows."""
+        if self.bins is not None:
+            return self.bins if self.places is None else self.bins.take(self.places)
+        table, row_ids = self.rows, self.row_ids
+        encoder = Encoder.fit(table, self.weight, params.bins.max_bins, params.run.random_state, run, row_ids)
+        return binned.Dataset(encoder.schema, encoder, *encoder.encode(table, run), row_ids)
+
+    def tiles(self, encoder: Encoder, run: Run) -> np.ndarray:
+        """The rows in the bins of an encoder, as tiles."""
+        if self.bins is not None and self.bins.encoder is encoder:
+            return self.bins.tiles if self.places is None else self.bins.take(self.places).tiles
+        return encoder.encode(self.rows, run, with_columns=False)[0]
+
+
+def read_features(X: Any) -> tuple[Any, Table, binned.Dataset | None]:
+    """X as given, as a table, and its bins if it has them."""
+    if isinstance(X, Dataset):
+        return X.X, X.table, X.bins
+    return X, read_table(X), None
+
+
+def read_init_score(given: Any, n_rows: int, n_outputs: int) -> np.ndarray | None:
+    """Offsets as (outputs, rows) from (rows,) or (rows, outputs)."""
+    if given is None:
+        return None
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"init_score cannot be read as numbers: {error}") from error
+    if values.ndim == 1 and n_outputs == 1:
+        values = values[:, None]
+    if values.shape != (n_rows, n_outputs):
+        shapes = f"({n_rows},)" if n_outputs == 1 else f"({n_rows}, {n_outputs}), one score per class or output"
+        raise InputError(f"init_score has the shape {np.shape(given)}; allowed is {shapes}")
+    if not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values).all(axis=1)))
+        raise InputError(f"init_score must be finite: row {row} has {values[row].tolist()}")
+    return np.ascontiguousarray(values.T)
+
+
+def read_groups(given: Any, n_rows: int) -> np.ndarray | None:
+    """The number of each row's group, from 0."""
+    if given is None:
+        return None
+    labels = column_of(given, n_rows, "groups")
+    if labels.dtype.kind == "O":
+        number_of: dict[Any, int] = {}
+        return np.array([number_of.setdefault(label, len(number_of)) for label in labels.tolist()], dtype=np.int64)
+    return np.unique(labels, return_inverse=True)[1].reshape(-1)
+
+
+@contextmanager
+def blaming(name: str) -> Iterator[None]:
+    """Say in every error which validation set it is about."""
+    try:
+        yield
+    except SapwoodError as error:
+        raise type(error)(f"eval_set {name!r}: {error}") from error
