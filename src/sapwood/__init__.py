@@ -8,13 +8,17 @@ from typing import Any
 __version__ = "0.1.0"
 
 _WHERE = {
+    "Dataset": "sapwood.estimators.dataset",
+    "EffectiveNumber": "sapwood.choices",
+    "LastRows": "sapwood.choices",
     "SapwoodClassifier": "sapwood.estimators.classifier",
     "SapwoodRegressor": "sapwood.estimators.regressor",
     "Model": "sapwood.model.model",
+    "cv": "sapwood.estimators.cv",
     "load": "sapwood.model.serialize",
 }
 
-__all__ = ["Model", "SapwoodClassifier", "SapwoodRegressor", "__version__", "load"]
+__all__ = [*sorted(_WHERE), "__version__"]
 
 
 def __getattr__(name: str) -> Any:

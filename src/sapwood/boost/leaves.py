@@ -7,10 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from sapwood.boost.target import Target
+from sapwood.data.schema import Schema
+from sapwood.grow.constraints import monotone_directions
 from sapwood.grow.grown import Grown
 from sapwood.kernels.losses_leaves import renew_leaves
 from sapwood.kernels.sums import Run
+from sapwood.model.tree import LEAF
 from sapwood.objectives.base import Objective
+from sapwood.params import TreeParams
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,20 +24,25 @@ class Renewal:
     y: np.ndarray
     weight: np.ndarray
     levels: tuple[float, ...]
+    directions: np.ndarray
+    limit: float
     work: np.ndarray
     order: np.ndarray
 
     @classmethod
-    def of(cls, objective: Objective, target: Target) -> Renewal | None:
+    def of(cls, objective: Objective, target: Target, params: TreeParams, schema: Schema) -> Renewal | None:
         """The renewal that a loss asks for, or None."""
         if not objective.renews_leaves:
             return None
         n = len(target.y)
         weight = objective.leaf_weights(target.y, target.weight)
-        return cls(target.y, weight, objective.leaf_levels, np.empty(n), np.empty(n, dtype=np.uint32))
+        work, order = np.empty(n), np.empty(n, dtype=np.uint32)
+        directions = monotone_directions(params.monotone_constraints, schema)
+        limit = params.max_delta_step or np.inf
+        return cls(target.y, weight, objective.leaf_levels, directions, limit, work, order)
 
     def values(self, grown: Grown, scores: np.ndarray, output: int, run: Run) -> np.ndarray:
-        """The tree's values with those of the leaves renewed; ``scores`` (rows,) are those of this output."""
+        """The values of the nodes: leaves renewed, inner nodes their means; ``scores`` (rows,) are of this output."""
         by_place = np.argsort(grown.span[:, 0])
         leaf_start = np.append(grown.span[by_place, 0], len(grown.order))
         found = np.empty(len(by_place))
@@ -41,6 +50,33 @@ class Renewal:
         run(
             renew_leaves, grown.order, leaf_start, self.y, scores, self.weight, level, self.work, self.order, found
         )  # fmt: skip
-        value = grown.value.copy()
-        value[grown.leaf_node[by_place], 0] = found
-        return value
+        value = np.empty(len(grown.feature))
+        value[grown.leaf_node[by_place]] = np.clip(found, -self.limit, self.limit)
+        set_means(grown, value)
+        if self.directions.any():
+            project(grown, value, self.directions)
+        return value[:, None]
+
+
+def set_means(grown: Grown, value: np.ndarray) -> None:
+    """Give inner nodes the weighted mean of their children, from the leaves up."""
+    for node in np.flatnonzero(grown.feature != LEAF)[::-1]:
+        left, right = grown.left[node], grown.left[node] + 1
+        share = grown.weight[left] / grown.weight[node]
+        value[node] = share * value[left] + (1.0 - share) * value[right]
+
+
+def project(grown: Grown, value: np.ndarray, directions: np.ndarray) -> None:
+    """Keep values monotone, parents first: a child stays on its side of the middle of the two, with all its subtree."""
+    low, high = np.full(len(value), -np.inf), np.full(len(value), np.inf)
+    for node in range(len(value)):
+        value[node] = min(max(value[node], low[node]), high[node])
+        feature = grown.feature[node]
+        if feature == LEAF:
+            continue
+        left, right = grown.left[node], grown.left[node] + 1
+        low[[left, right]], high[[left, right]] = low[node], high[node]
+        if directions[feature] != 0:
+            first, second = (min(max(value[child], low[node]), high[node]) for child in (left, right))
+            lower, upper = (left, right) if directions[feature] > 0 else (right, left)
+            high[lower] = low[upper] = 0.5 * first + 0.5 * second

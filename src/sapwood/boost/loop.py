@@ -55,7 +55,7 @@ class Work:
             params=params,
             team=team,
             grower=HistogramGrower(dataset, width, params.tree, params.run.random_state, team),
-            renewal=Renewal.of(objective, target),
+            renewal=Renewal.of(objective, target, params.tree, dataset.schema),
             builder=EnsembleBuilder(objective.n_outputs, width),
             scores=start.first_scores(dataset.n_rows),
             pairs=np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32),

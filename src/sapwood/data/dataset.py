@@ -63,4 +63,4 @@ class Dataset:
         """The same bins for some of the rows, by their places in this dataset."""
         tiles = aligned_zeros((self.tiles.shape[0], len(rows), self.tiles.shape[2]), self.tiles.dtype)
         np.take(self.tiles, rows, axis=1, out=tiles)
-        return Dataset(self.schema, self.encoder, tiles, self.columns[:, rows], self.row_ids[rows])
+        return Dataset(self.schema, self.encoder, tiles, np.take(self.columns, rows, axis=1), self.row_ids[rows])

@@ -150,6 +150,10 @@ class SapwoodEstimator(FittedEstimator):
         """The target as float64 and the classes if it has any; ``known`` are those of an earlier model."""
         raise NotImplementedError
 
+    def _answer(self, X: Any) -> np.ndarray:
+        """What cross-validation collects for rows held out: numbers, or the probability of each class."""
+        raise NotImplementedError
+
     def _weigh(self, y: np.ndarray, weight: np.ndarray | None, classes: np.ndarray | None) -> np.ndarray | None:
         """The weights of rows, with those of their classes."""
         return weight

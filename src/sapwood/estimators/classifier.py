@@ -47,6 +47,9 @@ class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
             return weight
         return by_class[y.astype(np.intp)] * (1.0 if weight is None else weight)
 
+    def _answer(self, X: Any) -> np.ndarray:
+        return self.predict_proba(X)
+
     @property
     def classes_(self) -> np.ndarray:
         """The labels, sorted; the order of the columns of ``predict_proba``."""

@@ -37,13 +37,6 @@ class Problem:
     classes: np.ndarray | None
     origin: OriginSpec
 
-    @property
-    def task(self) -> str:
-        """What metrics are asked for: regression, binary or multiclass."""
-        if self.classes is None:
-            return "regression"
-        return "binary" if len(self.classes) == 2 else "multiclass"
-
 
 @dataclass(frozen=True, eq=False)
 class Fit:
@@ -53,6 +46,13 @@ class Fit:
     origin: Origin
     schema: Schema
     n_rows: int
+
+
+def task_of(classes: np.ndarray | None) -> str:
+    """What metrics are asked to measure: regression, binary or multiclass."""
+    if classes is None:
+        return "regression"
+    return "binary" if len(classes) == 2 else "multiclass"
 
 
 def fit_sample(
@@ -112,7 +112,7 @@ def _train(problem: Problem, sample: Sample, sets: Mapping[str, Sample], began: 
     team = current_team(params.run.n_jobs, sample.rows.n_rows * sample.table.n_features)
     dataset = sample.binned(params, team.run)
     origin = problem.origin.fit(sample, team.run)
-    measures = measures_of(params.watch.eval_metric, problem.objective, problem.task)
+    measures = measures_of(params.watch.eval_metric, problem.objective, task_of(problem.classes))
     eval_sets = []
     for name, one in sets.items():
         with blaming(name):

@@ -23,6 +23,9 @@ class SapwoodRegressor(RegressorMixin, SapwoodEstimator):
     def _read_target(self, y: Any, n_rows: int, known: np.ndarray | None) -> tuple[np.ndarray, None]:
         return check_target(y, n_rows), None
 
+    def _answer(self, X: Any) -> np.ndarray:
+        return self.predict(X)
+
     def predict(self, X: Any, iterations: int | None = None) -> np.ndarray:
         """Predict a number for each row, after so many rounds (all by default); several where the loss has them."""
         return self._predict(X, iterations)

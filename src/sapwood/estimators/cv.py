@@ -1,0 +1,179 @@
+"""Cross-validation with predictions for rows that the model has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
+
+from sapwood.boost.evaluation import Measure, measured, measures_of
+from sapwood.boost.split import fold_of_rows
+from sapwood.boost.stopping import INTERRUPTED
+from sapwood.boost.target import Target
+from sapwood.data.target import check_weight
+from sapwood.errors import InputError, InputTypeError
+from sapwood.estimators.base import SapwoodEstimator
+from sapwood.estimators.dataset import Dataset
+from sapwood.estimators.fitting import task_of
+from sapwood.estimators.sample import Request, read_features, read_groups
+from sapwood.params import resolve_params
+
+HELD_OUT = "held_out"
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """What cross-validation brings.
+
+    ``predictions`` are those of models that have not seen the row: (rows,) for numbers, probabilities (rows, classes)
+    for classes; the mean where a row is held out more than once, NaN where it never is. ``estimators`` has the fitted
+    estimator of each fold and ``held_out`` its rows. ``scores`` maps each metric to its value per fold, ``history`` to
+    its mean over the folds after each round (as many as all folds have). ``best_iteration`` is the round at which the
+    mean of the first metric is best.
+    """
+
+    predictions: np.ndarray
+    estimators: list[SapwoodEstimator]
+    held_out: list[np.ndarray]
+    scores: dict[str, np.ndarray]
+    history: dict[str, np.ndarray]
+    best_iteration: int
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name} {values.mean():.5g} ± {values.std():.2g}" for name, values in self.scores.items())
+        return f"<sapwood.cv: {len(self.estimators)} folds, {shown}>"
+
+
+def cv(
+    estimator: SapwoodEstimator, X: Any, y: Any, *, cv: Any = 5, groups: Any = None, sample_weight: Any = None
+) -> CrossValidation:
+    """Fit a clone of an estimator for each fold and measure it on the rows held out.
+
+    ``cv`` is a number of folds (drawn by the estimator's ``random_state``, every class alike, ``groups`` whole), a
+    splitter of scikit-learn's or a list of (train rows, test rows). Held-out rows take no part in training: bins are
+    chosen on the other rows (unless ``X`` is a ``Dataset``, whose bins are used), and early stopping splits off some of
+    those.
+    """
+    if not isinstance(estimator, SapwoodEstimator):
+        raise InputTypeError(
+            f"cv takes a SapwoodClassifier or SapwoodRegressor, got {type(estimator).__name__}: for other estimators "
+            "and pipelines use sklearn.model_selection.cross_validate"
+        )
+    rows = Rows.read(estimator, X, y, groups, sample_weight)
+    params = resolve_params(estimator.get_params(deep=False), len(rows.y), estimator._task)
+    objective = estimator._objective(params, rows.classes)
+    measures = measures_of(params.watch.eval_metric, objective, task_of(rows.classes))
+    folds: list[Fold] = []
+    for train, test in _split(rows, cv, params.run.random_state):
+        _check_fold(len(folds), rows.classes, rows.y[train])
+        fitted = _fit_fold(estimator, rows, train, test)
+        scores = fitted.predict_raw(rows.part(rows.X, test)).T.reshape(objective.n_outputs, -1)
+        weight = None if rows.weight is None else rows.weight[test]
+        values = measured(measures, objective, Target(rows.y[test], weight), np.ascontiguousarray(scores))
+        folds.append(Fold(fitted, test, fitted._answer(rows.part(rows.X, test)), values))
+    return _gather(folds, measures, len(rows.y))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """All rows: the table as given, labels or numbers, targets as training sees them, weights, groups."""
+
+    X: Any
+    labels: np.ndarray
+    y: np.ndarray
+    classes: np.ndarray | None
+    weight: np.ndarray | None
+    groups: np.ndarray | None
+
+    @classmethod
+    def read(cls, estimator: SapwoodEstimator, X: Any, y: Any, groups: Any, weight: Any) -> Rows:
+        """Check what was given."""
+        n_rows = read_features(X)[1].n_rows
+        target, classes = estimator._read_target(y, n_rows, None)
+        labels = target if classes is None else classes[target.astype(np.intp)]
+        return cls(X, labels, target, classes, check_weight(weight, n_rows), read_groups(groups, n_rows))
+
+    @staticmethod
+    def part(values: Any, rows: np.ndarray) -> Any:
+        """Some rows of a table or vector; None stays None."""
+        if values is None or isinstance(values, Dataset):
+            return None if values is None else values[rows]
+        return _safe_indexing(values, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """A fitted estimator, the rows held out from it, what it answers for them, and how good that is."""
+
+    estimator: SapwoodEstimator
+    rows: np.ndarray
+    answers: np.ndarray
+    scores: dict[str, float]
+
+
+def _split(rows: Rows, cv: Any, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The rows to train on and to hold out, fold by fold, both ascending."""
+    n_rows = len(rows.y)
+    if isinstance(cv, int | np.integer):
+        if cv < 2:
+            raise InputError(f"cv must be at least 2 folds, a splitter or a list of (train, test), got {cv!r}")
+        strata = None if rows.classes is None else rows.y
+        fold = fold_of_rows(int(cv), np.arange(n_rows, dtype=np.uint64), seed, strata, rows.groups)
+        for k in range(int(cv)):
+            yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        return
+    for train, test in check_cv(cv).split(np.zeros((n_rows, 1)), rows.y, rows.groups):
+        yield np.sort(np.arange(n_rows)[train]), np.sort(np.arange(n_rows)[test])
+
+
+def _check_fold(fold: int, classes: np.ndarray | None, y: np.ndarray) -> None:
+    if classes is None:
+        return
+    missing = np.setdiff1d(np.arange(len(classes)), y)
+    if len(missing):
+        label = classes.tolist()[int(missing[0])]
+        raise InputError(
+            f"fold {fold} holds out every row of class {label!r}: use fewer folds, or drop a class with so few rows"
+        )
+
+
+def _fit_fold(estimator: SapwoodEstimator, rows: Rows, train: np.ndarray, test: np.ndarray) -> SapwoodEstimator:
+    part = rows.part
+    request = Request(
+        part(rows.X, train),
+        rows.labels[train],
+        sample_weight=part(rows.weight, train),
+        groups=part(rows.groups, train),
+        watched={HELD_OUT: (part(rows.X, test), rows.labels[test], part(rows.weight, test))},
+    )
+    made = clone(estimator)
+    made._fit(request)
+    if made.stopped_ == INTERRUPTED:
+        raise KeyboardInterrupt
+    return made
+
+
+def _gather(folds: list[Fold], measures: tuple[Measure, ...], n_rows: int) -> CrossValidation:
+    total = np.zeros((n_rows, *folds[0].answers.shape[1:]))
+    times = np.zeros((n_rows, *[1] * (total.ndim - 1)))
+    for fold in folds:
+        total[fold.rows] += fold.answers
+        times[fold.rows] += 1.0
+    histories = [fold.estimator.evals_result_[HELD_OUT] for fold in folds]
+    length = min(len(values) for history in histories for values in history.values())
+    names = [measure.name for measure in measures]
+    history = {name: np.mean([one[name][:length] for one in histories], axis=0) for name in names}
+    first = history[names[0]] * (-1.0 if measures[0].greater_is_better else 1.0)
+    return CrossValidation(
+        predictions=np.divide(total, times, out=np.full_like(total, np.nan), where=times > 0.0),
+        estimators=[fold.estimator for fold in folds],
+        held_out=[fold.rows for fold in folds],
+        scores={name: np.array([fold.scores[name] for fold in folds]) for name in names},
+        history=history,
+        best_iteration=int(np.argmin(first)) + 1,
+    )
