@@ -38,6 +38,9 @@ def add_tree(
     tiles: np.ndarray, grown: Grown, value: np.ndarray, output: int, scores: np.ndarray, run: Run
 ) -> None:  # fmt: skip
     """Send binned rows through a tree and add its answers to their scores."""
+    if grown.threshold is not None:  # exact search has the values in the place of tiles
+        scores[output : output + value.shape[1]] += value[grown.nodes_of(tiles)].T
+        return
     run(
         add_scores_binned, tiles, grown.feature, grown.bin, grown.missing_left, grown.left, value, output, scores,
         0, tiles.shape[1],

@@ -16,8 +16,9 @@ from sapwood.boost.start import Start
 from sapwood.boost.stopping import ALL_ROUNDS, CALLBACK, EARLY, INTERRUPTED, TIME, Best
 from sapwood.boost.target import Target
 from sapwood.data.dataset import Dataset
+from sapwood.grow.choice import make_grower
+from sapwood.grow.grower import Grower
 from sapwood.grow.grown import Grown
-from sapwood.grow.histogram_grower import HistogramGrower
 from sapwood.kernels.leaves import add_leaf_values
 from sapwood.model.ensemble import EnsembleBuilder
 from sapwood.native.team import Team, current_team
@@ -36,7 +37,7 @@ class Work:
     objective: Objective
     params: Params
     team: Team
-    grower: HistogramGrower
+    grower: Grower
     renewal: Renewal | None
     builder: EnsembleBuilder
     scores: np.ndarray
@@ -47,14 +48,14 @@ class Work:
     def make(cls, dataset: Dataset, target: Target, objective: Objective, params: Params, start: Start) -> Work:
         """Make room for training."""
         team = current_team(params.run.n_jobs, dataset.n_rows * dataset.n_features)
-        width = 1
+        width = objective.n_outputs if objective.vector_leaves else 1
         return cls(
             dataset=dataset,
             target=target,
             objective=objective,
             params=params,
             team=team,
-            grower=HistogramGrower(dataset, width, params.tree, params.run.random_state, team),
+            grower=make_grower(dataset, width, params.tree, params.run.random_state, team),
             renewal=Renewal.of(objective, target, params.tree, dataset.schema),
             builder=EnsembleBuilder(objective.n_outputs, width),
             scores=start.first_scores(dataset.n_rows),

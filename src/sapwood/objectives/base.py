@@ -26,7 +26,7 @@ Self = TypeVar("Self", bound="Objective")
 class Objective:
     """A loss of a target and a score, with its derivatives in the score.
 
-    ``task`` is ``regression``, ``binary`` or ``multiclass``.
+    ``task`` is ``regression``, ``binary`` or ``multiclass``. With ``vector_leaves`` one tree answers all outputs.
     """
 
     name: ClassVar[str]
@@ -35,6 +35,7 @@ class Objective:
     pairs_kernel: ClassVar[Kernel]
     loss_kernel: ClassVar[Kernel]
     renews_leaves: ClassVar[bool] = False
+    vector_leaves: bool = False
 
     @property
     def link(self) -> Link:

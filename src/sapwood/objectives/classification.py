@@ -173,11 +173,13 @@ class Softmax(SeveralClasses):
     """-log p of the row's class, p in proportion to e^F.
 
     All scores of a row move together, so the hessian of each is p (1 - p) times ``curvature_factor``, which is
-    K / (K - 1) for K classes unless given; 1 is the exact diagonal.
+    K / (K - 1) for K classes unless given; 1 is the exact diagonal. With ``vector_leaves`` one tree serves all classes,
+    its leaves answering a value for each; else every class has its own tree.
     """
 
     n_classes: int = 0
     curvature_factor: float | None = None
+    vector_leaves: bool = False
 
     name = "softmax"
     aliases = ("multinomial", "multiclass", "categorical_crossentropy")
@@ -194,7 +196,7 @@ class Softmax(SeveralClasses):
 
     def for_classes(self, n_classes: int) -> Softmax:
         """This loss with so many classes."""
-        return Softmax(n_classes, self.curvature_factor)
+        return Softmax(n_classes, self.curvature_factor, self.vector_leaves)
 
     def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
         """The logarithm of each class's share."""
@@ -216,9 +218,10 @@ class Softmax(SeveralClasses):
 @register
 @dataclass(frozen=True, repr=False)
 class OneVsAll(SeveralClasses):
-    """The logistic loss of each class against the rest."""
+    """The logistic loss of each class against the rest, with a tree for each or ``vector_leaves`` for all."""
 
     n_classes: int = 0
+    vector_leaves: bool = False
 
     name = "one_vs_all"
     aliases = ("one_vs_rest", "ova", "ovr")
@@ -228,7 +231,7 @@ class OneVsAll(SeveralClasses):
 
     def for_classes(self, n_classes: int) -> OneVsAll:
         """This loss with so many classes."""
-        return OneVsAll(n_classes)
+        return OneVsAll(n_classes, self.vector_leaves)
 
     def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
         """The log-odds of each class's share."""
