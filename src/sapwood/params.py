@@ -186,6 +186,12 @@ class TreeParams:
         Rule("'leafwise', 'levelwise', 'symmetric' or a Symmetric object", lambda v: _is_growth(v)),
         "Leaf of largest gain first, level by level, or one split for all nodes of a level.",
     )
+    split_search: str = declare(
+        "histogram",
+        one_of("histogram", "exact"),
+        "Cut between bins, or exactly: between any two values of a leaf, on presorted columns. Exact search is slower "
+        "and knows no bins.",
+    )
     max_leaves: int | None = declare(31, or_none(integer(2), "no limit but max_depth"), "Leaves per tree at most.")
     max_depth: int | None = declare(None, or_none(integer(1), "unlimited"), "Splits from root to leaf at most.")
     min_child_samples: int = declare(20, integer(1), "Rows in a leaf at least.")
@@ -342,6 +348,8 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str) -> Params:
     values = {name: check_value(name, value) for name, value in values.items()}
     if _is_unset(values["objective"]):
         values["objective"] = DEFAULT_OBJECTIVES[task]
+    if values["split_search"] == "exact":
+        _check_exact(values)
     if symmetric_of(values["growth"]) is not None:
         _settle_symmetric(values, given)
     else:
@@ -394,6 +402,19 @@ def _settle_symmetric(values: dict[str, Any], given: Mapping[str, Any]) -> None:
         raise ParameterError(f"max_depth of symmetric trees must be at most {DEEPEST_SYMMETRIC}, got {depth}")
     values["min_child_samples"] = 1
     values["max_leaves"] = 2 ** values["max_depth"]
+
+
+def _check_exact(values: Mapping[str, Any]) -> None:
+    """Exact search looks at one leaf at a time and rounds nothing."""
+    if symmetric_of(values["growth"]) is not None:
+        raise ParameterError(
+            "split_search='exact' tries the values of one leaf at a time, but a symmetric tree is cut by all leaves of "
+            "a level together: use split_search='histogram', or another growth"
+        )
+    if values["precision"] == "packed":
+        raise ParameterError(
+            "precision='packed' is for histograms; split_search='exact' adds up in wide integers: leave precision unset"
+        )
 
 
 def _leaf_limit(max_leaves: int | None, max_depth: int | None, n_rows: int) -> int:

@@ -45,6 +45,7 @@ class SapwoodEstimator(FittedEstimator):
         sampling: Any = AUTO,
         subsample: Any = AUTO,
         growth: Any = AUTO,
+        split_search: Any = AUTO,
         max_leaves: Any = AUTO,
         max_depth: Any = AUTO,
         max_bins: Any = AUTO,

@@ -16,6 +16,7 @@ from sapwood.data.columns import Table, read_table
 from sapwood.data.encoder import Encoder
 from sapwood.data.numeric import Run
 from sapwood.data.target import column_of
+from sapwood.data.values import ValueEncoder
 from sapwood.errors import InputError, InputTypeError, SapwoodError
 from sapwood.estimators.dataset import Dataset
 from sapwood.params import Params
@@ -88,11 +89,16 @@ class Sample:
         )
 
     def binned(self, params: Params, run: Run) -> binned.Dataset:
-        """The rows in bins: those X came with, else chosen from these very rows."""
-        if self.bins is not None:
+        """The rows in bins: those X came with, else chosen from these very rows; a bin per value for exact search."""
+        is_exact = params.tree.split_search == "exact"
+        if self.bins is not None and not is_exact:
             return self.bins if self.places is None else self.bins.take(self.places)
         table, row_ids = self.rows, self.row_ids
-        encoder = Encoder.fit(table, self.weight, params.bins.max_bins, params.run.random_state, run, row_ids)
+        encoder: Encoder
+        if is_exact:
+            encoder = ValueEncoder.of(table)
+        else:
+            encoder = Encoder.fit(table, self.weight, params.bins.max_bins, params.run.random_state, run, row_ids)
         return binned.Dataset(encoder.schema, encoder, *encoder.encode(table, run), row_ids)
 
     def tiles(self, encoder: Encoder, run: Run) -> np.ndarray:

@@ -15,7 +15,8 @@ from sapwood.model.tree import LEAF, Tree
 class Grown:
     """A tree in bins, its values before shrinkage. Leaf l is node ``leaf_node[l]``; its rows are order[span[l]].
 
-    ``order`` and ``span`` are the grower's own and are overwritten by the next tree.
+    ``order`` and ``span`` are the grower's own and are overwritten by the next tree. ``threshold`` is there where cuts
+    do not lie on the edges of bins.
     """
 
     feature: np.ndarray
@@ -31,6 +32,7 @@ class Grown:
     leaf_node: np.ndarray
     span: np.ndarray
     order: np.ndarray
+    threshold: np.ndarray | None = None
 
     @classmethod
     def read(cls, nodes: layout.Nodes, leaves: layout.Leaves, order: np.ndarray) -> Grown:
@@ -57,9 +59,10 @@ class Grown:
     def to_tree(self, encoder: Encoder, value: np.ndarray) -> Tree:
         """The tree in the user's units, with these values."""
         single = self.gradient.shape[1] == 1
+        threshold = thresholds(self.feature, self.bin, encoder) if self.threshold is None else self.threshold
         return Tree(
             feature=self.feature,
-            threshold=thresholds(self.feature, self.bin, encoder),
+            threshold=threshold,
             left=self.left,
             missing_left=self.missing_left,
             value=value,
@@ -69,6 +72,17 @@ class Grown:
             weight=self.weight,
             count=self.count,
         )
+
+    def nodes_of(self, values: np.ndarray) -> np.ndarray:
+        """The leaf in which each row of values (feature, row, 1) ends, by ``threshold``."""
+        assert self.threshold is not None
+        rows = np.arange(values.shape[1])
+        node = np.zeros(len(rows), dtype=np.int64)
+        while (inner := self.feature[node] != LEAF).any():
+            x = values[self.feature[node], rows, 0]
+            right = np.where(np.isnan(x), self.missing_left[node] == 0, x > self.threshold[node])
+            node = np.where(inner, self.left[node] + right, node)
+        return node
 
 
 def thresholds(feature: np.ndarray, bins: np.ndarray, encoder: Encoder) -> np.ndarray:

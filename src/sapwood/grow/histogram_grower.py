@@ -39,7 +39,7 @@ class HistogramGrower(Grower):
         kernel = grow.grow_tree if self._symmetric is None else grow_symmetric.grow_symmetric_tree
         self._team.run(
             kernel, self._dataset.tiles, self._dataset.columns, self._features, self._rules(), gradients,
-            rows, self._scales, self._scratch, self._cells, self._leaves, self._search, self._choice, draws, self._nodes,
-            *self._worth,
+            rows, self._scales, self._scratch, self._cells, self._leaves, self._search, self._choice, draws,
+            self._nodes, *self._worth,
         )  # fmt: skip
         return Grown.read(self._nodes, self._leaves, rows.order)

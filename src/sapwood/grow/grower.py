@@ -1,0 +1,122 @@
+"""What all growers share: rows turned into integers, rules, constraints, and the finished tree read back."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from sapwood.data.dataset import Dataset
+from sapwood.errors import TrainingError
+from sapwood.grow.constraints import count_of, draw_tree_features, interaction_groups, monotone_directions
+from sapwood.grow.grown import Grown
+from sapwood.grow.workspace import (
+    RowRoom,
+    Shape,
+    make_choice,
+    make_features,
+    make_leaves,
+    make_nodes,
+    make_scales,
+    make_scratch,
+    make_search,
+)
+from sapwood.kernels import layout, quantise
+from sapwood.native.team import Team
+from sapwood.params import TreeParams, symmetric_of
+
+UNLIMITED = 1 << 30
+
+
+class Grower(ABC):
+    """Grows one tree after another on the same dataset."""
+
+    def __init__(self, dataset: Dataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
+        self._dataset = dataset
+        self._params = params
+        self._seed = seed
+        self._team = team
+        assert params.max_leaves is not None
+        n_features = dataset.n_features
+        self._shape = Shape(dataset.n_rows, n_outputs, params.max_leaves, team.size, self._is_wide())
+        directions = monotone_directions(params.monotone_constraints, dataset.schema)
+        groups = interaction_groups(params.interaction_constraints, dataset.schema)
+        self._features = make_features(dataset, team.size, directions)
+        self._rows = RowRoom.make(self._shape)
+        self._scales = make_scales(self._shape)
+        self._scratch = make_scratch(self._shape, int(self._features.n_bins.max()))
+        self._leaves = make_leaves(self._shape)
+        self._search = make_search(self._shape, n_features)
+        self._choice = make_choice(self._shape, n_features, groups, self._drawn_counts(n_features))
+        self._nodes = make_nodes(self._shape)
+        self._symmetric = symmetric_of(params.growth)
+
+    @abstractmethod
+    def _is_wide(self) -> bool:
+        """Tell whether pairs are kept as wide integers."""
+
+    @abstractmethod
+    def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
+        """Grow a tree from the quantised rows."""
+
+    def grow(self, pairs: np.ndarray, weight: np.ndarray, round: int, rows: np.ndarray | None = None) -> Grown:
+        """Grow the tree of a round on all rows, or on some (ascending numbers).
+
+        ``weight`` is empty when all rows weigh the same.
+        """
+        room = self._rows.take(rows)
+        nodes = self._nodes
+        nodes.info[:] = (1, 1, layout.FINE, 0)
+        draws = layout.Draws(self._seed, round)
+        gradients = layout.Gradients(pairs, weight, self._dataset.row_ids, _weight_scale(weight))
+        self._team.run(
+            quantise.quantise, room, gradients, int(self._shape.wide), draws, self._scales, self._scratch, nodes.info
+        )
+        self._check(round)
+        tree = draw_tree_features(self._params.colsample_bytree, self._dataset.n_features, self._seed, round)
+        self._choice.tree[:] = tree
+        self._choice.active[0] = 1
+        return self._grow_tree(gradients, room, draws)
+
+    def _drawn_counts(self, n_features: int) -> tuple[int, int]:
+        """How many features a level and a node draw, 0 for all."""
+        params = self._params
+        of_tree = count_of(params.colsample_bytree, n_features)
+        of_level = count_of(params.colsample_bylevel, of_tree)
+        of_node = count_of(params.colsample_bynode, of_level)
+        return of_level if of_level < of_tree else 0, of_node if of_node < of_level else 0
+
+    def _rules(self) -> layout.Rules:
+        params = self._params
+        return layout.Rules(
+            order=layout.LEVELWISE if params.growth == "levelwise" else layout.LEAFWISE,
+            wide=int(self._shape.wide),
+            constrained=int(self._features.monotone.any()),
+            cosine=int(self._symmetric is not None and self._symmetric.score == "cosine"),
+            max_leaves=self._shape.max_leaves,
+            max_depth=UNLIMITED if params.max_depth is None else params.max_depth,
+            min_child_samples=params.min_child_samples,
+            min_child_weight=params.min_child_weight,
+            reg_lambda=params.reg_lambda,
+            reg_alpha=params.reg_alpha,
+            min_split_gain=params.min_split_gain,
+            max_delta_step=params.max_delta_step,
+        )
+
+    def _check(self, round: int) -> None:
+        info = self._nodes.info
+        if info[layout.STATUS] == layout.NOT_FINITE:
+            row = int(self._dataset.row_ids[info[layout.BAD_ROW]])
+            raise TrainingError(
+                f"round {round + 1}: the gradient of row {row} is not a finite number (or its hessian is negative); "
+                "look at the target, weight and scores of this row, or lower the learning rate"
+            )
+
+
+def _weight_scale(weight: np.ndarray) -> float:
+    """The scale at which weights can be added exactly."""
+    if len(weight) == 0:
+        return 1.0
+    out = np.empty(1)
+    quantise.find_scale(quantise.EXACT, float(weight.max()) * len(weight), len(weight), out)
+    return float(out[0])

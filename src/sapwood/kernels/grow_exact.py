@@ -1,0 +1,320 @@
+"""Grow one tree by exact greedy search: every gap between two values that a leaf holds is a possible cut (X3).
+
+The rows of each column are sorted once per training. While a tree grows every column keeps its own list of the tree's
+rows, sorted inside each leaf, missing values first; a leaf owns the same range of all lists::
+
+    list of column 0:   leaf 0: . 1 1 4 7 | leaf 1: 2 3 3 5
+    list of column 1:   leaf 0: 1 2 2 8 9 | leaf 1: . . 1 6
+
+A split parts every list, keeping its order. Each member of the team parts and scans its share of the columns.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.kernels.choose import allow_features, narrow_groups
+from sapwood.kernels.gain import split_gain
+from sapwood.kernels.grow import branch, can_split, enter_leaf, next_leaf, set_child_bounds, sum_root
+from sapwood.kernels.layout import (
+    BIN,
+    CUT_BIN,
+    CUT_NEXT,
+    CUT_SIDE,
+    CUT_SUMS,
+    DEPTH,
+    FEATURE,
+    FIRST,
+    LAST,
+    LEAF_SUMS,
+    MISSING_LEFT,
+    N_NODES,
+    NEXT_BIN,
+    NODE,
+)
+from sapwood.kernels.leaves import finish_leaves
+from sapwood.kernels.meet import meet
+from sapwood.kernels.pick import best_feature, take_cut
+from sapwood.kernels.share import share
+from sapwood.kernels.split_numeric import IMPOSSIBLE, cut_score, score_of
+from sapwood.native.kernel import kernel
+
+INFINITE = np.inf
+
+
+@kernel("u32[:,:], i64[:], i64[:,:], u32[:,:]")
+def sort_columns(member, members, sync, columns, n_bins, counts, out):
+    """Write the rows of every column in the order of their bins, equal bins in row order; ``counts`` is workspace."""
+    n_features = columns.shape[0]
+    place = counts[member]
+    for f in range(member * n_features // members, (member + 1) * n_features // members):
+        bins = columns[f]
+        for b in range(n_bins[f] + 2):
+            place[b] = 0
+        for row in range(bins.shape[0]):
+            place[bins[row] + 1] += 1
+        for b in range(n_bins[f]):
+            place[b + 1] += place[b]
+        for row in range(bins.shape[0]):
+            out[f, place[bins[row]]] = row
+            place[bins[row]] += 1
+
+
+@kernel()
+def keep_marked(all_rows, marked, out):
+    """Copy the marked rows, in order."""
+    k = 0
+    for i in range(all_rows.shape[0]):
+        if marked[all_rows[i]] != 0:
+            out[k] = all_rows[i]
+            k += 1
+
+
+@kernel()
+def part_list(line, first, last, marked, spare):
+    """Move the marked rows of a range to its front; all keep their order."""
+    left = first
+    waiting = 0
+    for i in range(first, last):
+        row = line[i]
+        go = np.int64(marked[row])
+        line[left] = row
+        spare[waiting] = row
+        left += go
+        waiting += 1 - go
+    for k in range(waiting):
+        line[left + k] = spare[k]
+
+
+@kernel()
+def scan_sorted(line, n_missing, bins, pairs, backward, direction, sums, low, high, rules, scales, running, cut):
+    """Try every cut of the sorted rows of a leaf; return the best gain and fill ``cut``.
+
+    The first ``n_missing`` rows have no value. Where several cuts with missing on the same side gain the same, the
+    first is taken, or the last if ``backward``; missing on the right comes before missing on the left.
+    """
+    n_planes = sums.shape[0]
+    left = running[:n_planes]
+    right = running[n_planes:]
+    n = line.shape[0]
+    before = score_of(sums, low, high, rules, scales.quantum)
+    best = 0.0
+    for side in range(2 if n_missing > 0 else 1):
+        for p in range(n_planes):
+            left[p] = 0
+        if side == 1:
+            for i in range(n_missing):
+                for p in range(n_planes):
+                    left[p] += pairs[line[i], p]
+        # With missing on the right the last cut has all values on the left; else it would leave the right side empty.
+        end = n if side == 0 and n_missing > 0 else n - 1
+        for i in range(n_missing, end):
+            row = line[i]
+            for p in range(n_planes):
+                left[p] += pairs[row, p]
+                right[p] = sums[p] - left[p]
+            after = np.int64(bins[line[i + 1]]) if i + 1 < n else np.int64(0)
+            n_left = i + 1 - (n_missing if side == 0 else 0)
+            if np.int64(bins[row]) == after or n_left < rules.min_child_samples:
+                continue
+            if n - n_left < rules.min_child_samples:
+                break
+            score = cut_score(left, right, direction, low, high, rules, scales)
+            if score == IMPOSSIBLE:
+                continue
+            gain = split_gain(score, before, rules.min_split_gain)
+            again = gain == best and (backward or side == 1) and cut[CUT_SIDE] == side
+            if gain > 0.0 and (gain > best or again):
+                best = gain
+                cut[CUT_BIN] = bins[row]
+                cut[CUT_NEXT] = after
+                cut[CUT_SIDE] = side
+                for p in range(n_planes):
+                    cut[CUT_SUMS + p] = left[p]
+    return best
+
+
+@kernel()
+def count_missing(line, bins):
+    """How many rows at the front of a leaf's list have no value."""
+    n = 0
+    while n < line.shape[0] and bins[line[n]] == 0:
+        n += 1
+    return n
+
+
+@kernel()
+def scan_share(member, columns, lists, child, first, last, sums, bounds, feature, rules, scales, search, running):
+    """Find the best split of each column in the member's share, for the leaf that owns a range of the lists."""
+    for f in range(feature.share[member], feature.share[member + 1]):
+        search.gain[child, f] = 0.0
+        if search.allowed[child, f] == 0:
+            continue
+        bins = columns[f]
+        line = lists.rows[f, first:last]
+        backward = bins[lists.sorted[f, 0]] != 0
+        search.gain[child, f] = scan_sorted(
+            line, count_missing(line, bins), bins, lists.pairs, backward, feature.monotone[f],
+            sums, bounds[0], bounds[1], rules, scales, running, search.cut[child, f],
+        )  # fmt: skip
+
+
+@kernel()
+def choose_split(columns, rows, leaf, gain, cuts, leaves):
+    """Give a leaf the best split of all columns, if it has one."""
+    f = best_feature(gain)
+    if gain[f] <= 0.0:
+        return
+    missing = columns[f, rows[f, leaves.integers[leaf, FIRST]]] == 0
+    take_cut(leaf, f, gain[f], cuts[f], missing, 1, leaves)
+    leaves.integers[leaf, NEXT_BIN] = cuts[f, CUT_NEXT]
+
+
+@kernel()
+def list_rows(member, members, sync, rows, share_of, tree, lists):
+    """Give every column of the tree the list of its rows, and every row its pairs; nonzero means stop."""
+    marked = lists.marked
+    n = marked.shape[0]
+    m = rows.order.shape[0]
+    for row in range(share(member, members, n), share(member + 1, members, n)):
+        marked[row] = 0
+    if meet(sync, members) != 0:
+        return 1
+    for i in range(share(member, members, m), share(member + 1, members, m)):
+        row = rows.order[i]
+        marked[row] = 1
+        for p in range(rows.pairs.shape[0]):
+            lists.pairs[row, p] = rows.pairs[p, i]
+    if meet(sync, members) != 0:
+        return 1
+    for f in range(share_of[member], share_of[member + 1]):
+        if tree[f] != 0:
+            keep_marked(lists.sorted[f], marked, lists.rows[f])
+    return 0
+
+
+@kernel()
+def mark_left(member, members, bins, order, integers, marked):
+    """Mark the member's part of the rows of a leaf: 1 goes left. Return how many it marked so."""
+    first = integers[FIRST]
+    n = integers[LAST] - first
+    limit = integers[BIN]
+    n_left = 0
+    for i in range(first + member * n // members, first + (member + 1) * n // members):
+        row = order[i]
+        b = np.int64(bins[row])
+        go = integers[MISSING_LEFT] if b == 0 else np.int64(b <= limit)
+        marked[row] = go
+        n_left += go
+    return n_left
+
+
+@kernel()
+def part_lists(member, members, sync, columns, lists, integers, order, share_of, tree, n_lefts, more):
+    """Send the rows of a leaf to its sides in every list, but only in ``order`` if no ``more`` splits will follow.
+
+    Return how many went left, or −1 to stop.
+    """
+    n_lefts[member, 0] = mark_left(member, members, columns[integers[FEATURE]], order, integers, lists.marked)
+    if meet(sync, members) != 0:
+        return -1
+    n_left = np.int64(0)
+    for t in range(members):
+        n_left += n_lefts[t, 0]
+    if member == members - 1:
+        part_list(order, integers[FIRST], integers[LAST], lists.marked, lists.spare[member])
+    if more:
+        for f in range(share_of[member], share_of[member + 1]):
+            if tree[f] != 0:
+                part_list(lists.rows[f], integers[FIRST], integers[LAST], lists.marked, lists.spare[member])
+    return n_left
+
+
+@kernel()
+def set_child_sums(integers, sums):
+    """Write the sums of both sides of a leaf's split."""
+    n_planes = sums.shape[0] // 2
+    for p in range(n_planes):
+        sums[p] = integers[LEAF_SUMS + n_planes + p]
+        sums[n_planes + p] = integers[LEAF_SUMS + p] - sums[p]
+
+
+@kernel("u32[:,:], Lists, Features, Rules, Gradients, Rows, Scales, Scratch, Leaves, Search, Choice, Draws, Nodes")
+def grow_exact_tree(
+    member, members, sync, columns, lists,
+    feature, rules, grad, rows, scales, scratch, leaves, search, choice, draws, nodes,
+):  # fmt: skip
+    """Grow a tree from the wide quantised rows; ``nodes``, ``leaves`` and ``lists.next_bin`` hold it afterwards."""
+    n_planes = rows.pairs.shape[0]
+    integers = leaves.integers
+    # Of the left child, then of the right one.
+    sums = scratch.integers[member][: 2 * n_planes]
+    bounds = scratch.numbers[member][:4]
+    running = scratch.integers[member][2 * n_planes : 4 * n_planes]
+    if list_rows(member, members, sync, rows, feature.share, choice.tree, lists) != 0:
+        return
+    if sum_root(member, members, sync, rows.pairs, scratch.integers, sums[n_planes:]) != 0:
+        return
+    # The root enters as if it were the right child of a split that sent nothing to the left.
+    leaf = start = middle = depth = np.int64(0)
+    stop = np.int64(rows.order.shape[0])
+    bounds[2] = -INFINITE
+    bounds[3] = INFINITE
+    n_leaves = np.int64(0)
+    while True:
+        node = nodes.info[N_NODES] if n_leaves > 0 else np.int64(-1)
+        more = n_leaves + 1 < rules.max_leaves
+        for child in range(2):
+            first = middle if child == 1 else start
+            last = stop if child == 1 else middle
+            if more and can_split(last - first, depth, rules):
+                at = n_leaves if child == 1 else leaf
+                allow_features(member, child, at, node + child, depth, feature.share, choice, draws, search.allowed)
+                own = sums[child * n_planes : (child + 1) * n_planes]
+                scan_share(
+                    member, columns, lists, child, first, last, own, bounds[2 * child :],
+                    feature, rules, scales, search, running,
+                )  # fmt: skip
+        if meet(sync, members) != 0:
+            return
+        if member == 0:
+            if n_leaves > 0:
+                lists.next_bin[integers[leaf, NODE]] = integers[leaf, NEXT_BIN]
+                branch(leaf, leaves, nodes)
+            for child in range(0 if n_leaves > 0 else 1, 2):
+                first = middle if child == 1 else start
+                last = stop if child == 1 else middle
+                at = n_leaves if child == 1 else leaf
+                own = sums[child * n_planes : (child + 1) * n_planes]
+                low = bounds[2 * child]
+                high = bounds[2 * child + 1]
+                enter_leaf(at, first, last, node + child, depth, 0, own, low, high, leaves, nodes)
+                if more and can_split(last - first, depth, rules):
+                    choose_split(columns, lists.rows, at, search.gain[child], search.cut[child], leaves)
+        n_leaves += 1
+        if meet(sync, members) != 0:
+            return
+        leaf = next_leaf(n_leaves, rules.order, integers, leaves.numbers) if more else np.int64(-1)
+        if leaf < 0:
+            break
+        start = integers[leaf, FIRST]
+        stop = integers[leaf, LAST]
+        depth = integers[leaf, DEPTH] + 1
+        more = n_leaves + 1 < rules.max_leaves and can_split(stop - start, depth, rules)
+        n_left = part_lists(
+            member, members, sync, columns, lists, integers[leaf], rows.order, feature.share, choice.tree,
+            search.n_left, more,
+        )  # fmt: skip
+        if n_left < 0:
+            return
+        middle = start + n_left
+        set_child_sums(integers[leaf], sums)
+        f = integers[leaf, FEATURE]
+        set_child_bounds(leaf, sums, bounds, feature.monotone[f], rules, scales.quantum, leaves)
+        if choice.groups.shape[0] > 0:
+            narrow_groups(member, leaf, n_leaves, f, choice)
+            if meet(sync, members) != 0:
+                return
+    finish_leaves(
+        member, members, sync, n_leaves, feature.monotone, rules, grad, rows.order, scales, scratch, leaves, nodes
+    )
