@@ -34,8 +34,8 @@ def sum_pairs(pairs, weight, order, start, stop, scale, out):
     for i in range(np.uint64(start), np.uint64(stop)):
         row = order[i]
         w = weight[row] if weight.shape[0] > 0 else 1.0
-        sum_g += np.int64(np.floor(w * np.float64(pairs[row, 0]) * scale[0] + 0.5))
-        sum_h += np.int64(np.floor(w * np.float64(pairs[row, 1]) * scale[1] + 0.5))
+        sum_g += np.int64(np.rint(w * np.float64(pairs[row, 0]) * scale[0]))
+        sum_h += np.int64(np.rint(w * np.float64(pairs[row, 1]) * scale[1]))
     out[0] = sum_g
     out[1] = sum_h
 
@@ -45,7 +45,7 @@ def sum_weights(weight, order, start, stop, scale):
     """Add the weights of the rows at some positions in fixed point."""
     total = np.int64(0)
     for i in range(np.uint64(start), np.uint64(stop)):
-        total += np.int64(np.floor(weight[order[i]] * scale + 0.5))
+        total += np.int64(np.rint(weight[order[i]] * scale))
     return total
 
 

@@ -29,6 +29,9 @@ from sapwood.kernels.layout import (
 from sapwood.kernels.split_numeric import hessian_steps, locate_cut
 from sapwood.native.kernel import kernel
 
+# What is known of a cut once rows were counted. Missing rows may have sums of 0: they too must stay where they counted.
+SURE, SURE_WITH_MISSING = 1, 2
+
 
 @kernel()
 def is_surely_large(sums, least, wide, hessian_range):
@@ -133,11 +136,12 @@ def pick_split(columns, leaf, child, order, feature, rules, scales, cells, leave
         n_bins = feature.n_bins[f]
         count_bins(columns[f], n_bins, order, first, last, cells.counts)
         limit_cuts(cells.counts, n_bins, last - first, least, limits)
+        cut[CUT_SURE] = SURE_WITH_MISSING if cells.counts[0] > 0 else SURE
         side = cut[CUT_SIDE]
         if limits[2 * side] <= cut[CUT_BIN] <= limits[2 * side + 1]:
             break
         gain[f] = locate_cut(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)
-        cut[CUT_SURE] = 1
     start = feature.start
     missing = has_missing(histogram, start[f], start[start.shape[0] - 1], n_planes)
+    missing = missing or search.cut[child, f, CUT_SURE] == SURE_WITH_MISSING
     take_cut(leaf, f, gain[f], search.cut[child, f], missing, rules.wide, leaves)

@@ -83,8 +83,8 @@ def round_wide(pairs, weight, order, start, stop, scale, planes, out):
     for i in range(np.uint64(start), np.uint64(stop)):
         row = order[i]
         w = weight[row] if weight.shape[0] > 0 else 1.0
-        q_h = np.int64(np.floor(w * np.float64(pairs[row, 1]) * scale[1] + 0.5))
-        planes[0, i] = np.int64(np.floor(w * np.float64(pairs[row, 0]) * scale[0] + 0.5))
+        q_h = np.int64(np.rint(w * np.float64(pairs[row, 1]) * scale[1]))
+        planes[0, i] = np.int64(np.rint(w * np.float64(pairs[row, 0]) * scale[0]))
         planes[1, i] = q_h
         least = min(least, q_h)
         most = max(most, q_h)
