@@ -43,7 +43,8 @@ class Renewal:
 
     def values(self, grown: Grown, scores: np.ndarray, output: int, run: Run) -> np.ndarray:
         """The values of the nodes: leaves renewed, inner nodes their means; ``scores`` (rows,) are of this output."""
-        by_place = np.argsort(grown.span[:, 0])
+        # An empty leaf begins where the next one does and ends there: it comes first.
+        by_place = np.lexsort((grown.span[:, 1], grown.span[:, 0]))
         leaf_start = np.append(grown.span[by_place, 0], len(grown.order))
         found = np.empty(len(by_place))
         level = self.levels[output]
@@ -59,10 +60,10 @@ class Renewal:
 
 
 def set_means(grown: Grown, value: np.ndarray) -> None:
-    """Give inner nodes the weighted mean of their children, from the leaves up."""
+    """Give inner nodes the weighted mean of their children, from the leaves up; without weight, the plain mean."""
     for node in np.flatnonzero(grown.feature != LEAF)[::-1]:
         left, right = grown.left[node], grown.left[node] + 1
-        share = grown.weight[left] / grown.weight[node]
+        share = grown.weight[left] / grown.weight[node] if grown.weight[node] > 0.0 else 0.5
         value[node] = share * value[left] + (1.0 - share) * value[right]
 
 

@@ -1,0 +1,215 @@
+"""Cells of a grid: one choice of every kind, drawn so that any two choices of different kinds meet in a cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from sapwood import SapwoodClassifier, SapwoodRegressor
+from sapwood.objectives import (
+    CustomLoss,
+    Expectile,
+    Focal,
+    GradientLoss,
+    Huber,
+    OneVsAll,
+    Quantile,
+    Softmax,
+    Squared,
+    Tweedie,
+)  # fmt: skip
+from sapwood.objectives.base import Objective, mean_loss
+from sapwood.objectives.registry import losses
+from sapwood.params import Symmetric
+
+Cell = dict[str, Any]
+Pair = frozenset[tuple[str, Any]]
+
+N_CLASSES = 3
+MONOTONE = {"monotone_constraints": [1, -1, 0, 0, 0]}
+INTERACTION = {"interaction_constraints": [[0, 1], [2, 3, 4]]}
+
+
+def squared_by_hand(y: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return score - y, np.ones_like(y)
+
+
+def every_loss() -> dict[str, Objective]:
+    """Each registered loss as it comes, some with settings, and losses of the user's own."""
+    plain = [loss() for loss in dict.fromkeys(losses().values())]
+    more = [
+        Quantile(0.9), Quantile([0.1, 0.5, 0.9]), Huber(0.3), Expectile(0.8), Tweedie(1.2), Focal(3.0, 0.25),
+        Softmax(vector_leaves=True), OneVsAll(vector_leaves=True), Softmax(curvature_factor=1.0),
+    ]  # fmt: skip
+    named = {repr(loss): loss for loss in plain + more}
+    named["one line"] = CustomLoss(lambda y, f: np.sqrt(1.0 + (y - f) ** 2))
+    named["gradients"] = GradientLoss(squared_by_hand)
+    return named
+
+
+LOSSES = every_loss()
+
+# What each choice of a kind sets: parameters of the estimator, or what ``Table`` and ``fit`` do with it.
+KINDS: dict[str, dict[str, dict[str, Any]]] = {
+    "growth": {
+        "leafwise": {"growth": "leafwise"},
+        "levelwise": {"growth": "levelwise"},
+        "symmetric": {"growth": "symmetric"},
+        "cosine": {"growth": Symmetric("cosine")},
+    },
+    "split_search": {"histogram": {"split_search": "histogram"}, "exact": {"split_search": "exact"}},
+    "objective": {name: {"objective": loss} for name, loss in LOSSES.items()},
+    "sampling": {"none": {}, "uniform": {"sampling": "uniform", "subsample": 0.7}},
+    "colsample": {
+        "all": {},
+        "bytree": {"colsample_bytree": 0.6},
+        "bylevel": {"colsample_bylevel": 0.6},
+        "bynode": {"colsample_bynode": 0.6},
+        "each": {"colsample_bytree": 0.8, "colsample_bylevel": 0.8, "colsample_bynode": 0.7},
+    },
+    "constraints": {
+        "free": {},
+        "monotone_constraints": MONOTONE,
+        "interaction_constraints": INTERACTION,
+        "both": MONOTONE | INTERACTION,
+    },
+    "precision": {"auto": {}, "packed": {"precision": "packed"}, "wide": {"precision": "wide"}},
+    "max_bins": {"255": {}, "7": {"max_bins": 7}, "1000": {"max_bins": 1000}},
+    "limits": {"none": {}, "max_delta_step": {"max_delta_step": 0.5}, "reg_alpha": {"reg_alpha": 0.5}},
+    "weight": {"none": {}, "spread": {}, "some zero": {}},
+    "stopping": {
+        "none": {},
+        "split off": {"early_stopping_rounds": 3, "validation_fraction": 0.2},
+        "eval_set": {"early_stopping_rounds": 3},
+        "refit": {"early_stopping_rounds": 3, "validation_fraction": 0.2, "refit": True},
+    },
+    "missing": {"none": {}, "some": {}},
+}
+
+# Two choices that cannot meet: the error names the two parameters.
+REFUSED: list[tuple[tuple[str, str], tuple[str, str]]] = [
+    (("growth", "symmetric"), ("split_search", "exact")),
+    (("growth", "cosine"), ("split_search", "exact")),
+    (("precision", "packed"), ("split_search", "exact")),
+]
+
+
+def pairs_in(cell: Cell) -> set[Pair]:
+    return {frozenset(two) for two in combinations(cell.items(), 2)}
+
+
+def all_pairs() -> set[Pair]:
+    """Any two choices of different kinds that may meet."""
+    refused = {frozenset(two) for two in REFUSED}
+    every = {
+        frozenset([(a, one), (b, two)])
+        for a, b in combinations(KINDS, 2)
+        for one in KINDS[a]
+        for two in KINDS[b]
+    }  # fmt: skip
+    return every - refused
+
+
+def draw_cells() -> list[Cell]:
+    """Cells that hold all pairs: each begins with an open pair and takes, kind by kind, the choice that closes most."""
+    allowed = all_pairs()
+    open_pairs = sorted(allowed, key=sorted)
+    left, cells = set(open_pairs), []
+    while open_pairs:
+        first = open_pairs[0]
+        cell: Cell = dict(sorted(first))
+        for kind in sorted(set(KINDS) - set(cell), key=lambda kind: -len(KINDS[kind])):
+            cell[kind] = _best_choice(cell, kind, allowed, left)
+        cells.append({kind: cell[kind] for kind in KINDS})
+        left -= pairs_in(cell)
+        open_pairs = [pair for pair in open_pairs if pair in left]
+    return cells
+
+
+def _best_choice(cell: Cell, kind: str, allowed: set[Pair], left: set[Pair]) -> str:
+    def closed(choice: str) -> tuple[bool, int]:
+        new = [frozenset([(kind, choice), other]) for other in cell.items()]
+        return all(pair in allowed for pair in new), sum(pair in left for pair in new)
+
+    return max(KINDS[kind], key=closed)
+
+
+def name_of(cell: Cell) -> str:
+    return " | ".join(str(choice) for choice in cell.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A table for a cell: features, target, weights or None."""
+
+    X: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray | None
+
+    @classmethod
+    def of(cls, cell: Cell, n: int = 300, seed: int = 0) -> Rows:
+        """Draw rows whose target the loss of the cell allows and the features explain."""
+        random = np.random.default_rng(seed)
+        X = random.normal(size=(n, 5))
+        signal = X[:, 0] - 0.7 * X[:, 1] + np.where(X[:, 2] > 0, X[:, 3], -X[:, 3]) + 0.3 * random.normal(size=n)
+        X[:, 4] = np.round(X[:, 4])
+        if cell["missing"] == "some":
+            X[random.uniform(size=X.shape) < 0.15] = np.nan
+        weights = {
+            "none": None,
+            "spread": random.gamma(1.0, size=n),
+            "some zero": random.integers(0, 4, n).astype(float),
+        }
+        return cls(X, target(LOSSES[cell["objective"]], signal, random), weights[cell["weight"]])
+
+
+def target(loss: Objective, signal: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    if loss.task == "multiclass":
+        return np.digitize(signal, [-0.7, 0.7]).astype(float)
+    if loss.task == "binary":
+        return (signal > 0.2).astype(float)
+    if loss.name == "cross_entropy":
+        return 1.0 / (1.0 + np.exp(-2.0 * signal))
+    if loss.name in ("poisson", "tweedie"):
+        return random.poisson(np.exp(0.5 * signal)).astype(float)
+    if loss.name in ("gamma", "msle", "mape"):
+        return np.exp(0.5 * signal)
+    return signal
+
+
+def unfitted(cell: Cell, **more: Any) -> SapwoodClassifier | SapwoodRegressor:
+    """The estimator that a cell describes."""
+    params: dict[str, Any] = {"n_estimators": 12, "learning_rate": 0.3, "max_leaves": 8}
+    if cell["growth"] in ("leafwise", "levelwise"):
+        params["min_child_samples"] = 5
+    for kind, choice in cell.items():
+        params |= KINDS[kind][choice]
+    if cell["objective"] == "gradients":
+        params["eval_metric"] = "rmse"
+    is_for_classes = LOSSES[cell["objective"]].task in ("binary", "multiclass")
+    return (SapwoodClassifier if is_for_classes else SapwoodRegressor)(**(params | more))
+
+
+def fitted(cell: Cell, rows: Rows, **more: Any) -> SapwoodClassifier | SapwoodRegressor:
+    """Train as the cell says."""
+    given: dict[str, Any] = {"sample_weight": rows.weight}
+    if cell["stopping"] == "eval_set":
+        held_out = Rows.of(cell, n=100, seed=1)
+        given |= {"eval_set": (held_out.X, held_out.y), "eval_sample_weight": held_out.weight}
+    return unfitted(cell, **more).fit(rows.X, rows.y, **given)
+
+
+def loss_of(cell: Cell) -> Objective:
+    loss = LOSSES[cell["objective"]]
+    return loss.for_classes(N_CLASSES) if loss.task == "multiclass" else loss
+
+
+def mean_losses(cell: Cell, rows: Rows, raw: np.ndarray) -> tuple[float, float]:
+    """The mean loss of scores on the rows, and that of the best constant."""
+    loss = Squared() if cell["objective"] == "gradients" else loss_of(cell)
+    scores = np.ascontiguousarray(raw.reshape(len(rows.y), -1).T)
+    constant = np.repeat(loss.best_constant(rows.y, rows.weight)[:, None], len(rows.y), axis=1)
+    return tuple(mean_loss(loss, rows.y, one, rows.weight) for one in (scores, constant))  # type: ignore[return-value]
