@@ -137,6 +137,29 @@ def test_an_unknown_name_is_refused():
         resolve(num_leaves=31)
 
 
+@pytest.mark.parametrize(
+    "user, expected",
+    [
+        ({}, "none"),
+        ({"subsample": 0.5}, "uniform"),
+        ({"sampling": "uniform"}, "uniform"),
+        ({"sampling": "none"}, "none"),
+    ],
+)
+def test_rows_are_drawn_where_a_share_is_asked_for(user, expected):
+    assert resolve(**user).boost.sampling == expected
+
+
+def test_a_share_of_the_rows_without_drawing_is_refused():
+    with pytest.raises(ParameterError, match="subsample=0.5 needs sampling='uniform'"):
+        resolve(sampling="none", subsample=0.5)
+
+
+def test_callbacks_become_a_tuple():
+    assert resolve(callbacks=print).watch.callbacks == (print,)
+    assert resolve(callbacks=[print, len]).watch.callbacks == (print, len)
+
+
 def test_params_are_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         resolve().tree.max_leaves = 3  # type: ignore[misc]

@@ -84,6 +84,25 @@ def test_importance_is_that_of_the_model(estimator, data):
 
 
 @BOTH
+def test_fewer_rounds_can_be_asked_for(estimator, data):
+    fitted = estimator(**FEW).fit(*data)
+    shorter = estimator(n_estimators=2, min_child_samples=5).fit(*data)
+    for method in ("predict", "predict_raw"):
+        assert np.array_equal(getattr(fitted, method)(data[0], iterations=2), getattr(shorter, method)(data[0]))
+    with pytest.raises(ParameterError, match="iterations must be between 0 and 5, got 6"):
+        fitted.predict(data[0], iterations=6)
+
+
+@BOTH
+def test_stages_are_predictions_after_each_round(estimator, data):
+    fitted = estimator(**FEW).fit(*data)
+    stages = list(fitted.staged_predict(data[0]))
+    assert len(stages) == 5
+    for done, stage in enumerate(stages, 1):
+        assert np.array_equal(stage, fitted.predict(data[0], iterations=done))
+
+
+@BOTH
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))], ids=["copy", "pickle"])
 def test_a_copy_of_a_fitted_estimator_is_the_same_model(estimator, copied, data):
     fitted = estimator(**FEW).fit(*data)

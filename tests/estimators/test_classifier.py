@@ -52,6 +52,14 @@ def test_probabilities_sum_to_one_and_the_largest_is_predicted(n_classes):
     assert fitted.score(X, y) > 0.95
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_stages_of_probabilities_are_those_after_each_round(n_classes):
+    X, y = example(n_classes)
+    fitted = SapwoodClassifier(**FEW).fit(X, y)
+    for done, stage in enumerate(fitted.staged_predict_proba(X), 1):
+        assert np.array_equal(stage, fitted.predict_proba(X, iterations=done))
+
+
 def test_two_classes_have_one_decision_score_of_their_sign():
     X, y = example()
     fitted = SapwoodClassifier(**FEW).fit(X, y)
