@@ -151,7 +151,7 @@ def test_rows_are_drawn_where_a_share_is_asked_for(user, expected):
 
 
 def test_a_share_of_the_rows_without_drawing_is_refused():
-    with pytest.raises(ParameterError, match="subsample=0.5 needs sampling='uniform'"):
+    with pytest.raises(ParameterError, match=r"subsample=0\.5 needs sampling='uniform'"):
         resolve(sampling="none", subsample=0.5)
 
 
