@@ -94,6 +94,12 @@ REFUSED: list[tuple[tuple[str, str], tuple[str, str]]] = [
     (("growth", "symmetric"), ("split_search", "exact")),
     (("growth", "cosine"), ("split_search", "exact")),
     (("precision", "packed"), ("split_search", "exact")),
+    *(
+        (("objective", name), ("constraints", choice))
+        for name, loss in LOSSES.items()
+        if loss.vector_leaves
+        for choice in ("monotone_constraints", "both")
+    ),
 ]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from sapwood.boost.target import Target
 from sapwood.data.schema import Schema
+from sapwood.errors import ParameterError
 from sapwood.grow.constraints import monotone_directions
 from sapwood.grow.grown import Grown
 from sapwood.kernels.losses_leaves import renew_leaves
@@ -31,13 +32,18 @@ class Renewal:
 
     @classmethod
     def of(cls, objective: Objective, target: Target, params: TreeParams, schema: Schema) -> Renewal | None:
-        """The renewal that a loss asks for, or None."""
+        """The renewal that a loss asks for, or None; refuse directions that its leaves cannot keep."""
+        directions = monotone_directions(params.monotone_constraints, schema)
+        if objective.vector_leaves and directions.any():
+            raise ParameterError(
+                f"monotone_constraints cannot be kept by objective {objective.name!r} with vector_leaves=True, whose "
+                "leaves answer all outputs at once: leave vector_leaves unset, or drop the constraints"
+            )
         if not objective.renews_leaves:
             return None
         n = len(target.y)
         weight = objective.leaf_weights(target.y, target.weight)
         work, order = np.empty(n), np.empty(n, dtype=np.uint32)
-        directions = monotone_directions(params.monotone_constraints, schema)
         limit = params.max_delta_step or np.inf
         return cls(target.y, weight, objective.leaf_levels, directions, limit, work, order)
 
