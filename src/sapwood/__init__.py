@@ -11,6 +11,7 @@ _WHERE = {
     "Dataset": "sapwood.estimators.dataset",
     "EffectiveNumber": "sapwood.choices",
     "LastRows": "sapwood.choices",
+    "Symmetric": "sapwood.choices",
     "SapwoodClassifier": "sapwood.estimators.classifier",
     "SapwoodRegressor": "sapwood.estimators.regressor",
     "Model": "sapwood.model.model",

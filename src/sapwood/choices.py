@@ -30,3 +30,21 @@ class EffectiveNumber:
     def __post_init__(self) -> None:
         if not 0.0 <= self.beta < 1.0:
             raise ParameterError(f"EffectiveNumber: beta must be a number of at least 0 and below 1, got {self.beta!r}")
+
+
+@dataclass(frozen=True)
+class Symmetric:
+    """Symmetric growth with the score that judges cuts: ``"l2"``, the sum of gains, or ``"cosine"``."""
+
+    score: str = "l2"
+
+    def __post_init__(self) -> None:
+        if self.score not in ("l2", "cosine"):
+            raise ParameterError(f"Symmetric: score must be 'l2' or 'cosine', got {self.score!r}")
+
+
+def symmetric_of(growth: object) -> Symmetric | None:
+    """The settings of symmetric growth, or None for another growth."""
+    if growth == "symmetric":
+        return Symmetric()
+    return growth if isinstance(growth, Symmetric) else None

@@ -10,137 +10,43 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from sapwood.choices import EffectiveNumber, LastRows
+from sapwood.choices import symmetric_of
 from sapwood.errors import ParameterError
 from sapwood.peers import spelling_of
 from sapwood.presets import PRESETS
+from sapwood.rules import (
+    Rule,
+    are_callbacks,
+    fraction,
+    integer,
+    is_class_weight,
+    is_collection,
+    is_growth,
+    is_init,
+    is_integer,
+    is_metric,
+    is_seed,
+    is_validation,
+    number,
+    one_of,
+    or_none,
+)
 
 AUTO = "auto"
 SYMMETRIC_DEPTH, DEEPEST_SYMMETRIC = 6, 16
 DEFAULT_OBJECTIVES = {"regression": "squared", "classification": "logistic"}
 
 
-@dataclass(frozen=True)
-class Rule:
-    """What a parameter may be: a test, the plain type of a passing value, and both in words."""
-
-    text: str
-    accepts: Callable[[Any], bool]
-    plain: Callable[[Any], Any] = lambda value: value
-
-    def check(self, name: str, value: Any) -> Any:
-        """Return ``value`` as a plain Python value, or say what is allowed."""
-        if not self.accepts(value):
-            raise ParameterError(f"{name} must be {self.text}, got {value!r}")
-        return self.plain(value)
-
-
-def integer(low: int, high: int | None = None) -> Rule:
-    """Whole numbers from ``low`` to ``high``."""
-    text = f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}"
-    return Rule(text, lambda v: _is_integer(v) and v >= low and (high is None or v <= high), int)
-
-
-def number(low: float, *, above: bool = False) -> Rule:
-    """Finite numbers of at least ``low``, or strictly above it."""
-    text = f"a number above {low:g}" if above else f"a number of at least {low:g}"
-    return Rule(text, lambda v: _is_number(v) and (v > low if above else v >= low) and v < float("inf"), float)
-
-
-def fraction() -> Rule:
-    """Shares: above 0, at most 1."""
-    return Rule("a number above 0 and at most 1", lambda v: _is_number(v) and 0 < v <= 1, float)
-
-
-def one_of(*choices: str) -> Rule:
-    """One of a few words."""
-    return Rule("one of " + ", ".join(map(repr, choices)), lambda v: isinstance(v, str) and v in choices)
-
-
-def or_none(rule: Rule, meaning: str) -> Rule:
-    """What ``rule`` allows, or None with a meaning of its own."""
-    return Rule(
-        f"{rule.text}, or None ({meaning})",
-        lambda v: v is None or rule.accepts(v),
-        lambda v: None if v is None else rule.plain(v),
-    )
-
-
-def _is_collection(value: Any) -> bool:
-    return isinstance(value, (Mapping, Sequence, np.ndarray)) and not isinstance(value, str)
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _is_seed(value: Any) -> bool:
-    is_generator = isinstance(value, (np.random.Generator, np.random.RandomState))
-    return value is None or is_generator or (_is_integer(value) and 0 <= value < 2**63)
-
-
-def _is_class_weight(value: Any) -> bool:
-    by_name = isinstance(value, str) and value in ("balanced", "effective")
-    return value is None or by_name or isinstance(value, (Mapping, EffectiveNumber))
-
-
-def _is_init(value: Any) -> bool:
-    return (
-        value is None
-        or _is_number(value)
-        or _is_collection(value)
-        or (hasattr(value, "fit") and hasattr(value, "predict"))
-    )
-
-
-def _is_validation(value: Any) -> bool:
-    return value is None or isinstance(value, LastRows) or (_is_number(value) and 0 < value < 1)
-
-
-def _is_metric(value: Any) -> bool:
-    return value is None or isinstance(value, str) or callable(value) or _is_collection(value)
-
-
-def _are_callbacks(value: Any) -> bool:
-    return callable(value) or (isinstance(value, (list, tuple)) and all(callable(one) for one in value))
-
-
 def declare(default: Any, rule: Rule, text: str) -> Any:
     """A parameter as a dataclass field."""
     return dataclasses.field(default=default, metadata={"rule": rule, "text": text})
-
-
-@dataclass(frozen=True)
-class Symmetric:
-    """Symmetric growth with the score that judges cuts: ``"l2"``, the sum of gains, or ``"cosine"``."""
-
-    score: str = "l2"
-
-    def __post_init__(self) -> None:
-        if self.score not in ("l2", "cosine"):
-            raise ParameterError(f"Symmetric: score must be 'l2' or 'cosine', got {self.score!r}")
-
-
-def symmetric_of(growth: object) -> Symmetric | None:
-    """The settings of symmetric growth, or None for another growth."""
-    if growth == "symmetric":
-        return Symmetric()
-    return growth if isinstance(growth, Symmetric) else None
-
-
-def _is_growth(value: Any) -> bool:
-    return isinstance(value, Symmetric) or (isinstance(value, str) and value in ("leafwise", "levelwise", "symmetric"))
 
 
 @dataclass(frozen=True)
@@ -157,14 +63,14 @@ class TaskParams:
         None,
         Rule(
             "'balanced', 'effective', EffectiveNumber(beta), a dict from class to weight, or None (1 for each)",
-            _is_class_weight,
+            is_class_weight,
         ),
         "Classifier only. Weights of the classes, times those of the rows. 'balanced' gives every class the same share "
         "of the total; 'effective' weighs by the effective number of rows (beta 0.999), between 'balanced' and None.",
     )
     init: object = declare(
         None,
-        Rule("a number, one per output, a scikit-learn estimator, or None (the loss's best constant)", _is_init),
+        Rule("a number, one per output, a scikit-learn estimator, or None (the loss's best constant)", is_init),
         "Scores that boosting starts from, before the link. An estimator is fitted first and trees correct it; such a "
         "model cannot be saved to a file.",
     )
@@ -183,7 +89,7 @@ class TreeParams:
 
     growth: object = declare(
         "leafwise",
-        Rule("'leafwise', 'levelwise', 'symmetric' or a Symmetric object", lambda v: _is_growth(v)),
+        Rule("'leafwise', 'levelwise', 'symmetric' or a Symmetric object", lambda v: is_growth(v)),
         "Leaf of largest gain first, level by level, or one split for all nodes of a level.",
     )
     split_search: str = declare(
@@ -209,12 +115,12 @@ class TreeParams:
     colsample_bynode: float = declare(1.0, fraction(), "Share of the level's features that a node may use.")
     monotone_constraints: object = declare(
         None,
-        or_none(Rule("a list of 1, -1 and 0 or a dict by column", _is_collection), "no constraint"),
+        or_none(Rule("a list of 1, -1 and 0 or a dict by column", is_collection), "no constraint"),
         "Direction in which predictions may change with a feature: 1 rising, -1 falling, 0 free.",
     )
     interaction_constraints: object = declare(
         None,
-        or_none(Rule("a list of groups of columns", _is_collection), "no constraint"),
+        or_none(Rule("a list of groups of columns", is_collection), "no constraint"),
         "Groups of columns, by name or number; only columns of one group may meet on a path.",
     )
     precision: str = declare(
@@ -247,7 +153,7 @@ class WatchParams:
         None,
         Rule(
             "the name of a metric, a function of (y, prediction, weight), a list of these, or None (the loss's own)",
-            _is_metric,
+            is_metric,
         ),
         "What is measured on validation rows. A function gets class numbers and probabilities where there are classes; "
         "less is better unless it has the attribute greater_is_better=True.",
@@ -262,7 +168,7 @@ class WatchParams:
         None,
         Rule(
             "a number between 0 and 1, LastRows(fraction), or None (0.1 if early stopping needs it)",
-            _is_validation,
+            is_validation,
         ),
         "Share of the rows that fit splits off for validation: at random, in every class alike, whole groups if there "
         "are groups; LastRows for rows in the order of time. Not with eval_set.",
@@ -279,7 +185,7 @@ class WatchParams:
         (),
         Rule(
             "a function or a list of them",
-            _are_callbacks,
+            are_callbacks,
             lambda v: (v,) if callable(v) else tuple(v),
         ),
         "Called after each round with a Progress (round, n_rounds, evals, elapsed); True stops training.",
@@ -301,12 +207,12 @@ class RunParams:
 
     random_state: int = declare(
         0,
-        Rule("an integer of at least 0, a NumPy random generator, or None (a fresh seed)", _is_seed),
+        Rule("an integer of at least 0, a NumPy random generator, or None (a fresh seed)", is_seed),
         "Seed of everything random. The default is fixed, so that a fit can be repeated.",
     )
     n_jobs: int | None = declare(
         None,
-        or_none(Rule("an integer other than 0", lambda v: _is_integer(v) and v != 0, int), "as many as allowed"),
+        or_none(Rule("an integer other than 0", lambda v: is_integer(v) and v != 0, int), "as many as allowed"),
         "Threads: a number, or -1 for all CPUs, -2 for all but one. The model does not depend on it.",
     )
 

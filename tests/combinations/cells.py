@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
+from sapwood.choices import Symmetric
 from sapwood.objectives import (
     CustomLoss,
     Expectile,
@@ -23,7 +24,6 @@ from sapwood.objectives import (
 )  # fmt: skip
 from sapwood.objectives.base import Objective, mean_loss
 from sapwood.objectives.registry import losses
-from sapwood.params import Symmetric
 
 Cell = dict[str, Any]
 Pair = frozenset[tuple[str, Any]]

@@ -17,6 +17,7 @@ import sapwood
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.errors import InputError, ParameterError, SchemaError
 from sapwood.estimators.origin import unlinked
+from sapwood.objectives import Softmax
 from sapwood.objectives.links import LINKS
 
 FEW = {"n_estimators": 10, "min_child_samples": 5}
@@ -291,6 +292,15 @@ def test_a_model_that_does_not_fit_is_refused(make, error, text):
     X, y = example()
     with pytest.raises(error, match=text):
         SapwoodRegressor(**FEW).fit(X, y, init_model=make(X, y))
+
+
+def test_leaves_of_another_width_are_refused():
+    X, y = labelled(3)
+    first = SapwoodClassifier(objective=Softmax(vector_leaves=True), **FEW).fit(X, y)
+    with pytest.raises(ParameterError, match=r"the leaves of init_model carry 3 value.*use the same vector_leaves"):
+        SapwoodClassifier(**FEW).fit(X, y, init_model=first)
+    both = SapwoodClassifier(objective=Softmax(vector_leaves=True), **FEW).fit(X, y, init_model=first)
+    assert both.n_iter_ == 20
 
 
 def test_init_and_an_earlier_model_are_refused_together():

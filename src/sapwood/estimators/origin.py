@@ -91,6 +91,12 @@ class Earlier:
                 f"{objective.name!r} has {objective.n_outputs} with {objective.link.name!r}: use the objective it was "
                 "trained with"
             )
+        width = objective.n_outputs if objective.vector_leaves else 1
+        if self.model.ensemble.n_trees and self.model.ensemble.width != width:
+            raise ParameterError(
+                f"the leaves of init_model carry {self.model.ensemble.width} value(s), those of objective "
+                f"{objective!r} {width}: use the same vector_leaves"
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from sapwood.choices import EffectiveNumber
 from sapwood.errors import ParameterError
 from sapwood.kernels.elementary import expm1_values, log1p_values
 from sapwood.kernels.sums import fixed_sum
-from sapwood.params import number
+from sapwood.rules import number
 
 Spec = Mapping[Any, float] | str | EffectiveNumber | None
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from sapwood.choices import symmetric_of
 from sapwood.data.dataset import Dataset
 from sapwood.errors import TrainingError
 from sapwood.grow.constraints import count_of, draw_tree_features, interaction_groups, monotone_directions
@@ -23,7 +24,7 @@ from sapwood.grow.workspace import (
 )
 from sapwood.kernels import layout, quantise
 from sapwood.native.team import Team
-from sapwood.params import TreeParams, symmetric_of
+from sapwood.params import TreeParams
 
 UNLIMITED = 1 << 30
 
