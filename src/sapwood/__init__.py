@@ -8,7 +8,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _WHERE = {
-    "Dataset": "sapwood.estimators.dataset",
+    "Dataset": "sapwood.estimators.binned",
     "EffectiveNumber": "sapwood.choices",
     "LastRows": "sapwood.choices",
     "Symmetric": "sapwood.choices",

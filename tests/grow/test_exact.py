@@ -12,7 +12,7 @@ from sapwood.data.columns import read_table
 from sapwood.data.dataset import Dataset
 from sapwood.data.values import ValueEncoder
 from sapwood.errors import ParameterError
-from sapwood.estimators.dataset import Dataset as UserDataset
+from sapwood.estimators.binned import Dataset as UserDataset
 from sapwood.grow.exact_grower import ExactGrower, halfway
 from sapwood.grow.grown import Grown
 from sapwood.kernels.grow_exact import sort_columns

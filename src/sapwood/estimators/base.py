@@ -13,7 +13,7 @@ from sapwood.data.columns import Table
 from sapwood.data.schema import Schema
 from sapwood.data.target import check_weight
 from sapwood.errors import InputError, ParameterError
-from sapwood.estimators.dataset import Dataset
+from sapwood.estimators.binned import Dataset
 from sapwood.estimators.eval_sets import eval_samples, watched_samples
 from sapwood.estimators.fitted import FittedEstimator
 from sapwood.estimators.fitting import Fit, Problem, fit_sample

@@ -18,7 +18,7 @@ from sapwood.boost.target import Target
 from sapwood.data.target import check_weight
 from sapwood.errors import InputError, InputTypeError
 from sapwood.estimators.base import SapwoodEstimator
-from sapwood.estimators.dataset import Dataset
+from sapwood.estimators.binned import Dataset
 from sapwood.estimators.fitting import task_of
 from sapwood.estimators.sample import Request, read_features, read_groups
 from sapwood.params import resolve_params

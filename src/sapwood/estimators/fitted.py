@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sapwood.data.columns import read_table
 from sapwood.errors import ParameterError
-from sapwood.estimators.dataset import plain_rows
+from sapwood.estimators.binned import plain_rows
 from sapwood.estimators.origin import estimator_scores
 from sapwood.explain.importance import feature_importances
 from sapwood.model.model import Model

@@ -13,7 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 from sapwood.boost.start import Start, constant_scores
 from sapwood.data.schema import Schema
 from sapwood.errors import InputError, InputTypeError, ParameterError, SchemaError
-from sapwood.estimators.dataset import plain_rows
+from sapwood.estimators.binned import plain_rows
 from sapwood.estimators.sample import Sample
 from sapwood.kernels.elementary import log1p_values, log_values
 from sapwood.kernels.sums import Run

@@ -18,7 +18,7 @@ from sapwood.data.numeric import Run
 from sapwood.data.target import column_of
 from sapwood.data.values import ValueEncoder
 from sapwood.errors import InputError, InputTypeError, SapwoodError
-from sapwood.estimators.dataset import Dataset
+from sapwood.estimators.binned import Dataset
 from sapwood.params import Params
 
 
