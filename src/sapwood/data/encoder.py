@@ -47,6 +47,13 @@ class Encoder:
         """The number of value bins of every column; a column of one bin can never be split."""
         return np.array([len(line) + 1 for line in self.edges], dtype=np.int64)
 
+    @cached_property
+    def cut_points(self) -> tuple[np.ndarray, np.ndarray]:
+        """All edges in a row, an infinite one behind those of each column, and where each column's begin."""
+        lines = [np.append(line, np.inf) for line in self.edges]
+        start = np.cumsum([0, *map(len, lines[:-1])])
+        return np.concatenate(lines), start
+
     @property
     def dtype(self) -> np.dtype:
         """The type of a bin: one byte where the greatest number of bins allows, else two."""

@@ -88,8 +88,7 @@ class Grown:
 def thresholds(feature: np.ndarray, bins: np.ndarray, encoder: Encoder) -> np.ndarray:
     """The largest value that goes left at each node; infinite where all values do and missing ones do not."""
     out = np.zeros(len(feature))
-    for node in np.flatnonzero(feature != LEAF):
-        edges = encoder.edges[feature[node]]
-        cut = bins[node] - 1
-        out[node] = edges[cut] if cut < len(edges) else np.inf
+    inner = np.flatnonzero(feature != LEAF)
+    edges, start = encoder.cut_points
+    out[inner] = edges[start[feature[inner]] + bins[inner] - 1]
     return out

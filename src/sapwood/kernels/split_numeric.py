@@ -213,9 +213,42 @@ def locate_plain(cells, n_bins, total, floor, reg_lambda, price, limits, quantum
 
 
 @kernel()
+def scan_plain_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, limits, quantum, cut):
+    """The same with wide cells, cut by cut; return the gain and fill ``cut``."""
+    unit_g = 1.0 / quantum[0, 0]
+    unit_h = 1.0 / quantum[0, 1]
+    g_all = np.float64(sums[0]) * unit_g
+    h_all = np.float64(sums[1]) * unit_h
+    gradients = cells
+    hessians = cells[stride:]
+    missing = 1 if gradients[0] != 0 or hessians[0] != 0 else 0
+    best = IMPOSSIBLE
+    for side in range(1 + missing):
+        left_g = gradients[0] if side == 1 else np.int64(0)
+        left_h = hessians[0] if side == 1 else np.int64(0)
+        for b in range(1, n_bins + (missing if side == 0 else 0)):
+            if gradients[b] == 0 and hessians[b] == 0:
+                continue
+            left_g += gradients[b]
+            left_h += hessians[b]
+            h_left = np.float64(left_h) * unit_h
+            if h_left < floor or h_all - h_left < floor or b < limits[2 * side] or b > limits[2 * side + 1]:
+                continue
+            g_left = np.float64(left_g) * unit_g
+            score = pair_score(g_left, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
+            if score > best:
+                best = score
+                cut[CUT_BIN] = b
+                cut[CUT_SIDE] = side
+                cut[CUT_SUMS] = left_g
+                cut[CUT_SUMS + 1] = left_h
+    return split_gain(best, plain_score(g_all, h_all, reg_lambda), price) if best > 0.0 else 0.0
+
+
+@kernel()
 def is_quick(sums, rules, scales):
-    """Tell whether the usual case holds: packed cells, one output, no rule but λ, and nothing that divides by zero."""
-    usual = is_plain(rules) and rules.wide == 0 and sums.shape[0] == 1
+    """Tell whether the usual case holds: one output, no rule but λ, and nothing that divides by zero."""
+    usual = is_plain(rules) and sums.shape[0] == 1 + rules.wide
     return usual and least_hessian(rules, scales, 0) + rules.reg_lambda > 0.0
 
 
@@ -227,16 +260,13 @@ def scan_feature(histogram, f, feature, sums, low, high, limits, rules, scales, 
     """
     cut[CUT_SURE] = 0
     cut[CUT_BIN] = 0
-    cells = histogram[feature.start[f] :]
-    n_bins = feature.n_bins[f]
-    n_planes = sums.shape[0]
-    if is_quick(sums, rules, scales):
+    if rules.wide == 0 and is_quick(sums, rules, scales):
+        cells = histogram[feature.start[f] :]
         floor = least_hessian(rules, scales, 0)
-        prefix = running[2 * n_planes :]
-        return scan_plain(cells, n_bins, sums[0], floor, rules.reg_lambda, rules.min_split_gain, scales.quantum, prefix)
-    stride = feature.start[feature.start.shape[0] - 1]
-    direction = feature.monotone[f]
-    return scan_any(cells, stride, n_bins, direction, sums, low, high, limits, rules, scales, running, cut)
+        price = rules.min_split_gain
+        prefix = running[2 * sums.shape[0] :]
+        return scan_plain(cells, feature.n_bins[f], sums[0], floor, rules.reg_lambda, price, scales.quantum, prefix)
+    return locate_cut(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)
 
 
 @kernel()
@@ -244,11 +274,13 @@ def locate_cut(histogram, f, feature, sums, low, high, limits, rules, scales, ru
     """The first cut of a feature with the largest gain that ``limits`` allow; return the gain and fill ``cut``."""
     cells = histogram[feature.start[f] :]
     n_bins = feature.n_bins[f]
+    stride = feature.start[feature.start.shape[0] - 1]
     if is_quick(sums, rules, scales):
         floor = least_hessian(rules, scales, 0)
-        return locate_plain(
-            cells, n_bins, sums[0], floor, rules.reg_lambda, rules.min_split_gain, limits, scales.quantum, cut
-        )
-    stride = feature.start[feature.start.shape[0] - 1]
+        lam = rules.reg_lambda
+        price = rules.min_split_gain
+        if rules.wide != 0:
+            return scan_plain_wide(cells, stride, n_bins, sums, floor, lam, price, limits, scales.quantum, cut)
+        return locate_plain(cells, n_bins, sums[0], floor, lam, price, limits, scales.quantum, cut)
     direction = feature.monotone[f]
     return scan_any(cells, stride, n_bins, direction, sums, low, high, limits, rules, scales, running, cut)
