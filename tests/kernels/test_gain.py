@@ -1,0 +1,88 @@
+"""The formulas of leaf value and gain, by hand and by search (X1, X2)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sapwood.kernels import gain, layout
+
+NUMBERS = st.floats(-100, 100)
+POSITIVE = st.floats(0.01, 100)
+
+
+def rules(**given) -> layout.Rules:
+    return layout.Rules(**dict.fromkeys(layout.Rules._fields, 0) | given)
+
+
+def objective(g, h, value, reg_lambda, reg_alpha):
+    """X1, without the price of the leaf: what a leaf that answers ``value`` adds."""
+    return g * value + 0.5 * (h + reg_lambda) * value * value + reg_alpha * abs(value)
+
+
+@pytest.mark.parametrize(
+    ("g", "alpha", "expected"), [(3.0, 1.0, 2.0), (-3.0, 1.0, -2.0), (0.5, 1.0, 0.0), (-1.0, 1.0, 0.0), (2.0, 0.0, 2.0)]
+)
+def test_soft_thresholding_moves_toward_zero_and_stops_there(g, alpha, expected):
+    assert gain.soft_threshold(g, alpha) == expected
+
+
+def test_the_value_of_a_leaf_by_hand():
+    assert gain.leaf_value(6.0, 2.0, rules(reg_lambda=1.0)) == -2.0
+    assert gain.leaf_value(6.0, 2.0, rules(reg_lambda=1.0, reg_alpha=3.0)) == -1.0
+    assert gain.leaf_value(6.0, 2.0, rules(reg_lambda=1.0, max_delta_step=0.5)) == -0.5
+    assert gain.leaf_value(-6.0, 2.0, rules(reg_lambda=1.0, max_delta_step=0.5)) == 0.5
+
+
+def test_a_leaf_without_curvature_answers_nothing():
+    assert gain.leaf_value(6.0, 0.0, rules()) == 0.0
+
+
+@given(NUMBERS, POSITIVE, st.floats(0, 5), st.floats(0, 5), st.sampled_from([0.0, 0.7]), st.floats(-5, 5))
+def test_no_other_value_within_the_step_is_better(g, h, reg_lambda, reg_alpha, step, other):
+    chosen = rules(reg_lambda=reg_lambda, reg_alpha=reg_alpha, max_delta_step=step)
+    best = gain.leaf_value(g, h, chosen)
+    if step:
+        assert abs(best) <= step
+        other = min(max(other, -step), step)
+    lowest = objective(g, h, best, reg_lambda, reg_alpha)
+    assert lowest <= objective(g, h, other, reg_lambda, reg_alpha) + 1e-9
+
+
+@given(NUMBERS, POSITIVE, NUMBERS, st.floats(0, 5), st.floats(0, 5))
+def test_a_score_is_twice_the_decrease_of_the_objective(g, h, value, reg_lambda, reg_alpha):
+    score = gain.value_score(g, h, value, rules(reg_lambda=reg_lambda, reg_alpha=reg_alpha))
+    assert score == pytest.approx(-2 * objective(g, h, value, reg_lambda, reg_alpha), rel=1e-9, abs=1e-9)
+
+
+@given(NUMBERS, POSITIVE, st.floats(0, 5))
+def test_the_plain_score_is_that_of_the_best_value(g, h, reg_lambda):
+    chosen = rules(reg_lambda=reg_lambda)
+    best = gain.value_score(g, h, gain.leaf_value(g, h, chosen), chosen)
+    assert gain.plain_score(g, h, reg_lambda) == pytest.approx(best, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("given", [{"reg_alpha": 0.1}, {"max_delta_step": 1.0}, {"constrained": 1}])
+def test_any_rule_but_lambda_makes_a_leaf_less_plain(given):
+    assert gain.is_plain(rules(reg_lambda=3.0))
+    assert not gain.is_plain(rules(**given))
+
+
+def test_the_gain_is_half_of_what_the_scores_add_less_the_price():
+    assert gain.split_gain(10.0, 4.0, 0.5) == 2.5
+
+
+def test_a_gain_may_be_less_than_its_price():
+    assert gain.split_gain(10.0, 9.0, 2.0) == -1.5
+
+
+def test_what_is_only_rounding_is_no_gain():
+    assert gain.split_gain(np.nextafter(5.0, 6.0), 5.0, 0.0) == 0.0
+    assert gain.split_gain(4.0, 5.0, 0.0) == 0.0
+
+
+@pytest.mark.parametrize(("value", "expected"), [(-5.0, -1.0), (0.5, 0.5), (9.0, 2.0)])
+def test_a_value_is_moved_between_its_bounds(value, expected):
+    assert gain.within(value, -1.0, 2.0) == expected

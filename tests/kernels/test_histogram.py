@@ -1,0 +1,115 @@
+"""Histograms: building, merging and subtracting, against dictionaries of sums."""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sapwood.kernels import histogram
+
+sys.path.append(str(Path(__file__).parents[1] / "grow"))
+from guarded import Guards
+
+
+class Table:
+    """Bins of some rows in tiles, with integers to add up in one or more planes."""
+
+    def __init__(self, n_rows: int, n_features: int, n_planes: int, dtype: type = np.uint8, seed: int = 0) -> None:
+        source = np.random.default_rng(seed)
+        self.n_bins = source.integers(1, 9, n_features)
+        self.bins = np.stack([source.integers(0, n + 1, n_rows) for n in self.n_bins], axis=1)
+        width = 32 // np.dtype(dtype).itemsize
+        self.tiles = np.zeros((-(-n_features // width), n_rows, width), dtype=dtype)
+        for f in range(n_features):
+            self.tiles[f // width, :, f % width] = self.bins[:, f]
+        self.start = np.concatenate([[0], np.cumsum(self.n_bins + 1)]).astype(np.int64)
+        self.n_cells = int(self.start[-1])
+        self.order = source.permutation(n_rows).astype(np.uint32)
+        self.pairs = source.integers(-(2**62), 2**62, (n_planes, n_rows))  # sums wrap, and must all the same be right
+
+    def slow_sums(self, first: int, last: int, features: range) -> dict[int, int]:
+        """The cells of some features, as the sum of all rows at some positions."""
+        sums: dict[int, int] = defaultdict(int)
+        for p in range(len(self.pairs)):
+            for f in features:
+                for b in range(self.n_bins[f] + 1):
+                    sums[p * self.n_cells + int(self.start[f]) + b] = 0
+                for k in range(first, last):
+                    cell = p * self.n_cells + int(self.start[f]) + int(self.bins[self.order[k], f])
+                    sums[cell] += int(self.pairs[p, k])
+        return {cell: (total + 2**63) % 2**64 - 2**63 for cell, total in sums.items()}
+
+
+def check_cells(cells: np.ndarray, before: np.ndarray, expected: dict[int, int]) -> None:
+    """The expected cells hold their sums and all others what they held before."""
+    for cell, value in enumerate(cells.tolist()):
+        assert value == expected.get(cell, int(before[cell])), cell
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 40), st.integers(1, 70), st.integers(1, 3), st.sampled_from([np.uint8, np.uint16]), st.data())
+def test_some_rows_are_added_to_some_features_and_nothing_else_is_touched(n, n_features, n_planes, dtype, data):
+    table = Table(n, n_features, n_planes, dtype, n)
+    first = data.draw(st.integers(0, n))
+    last = data.draw(st.integers(first, n))
+    from_feature = data.draw(st.integers(0, n_features))
+    to_feature = data.draw(st.integers(from_feature, n_features))
+    guards = Guards()
+    cells = guards.array(n_planes * table.n_cells, np.int64)
+    before = cells.copy()
+    with np.errstate(all="ignore"):
+        for p in range(n_planes):
+            begin = p * table.n_cells
+            histogram.clear(cells, begin + table.start[from_feature], begin + table.start[to_feature])
+        histogram.add_planes(
+            table.tiles, table.order, table.pairs, first, last, from_feature, to_feature, table.start, cells
+        )
+    guards.check()
+    check_cells(cells, before, table.slow_sums(first, last, range(from_feature, to_feature)))
+
+
+@pytest.mark.parametrize("parts", [1, 2, 5])
+def test_parts_are_merged_for_some_features_and_nothing_else_is_touched(parts):
+    table, guards = Table(10, 6, 2), Guards()
+    work = guards.array((parts, 2 * table.n_cells), np.int64)
+    cells = guards.array(2 * table.n_cells, np.int64)
+    before, expected = cells.copy(), {}
+    for p in range(2):
+        for cell in range(p * table.n_cells + table.start[2], p * table.n_cells + table.start[5]):
+            total = sum(work[:, cell].tolist())
+            expected[cell] = (total + 2**63) % 2**64 - 2**63
+    with np.errstate(all="ignore"):
+        histogram.merge(work, parts, cells, 2, 5, table.start, 2)
+    guards.check()
+    check_cells(cells, before, expected)
+
+
+def test_the_larger_child_is_the_parent_less_the_smaller():
+    """L4: parent − child is the other child, cell by cell."""
+    table, guards = Table(30, 5, 2), Guards()
+    parent, small, large = (guards.array(2 * table.n_cells, np.int64) for _ in range(3))
+    for cells, first, last in ((parent, 0, 30), (small, 0, 11), (large, 11, 30)):
+        for cell, value in table.slow_sums(first, last, range(5)).items():
+            cells[cell] = value
+    with np.errstate(all="ignore"):
+        histogram.subtract(small, parent, 0, 5, table.start, 2)
+    guards.check()
+    assert parent.tolist() == large.tolist()
+
+
+def test_only_the_share_of_a_member_is_subtracted():
+    table, guards = Table(30, 5, 1), Guards()
+    small, large = (guards.array(table.n_cells, np.int64) for _ in range(2))
+    before, expected = large.copy(), {}
+    for cell in range(table.start[1], table.start[3]):
+        difference = int(large[cell]) - int(small[cell])
+        expected[cell] = (difference + 2**63) % 2**64 - 2**63
+    with np.errstate(all="ignore"):
+        histogram.subtract(small, large, 1, 3, table.start, 1)
+    check_cells(large, before, expected)

@@ -1,0 +1,101 @@
+"""Run kernels and small fits in this process's mode and print what came out, as JSON: one digest per case.
+
+``python fit_report.py [case ...]`` runs some of the cases, all by default.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import sys
+from collections.abc import Callable
+
+import numpy as np
+
+from sapwood import SapwoodClassifier, SapwoodRegressor
+from sapwood.kernels import elementary, quantise, random
+from sapwood.model.model import Model
+
+CASES: dict[str, Callable[[], str]] = {}
+SMALL = {"n_estimators": 5, "max_leaves": 8, "min_child_samples": 3, "learning_rate": 0.3}
+
+
+def case(function: Callable[[], str]) -> Callable[[], str]:
+    CASES[function.__name__] = function
+    return function
+
+
+def digest(*arrays: np.ndarray) -> str:
+    return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
+
+
+def digest_of(model: Model) -> str:
+    """Every array of the trees, also those that decide no prediction."""
+    arrays = (getattr(model.ensemble, field.name) for field in dataclasses.fields(model.ensemble))
+    return digest(*(array for array in arrays if isinstance(array, np.ndarray)), model.base_scores)
+
+
+def table(n_rows: int = 150, n_features: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    source = np.random.default_rng(7)
+    X = source.normal(size=(n_rows, n_features)).round(1)
+    X[source.uniform(size=X.shape) < 0.1] = np.nan
+    signal = np.nan_to_num(X)
+    return X, signal[:, 0] * 2 + np.sin(3 * signal[:, 1]) + source.normal(size=n_rows)
+
+
+@case
+def draws() -> str:
+    ids = np.arange(1000, dtype=np.uint64) * np.uint64(0x123456789ABCDEF)
+    out = np.empty_like(ids)
+    random.draw_all(2**62 + 5, random.ROUNDING, 3, ids, out)
+    return digest(out)
+
+
+@case
+def exponentials() -> str:
+    x = np.linspace(-50.0, 50.0, 999)
+    out = [np.empty_like(x) for _ in range(2)]
+    elementary.exp_values(x, out[0])
+    elementary.log_values(np.abs(x), out[1])
+    return digest(*out)
+
+
+@case
+def scales() -> str:
+    out = np.empty(1)
+    found = []
+    for bound in (1e-300, 1e-3, 1.0, 12345.6, 1e200):
+        quantise.find_scale(quantise.PACKED_GRADIENT, bound, 1000, out)
+        found.append(out[0])
+    return digest(np.array(found))
+
+
+@case
+def wide_fit() -> str:
+    X, y = table()
+    return digest_of(SapwoodRegressor(precision="wide", **SMALL).fit(X, y).model_)
+
+
+@case
+def packed_fit() -> str:
+    X, y = table()
+    weight = np.random.default_rng(1).uniform(0.1, 3.0, len(y))
+    return digest_of(SapwoodRegressor(precision="packed", **SMALL).fit(X, y, sample_weight=weight).model_)
+
+
+@case
+def classifier_fit() -> str:
+    X, y = table()
+    return digest_of(SapwoodClassifier(precision="packed", reg_alpha=0.1, **SMALL).fit(X, y > 0).model_)
+
+
+@case
+def fit_of_many_bins() -> str:
+    """More than 255 bins take two bytes each."""
+    X = np.random.default_rng(3).normal(size=(320, 2))
+    return digest_of(SapwoodRegressor(max_bins=400, n_estimators=2, max_leaves=6).fit(X, X[:, 0] * X[:, 1]).model_)
+
+
+if __name__ == "__main__":
+    print(json.dumps({name: CASES[name]() for name in sys.argv[1:] or CASES}))

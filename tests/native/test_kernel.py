@@ -1,0 +1,127 @@
+"""The decorator: what it accepts, what it refuses, and how calls find their variant."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from sapwood.kernels import binning, layout, quantise, random
+from sapwood.kernels.meet import meet_often
+from sapwood.native import kernel as kernels
+from sapwood.native.kernel import Kernel, kernel
+
+
+@pytest.fixture
+def registry(monkeypatch):
+    """Kernels declared by a test are forgotten after it."""
+    monkeypatch.setattr(kernels, "REGISTRY", dict(kernels.REGISTRY))
+    monkeypatch.setattr(kernels, "LAYOUTS", dict(kernels.LAYOUTS))
+
+
+def test_two_kernels_of_different_modules_cannot_share_a_name(registry):
+    with pytest.raises(TypeError, match="two kernels are named draw_all"):
+
+        @kernel("i64")
+        def draw_all(x):
+            """Not the one of kernels/random.py."""
+
+
+def test_a_signature_that_cannot_be_read_is_refused_where_the_kernel_is_declared(registry):
+    with pytest.raises(TypeError, match=r"cannot read the signature 'f64\[:\], \?' at ' \?'"):
+
+        @kernel("f64[:], ?")
+        def unreadable(a, b):
+            """Never made."""
+
+
+def test_a_kernel_without_signature_runs_as_plain_python():
+    assert not random.mix64.is_entry
+    with np.errstate(all="ignore"):
+        assert random.mix64(np.uint64(0)) == 0
+
+
+def test_a_kernel_keeps_name_and_text():
+    assert random.draw_all.__doc__ == "Fill ``out`` with the bits of each id."
+    assert repr(random.draw_all) == "<kernel draw_all>"
+
+
+def test_a_kernel_is_for_teams_if_its_first_arguments_say_so():
+    assert meet_often.takes_team
+    assert not random.draw_all.takes_team
+
+
+def test_a_kernel_for_teams_called_directly_is_a_team_of_one():
+    out = np.zeros(8, dtype=np.int64)
+    meet_often(out, 5)
+    assert out.tolist() == [5, 0, 0, 0, 0, 0, 0, 0]
+
+
+def test_an_array_of_another_type_is_refused():
+    ids, out = np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.uint64)
+    with pytest.raises(TypeError, match=r"draw_all: expected a C-contiguous u64\[1\], got int64\[1\]"):
+        random.draw_all(0, 1, 2, ids, out)
+
+
+def test_an_array_with_another_number_of_axes_is_refused():
+    ids, out = np.zeros((3, 1), dtype=np.uint64), np.zeros(3, dtype=np.uint64)
+    with pytest.raises(TypeError, match=r"got uint64\[2\]"):
+        random.draw_all(0, 1, 2, ids, out)
+
+
+def test_an_array_with_gaps_is_refused():
+    ids, out = np.zeros(6, dtype=np.uint64)[::2], np.zeros(3, dtype=np.uint64)
+    with pytest.raises(TypeError, match="not contiguous"):
+        random.draw_all(0, 1, 2, ids, out)
+
+
+def test_a_list_is_no_array():
+    with pytest.raises(TypeError, match="got list"):
+        random.draw_all(0, 1, 2, [1, 2, 3], np.zeros(3, dtype=np.uint64))
+
+
+def test_too_few_arguments_are_refused():
+    with pytest.raises(TypeError, match="find_scale takes 4 arguments, got 2"):
+        quantise.find_scale(1.0, 2.0)
+
+
+def test_of_several_signatures_the_one_that_fits_is_called():
+    fits = [binning.gather_rows.variant_of(_gathering(dtype)) for dtype in (np.float32, np.float64)]
+    assert sorted(fits) == [0, 1]
+
+
+def test_arguments_that_fit_no_signature_are_named():
+    with pytest.raises(TypeError, match=r"gather_rows: no signature among .* fits \['int16\[1\]'"):
+        binning.gather_rows.variant_of(_gathering(np.int16))
+
+
+def _gathering(dtype):
+    values = np.zeros(6, dtype=dtype)
+    return values, 2, 1, np.zeros(1, dtype=np.int64), 0, np.zeros((2, 1), dtype=dtype)
+
+
+def test_a_record_of_another_kind_does_not_fit():
+    class Draws(NamedTuple):
+        seed: int
+        round: int
+
+    made = Kernel(lambda draws, out: None, ("Draws, f64[:]",))
+    assert made.variant_of((layout.Draws(1, 2), np.zeros(1))) == 0
+    with pytest.raises(TypeError, match="no signature"):
+        made.variant_of((Draws(1, 2), np.zeros(1)))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**62, 2**63 - 1])
+def test_large_numbers_arrive_whole(seed):
+    ids, native, plain = np.arange(3, dtype=np.uint64), np.zeros(3, dtype=np.uint64), np.zeros(3, dtype=np.uint64)
+    random.draw_all(seed, 1, 2, ids, native)
+    with np.errstate(all="ignore"):
+        random.draw_all.function(seed, 1, 2, ids, plain)
+    assert native.tolist() == plain.tolist()
+
+
+def test_an_unknown_mode_is_refused(monkeypatch):
+    monkeypatch.setenv("SAPWOOD_KERNELS", "cuda")
+    with pytest.raises(ValueError, match="SAPWOOD_KERNELS must be one of native, jit, python, got 'cuda'"):
+        kernels.mode()
