@@ -141,4 +141,4 @@ def make_nodes(shape: Shape) -> layout.Nodes:
 
 def make_worth(shape: Shape, most_bins: int) -> tuple[np.ndarray, np.ndarray]:
     """Room for judging the cuts of symmetric trees: the worth of each, and each member's best."""
-    return np.zeros((shape.members, 2, most_bins + 1, 2)), np.zeros((shape.members, 8))
+    return np.zeros((shape.members, 2, 2, most_bins + 1)), np.zeros((shape.members, 8))

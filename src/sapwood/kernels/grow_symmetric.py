@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.choose import allow_features, narrow_groups
-from sapwood.kernels.gain import leaf_value, split_gain, value_score, within
+from sapwood.kernels.gain import is_plain, leaf_value, plain_score, split_gain, value_score, within
 from sapwood.kernels.grow import GROWTH, branch, build, can_split, enter_leaf, move_rows, set_child_bounds, sum_root
 from sapwood.kernels.histogram import subtract
 from sapwood.kernels.layout import (
@@ -30,7 +30,7 @@ from sapwood.kernels.layout import (
 from sapwood.kernels.leaves import finish_leaves
 from sapwood.kernels.meet import meet
 from sapwood.kernels.pick import has_missing
-from sapwood.kernels.split_numeric import gradient_sum, hessian_sum, value_of
+from sapwood.kernels.split_numeric import gradient_sum, hessian_sum, high_steps, low_steps, pair_score, value_of
 from sapwood.native.kernel import kernel
 
 INFINITE = np.inf
@@ -64,7 +64,7 @@ def is_light(sums, rules, quantum):
 
 @kernel()
 def judge_leaf(cells, stride, n_bins, n_sides, direction, sums, low, high, rules, quantum, running, worth):
-    """Add one leaf's part to the worth of every cut of a feature; worth is (2 sides of missing, bins + 1, 2)."""
+    """Add one leaf's part to the worth of every cut of a feature; worth is (2 sides of missing, 2, bins + 1)."""
     n_planes = sums.shape[0]
     left = running[:n_planes]
     right = running[n_planes : 2 * n_planes]
@@ -76,15 +76,37 @@ def judge_leaf(cells, stride, n_bins, n_sides, direction, sums, low, high, rules
                 left[p] += cells[p * stride + b]
                 right[p] = sums[p] - left[p]
             if is_light(left, rules, quantum) or is_light(right, rules, quantum):
-                add_worth(sums, low, high, rules, quantum, worth[side, b])
+                add_worth(sums, low, high, rules, quantum, worth[side, :, b])
                 continue
             if direction != 0:
                 below = value_of(left, 0, low, high, rules, quantum)
                 above = value_of(right, 0, low, high, rules, quantum)
                 if np.float64(direction) * (above - below) < 0.0:
-                    worth[side, b, 0] = -INFINITE
-            add_worth(left, low, high, rules, quantum, worth[side, b])
-            add_worth(right, low, high, rules, quantum, worth[side, b])
+                    worth[side, 0, b] = -INFINITE
+            add_worth(left, low, high, rules, quantum, worth[side, :, b])
+            add_worth(right, low, high, rules, quantum, worth[side, :, b])
+
+
+@kernel()
+def judge_plain(cells, n_bins, n_sides, total, floor, reg_lambda, quantum, running, worth):
+    """The same for packed cells with one output where λ is the only rule, as vector code."""
+    unit_g = 1.0 / quantum[0, 0]
+    unit_h = 1.0 / quantum[0, 1]
+    g_all = high_steps(total) * unit_g
+    h_all = low_steps(total) * unit_h
+    before = plain_score(g_all, h_all, reg_lambda)
+    for side in range(n_sides):
+        left = cells[0] if side == 1 else np.int64(0)
+        for b in range(np.uint64(1), np.uint64(n_bins + 1)):
+            left += cells[b]
+            running[b] = left
+        line = worth[side, 0]
+        for b in range(np.uint64(1), np.uint64(n_bins + 1)):
+            h_left = low_steps(running[b]) * unit_h
+            g_left = high_steps(running[b]) * unit_g
+            score = pair_score(g_left, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
+            fits = (h_left >= floor) & (h_all - h_left >= floor)
+            line[b] += score if fits else before
 
 
 @kernel()
@@ -100,6 +122,8 @@ def judge_features(member, n_leaves, feature, rules, quantum, cells, leaves, all
     """Find the best cut of the member's share of features over all leaves; ``best`` takes it."""
     n_planes = cells.pool.shape[1] // feature.start[feature.start.shape[0] - 1]
     stride = feature.start[feature.start.shape[0] - 1]
+    quick = is_plain(rules) and rules.wide == 0 and n_planes == 1 and rules.cosine == 0
+    quick = quick and rules.min_child_weight > 0.0
     best[WORTH] = -INFINITE
     best[CUT_FEATURE] = -1.0
     for f in range(feature.share[member], feature.share[member + 1]):
@@ -112,11 +136,15 @@ def judge_features(member, n_leaves, feature, rules, quantum, cells, leaves, all
                 missing = 1
         for side in range(1 + missing):
             for b in range(n_bins + 1):
-                worth[side, b, 0] = 0.0
-                worth[side, b, 1] = 0.0
+                worth[side, 0, b] = 0.0
+                worth[side, 1, b] = 0.0
         for leaf in range(n_leaves):
             histogram = cells.pool[leaves.integers[leaf, SLOT]][feature.start[f] :]
             sums = leaves.integers[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
+            if quick:
+                floor = rules.min_child_weight
+                judge_plain(histogram, n_bins, 1 + missing, sums[0], floor, rules.reg_lambda, quantum, running, worth)
+                continue
             low = leaves.numbers[leaf, LOW]
             high = leaves.numbers[leaf, HIGH]
             direction = feature.monotone[f]
@@ -125,7 +153,7 @@ def judge_features(member, n_leaves, feature, rules, quantum, cells, leaves, all
             )
         for side in range(1 + missing):
             for b in range(1, n_bins + (missing if side == 0 else 0)):
-                value = total_worth(worth[side, b], rules.cosine)
+                value = total_worth(worth[side, :, b], rules.cosine)
                 if value > best[WORTH]:
                     best[WORTH] = value
                     best[CUT_FEATURE] = np.float64(f)
@@ -250,7 +278,7 @@ def grow_symmetric_tree(
     n_planes = rows.pairs.shape[0]
     if plant_symmetric(member, members, sync, tiles, feature, rows, scratch, cells, leaves, nodes) != 0:
         return
-    running = scratch.integers[member][2 * n_planes : 4 * n_planes]
+    running = scratch.integers[member][2 * n_planes :]
     n_leaves = 1
     for depth in range(rules.max_depth):
         if 2 * n_leaves > rules.max_leaves or not can_split(rows.order.shape[0], depth, rules):
