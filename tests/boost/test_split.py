@@ -65,7 +65,7 @@ def test_classes_of_one_row_each_cannot_be_split():
 
 
 def test_one_row_cannot_be_split():
-    with pytest.raises(InputError, match="there is only 1 sample: give eval_set or more rows"):
+    with pytest.raises(InputError, match="there is only 1 sample: give eval_set"):
         split(0.5, 1)
 
 

@@ -20,7 +20,7 @@ def validation_rows(
     fraction = share.fraction if isinstance(share, LastRows) else share
     wanted = max(1, min(n - 1, int(fraction * n + 0.5)))
     if n < 2:
-        raise InputError(f"no row can be split off for validation, there is only {n} sample: give eval_set or more rows")
+        raise InputError(f"no row can be split off for validation, there is only {n} sample: give eval_set")
     chosen = np.zeros(n, dtype=bool)
     if isinstance(share, LastRows):
         if groups is not None:
