@@ -97,5 +97,33 @@ def fit_of_many_bins() -> str:
     return digest_of(SapwoodRegressor(max_bins=400, n_estimators=2, max_leaves=6).fit(X, X[:, 0] * X[:, 1]).model_)
 
 
+@case
+def fit_with_constraints() -> str:
+    """Monotone and interaction constraints, drawn columns and rows, level by level."""
+    X, y = table()
+    settings = {"monotone_constraints": [1, 0, -1, 0], "interaction_constraints": [[0, 1], [1, 2, 3]]}
+    drawn = {"colsample_bytree": 0.8, "colsample_bynode": 0.7, "subsample": 0.8, "growth": "levelwise"}
+    return digest_of(SapwoodRegressor(precision="packed", **SMALL, **settings, **drawn).fit(X, y).model_)
+
+
+@case
+def symmetric_fit() -> str:
+    X, y = table()
+    settings = SMALL | {"growth": "symmetric", "max_depth": 3}
+    return digest_of(SapwoodRegressor(precision="packed", **settings).fit(X, y).model_)
+
+
+@case
+def exact_fit() -> str:
+    X, y = table()
+    return digest_of(SapwoodRegressor(split_search="exact", **SMALL).fit(X, y).model_)
+
+
+@case
+def fit_of_classes() -> str:
+    X, y = table()
+    return digest_of(SapwoodClassifier(n_estimators=2, max_leaves=4).fit(X, np.digitize(y, [-1.0, 1.0])).model_)
+
+
 if __name__ == "__main__":
     print(json.dumps({name: CASES[name]() for name in sys.argv[1:] or CASES}))

@@ -11,8 +11,8 @@ import pytest
 from sapwood.native import sources
 
 SCRIPT = Path(fit_report.__file__)
-# Compiling a variant for two-byte bins would only make the test longer.
-JIT_CASES = [name for name in fit_report.CASES if name != "fit_of_many_bins"]
+# Compiling more variants and growers would only make the test longer.
+JIT_CASES = ["draws", "exponentials", "scales", "wide_fit", "packed_fit", "classifier_fit"]
 
 
 def can_run(level: str) -> bool:
@@ -27,7 +27,7 @@ def reports(start, libraries):
     """What every way of running gives; all processes work at the same time."""
     pytest.importorskip("numba")
     running = {f"native {level}": start(SCRIPT, SAPWOOD_CPU=level) for level in LEVELS}
-    running["jit"] = start(SCRIPT, *JIT_CASES, SAPWOOD_KERNELS="jit")
+    running["jit"] = start(SCRIPT, *JIT_CASES, SAPWOOD_KERNELS="jit", SAPWOOD_BOUNDSCHECK="1")
     running["python"] = start(SCRIPT, SAPWOOD_KERNELS="python")
     found = {}
     for name, process in running.items():
@@ -43,7 +43,7 @@ def test_plain_python_gives_the_bits_of_the_library(reports, name):
 
 
 @pytest.mark.parametrize("name", JIT_CASES)
-def test_numba_gives_the_bits_of_the_library(reports, name):
+def test_numba_gives_the_bits_of_the_library_and_no_index_is_out_of_bounds(reports, name):
     assert reports["jit"][name] == reports[f"native {LEVELS[0]}"][name]
 
 
