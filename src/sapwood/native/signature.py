@@ -99,6 +99,8 @@ def _type(word: str, axes: str | None, layouts: dict[str, type]) -> Type:
         fields = tuple(parse(_text(hint), {})[0] for hint in layout.__annotations__.values())
         return Record(layout, fields)  # type: ignore[arg-type]
     if axes:
+        if word not in DTYPES:
+            raise TypeError(f"{word!r} is not an element type; they are {', '.join(DTYPES)}")
         return Array(word, axes.count(":"))
     if word not in SCALARS:
         raise TypeError(f"{word!r} is neither one of {SCALARS} nor a layout")
