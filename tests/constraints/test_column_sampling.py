@@ -51,9 +51,9 @@ def test_a_draw_is_repeated_by_its_seed_and_changed_by_another(by, way):
     assert first != other
 
 
-@pytest.mark.parametrize("growth", ["levelwise", "symmetric"])
-def test_a_level_uses_no_more_than_its_share_of_the_features(growth):
-    model = fit(colsample_bylevel=0.2, growth=growth)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_level_uses_no_more_than_its_share_of_the_features(way):
+    model = fit(colsample_bylevel=0.2, **WAYS[way])
     table = model.trees
     inner = table["feature"] != LEAF
     for tree in range(model.ensemble.n_trees):
@@ -62,8 +62,9 @@ def test_a_level_uses_no_more_than_its_share_of_the_features(growth):
             assert len(set(table["feature"][level].tolist())) <= 2
 
 
-def test_levels_draw_from_the_features_of_the_tree_and_nodes_from_those_of_the_level():
-    model = fit(colsample_bytree=0.5, colsample_bylevel=0.6, colsample_bynode=0.4, growth="levelwise")
+@pytest.mark.parametrize("way", WAYS)
+def test_levels_draw_from_the_features_of_the_tree_and_nodes_from_those_of_the_level(way):
+    model = fit(colsample_bytree=0.5, colsample_bylevel=0.6, colsample_bynode=0.4, **WAYS[way])
     table = model.trees
     inner = table["feature"] != LEAF
     for tree in range(model.ensemble.n_trees):
