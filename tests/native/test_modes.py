@@ -29,12 +29,10 @@ def reports(start, libraries):
     running = {f"native {level}": start(SCRIPT, SAPWOOD_CPU=level) for level in LEVELS}
     running["jit"] = start(SCRIPT, *JIT_CASES, SAPWOOD_KERNELS="jit", SAPWOOD_BOUNDSCHECK="1")
     running["python"] = start(SCRIPT, SAPWOOD_KERNELS="python")
-    found = {}
+    said = {name: process.communicate(timeout=500) for name, process in running.items()}
     for name, process in running.items():
-        output, errors = process.communicate(timeout=500)
-        assert process.returncode == 0, f"{name}:\n{errors}"
-        found[name] = json.loads(output)
-    return found
+        assert process.returncode == 0, f"{name}:\n{said[name][1]}"
+    return {name: json.loads(output) for name, (output, _) in said.items()}
 
 
 @pytest.mark.parametrize("name", fit_report.CASES)
