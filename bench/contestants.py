@@ -82,9 +82,17 @@ class Sapwood(Contestant):
         # A complete tree is the same in whichever order its leaves are split: only symmetric growth must be asked for.
         growth = {"growth": s.growth} if s.growth == "symmetric" else {}
         return estimator(
-            n_estimators=s.trees, learning_rate=s.learning_rate, max_leaves=s.leaves, max_depth=s.depth,
-            max_bins=s.bins, min_child_samples=s.min_child_samples, min_child_weight=s.min_child_weight,
-            reg_lambda=s.reg_lambda, n_jobs=s.threads, random_state=s.seed, **growth,
+            n_estimators=s.trees,
+            learning_rate=s.learning_rate,
+            max_leaves=s.leaves,
+            max_depth=s.depth,
+            max_bins=s.bins,
+            min_child_samples=s.min_child_samples,
+            min_child_weight=s.min_child_weight,
+            reg_lambda=s.reg_lambda,
+            n_jobs=s.threads,
+            random_state=s.seed,
+            **growth,
         ).fit(X, y)
 
     def row_predictor(self) -> Callable[[np.ndarray], object]:
@@ -105,10 +113,18 @@ class LightGBM(Contestant):
 
         s = self.settings
         params = {
-            "objective": "binary" if self.binary else "l2", "num_leaves": s.leaves, "max_depth": s.depth or -1,
-            "learning_rate": s.learning_rate, "max_bin": s.bins, "min_data_in_leaf": s.min_child_samples,
-            "min_sum_hessian_in_leaf": s.min_child_weight, "lambda_l2": s.reg_lambda, "num_threads": s.threads,
-            "seed": s.seed, "verbose": -1, "use_quantized_grad": self.quantised,
+            "objective": "binary" if self.binary else "l2",
+            "num_leaves": s.leaves,
+            "max_depth": s.depth or -1,
+            "learning_rate": s.learning_rate,
+            "max_bin": s.bins,
+            "min_data_in_leaf": s.min_child_samples,
+            "min_sum_hessian_in_leaf": s.min_child_weight,
+            "lambda_l2": s.reg_lambda,
+            "num_threads": s.threads,
+            "seed": s.seed,
+            "verbose": -1,
+            "use_quantized_grad": self.quantised,
         }
         data = lightgbm.Dataset(X, y, params=params)
         # Without keep_training_booster the model is written to text and read again at the end.
@@ -130,10 +146,17 @@ def xgboost_words(contestant: Contestant) -> dict[str, Any]:
     s = contestant.settings
     policy = {"leafwise": "lossguide", "levelwise": "depthwise", "symmetric": "symmetric"}[s.growth]
     return {
-        "objective": "binary:logistic" if contestant.binary else "reg:squarederror", "tree_method": "hist",
-        "grow_policy": policy, "max_leaves": s.leaves if policy == "lossguide" else 0, "max_depth": s.depth or 0,
-        "eta": s.learning_rate, "max_bin": s.bins, "min_child_weight": contestant.hessian_floor,
-        "lambda": s.reg_lambda, "nthread": s.threads, "seed": s.seed,
+        "objective": "binary:logistic" if contestant.binary else "reg:squarederror",
+        "tree_method": "hist",
+        "grow_policy": policy,
+        "max_leaves": s.leaves if policy == "lossguide" else 0,
+        "max_depth": s.depth or 0,
+        "eta": s.learning_rate,
+        "max_bin": s.bins,
+        "min_child_weight": contestant.hessian_floor,
+        "lambda": s.reg_lambda,
+        "nthread": s.threads,
+        "seed": s.seed,
     }
 
 
@@ -168,9 +191,19 @@ class CatBoost(Contestant):
         s = self.settings
         estimator = catboost.CatBoostClassifier if self.binary else catboost.CatBoostRegressor
         return estimator(
-            iterations=s.trees, learning_rate=s.learning_rate, border_count=s.bins - 1, l2_leaf_reg=s.reg_lambda,
-            boosting_type="Plain", bootstrap_type="No", random_strength=0, leaf_estimation_iterations=1,
-            thread_count=s.threads, random_seed=s.seed, verbose=False, allow_writing_files=False, **self._trees(),
+            iterations=s.trees,
+            learning_rate=s.learning_rate,
+            border_count=s.bins - 1,
+            l2_leaf_reg=s.reg_lambda,
+            boosting_type="Plain",
+            bootstrap_type="No",
+            random_strength=0,
+            leaf_estimation_iterations=1,
+            thread_count=s.threads,
+            random_seed=s.seed,
+            verbose=False,
+            allow_writing_files=False,
+            **self._trees(),
         ).fit(X, y)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
@@ -210,9 +243,15 @@ class ScikitLearn(Contestant):
         s = self.settings
         estimator = HistGradientBoostingClassifier if self.binary else HistGradientBoostingRegressor
         return estimator(
-            max_iter=s.trees, learning_rate=s.learning_rate, max_leaf_nodes=s.leaves, max_depth=s.depth,
-            max_bins=s.bins, min_samples_leaf=s.min_child_samples, l2_regularization=s.reg_lambda,
-            early_stopping=False, random_state=s.seed,
+            max_iter=s.trees,
+            learning_rate=s.learning_rate,
+            max_leaf_nodes=s.leaves,
+            max_depth=s.depth,
+            max_bins=s.bins,
+            min_samples_leaf=s.min_child_samples,
+            l2_regularization=s.reg_lambda,
+            early_stopping=False,
+            random_state=s.seed,
         ).fit(X, y)
 
 
@@ -259,16 +298,33 @@ class ChimeraBoost(Contestant):
         s = self.settings
         estimator = chimeraboost.ChimeraBoostClassifier if self.binary else chimeraboost.ChimeraBoostRegressor
         return estimator(
-            n_estimators=s.trees, learning_rate=s.learning_rate, depth=s.full_depth, max_bins=s.bins,
-            l2_leaf_reg=s.reg_lambda, min_child_weight=self.hessian_floor, thread_count=s.threads, random_state=s.seed,
-            early_stopping=False, refit_full=False, linear_leaves=False, cross_features=False,
+            n_estimators=s.trees,
+            learning_rate=s.learning_rate,
+            depth=s.full_depth,
+            max_bins=s.bins,
+            l2_leaf_reg=s.reg_lambda,
+            min_child_weight=self.hessian_floor,
+            thread_count=s.threads,
+            random_state=s.seed,
+            early_stopping=False,
+            refit_full=False,
+            linear_leaves=False,
+            cross_features=False,
             leaf_estimation_iterations=1,
         ).fit(X, y)
 
 
 CONTESTANTS: list[type[Contestant]] = [
-    Sapwood, LightGBM, LightGBMQuantised, XGBoost, CatBoost, CatBoostAsymmetric, ScikitLearn, Hessboost,
-    HessboostQuantised, ChimeraBoost,
+    Sapwood,
+    LightGBM,
+    LightGBMQuantised,
+    XGBoost,
+    CatBoost,
+    CatBoostAsymmetric,
+    ScikitLearn,
+    Hessboost,
+    HessboostQuantised,
+    ChimeraBoost,
 ]
 
 

@@ -139,7 +139,12 @@ class Memory(First):
 
 
 MEASURES: dict[str, type[Trial]] = {
-    "fit": Fit, "predict": Predict, "latency": Latency, "import": Import, "first": First, "memory": Memory,
+    "fit": Fit,
+    "predict": Predict,
+    "latency": Latency,
+    "import": Import,
+    "first": First,
+    "memory": Memory,
 }
 
 
