@@ -18,6 +18,9 @@ on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="read
 LARGEST_LIBRARY = 1_500_000
 
 
+needs_linker = pytest.mark.skipif(build.find_linker() is None, reason="linking needs a C compiler, a linker or ziglang")
+
+
 @on_linux
 @pytest.mark.parametrize("level", sources.levels())
 def test_the_library_needs_nothing_but_libc_and_exact_functions_of_libm(libraries, level):
@@ -42,6 +45,7 @@ def test_every_entry_point_is_in_the_library():
             assert hasattr(library, f"sapwood_{made.name}_{variant}")
 
 
+@needs_linker
 @on_linux
 def test_a_library_that_needs_python_or_inexact_functions_is_refused(tmp_path):
     path = tmp_path / "foreign.o"
@@ -52,6 +56,7 @@ def test_a_library_that_needs_python_or_inexact_functions_is_refused(tmp_path):
     assert not list((tmp_path / "lib").iterdir())
 
 
+@needs_linker
 def test_objects_that_cannot_be_linked_stop_the_build(tmp_path):
     path = tmp_path / "garbage.o"
     path.write_bytes(b"not an object")
