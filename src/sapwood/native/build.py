@@ -80,31 +80,27 @@ def _build(levels: list[str], cache: Path) -> list[Path]:
 
 
 def _compile(levels: list[str], names: list[str], cache: Path) -> None:
-    """Share kernels among processes: the long ones first, each dealt to the next process in turn and back."""
-    n = min(usable_cpus(), MOST_PROCESSES, len(names))
-    hands: list[list[str]] = [[] for _ in range(n)]
-    for k, name in enumerate(names):
-        turn = k % (2 * n)
-        hands[turn if turn < n else 2 * n - 1 - turn].append(name)
-    running = [_start(levels, hand, cache) for hand in hands]
-    for process in running:
-        output, _ = process.communicate()
-        if process.returncode != 0:
-            raise BuildError(f"compiling the kernels failed:\n{output}")
+    """Share kernels among processes: each takes the longest that no other has taken."""
+    with tempfile.TemporaryDirectory() as taken:
+        n = min(usable_cpus(), MOST_PROCESSES, len(names))
+        running = [_start(levels, names, cache, taken) for _ in range(n)]
+        for process in running:
+            output, _ = process.communicate()
+            if process.returncode != 0:
+                raise BuildError(f"compiling the kernels failed:\n{output}")
 
 
-def _start(levels: list[str], names: list[str], cache: Path) -> subprocess.Popen[str]:
+def _start(levels: list[str], names: list[str], cache: Path, taken: str) -> subprocess.Popen[str]:
     environment = dict(os.environ)
     environment.pop("SAPWOOD_BOUNDSCHECK", None)
     environment["NUMBA_CPU_NAME"] = "generic"
     environment["NUMBA_CPU_FEATURES"] = ""
     environment["NUMBA_DISABLE_INTEL_SVML"] = "1"
-    environment["NUMBA_OPT"] = "0"
     # The child sees what we see, whatever build front ends do to the search path when Python starts.
     search = [str(sources.PACKAGE.parent), *(path for path in sys.path if path)]
     code = (
         f"import sys; sys.path[:] = {search!r}; from sapwood.native import objects; "
-        f"objects.compile_objects({levels!r}, {names!r}, {str(cache)!r})"
+        f"objects.compile_objects({levels!r}, {names!r}, {str(cache)!r}, {taken!r})"
     )
     return subprocess.Popen(
         [sys.executable, "-c", code],

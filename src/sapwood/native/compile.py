@@ -15,6 +15,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
+from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.cpu import CPUContext
 from numba.extending import intrinsic
@@ -196,6 +197,9 @@ def compile_ahead() -> None:
     _ahead = True
     # Numba knows functions by their entry points: each gets a builtin of its own, which is never called.
     CPUContext.get_executable = lambda self, library, function, environment: [].append
+    # What Numba would do for every function and everything it calls is done once, by ``objects.optimised``.
+    CPUCodeLibrary._optimize_final_module = lambda self: None
+    JITCodeLibrary._finalize_specific = lambda self: None
 
 
 def dispatcher(kernel: Kernel):

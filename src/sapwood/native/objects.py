@@ -1,8 +1,8 @@
 """Objects: one file of machine code per kernel variant and CPU level, kept in a cache.
 
 A name in the cache ends in a hash of everything that decides the code: the kernel's source and that of all it calls,
-the types of its arguments, the compiler and the level. Numba makes code for no CPU in particular (its own
-optimisation is off); LLVM then optimises it for each level.
+the types of its arguments, the compiler and the level. Numba makes code for no CPU in particular; LLVM then optimises
+it for each level.
 """
 
 from __future__ import annotations
@@ -90,20 +90,28 @@ def missing_kernels(levels: list[str], cache: Path) -> list[str]:
     return sorted(names, key=lambda name: (-names[name], name))
 
 
-def compile_objects(levels: list[str], names: list[str], cache_folder: str) -> None:
-    """Compile kernels for all levels; runs in a process of its own."""
+def compile_objects(levels: list[str], names: list[str], cache_folder: str, taken: str) -> None:
+    """Compile for all levels the kernels that no other process has taken; runs in a process of its own."""
     from sapwood.native import compile
 
     compile.compile_ahead()
     import_kernels()
     machines = {level: _machine(level) for level in levels}
-    for kernel in (REGISTRY[name] for name in names):
+    for kernel in (REGISTRY[name] for name in names if _take(Path(taken, name))):
         for variant in range(len(kernel.variants)):
             code = str(compile.module_of(kernel, variant))
             for level, machine in machines.items():
                 path = object_path(kernel, variant, level, Path(cache_folder))
                 if not path.exists():
                     write_whole(path, optimised(code, machine))
+
+
+def _take(mark: Path) -> bool:
+    try:
+        mark.touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
 
 
 def _machine(level: str) -> Any:
