@@ -31,6 +31,7 @@ from sapwood.rules import (
     is_growth,
     is_init,
     is_integer,
+    is_leaf_model,
     is_metric,
     is_seed,
     is_validation,
@@ -97,6 +98,12 @@ class TreeParams:
         one_of("histogram", "exact"),
         "Cut between bins, or exactly: between any two values of a leaf, on presorted columns. Exact search is slower "
         "and knows no bins.",
+    )
+    leaf_model: object = declare(
+        "constant",
+        Rule("'constant', 'linear' or a Linear object", lambda v: is_leaf_model(v)),
+        "What a leaf answers: a number, or a linear model of the numeric features on the way to it. Linear(penalty=1) "
+        "has an L2 penalty on slopes, per standard deviation. A row that lacks one of the features gets the number.",
     )
     max_leaves: int | None = declare(31, or_none(integer(2), "no limit but max_depth"), "Leaves per tree at most.")
     max_depth: int | None = declare(None, or_none(integer(1), "unlimited"), "Splits from root to leaf at most.")

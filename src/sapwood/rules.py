@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.choices import EffectiveNumber, LastRows, Symmetric
+from sapwood.choices import EffectiveNumber, LastRows, Linear, Symmetric
 from sapwood.errors import ParameterError
 
 
@@ -109,6 +109,11 @@ def is_metric(value: Any) -> bool:
 def are_callbacks(value: Any) -> bool:
     """Tell whether a value is a function or a list of them."""
     return callable(value) or (isinstance(value, (list, tuple)) and all(callable(one) for one in value))
+
+
+def is_leaf_model(value: Any) -> bool:
+    """Tell whether a value says what a leaf answers."""
+    return isinstance(value, Linear) or (isinstance(value, str) and value in ("constant", "linear"))
 
 
 def is_growth(value: Any) -> bool:

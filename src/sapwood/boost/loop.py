@@ -10,6 +10,7 @@ import numpy as np
 from sapwood.boost.evaluation import Evaluation, add_tree
 from sapwood.boost.interrupt import Interruption, TooSoon
 from sapwood.boost.leaves import Renewal
+from sapwood.boost.linear import LinearLeaves, add_answers, forest_of
 from sapwood.boost.progress import Bar, Progress
 from sapwood.boost.sampling import sample_rows
 from sapwood.boost.start import Start
@@ -39,6 +40,7 @@ class Work:
     team: Team
     grower: Grower
     renewal: Renewal | None
+    linear: LinearLeaves | None
     builder: EnsembleBuilder
     scores: np.ndarray
     pairs: np.ndarray
@@ -57,6 +59,7 @@ class Work:
             team=team,
             grower=make_grower(dataset, width, params.tree, params.run.random_state, team),
             renewal=Renewal.of(objective, target, params.tree, dataset.schema),
+            linear=LinearLeaves.of(objective, params, dataset, team),
             builder=EnsembleBuilder(objective.n_outputs, width),
             scores=start.first_scores(dataset.n_rows),
             pairs=np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32),
@@ -116,14 +119,25 @@ def add_round(work: Work, evaluation: Evaluation, round: int, interruption: Inte
         pairs = work.pairs[output : output + width]
         grown = work.grower.grow(pairs, weight, number * work.objective.n_outputs + output, rows)
         value = _values(work, grown, output)
-        if rows is None:
-            team.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, work.scores)
-        else:
-            add_tree(work.dataset.tiles, grown, value, output, work.scores, team.run)
+        if work.linear is not None:
+            grown = work.linear.fitted(grown, work.grower, pairs[0], weight)
+        _add_to_scores(work, grown, value, output, rows is None)
         for one in evaluation.sets:
             one.add_tree(grown, value, output, team.run)
         work.builder.append(grown.to_tree(work.dataset.encoder, value), output, round)
     return True
+
+
+def _add_to_scores(work: Work, grown: Grown, value: np.ndarray, output: int, has_all_rows: bool) -> None:
+    """Add what a new tree answers to the scores of training."""
+    if not has_all_rows:
+        add_tree(work.dataset, grown, value, output, work.scores, work.team.run)
+    elif grown.terms is None:
+        work.team.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, work.scores)
+    else:
+        assert work.dataset.values is not None
+        nodes = grown.node_of_row(work.dataset.n_rows)
+        add_answers(work.dataset.values, nodes, forest_of(grown, value, output), work.scores, work.team.run)
 
 
 def _values(work: Work, grown: Grown, output: int) -> np.ndarray:

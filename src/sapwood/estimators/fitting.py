@@ -117,7 +117,8 @@ def _train(problem: Problem, sample: Sample, sets: Mapping[str, Sample], began: 
     for name, one in sets.items():
         with blaming(name):
             tiles = one.tiles(dataset.encoder, team.run)
-            eval_sets.append(EvalSet(name, tiles, one.target, origin.scores(one)))
+            values = one.values(params, dataset.schema)
+            eval_sets.append(EvalSet(name, tiles, one.target, origin.scores(one), values))
     evaluation = Evaluation(eval_sets, measures, problem.objective)
     outcome = train(dataset, sample.target, problem.objective, params, origin.start(sample), evaluation)
     return Fit(outcome, origin, dataset.schema, dataset.n_rows)
