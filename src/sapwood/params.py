@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ from sapwood.rules import (
     is_integer,
     is_leaf_model,
     is_metric,
+    is_path,
     is_seed,
     is_validation,
     number,
@@ -222,6 +224,15 @@ class RunParams:
         or_none(Rule("an integer other than 0", lambda v: is_integer(v) and v != 0, int), "as many as allowed"),
         "Threads: a number, or -1 for all CPUs, -2 for all but one. The model does not depend on it.",
     )
+    checkpoint: str | None = declare(
+        None,
+        or_none(Rule("the path of a file", is_path, os.fspath), "nothing is kept"),
+        "File that keeps what training has done. If the process is killed, the same fit goes on from there and ends "
+        "with the same model; if it was finished, the same fit returns its model at once. See docs/checkpoints.md.",
+    )
+    checkpoint_every: float = declare(
+        10.0, number(0), "Seconds between two writes of the checkpoint; 0 writes after every round."
+    )
 
 
 @dataclass(frozen=True)
@@ -238,7 +249,7 @@ class Params:
     def described(self) -> dict[str, Any]:
         """What decided the model, by name, as far as it is numbers and words: for the model's metadata."""
         values = {name: value for group in vars(self).values() for name, value in vars(group).items()}
-        for name in ("n_jobs", "verbose"):
+        for name in ("n_jobs", "verbose", "checkpoint", "checkpoint_every"):
             del values[name]
         return {name: v for name, v in values.items() if v is None or isinstance(v, (bool, int, float, str))}
 

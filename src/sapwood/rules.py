@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -119,3 +120,8 @@ def is_leaf_model(value: Any) -> bool:
 def is_growth(value: Any) -> bool:
     """Tell whether a value names a growth."""
     return isinstance(value, Symmetric) or (isinstance(value, str) and value in ("leafwise", "levelwise", "symmetric"))
+
+
+def is_path(value: Any) -> bool:
+    """Tell whether a value may be the path of a file."""
+    return isinstance(value, (str, os.PathLike)) and bool(os.fspath(value)) and isinstance(os.fspath(value), str)

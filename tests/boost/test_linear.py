@@ -187,3 +187,19 @@ def test_smooth_data_are_fitted_as_lightgbm_does_it():
     theirs = lightgbm.LGBMRegressor(linear_tree=True, num_leaves=15, verbose=-1, **common).fit(X, y)
     losses = [np.mean((model.predict(rows) - target) ** 2) for model in (ours, theirs)]
     assert losses[0] < 1.03 * losses[1]
+
+
+def test_a_checkpoint_keeps_the_slopes(tmp_path):
+    X, y = example()
+    settings = {"n_estimators": 6, "leaf_model": "linear", "checkpoint": str(tmp_path / "linear")}
+    whole = SapwoodRegressor(**(settings | {"checkpoint": None})).fit(X, y, eval_set=(X, y))
+    with pytest.raises(KeyboardInterrupt):
+        SapwoodRegressor(**settings, checkpoint_every=0, callbacks=[ends_after_three]).fit(X, y, eval_set=(X, y))
+    again = SapwoodRegressor(**settings, checkpoint_every=0).fit(X, y, eval_set=(X, y))
+    assert again.model_.fingerprint() == whole.model_.fingerprint()
+    assert again.evals_result_ == whole.evals_result_
+
+
+def ends_after_three(progress) -> None:
+    if progress.round == 4:
+        raise KeyboardInterrupt

@@ -132,9 +132,15 @@ class Evaluation:
             for name, value in measured(self.measures, self._objective, one.target, one.scores, run).items():
                 self.history[one.name][name].append(value)
 
-    def deciding(self) -> tuple[str, float] | None:
-        """The latest value of the first metric of the first set, and what to call it; None without sets."""
+    def remember(self, values: np.ndarray) -> None:
+        """Append values (set and metric, round) that were measured before."""
+        lines = [line for metrics in self.history.values() for line in metrics.values()]
+        for line, more in zip(lines, values.tolist(), strict=True):
+            line.extend(more)
+
+    def deciding(self, done: int) -> tuple[str, float] | None:
+        """The first metric of the first set after so many rounds, and what to call it; None without sets."""
         if not self.sets:
             return None
         first, measure = self.sets[0].name, self.measures[0].name
-        return f"{measure} of {first}", self.history[first][measure][-1]
+        return f"{measure} of {first}", self.history[first][measure][done - 1]

@@ -29,6 +29,11 @@ class Block(NamedTuple):
     row_stride: int
     column_stride: int
 
+    def matrix(self, n_features: int) -> np.ndarray:
+        """The rows as a matrix, nothing copied."""
+        strides = (self.row_stride * self.values.itemsize, self.column_stride * self.values.itemsize)
+        return np.lib.stride_tricks.as_strided(self.values, (self.n_rows, n_features), strides, writeable=False)
+
 
 class Table(ABC):
     """A table of numbers, read in blocks. ``dtype`` (float32 or float64) is that of all its blocks."""

@@ -70,6 +70,8 @@ class SapwoodEstimator(FittedEstimator):
         callbacks: Any = AUTO,
         random_state: Any = AUTO,
         n_jobs: Any = AUTO,
+        checkpoint: Any = AUTO,
+        checkpoint_every: Any = AUTO,
         verbose: Any = AUTO,
     ) -> None: ...
 
