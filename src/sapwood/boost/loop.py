@@ -140,7 +140,8 @@ def add_round(
                 raise TooSoon
             return False
         pairs = work.pairs[output : output + width]
-        grown = work.grower.grow(pairs, weight, number * work.objective.n_outputs + output, rows)
+        n_outputs = work.objective.n_outputs
+        grown = work.grower.grow(pairs, weight, number * n_outputs + output, rows, n_outputs)
         value = _values(work, grown, output)
         if work.linear is not None:
             grown = work.linear.fitted(grown, work.grower, pairs[0], weight)
