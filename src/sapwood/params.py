@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.choices import symmetric_of
+from sapwood.choices import Bayesian, Goss, Mvs, sampling_of, symmetric_of
 from sapwood.errors import ParameterError
 from sapwood.peers import spelling_of
 from sapwood.presets import PRESETS
@@ -32,6 +32,7 @@ from sapwood.rules import (
     is_init,
     is_integer,
     is_metric,
+    is_sampling,
     is_seed,
     is_validation,
     number,
@@ -41,6 +42,7 @@ from sapwood.rules import (
 
 AUTO = "auto"
 SYMMETRIC_DEPTH, DEEPEST_SYMMETRIC = 6, 16
+MVS_SHARE = 0.8
 DEFAULT_OBJECTIVES = {"regression": "squared", "classification": "logistic"}
 
 
@@ -136,13 +138,14 @@ class BoostParams:
 
     n_estimators: int = declare(100, integer(1), "Boosting rounds.")
     learning_rate: float = declare(0.1, number(0, above=True), "Share of each tree that is added.")
-    sampling: str = declare(
+    sampling: object = declare(
         AUTO,
-        one_of(AUTO, "none", "uniform"),
-        "Which rows a tree is grown on: all, or a share drawn anew for every round. 'auto' is 'uniform' if subsample "
-        "is below 1.",
+        Rule("'none', 'uniform', 'goss', 'mvs', 'bayesian', or a Uniform, Goss, Mvs or Bayesian object", is_sampling),
+        "Which rows a tree is grown on, drawn anew for every round: all; each with the same chance; those of large "
+        "gradient and some others (Goss); in proportion to the gradient (Mvs); all with random weights (Bayesian). "
+        "'auto' is 'uniform' if subsample is below 1. See sampling.md.",
     )
-    subsample: float = declare(1.0, fraction(), "Share of the rows that a round draws.")
+    subsample: float = declare(1.0, fraction(), "Share of the rows that a round draws, by 'uniform' and 'mvs'.")
 
 
 @dataclass(frozen=True)
@@ -260,7 +263,7 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str) -> Params:
         _settle_symmetric(values, given)
     else:
         values["max_leaves"] = _leaf_limit(values["max_leaves"], values["max_depth"], n_rows)
-    values["sampling"] = _sampling(values["sampling"], values["subsample"])
+    _settle_sampling(values, given)
     values["random_state"] = seed_of(values["random_state"])
     groups = {
         name: group(**{f.name: values[f.name] for f in dataclasses.fields(group)}) for name, group in GROUPS.items()
@@ -333,12 +336,20 @@ def _leaf_limit(max_leaves: int | None, max_depth: int | None, n_rows: int) -> i
     return min(limits)
 
 
-def _sampling(sampling: str, subsample: float) -> str:
-    if sampling == AUTO:
-        return "uniform" if subsample < 1.0 else "none"
-    if sampling == "none" and subsample < 1.0:
+def _settle_sampling(values: dict[str, Any], given: Mapping[str, Any]) -> None:
+    """Decide which rows are drawn, and whether ``subsample`` says how many."""
+    subsample = values["subsample"]
+    if values["sampling"] == AUTO:
+        values["sampling"] = "uniform" if subsample < 1.0 else "none"
+    sampling = sampling_of(values["sampling"])
+    if isinstance(sampling, Mvs) and "subsample" not in given:
+        values["subsample"] = MVS_SHARE
+    elif sampling is None and subsample < 1.0:
         raise ParameterError(f"subsample={subsample:g} needs sampling='uniform': sampling='none' uses all rows")
-    return sampling
+    elif isinstance(sampling, Goss | Bayesian) and subsample < 1.0:
+        remedy = "give Goss(top, other)" if isinstance(sampling, Goss) else "it weighs all rows"
+        name = type(sampling).__name__
+        raise ParameterError(f"subsample={subsample:g} has no meaning for sampling by {name}: leave it unset, {remedy}")
 
 
 def seed_of(random_state: Any) -> int:

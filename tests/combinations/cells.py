@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.choices import Symmetric
+from sapwood.choices import Goss, Symmetric, Uniform
 from sapwood.objectives import (
     CustomLoss,
     Expectile,
@@ -62,7 +62,14 @@ KINDS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "split_search": {"histogram": {"split_search": "histogram"}, "exact": {"split_search": "exact"}},
     "objective": {name: {"objective": loss} for name, loss in LOSSES.items()},
-    "sampling": {"none": {}, "uniform": {"sampling": "uniform", "subsample": 0.7}},
+    "sampling": {
+        "none": {},
+        "uniform": {"sampling": "uniform", "subsample": 0.7},
+        "replacement": {"sampling": Uniform(replacement=True)},
+        "goss": {"sampling": Goss(0.3, 0.3)},
+        "mvs": {"sampling": "mvs", "subsample": 0.6},
+        "bayesian": {"sampling": "bayesian"},
+    },
     "colsample": {
         "all": {},
         "bytree": {"colsample_bytree": 0.6},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,7 @@ from sapwood.params import TreeParams
 class Renewal:
     """What gives the leaves of a loss with corners their values: a quantile of the residuals of their rows."""
 
+    objective: Objective
     y: np.ndarray
     weight: np.ndarray
     levels: tuple[float, ...]
@@ -45,7 +47,11 @@ class Renewal:
         weight = objective.leaf_weights(target.y, target.weight)
         work, order = np.empty(n), np.empty(n, dtype=np.uint32)
         limit = params.max_delta_step or np.inf
-        return cls(target.y, weight, objective.leaf_levels, directions, limit, work, order)
+        return cls(objective, target.y, weight, objective.leaf_levels, directions, limit, work, order)
+
+    def drawn(self, weight: np.ndarray) -> Renewal:
+        """The renewal for rows that weigh otherwise, as some samplings make them."""
+        return dataclasses.replace(self, weight=self.objective.leaf_weights(self.y, weight))
 
     def values(self, grown: Grown, scores: np.ndarray, output: int, run: Run) -> np.ndarray:
         """The values of the nodes: leaves renewed, inner nodes their means; ``scores`` (rows,) are of this output."""

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sapwood.boost.evaluation import Evaluation, add_tree
+from sapwood.boost.evaluation import Evaluation
 from sapwood.boost.interrupt import Interruption, TooSoon
 from sapwood.boost.leaves import Renewal
 from sapwood.boost.progress import Bar, Progress
-from sapwood.boost.sampling import sample_rows
+from sapwood.boost.routing import add_to_all_rows
+from sapwood.boost.sampling import Pool, Sampler, make_sampler
+from sapwood.boost.sampling.base import Drawn
 from sapwood.boost.start import Start
 from sapwood.boost.stopping import ALL_ROUNDS, CALLBACK, EARLY, INTERRUPTED, TIME, Best
 from sapwood.boost.target import Target
@@ -38,6 +40,7 @@ class Work:
     params: Params
     team: Team
     grower: Grower
+    sampler: Sampler | None
     renewal: Renewal | None
     builder: EnsembleBuilder
     scores: np.ndarray
@@ -49,13 +52,16 @@ class Work:
         """Make room for training."""
         team = current_team(params.run.n_jobs, dataset.n_rows * dataset.n_features)
         width = objective.n_outputs if objective.vector_leaves else 1
+        seed = params.run.random_state
+        pool = Pool(dataset.row_ids, target, objective.task, seed, team)
         return cls(
             dataset=dataset,
             target=target,
             objective=objective,
             params=params,
             team=team,
-            grower=make_grower(dataset, width, params.tree, params.run.random_state, team),
+            grower=make_grower(dataset, width, params.tree, seed, team),
+            sampler=make_sampler(params.boost, pool),
             renewal=Renewal.of(objective, target, params.tree, dataset.schema),
             builder=EnsembleBuilder(objective.n_outputs, width),
             scores=start.first_scores(dataset.n_rows),
@@ -104,31 +110,40 @@ def _reason_to_stop(work: Work, best: Best, progress: Progress, interruption: In
 def add_round(work: Work, evaluation: Evaluation, round: int, interruption: Interruption) -> bool:
     """Grow the trees of a round; tell whether all of them are there, or Ctrl-C came before."""
     team, width = work.team, work.builder.width
-    seed, number = work.params.run.random_state, work.first_round + round
+    number = work.first_round + round
     work.objective.pairs(work.target.y, work.scores, work.pairs, team.run)
-    rows = sample_rows(work.params.boost, seed, number, work.dataset.row_ids)
-    weight = NO_WEIGHT if work.target.weight is None else work.target.weight
+    drawn = _drawn(work, number)
     for output in range(0, work.objective.n_outputs, width):
         if interruption.was_asked and (output > 0 or round == 0):
             if round == 0:
                 raise TooSoon
             return False
         pairs = work.pairs[output : output + width]
-        grown = work.grower.grow(pairs, weight, number * work.objective.n_outputs + output, rows)
-        value = _values(work, grown, output)
-        if rows is None:
+        grown = work.grower.grow(pairs, drawn.weight, number * work.objective.n_outputs + output, drawn.rows)
+        value = _values(work, grown, output, drawn)
+        if drawn.rows is None:
             team.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, work.scores)
         else:
-            add_tree(work.dataset.tiles, grown, value, output, work.scores, team.run)
+            add_to_all_rows(work.dataset, grown, value, output, work.scores, team)
         for one in evaluation.sets:
             one.add_tree(grown, value, output, team.run)
         work.builder.append(grown.to_tree(work.dataset.encoder, value), output, round)
     return True
 
 
-def _values(work: Work, grown: Grown, output: int) -> np.ndarray:
+def _drawn(work: Work, round: int) -> Drawn:
+    """The rows that the trees of a round are grown on, and their weights."""
+    if work.sampler is not None:
+        return work.sampler.draw(work.pairs, round)
+    return Drawn(None, NO_WEIGHT if work.target.weight is None else work.target.weight)
+
+
+def _values(work: Work, grown: Grown, output: int, drawn: Drawn) -> np.ndarray:
     """What the nodes of a new tree answer, shrinkage included."""
     value = grown.value
     if work.renewal is not None:
-        value = work.renewal.values(grown, work.scores[output], output, work.team.run)
+        renewal = work.renewal
+        if len(drawn.weight) and drawn.weight is not work.target.weight:
+            renewal = renewal.drawn(drawn.weight)
+        value = renewal.values(grown, work.scores[output], output, work.team.run)
     return value * work.params.boost.learning_rate
