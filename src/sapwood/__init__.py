@@ -14,6 +14,7 @@ _WHERE = {
     "Goss": "sapwood.choices",
     "LastRows": "sapwood.choices",
     "Mvs": "sapwood.choices",
+    "Linear": "sapwood.choices",
     "Symmetric": "sapwood.choices",
     "Uniform": "sapwood.choices",
     "SapwoodClassifier": "sapwood.estimators.classifier",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.choices import EffectiveNumber, LastRows, Symmetric, sampling_of
+from sapwood.choices import EffectiveNumber, LastRows, Linear, Symmetric, sampling_of
 from sapwood.errors import ParameterError
 
 
@@ -111,6 +112,11 @@ def are_callbacks(value: Any) -> bool:
     return callable(value) or (isinstance(value, (list, tuple)) and all(callable(one) for one in value))
 
 
+def is_leaf_model(value: Any) -> bool:
+    """Tell whether a value says what a leaf answers."""
+    return isinstance(value, Linear) or (isinstance(value, str) and value in ("constant", "linear"))
+
+
 def is_growth(value: Any) -> bool:
     """Tell whether a value names a growth."""
     return isinstance(value, Symmetric) or (isinstance(value, str) and value in ("leafwise", "levelwise", "symmetric"))
@@ -119,3 +125,8 @@ def is_growth(value: Any) -> bool:
 def is_sampling(value: Any) -> bool:
     """Tell whether a value names a way to draw rows."""
     return sampling_of(value) is not None or (isinstance(value, str) and value in ("auto", "none"))
+
+
+def is_path(value: Any) -> bool:
+    """Tell whether a value may be the path of a file."""
+    return isinstance(value, (str, os.PathLike)) and bool(os.fspath(value)) and isinstance(os.fspath(value), str)

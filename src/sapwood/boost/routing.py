@@ -26,9 +26,9 @@ class Routes(NamedTuple):
 
     @classmethod
     def of(cls, grown: Grown) -> Routes | None:
-        """The routes of a tree cut between bins; None if it is too large for a bit per leaf."""
-        n_leaves = len(grown.leaf_node)
-        if grown.threshold is not None or n_leaves > LARGE:
+        """The routes of a tree cut between bins; None if it is too large, or its leaves are linear."""
+        n_leaves = len(grown.feature) // 2 + 1
+        if grown.threshold is not None or grown.terms is not None or n_leaves > LARGE:
             return None
         first, last = leaf_ranges(grown.feature, grown.left)
         inner, leaves = np.flatnonzero(grown.feature != LEAF), np.flatnonzero(grown.feature == LEAF)
@@ -63,7 +63,7 @@ def add_to_all_rows(
     """Add the answers of a tree with these values to the scores of every row of a dataset."""
     routes = Routes.of(grown)
     if routes is None:
-        add_tree(dataset.tiles, grown, value, output, scores, team.run)
+        add_tree(dataset, grown, value, output, scores, team.run)
         return
     values = np.zeros((SMALL if routes.masks.dtype == np.uint32 else LARGE, value.shape[1]))
     values[routes.places] = value[routes.leaves]

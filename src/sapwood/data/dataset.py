@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sapwood.data.columns import Table
+from sapwood.data.columns import Block, Table
 from sapwood.data.encoder import Encoder, aligned_zeros
 from sapwood.data.numeric import Run, run_alone
 from sapwood.data.schema import Schema
@@ -14,13 +14,17 @@ from sapwood.data.schema import Schema
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """The bins of some rows twice over, by rows in ``tiles`` and by features in ``columns``, and the rows' numbers."""
+    """The bins of some rows twice over, by rows in ``tiles`` and by features in ``columns``, and the rows' numbers.
+
+    ``values`` are those that the bins come from, kept only where training needs them.
+    """
 
     schema: Schema
     encoder: Encoder
     tiles: np.ndarray
     columns: np.ndarray
     row_ids: np.ndarray
+    values: Block | None = None
 
     @classmethod
     def build(
