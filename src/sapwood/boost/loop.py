@@ -56,7 +56,7 @@ class Work:
             params=params,
             team=team,
             grower=make_grower(dataset, width, params.tree, params.run.random_state, team),
-            renewal=Renewal.of(objective, target, params.tree, dataset.schema),
+            renewal=Renewal.of(objective, target, params.tree, dataset),
             builder=EnsembleBuilder(objective.n_outputs, width),
             scores=start.first_scores(dataset.n_rows),
             pairs=np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -107,6 +107,17 @@ class Ensemble:
             tree_round=np.concatenate([self.tree_round, other.tree_round + np.int32(self.n_rounds)]),
             **{name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in NODE_FIELDS},
         )
+
+    def used(self, n_features: int) -> np.ndarray:
+        """Which features some tree splits on."""
+        return np.bincount(self.feature[self.feature != LEAF], minlength=n_features) > 0
+
+    def renumbered(self, place: np.ndarray, first: int = 0) -> Ensemble:
+        """The same trees, feature f of those from tree ``first`` on being called ``place[f]``."""
+        feature = self.feature.copy()
+        later = feature[self.tree_start[first] :]
+        later[later != LEAF] = place[later[later != LEAF]]
+        return replace(self, feature=feature)
 
     def tree_of_node(self) -> np.ndarray:
         """The number of the tree of each node."""
