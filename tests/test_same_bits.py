@@ -24,6 +24,8 @@ SETTINGS = {
     "all rules": {"reg_alpha": 0.1, "max_delta_step": 0.5, "monotone_constraints": [1, 0, 0, 0, -1, 0, 0, 0]},
     "level by level": {"growth": "levelwise", "max_depth": 4},
     "symmetric": {"growth": "symmetric", "max_depth": 4},
+    "linear leaves": {"leaf_model": "linear", "max_delta_step": 2.0},
+    "linear leaves of drawn rows": {"leaf_model": "linear", "subsample": 0.5, "growth": "symmetric", "max_depth": 4},
     "many bins": {"max_bins": 1000},
     "drawn rows and columns": {"subsample": 0.5, "colsample_bytree": 0.8, "colsample_bynode": 0.5},
 }

@@ -11,6 +11,7 @@ _WHERE = {
     "Dataset": "sapwood.estimators.binned",
     "EffectiveNumber": "sapwood.choices",
     "LastRows": "sapwood.choices",
+    "Linear": "sapwood.choices",
     "Symmetric": "sapwood.choices",
     "SapwoodClassifier": "sapwood.estimators.classifier",
     "SapwoodRegressor": "sapwood.estimators.regressor",

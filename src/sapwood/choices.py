@@ -43,6 +43,28 @@ class Symmetric:
             raise ParameterError(f"Symmetric: score must be 'l2' or 'cosine', got {self.score!r}")
 
 
+@dataclass(frozen=True)
+class Linear:
+    """``leaf_model=Linear(penalty)``: a leaf answers by a linear model of the numeric features on the way to it.
+
+    ``penalty`` is an L2 penalty on the slopes, each per standard deviation of its feature in the leaf, so that it does
+    not depend on units; it weighs against the sum of hessians as ``reg_lambda`` does.
+    """
+
+    penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.penalty, bool) or not 0.0 <= self.penalty < float("inf"):
+            raise ParameterError(f"Linear: penalty must be a number of at least 0, got {self.penalty!r}")
+
+
+def linear_of(leaf_model: object) -> Linear | None:
+    """The settings of linear leaves, or None for constant ones."""
+    if leaf_model == "linear":
+        return Linear()
+    return leaf_model if isinstance(leaf_model, Linear) else None
+
+
 def symmetric_of(growth: object) -> Symmetric | None:
     """The settings of symmetric growth, or None for another growth."""
     if growth == "symmetric":

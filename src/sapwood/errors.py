@@ -8,7 +8,8 @@
     ├── InputTypeError (TypeError)     an argument is of a kind that cannot be used
     ├── ParameterError (ValueError)    a parameter is unknown or out of range
     ├── TrainingError (RuntimeError)   training cannot go on
-    └── ModelFileError (ValueError)    the file is damaged, foreign or too new
+    ├── ModelFileError (ValueError)    the file is damaged, foreign or too new
+    └── CheckpointError (ValueError)   the checkpoint is damaged, in use or of another training
 """
 
 from __future__ import annotations
@@ -40,3 +41,7 @@ class TrainingError(SapwoodError, RuntimeError):
 
 class ModelFileError(SapwoodError, ValueError):
     """A model file is damaged, foreign or too new."""
+
+
+class CheckpointError(SapwoodError, ValueError):
+    """A checkpoint is damaged, in use or of another training."""

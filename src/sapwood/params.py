@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -32,7 +33,9 @@ from sapwood.rules import (
     is_growth,
     is_init,
     is_integer,
+    is_leaf_model,
     is_metric,
+    is_path,
     is_seed,
     is_validation,
     number,
@@ -134,6 +137,12 @@ class TreeParams:
         one_of("histogram", "exact"),
         "Cut between bins, or exactly: between any two values of a leaf, on presorted columns. Exact search is slower "
         "and knows no bins.",
+    )
+    leaf_model: object = declare(
+        "constant",
+        Rule("'constant', 'linear' or a Linear object", lambda v: is_leaf_model(v)),
+        "What a leaf answers: a number, or a linear model of the numeric features on the way to it. Linear(penalty=1) "
+        "has an L2 penalty on slopes, per standard deviation. A row that lacks one of the features gets the number.",
     )
     max_leaves: int | None = declare(31, or_none(integer(2), "no limit but max_depth"), "Leaves per tree at most.")
     max_depth: int | None = declare(None, or_none(integer(1), "unlimited"), "Splits from root to leaf at most.")
@@ -252,6 +261,15 @@ class RunParams:
         or_none(Rule("an integer other than 0", lambda v: is_integer(v) and v != 0, int), "as many as allowed"),
         "Threads: a number, or -1 for all CPUs, -2 for all but one. The model does not depend on it.",
     )
+    checkpoint: str | None = declare(
+        None,
+        or_none(Rule("the path of a file", is_path, os.fspath), "nothing is kept"),
+        "File that keeps what training has done. If the process is killed, the same fit goes on from there and ends "
+        "with the same model; if it was finished, the same fit returns its model at once. See docs/checkpoints.md.",
+    )
+    checkpoint_every: float = declare(
+        10.0, number(0), "Seconds between two writes of the checkpoint; 0 writes after every round."
+    )
 
 
 @dataclass(frozen=True)
@@ -269,7 +287,7 @@ class Params:
     def described(self) -> dict[str, Any]:
         """What decided the model, by name, as far as it is numbers and words: for the model's metadata."""
         values = {name: value for group in vars(self).values() for name, value in vars(group).items()}
-        for name in ("n_jobs", "verbose"):
+        for name in ("n_jobs", "verbose", "checkpoint", "checkpoint_every"):
             del values[name]
         return {name: v for name, v in values.items() if v is None or isinstance(v, (bool, int, float, str))}
 

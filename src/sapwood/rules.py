@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.choices import EffectiveNumber, LastRows, Symmetric
+from sapwood.choices import EffectiveNumber, LastRows, Linear, Symmetric
 from sapwood.errors import ParameterError
 
 
@@ -111,6 +112,16 @@ def are_callbacks(value: Any) -> bool:
     return callable(value) or (isinstance(value, (list, tuple)) and all(callable(one) for one in value))
 
 
+def is_leaf_model(value: Any) -> bool:
+    """Tell whether a value says what a leaf answers."""
+    return isinstance(value, Linear) or (isinstance(value, str) and value in ("constant", "linear"))
+
+
 def is_growth(value: Any) -> bool:
     """Tell whether a value names a growth."""
     return isinstance(value, Symmetric) or (isinstance(value, str) and value in ("leafwise", "levelwise", "symmetric"))
+
+
+def is_path(value: Any) -> bool:
+    """Tell whether a value may be the path of a file."""
+    return isinstance(value, (str, os.PathLike)) and bool(os.fspath(value)) and isinstance(os.fspath(value), str)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.choices import Symmetric
+from sapwood.choices import Linear, Symmetric
 from sapwood.objectives import (
     CustomLoss,
     Expectile,
@@ -61,6 +61,11 @@ KINDS: dict[str, dict[str, dict[str, Any]]] = {
         "cosine": {"growth": Symmetric("cosine")},
     },
     "split_search": {"histogram": {"split_search": "histogram"}, "exact": {"split_search": "exact"}},
+    "leaf_model": {
+        "constant": {},
+        "linear": {"leaf_model": "linear"},
+        "penalty": {"leaf_model": Linear(0.1)},
+    },
     "objective": {name: {"objective": loss} for name, loss in LOSSES.items()},
     "sampling": {"none": {}, "uniform": {"sampling": "uniform", "subsample": 0.7}},
     "colsample": {
@@ -99,6 +104,17 @@ REFUSED: list[tuple[tuple[str, str], tuple[str, str]]] = [
         for name, loss in LOSSES.items()
         if loss.vector_leaves
         for choice in ("monotone_constraints", "both")
+    ),
+    *(
+        (("objective", name), ("leaf_model", choice))
+        for name, loss in LOSSES.items()
+        if loss.vector_leaves or loss.renews_leaves
+        for choice in ("linear", "penalty")
+    ),
+    *(
+        (("constraints", constraint), ("leaf_model", choice))
+        for constraint in ("monotone_constraints", "both")
+        for choice in ("linear", "penalty")
     ),
 ]
 

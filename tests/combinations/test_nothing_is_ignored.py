@@ -26,6 +26,7 @@ SET = {
     "min_child_weight": 40.0,
     "min_child_samples": 60,
     "max_depth": 1,
+    "leaf_model": "linear",
     "max_bins": 3,
     "learning_rate": 0.05,
     "monotone_constraints": [-1, 1, 0, 0, 0],

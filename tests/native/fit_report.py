@@ -115,6 +115,18 @@ def symmetric_fit() -> str:
 
 
 @case
+def linear_fit() -> str:
+    """Linear leaves, on values of four and eight bytes."""
+    X, y = table()
+    weight = np.random.default_rng(1).uniform(0.1, 3.0, len(y))
+    fits = [
+        SapwoodRegressor(leaf_model="linear", max_delta_step=2.0, **SMALL).fit(values, y, sample_weight=weight)
+        for values in (X, X.astype(np.float32))
+    ]
+    return digest(*(fitted.predict(X) for fitted in fits))
+
+
+@case
 def exact_fit() -> str:
     X, y = table()
     return digest_of(SapwoodRegressor(split_search="exact", **SMALL).fit(X, y).model_)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from sapwood.boost.evaluation import Evaluation, add_tree
+from sapwood.boost.checkpoint import Checkpoint, KeptTree
+from sapwood.boost.evaluation import EvalSet, Evaluation, add_tree
 from sapwood.boost.interrupt import Interruption, TooSoon
 from sapwood.boost.leaves import Renewal
+from sapwood.boost.linear import LinearLeaves, add_answers, forest_of
 from sapwood.boost.progress import Bar, Progress
 from sapwood.boost.sampling import sample_rows
 from sapwood.boost.start import Start
@@ -39,6 +42,7 @@ class Work:
     team: Team
     grower: Grower
     renewal: Renewal | None
+    linear: LinearLeaves | None
     builder: EnsembleBuilder
     scores: np.ndarray
     pairs: np.ndarray
@@ -57,6 +61,7 @@ class Work:
             team=team,
             grower=make_grower(dataset, width, params.tree, params.run.random_state, team),
             renewal=Renewal.of(objective, target, params.tree, dataset),
+            linear=LinearLeaves.of(objective, params, dataset, team),
             builder=EnsembleBuilder(objective.n_outputs, width),
             scores=start.first_scores(dataset.n_rows),
             pairs=np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32),
@@ -64,27 +69,46 @@ class Work:
         )
 
 
-def run_rounds(work: Work, evaluation: Evaluation) -> tuple[int, Best, str]:
+def run_rounds(work: Work, evaluation: Evaluation, checkpoint: Checkpoint) -> tuple[int, Best, str]:
     """Add rounds until there is a reason to stop; return how many, the best one, and the reason."""
-    watch = work.params.watch
-    n_rounds = work.params.boost.n_estimators
+    watch, n_rounds = work.params.watch, work.params.boost.n_estimators
     greater = bool(evaluation.measures) and evaluation.measures[0].greater_is_better
     best = Best(greater, watch.early_stopping_rounds if evaluation.sets else None)
-    began = time.perf_counter()
+    done = repeat_rounds(work, evaluation, best, checkpoint)
+    reason = checkpoint.past.reason_to_stop(watch.time_limit)
+    began = time.perf_counter() - checkpoint.past.elapsed
     with Interruption() as interruption, Bar(bool(watch.verbose)) as bar:
-        for round in range(n_rounds):
-            if not add_round(work, evaluation, round, interruption):
-                return round, best, INTERRUPTED
+        while reason is None:
+            if not add_round(work, evaluation, checkpoint, done, interruption):
+                checkpoint.write(evaluation, time.perf_counter() - began)
+                return done, best, INTERRUPTED
             evaluation.measure(work.team.run)
-            done = round + 1
-            if (decided := evaluation.deciding()) is not None:
+            done += 1
+            if (decided := evaluation.deciding(done)) is not None:
                 best.update(done, decided[1], decided[0])
             progress = Progress(done, n_rounds, evaluation.history, time.perf_counter() - began)
             bar.show(progress)
             reason = _reason_to_stop(work, best, progress, interruption)
-            if reason is not None:
-                return done, best, reason
-    return n_rounds, best, ALL_ROUNDS
+            checkpoint.end_round(evaluation, work.scores, progress.elapsed, reason)
+    return done, best, reason
+
+
+def repeat_rounds(work: Work, evaluation: Evaluation, best: Best, checkpoint: Checkpoint) -> int:
+    """Add the trees of a checkpoint as if they were new, to the same scores; return how many rounds they are."""
+    past = checkpoint.past
+    for round, trees in enumerate(past.rounds):
+        for tree in trees:
+            if past.stopped is None:
+                add_tree(work.dataset, tree.grown, tree.value, tree.output, work.scores, work.team.run)
+            keep_tree(work, evaluation.sets if past.stopped is None else (), tree, round)
+    if past.stopped is None:
+        checkpoint.check_scores(work.scores)
+    for values in past.history:
+        evaluation.remember(values)
+    for done in range(1, len(past.rounds) + 1):
+        if (decided := evaluation.deciding(done)) is not None:
+            best.update(done, decided[1], decided[0])
+    return len(past.rounds)
 
 
 def _reason_to_stop(work: Work, best: Best, progress: Progress, interruption: Interruption) -> str | None:
@@ -101,7 +125,9 @@ def _reason_to_stop(work: Work, best: Best, progress: Progress, interruption: In
     return INTERRUPTED if interruption.was_asked else None
 
 
-def add_round(work: Work, evaluation: Evaluation, round: int, interruption: Interruption) -> bool:
+def add_round(
+    work: Work, evaluation: Evaluation, checkpoint: Checkpoint, round: int, interruption: Interruption
+) -> bool:  # fmt: skip
     """Grow the trees of a round; tell whether all of them are there, or Ctrl-C came before."""
     team, width = work.team, work.builder.width
     seed, number = work.params.run.random_state, work.first_round + round
@@ -116,14 +142,32 @@ def add_round(work: Work, evaluation: Evaluation, round: int, interruption: Inte
         pairs = work.pairs[output : output + width]
         grown = work.grower.grow(pairs, weight, number * work.objective.n_outputs + output, rows)
         value = _values(work, grown, output)
-        if rows is None:
-            team.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, work.scores)
-        else:
-            add_tree(work.dataset.tiles, grown, value, output, work.scores, team.run)
-        for one in evaluation.sets:
-            one.add_tree(grown, value, output, team.run)
-        work.builder.append(grown.to_tree(work.dataset.encoder, value), output, round)
+        if work.linear is not None:
+            grown = work.linear.fitted(grown, work.grower, pairs[0], weight)
+        _add_to_scores(work, grown, value, output, rows is None)
+        tree = KeptTree(grown, value, output)
+        checkpoint.add_tree(tree)
+        keep_tree(work, evaluation.sets, tree, round)
     return True
+
+
+def _add_to_scores(work: Work, grown: Grown, value: np.ndarray, output: int, has_all_rows: bool) -> None:
+    """Add what a new tree answers to the scores of training."""
+    if not has_all_rows:
+        add_tree(work.dataset, grown, value, output, work.scores, work.team.run)
+    elif grown.terms is None:
+        work.team.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, work.scores)
+    else:
+        assert work.dataset.values is not None
+        nodes = grown.node_of_row(work.dataset.n_rows)
+        add_answers(work.dataset.values, nodes, forest_of(grown, value, output), work.scores, work.team.run)
+
+
+def keep_tree(work: Work, sets: Sequence[EvalSet], tree: KeptTree, round: int) -> None:
+    """Add a tree to the model and to the scores of validation sets."""
+    for one in sets:
+        one.add_tree(tree.grown, tree.value, tree.output, work.team.run)
+    work.builder.append(tree.grown.to_tree(work.dataset.encoder, tree.value), tree.output, round)
 
 
 def _values(work: Work, grown: Grown, output: int) -> np.ndarray:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sapwood.boost.checkpoint import Checkpoint
 from sapwood.boost.evaluation import Evaluation
 from sapwood.boost.loop import Work, run_rounds
 from sapwood.boost.start import Start
@@ -25,7 +26,7 @@ class Outcome:
     """What training brings: trees, the constants they start from, and how it went.
 
     ``best_iteration`` counts rounds, those of an earlier model included; ``best_score`` is None without validation
-    rows; ``stopped`` says why training ended.
+    rows; ``stopped`` says why training ended; ``earlier`` are the seconds of training that a checkpoint saved.
     """
 
     ensemble: Ensemble
@@ -34,6 +35,7 @@ class Outcome:
     best_score: float | None = None
     stopped: str = "n_estimators"
     evals: Mapping[str, Mapping[str, list[float]]] = field(default_factory=dict)
+    earlier: float = 0.0
 
 
 def train(
@@ -53,8 +55,9 @@ def train(
         start = Start(objective.best_constant(target.y, target.weight, team.run))
     if evaluation is None:
         evaluation = Evaluation((), (), objective)
-    work = Work.make(dataset, target, objective, params, start)
-    done, best, stopped = run_rounds(work, evaluation)
+    with Checkpoint.open(dataset, target, params, start, evaluation) as checkpoint:
+        work = Work.make(dataset, target, objective, params, start)
+        done, best, stopped = run_rounds(work, evaluation, checkpoint)
     kept = best.round if best.patience is not None and best.score is not None else done
     return Outcome(
         ensemble=start.joined(work.builder.build(kept)),
@@ -63,4 +66,5 @@ def train(
         best_score=best.score,
         stopped=stopped,
         evals=evaluation.history,
+        earlier=checkpoint.past.elapsed,
     )

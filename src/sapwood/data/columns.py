@@ -33,6 +33,11 @@ class Block(NamedTuple):
     row_stride: int
     column_stride: int
 
+    def matrix(self, n_features: int) -> np.ndarray:
+        """The rows as a matrix, nothing copied."""
+        strides = (self.row_stride * self.values.itemsize, self.column_stride * self.values.itemsize)
+        return np.lib.stride_tricks.as_strided(self.values, (self.n_rows, n_features), strides, writeable=False)
+
 
 class Table(ABC):
     """A table of numbers, read in blocks. ``dtype`` (float32 or float64) is that of all its blocks."""
@@ -97,8 +102,8 @@ class ArrayTable(Table):
     def __init__(self, array: np.ndarray) -> None:
         self.n_rows, self.n_features = array.shape
         self._array = array
-        self._in_place = _is_readable(array)
-        self.dtype = array.dtype if self._in_place else conversion.float_type(array.dtype)
+        self.is_in_place = _is_readable(array)
+        self.dtype = array.dtype if self.is_in_place else conversion.float_type(array.dtype)
         self._levels: dict[int, Levels] = {}
 
     @cached_property
@@ -120,7 +125,7 @@ class ArrayTable(Table):
     def matrices(self, max_rows: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the array itself, or chunks of it converted."""
         array = self._array[:, first:last]
-        if self._in_place:
+        if self.is_in_place:
             yield 0, array
             return
         for start in range(0, self.n_rows, max_rows):
@@ -173,6 +178,21 @@ def read_table(X: Any) -> Table:
 
             return frames.read_frame(X)
     return ArrayTable(_matrix_of(X))
+
+
+def in_memory(table: Table) -> Table:
+    """The table as one array of floats, so that it is converted once."""
+    if isinstance(table, ArrayTable) and table.is_in_place:
+        return table
+    matrix = np.empty((table.n_rows, table.n_features), dtype=table.dtype)
+    for start, rows in table.float_blocks():
+        matrix[start : start + len(rows)] = rows
+    return ArrayTable(matrix)
+
+
+def whole_block(table: Table) -> Block:
+    """All rows of a table as one block."""
+    return next(in_memory(table).blocks())
 
 
 def block_of(start: int, matrix: np.ndarray) -> Block:

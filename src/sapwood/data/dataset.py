@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sapwood.data.columns import Table
+from sapwood.data.columns import Block, Table
 from sapwood.data.encoder import Encoder, aligned_zeros
 from sapwood.data.numeric import Run, run_alone
 from sapwood.data.recipe import Recipe
@@ -18,7 +18,7 @@ class Dataset:
     """The bins of some rows twice over, by rows in ``tiles`` and by features in ``columns``, and the rows' numbers.
 
     ``schema`` is that of the columns in bins. With categories these come from the user's by a ``recipe``, and ``user``
-    is the schema of those.
+    is the schema of those. ``values`` are those that the bins come from, kept only where training needs them.
     """
 
     schema: Schema
@@ -26,6 +26,7 @@ class Dataset:
     tiles: np.ndarray
     columns: np.ndarray
     row_ids: np.ndarray
+    values: Block | None = None
     recipe: Recipe | None = None
     user: Schema | None = None
 

@@ -47,6 +47,7 @@ class SapwoodEstimator(FittedEstimator):
         subsample: Any = AUTO,
         growth: Any = AUTO,
         split_search: Any = AUTO,
+        leaf_model: Any = AUTO,
         max_leaves: Any = AUTO,
         max_depth: Any = AUTO,
         max_bins: Any = AUTO,
@@ -74,6 +75,8 @@ class SapwoodEstimator(FittedEstimator):
         callbacks: Any = AUTO,
         random_state: Any = AUTO,
         n_jobs: Any = AUTO,
+        checkpoint: Any = AUTO,
+        checkpoint_every: Any = AUTO,
         verbose: Any = AUTO,
     ) -> None: ...
 

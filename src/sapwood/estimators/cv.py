@@ -16,7 +16,7 @@ from sapwood.boost.split import fold_of_rows
 from sapwood.boost.stopping import INTERRUPTED
 from sapwood.boost.target import Target
 from sapwood.data.target import check_weight
-from sapwood.errors import InputError, InputTypeError
+from sapwood.errors import InputError, InputTypeError, ParameterError
 from sapwood.estimators.base import SapwoodEstimator
 from sapwood.estimators.binned import Dataset
 from sapwood.estimators.fitting import task_of
@@ -66,6 +66,8 @@ def cv(
         )
     rows = Rows.read(estimator, X, y, groups, sample_weight)
     params = resolve_params(estimator.get_params(deep=False), len(rows.y), estimator._task)
+    if params.run.checkpoint is not None:
+        raise ParameterError("checkpoint keeps one training, and cv makes one per fold: leave checkpoint unset")
     objective = estimator._objective(params, rows.classes)
     measures = measures_of(params.watch.eval_metric, objective, task_of(rows.classes))
     folds: list[Fold] = []

@@ -26,7 +26,7 @@ from sapwood.native.team import current_team
 from sapwood.objectives.base import Objective
 from sapwood.params import Params, WatchParams
 
-VALIDATION = "validation"
+VALIDATION, REFIT = "validation", ".refit"
 DEFAULT_FRACTION = 0.1
 LEAST_SECONDS = 1e-9
 
@@ -77,7 +77,7 @@ def fit_sample(
         return _train(problem, sample, {**sets, **watched}, began)
     first = _train(problem, sample.take(~chosen), {VALIDATION: sample.take(chosen), **watched}, began)
     watch = problem.params.watch
-    spent = time.perf_counter() - began
+    spent = time.perf_counter() - began + first.outcome.earlier
     has_time = watch.time_limit is None or 2.0 * spent <= watch.time_limit
     if not watch.refit or first.outcome.stopped in (INTERRUPTED, TIME) or not has_time:
         return first
@@ -128,7 +128,8 @@ def _train(problem: Problem, sample: Sample, sets: Mapping[str, Sample], began: 
     eval_sets = []
     for name, one in sets.items():
         with blaming(name):
-            eval_sets.append(EvalSet(name, prepared.tiles(one, team.run), one.target, origin.scores(one)))
+            tiles, values = prepared.tiles(one, team.run)
+            eval_sets.append(EvalSet(name, tiles, one.target, origin.scores(one), values))
     evaluation = Evaluation(eval_sets, measures, problem.objective)
     outcome = train(dataset, sample.target, problem.objective, params, origin.start(sample), evaluation)
     outcome, recipe = join_recipes(outcome, earlier, dataset.recipe, problem.schema)
@@ -155,6 +156,10 @@ def _refit(problem: Problem, sample: Sample, first: Fit) -> Fit:
     earlier = first.origin.model
     n_rounds = first.outcome.best_iteration - (0 if earlier is None else earlier.n_iterations)
     params = _watched(problem.params, early_stopping_rounds=None, time_limit=None, callbacks=())
+    if params.run.checkpoint is not None:
+        params = dataclasses.replace(
+            params, run=dataclasses.replace(params.run, checkpoint=params.run.checkpoint + REFIT)
+        )
     params = dataclasses.replace(params, boost=dataclasses.replace(params.boost, n_estimators=n_rounds))
     try:
         second = _train(dataclasses.replace(problem, params=params), sample, {}, 0.0)

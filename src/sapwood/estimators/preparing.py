@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from sapwood.choices import linear_of
 from sapwood.data import dataset as binned
 from sapwood.data.categories import Vocabulary
-from sapwood.data.columns import Table
+from sapwood.data.columns import Block, Table, whole_block
 from sapwood.data.cooking import Ingredients, cook
 from sapwood.data.encoder import Encoder
 from sapwood.data.numeric import Run
@@ -38,6 +39,7 @@ class Prepared:
 
     sample: Sample
     datasets: tuple[binned.Dataset, ...]
+    params: Params
     decisions: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -45,19 +47,19 @@ class Prepared:
         """The bins in the first order."""
         return self.datasets[0]
 
-    def tiles(self, sample: Sample, run: Run) -> np.ndarray:
-        """Other rows in the same bins, as tiles."""
+    def tiles(self, sample: Sample, run: Run) -> tuple[np.ndarray, Block | None]:
+        """Other rows in the same bins, as tiles, and their values if training needs them."""
         dataset = self.dataset
         if dataset.recipe is None:
-            return sample.tiles(dataset.encoder, run)
+            return sample.tiles(dataset.encoder, run), sample.values(self.params, dataset.schema)
         table = dataset.recipe.apply(dataset.user_schema.align(sample.rows))
-        return dataset.encoder.encode(table, run, with_columns=False)[0]
+        return dataset.encoder.encode(table, run, with_columns=False)[0], _values(table, self.params)
 
 
 def prepare(sample: Sample, schema: Schema, params: Params, n_classes: int, known: Recipe | None, run: Run) -> Prepared:
     """Put rows into bins; ``known`` is the recipe of a model that is continued, whose levels keep their codes."""
     if not schema.categories:
-        return Prepared(sample, (sample.binned(params, run),))
+        return Prepared(sample, (sample.binned(params, run),), params)
     table = sample.rows
     vocabularies = {
         f: Vocabulary.of(table.levels(f), None if known is None else known.vocabularies[f]) for f in schema.categories
@@ -80,7 +82,7 @@ def prepare(sample: Sample, schema: Schema, params: Params, n_classes: int, know
         sample = sample.take(~held_out)
         tables = tuple(one.take(np.flatnonzero(~held_out)) for one in tables)
     datasets = _binned(tables, cooked.recipe, schema, sample, params, run)
-    return Prepared(sample, datasets, _described(decisions, schema, n_levels))
+    return Prepared(sample, datasets, params, _described(decisions, schema, n_levels))
 
 
 def _binned(
@@ -95,9 +97,15 @@ def _binned(
             tables[0], sample.weight, params.bins.max_bins, params.run.random_state, run, row_ids
         )  # fmt: skip
     return tuple(
-        binned.Dataset(encoder.schema, encoder, *encoder.encode(table, run), row_ids, recipe, schema)
+        binned.Dataset(
+            encoder.schema, encoder, *encoder.encode(table, run), row_ids, _values(table, params), recipe, schema
+        )
         for table in tables
     )
+
+
+def _values(table: Table, params: Params) -> Block | None:
+    return None if linear_of(params.tree.leaf_model) is None else whole_block(table)
 
 
 def _described(decisions: Mapping[int, Decision], schema: Schema, n_levels: Mapping[int, int]) -> dict[str, Any]:

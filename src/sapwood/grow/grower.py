@@ -87,7 +87,13 @@ class Grower(ABC):
         of_node = count_of(params.colsample_bynode, of_level)
         return of_level if of_level < of_tree else 0, of_node if of_node < of_level else 0
 
-    def _rules(self) -> layout.Rules:
+    @property
+    def scales(self) -> layout.Scales:
+        """How numbers of the latest tree became integers."""
+        return self._scales
+
+    def rules(self) -> layout.Rules:
+        """When and how leaves are split, and what they answer."""
         params = self._params
         return layout.Rules(
             order=layout.LEVELWISE if params.growth == "levelwise" else layout.LEAFWISE,

@@ -86,7 +86,8 @@ def _header_length(head: bytes, size: int) -> int:
         raise ModelFileError(f"the file is empty: {REMEDY}")
     foreign = name_of_format(head)
     if foreign is not None:
-        raise ModelFileError(f"the file is {foreign}, not a Sapwood model: open it with the library that wrote it")
+        name, remedy = foreign
+        raise ModelFileError(f"the file is {name}, not a Sapwood model: {remedy}")
     if size < LENGTH_BYTES:
         raise ModelFileError(f"the file has only {size} bytes and was cut short: {REMEDY}")
     length = int.from_bytes(head[:LENGTH_BYTES], "little")

@@ -4,29 +4,59 @@ from __future__ import annotations
 
 import re
 
-_FORMATS: tuple[tuple[bytes, str], ...] = (
-    (rb"tree\s*\nversion=", "a LightGBM model (text)"),
-    (rb"\{L.{7}\x07learner", "an XGBoost model (UBJSON)"),
-    (rb"""\s*\{\s*"(learner|version|Config)"\s*:""", "an XGBoost model (JSON)"),
-    (rb"binf", "an XGBoost model (old binary format)"),
-    (rb"CBM1", "a CatBoost model (cbm)"),
-    (rb"\x80[\x02-\x05]", "a pickle (of pickle or joblib)"),
-    (rb"PK\x03\x04", "a zip archive (NumPy .npz, PyTorch, skops or another)"),
-    (rb"\x1f\x8b", "a gzip archive"),
-    (rb"\x78[\x01\x5e\x9c\xda]", "zlib data (perhaps a compressed joblib pickle)"),
-    (rb"\x89HDF", "an HDF5 file"),
-    (rb"PAR1", "a Parquet file"),
-    (rb"\x93NUMPY", "a NumPy array"),
-    (rb"\s*<\?xml", "an XML file (perhaps PMML)"),
-    (rb"\s*[{\[]", "a JSON file"),
+_PICKLE = (
+    "Sapwood opens no pickles, which can run any code; load it with what wrote it if you trust its source, then save"
+)
+_PICKLE += " the model with estimator.save(path)"
+_UNPACK = "unpack it, and give the model file inside"
+_CHECK = "check the path"
+
+_FORMATS: tuple[tuple[bytes, str, str], ...] = (
+    (
+        rb"sapwood checkpoint",
+        "a checkpoint of Sapwood",
+        "fit again with checkpoint= this path, which returns the model or goes on training, then save it",
+    ),
+    (rb"tree\s*\nversion=", "a LightGBM model (text)", "open it with lightgbm.Booster(model_file=path)"),
+    (
+        rb"\{L.{7}.(learner|version|Config)",
+        "an XGBoost model (UBJSON)",
+        "open it with xgboost.Booster(model_file=path)",
+    ),
+    (
+        rb"""\s*\{\s*"(learner|version|Config)"\s*:""",
+        "an XGBoost model (JSON)",
+        "open it with xgboost.Booster(model_file=path)",
+    ),
+    (
+        rb"binf",
+        "an XGBoost model (old binary format)",
+        "open it with xgboost.Booster(model_file=path), before version 3.1",
+    ),
+    (rb"CBM1", "a CatBoost model (cbm)", "open it with catboost.CatBoost().load_model(path)"),
+    (
+        rb"""\s*\{\s*"(oblivious_trees|features_info|model_info|ctr_data)"\s*:""",
+        "a CatBoost model (JSON)",
+        "open it with catboost.CatBoost().load_model(path, format='json')",
+    ),
+    (rb"\x80[\x02-\x05]", "a pickle (of pickle, joblib or cloudpickle)", _PICKLE),
+    (rb"PK\x03\x04", "a zip archive (NumPy .npz, PyTorch, skops or another)", _UNPACK),
+    (rb"\x1f\x8b", "a gzip archive", _UNPACK),
+    (rb"\x78[\x01\x5e\x9c\xda]", "zlib data (perhaps a compressed joblib pickle)", _PICKLE),
+    (rb"\x89HDF", "an HDF5 file", _CHECK),
+    (rb"PAR1", "a Parquet file", _CHECK),
+    (rb"\x93NUMPY", "a NumPy array", _CHECK),
+    (rb"\x08[\x00-\x10]\x12|\x08[\x00-\x10]:", "an ONNX model", "open it with onnxruntime.InferenceSession(path)"),
+    (rb"\s*<\?xml", "an XML file (perhaps PMML)", "open it with a library that reads PMML"),
+    (rb"\s*[{\[]", "a JSON file", _CHECK),
 )
 
 
-def name_of_format(head: bytes) -> str | None:
-    """What a file that starts with ``head`` is in words; None if it may be ours, or is unknown."""
+def name_of_format(head: bytes) -> tuple[str, str] | None:
+    """What a file that starts with ``head`` is, and what to do with it; None if it may be ours, or is unknown."""
     if head[8:9] == b"{":  # ours start with a length that may look like anything, followed by the header
         return None
-    for pattern, name in _FORMATS:
+    for pattern, name, remedy in _FORMATS:
         if re.match(pattern, head, re.DOTALL):
-            return name
+            return name, remedy
     return None

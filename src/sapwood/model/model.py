@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.data.columns import ArrayTable, Table, read_table
+from sapwood.data.columns import Table, in_memory, read_table
 from sapwood.data.recipe import Recipe
 from sapwood.data.schema import Schema
 from sapwood.errors import ParameterError
@@ -115,7 +115,7 @@ class Model:
 
     def staged_predict(self, X: Any, n_jobs: int | None = None) -> Iterator[np.ndarray]:
         """Yield the predictions after 1, 2, ... rounds."""
-        table = _in_memory(self._table(X))
+        table = in_memory(self._table(X))
         scores = self._first_scores(table)
         for done in range(self.n_iterations):
             predictor.add_scores(self._packed, table, self._trees_of(done, done + 1), scores, n_jobs)
@@ -171,6 +171,11 @@ class Model:
         """All nodes as a table: one column per property, one line per node (see :meth:`Ensemble.to_table`)."""
         return self.ensemble.to_table(self.column_names)
 
+    @property
+    def terms(self) -> dict[str, np.ndarray]:
+        """The slopes of linear leaves as a table (see :meth:`Ensemble.terms_table`)."""
+        return self.ensemble.terms_table(self.column_names)
+
     def to_text(self) -> str:
         """Draw all trees."""
         parts = [f"base scores: {', '.join(f'{score:.6g}' for score in self.base_scores)}"]
@@ -194,6 +199,8 @@ class Model:
             trees.tree_start, trees.tree_output, trees.feature, trees.left,
             trees.threshold[inner], trees.missing_left[inner], trees.value[~inner], self.base_scores,
         ]  # fmt: skip
+        if (terms := trees.terms) is not None:
+            decisive += [terms.start, terms.intercept[~inner], terms.feature, terms.centre, terms.slope]
         digest = hashlib.sha256(f"sapwood 1 {self.link}".encode())
         for array in decisive:
             digest.update(array.tobytes())
@@ -219,13 +226,3 @@ class Model:
 
 def _by_row(scores: np.ndarray) -> np.ndarray:
     return scores[0] if len(scores) == 1 else np.ascontiguousarray(scores.T)
-
-
-def _in_memory(table: Table) -> Table:
-    """The table as one array, so that it is converted once."""
-    if isinstance(table, ArrayTable):
-        return table
-    matrix = np.empty((table.n_rows, table.n_features), dtype=table.dtype)
-    for start, rows in table.float_blocks():
-        matrix[start : start + len(rows)] = rows
-    return ArrayTable(matrix)

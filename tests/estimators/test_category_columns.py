@@ -323,7 +323,7 @@ def test_what_makes_no_sense_is_refused(params, kind, message):
 
 def test_columns_must_stay_what_they_were():
     fitted = SapwoodRegressor(**SMALL).fit(X, Y)
-    with pytest.raises(InputError, match="column 'letter' holds 0.5"):
+    with pytest.raises(InputError, match=r"column 'letter' holds 0.5"):
         fitted.predict(X.assign(letter=0.5))
     with pytest.raises(InputTypeError, match="column 'x' holds texts"):
         fitted.predict(X.assign(x="text"))
