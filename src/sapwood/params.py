@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.choices import Bayesian, Goss, Mvs, sampling_of, symmetric_of
+from sapwood.encodings import is_encoding
 from sapwood.errors import ParameterError
 from sapwood.peers import spelling_of
 from sapwood.presets import PRESETS
@@ -86,6 +87,42 @@ class BinParams:
     """How numbers are cut into bins."""
 
     max_bins: int = declare(255, integer(2, 65535), "Value bins per feature at most. Beyond 255 a bin takes two bytes.")
+
+
+@dataclass(frozen=True)
+class CategoryParams:
+    """What becomes of category columns."""
+
+    categorical_features: object = declare(
+        AUTO,
+        Rule(
+            "'auto', a list of column names or numbers, a truth value per column, or None (no column)",
+            lambda v: v is None or v == AUTO if isinstance(v, str) or v is None else is_collection(v),
+        ),
+        "The columns whose values are levels, not amounts: texts, whole numbers or truth values. 'auto' takes the "
+        "columns of texts. Missing is a level of its own; levels never seen in training are allowed at prediction.",
+    )
+    category_encoding: object = declare(
+        AUTO,
+        Rule(
+            "'auto', 'one_hot', 'frequency', 'ordered', 'leave_one_out', 'holdout', 'greedy', an object such as "
+            "Ordered(prior_weight=1.0), a list of these, or a dict from columns to these",
+            is_encoding,
+        ),
+        "What trees see of a category: a column of 0 and 1 per level, the level's share of the rows, or statistics of "
+        "the target. 'auto' decides by the number of levels; the model tells what and why (`model_.encodings`).",
+    )
+    one_hot_max: int = declare(2, integer(0), "Levels up to which 'auto' makes a column of 0 and 1 for each.")
+    has_time: object = declare(
+        False,
+        Rule(
+            "True, False, or the name or number of a column",
+            lambda v: isinstance(v, (bool, np.bool_, str)) or is_integer(v),
+            lambda v: bool(v) if isinstance(v, np.bool_) else v,
+        ),
+        "Ordered statistics use earlier rows only: those above (True) or of an earlier time by that column. Else the "
+        "order is random.",
+    )
 
 
 @dataclass(frozen=True)
@@ -244,6 +281,7 @@ class Params:
 
     task: TaskParams = TaskParams()
     bins: BinParams = BinParams()
+    categories: CategoryParams = CategoryParams()
     tree: TreeParams = TreeParams()
     boost: BoostParams = BoostParams()
     watch: WatchParams = WatchParams()

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sapwood.boost.target import Target
-from sapwood.data.schema import Schema
+from sapwood.data.dataset import Dataset
 from sapwood.errors import ParameterError
-from sapwood.grow.constraints import monotone_directions
+from sapwood.grow.constraints import column_directions
 from sapwood.grow.grown import Grown
 from sapwood.kernels.losses_leaves import renew_leaves
 from sapwood.kernels.sums import Run
@@ -33,9 +33,9 @@ class Renewal:
     order: np.ndarray
 
     @classmethod
-    def of(cls, objective: Objective, target: Target, params: TreeParams, schema: Schema) -> Renewal | None:
+    def of(cls, objective: Objective, target: Target, params: TreeParams, dataset: Dataset) -> Renewal | None:
         """The renewal that a loss asks for, or None; refuse directions that its leaves cannot keep."""
-        directions = monotone_directions(params.monotone_constraints, schema)
+        directions = column_directions(params.monotone_constraints, dataset)
         if objective.vector_leaves and directions.any():
             raise ParameterError(
                 f"monotone_constraints cannot be kept by objective {objective.name!r} with vector_leaves=True, whose "

@@ -66,7 +66,7 @@ class Work:
             team=team,
             grower=make_grower(dataset, width, params.tree, seed, team),
             sampler=make_sampler(params.boost, pool),
-            renewal=Renewal.of(objective, target, params.tree, dataset.schema),
+            renewal=Renewal.of(objective, target, params.tree, dataset),
             linear=LinearLeaves.of(objective, params, dataset, team),
             builder=EnsembleBuilder(objective.n_outputs, width),
             scores=start.first_scores(dataset.n_rows),
