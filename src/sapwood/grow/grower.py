@@ -9,7 +9,7 @@ import numpy as np
 from sapwood.choices import symmetric_of
 from sapwood.data.dataset import Dataset
 from sapwood.errors import TrainingError
-from sapwood.grow.constraints import count_of, draw_tree_features, interaction_groups, monotone_directions
+from sapwood.grow.constraints import column_directions, column_groups, count_of, draw_tree_features
 from sapwood.grow.grown import Grown
 from sapwood.grow.workspace import (
     RowRoom,
@@ -40,8 +40,8 @@ class Grower(ABC):
         assert params.max_leaves is not None
         n_features = dataset.n_features
         self._shape = Shape(dataset.n_rows, n_outputs, params.max_leaves, team.size, self._is_wide())
-        directions = monotone_directions(params.monotone_constraints, dataset.schema)
-        groups = interaction_groups(params.interaction_constraints, dataset.schema)
+        directions = column_directions(params.monotone_constraints, dataset)
+        groups = column_groups(params.interaction_constraints, dataset)
         self._features = make_features(dataset, team.size, directions)
         self._rows = RowRoom.make(self._shape)
         self._scales = make_scales(self._shape)
