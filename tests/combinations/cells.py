@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.choices import Linear, Symmetric
+from sapwood.choices import Goss, Linear, Symmetric, Uniform
 from sapwood.objectives import (
     CustomLoss,
     Expectile,
@@ -67,7 +67,14 @@ KINDS: dict[str, dict[str, dict[str, Any]]] = {
         "penalty": {"leaf_model": Linear(0.1)},
     },
     "objective": {name: {"objective": loss} for name, loss in LOSSES.items()},
-    "sampling": {"none": {}, "uniform": {"sampling": "uniform", "subsample": 0.7}},
+    "sampling": {
+        "none": {},
+        "uniform": {"sampling": "uniform", "subsample": 0.7},
+        "replacement": {"sampling": Uniform(replacement=True)},
+        "goss": {"sampling": Goss(0.3, 0.3)},
+        "mvs": {"sampling": "mvs", "subsample": 0.6},
+        "bayesian": {"sampling": "bayesian"},
+    },
     "colsample": {
         "all": {},
         "bytree": {"colsample_bytree": 0.6},
@@ -99,6 +106,8 @@ REFUSED: list[tuple[tuple[str, str], tuple[str, str]]] = [
     (("growth", "symmetric"), ("split_search", "exact")),
     (("growth", "cosine"), ("split_search", "exact")),
     (("precision", "packed"), ("split_search", "exact")),
+    (("max_bins", "7"), ("split_search", "exact")),
+    (("max_bins", "1000"), ("split_search", "exact")),
     *(
         (("objective", name), ("constraints", choice))
         for name, loss in LOSSES.items()

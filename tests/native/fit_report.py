@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sapwood import SapwoodClassifier, SapwoodRegressor
+from sapwood import Bayesian, Goss, Mvs, SapwoodClassifier, SapwoodRegressor, Uniform
 from sapwood.kernels import elementary, quantise, random
 from sapwood.model.model import Model
 
@@ -104,6 +104,31 @@ def fit_with_constraints() -> str:
     settings = {"monotone_constraints": [1, 0, -1, 0], "interaction_constraints": [[0, 1], [1, 2, 3]]}
     drawn = {"colsample_bytree": 0.8, "colsample_bynode": 0.7, "subsample": 0.8, "growth": "levelwise"}
     return digest_of(SapwoodRegressor(precision="packed", **SMALL, **settings, **drawn).fit(X, y).model_)
+
+
+def _sampled(sampling: object) -> str:
+    X, y = table()
+    return digest_of(SapwoodRegressor(sampling=sampling, **SMALL).fit(X, y).model_)
+
+
+@case
+def fit_by_goss() -> str:
+    return _sampled(Goss(0.3, 0.2, full_rounds=1))
+
+
+@case
+def fit_by_mvs() -> str:
+    return _sampled(Mvs())
+
+
+@case
+def fit_by_bayesian_weights() -> str:
+    return _sampled(Bayesian(0.7))
+
+
+@case
+def fit_of_rows_drawn_again() -> str:
+    return _sampled(Uniform(replacement=True))
 
 
 @case

@@ -58,7 +58,7 @@ class Sample:
     @property
     def target(self) -> Target:
         """What training lowers the loss of."""
-        return Target(self.y, self.weight)
+        return Target(self.y, self.weight, self.groups)
 
     @property
     def rows(self) -> Table:

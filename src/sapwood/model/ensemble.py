@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -117,6 +117,26 @@ class Ensemble:
             **{name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in NODE_FIELDS},
             terms=join_terms([(self.terms, self.value), (other.terms, other.value)]),
         )
+
+    def used(self, n_features: int) -> np.ndarray:
+        """Which features some tree splits on."""
+        found = np.bincount(self.feature[self.feature != LEAF], minlength=n_features) > 0
+        if self.terms is not None:
+            found[self.terms.feature] = True
+        return found
+
+    def renumbered(self, place: np.ndarray, first: int = 0) -> Ensemble:
+        """The same trees, feature f of those from tree ``first`` on being called ``place[f]``."""
+        feature = self.feature.copy()
+        later = feature[self.tree_start[first] :]
+        later[later != LEAF] = place[later[later != LEAF]]
+        terms = self.terms
+        if terms is not None:
+            of_terms = terms.feature.copy()
+            changed = terms.nodes() >= self.tree_start[first]
+            of_terms[changed] = place[of_terms[changed]]
+            terms = replace(terms, feature=of_terms)
+        return replace(self, feature=feature, terms=terms)
 
     def tree_of_node(self) -> np.ndarray:
         """The number of the tree of each node."""

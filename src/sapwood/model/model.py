@@ -7,12 +7,13 @@ import importlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from sapwood.data.columns import Table, in_memory, read_table
+from sapwood.data.recipe import Recipe
 from sapwood.data.schema import Schema
 from sapwood.errors import ParameterError
 from sapwood.model import predictor
@@ -29,7 +30,8 @@ class Model:
     """Trees, the constants they start from, and the link from scores to predictions; nothing in it changes.
 
     ``objective`` is a dictionary with the loss's name and settings, ``classes`` are the labels in the order of the
-    probabilities (None for regression), ``metadata`` is anything about training that JSON can hold.
+    probabilities (None for regression), ``metadata`` is anything about training that JSON can hold. Where some columns
+    are categories, a ``recipe`` makes the columns of the trees out of the user's.
     """
 
     schema: Schema
@@ -39,6 +41,7 @@ class Model:
     classes: np.ndarray | None = None
     objective: dict[str, Any] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
+    recipe: Recipe | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base_scores", frozen_array(self.base_scores, np.float64))
@@ -74,6 +77,21 @@ class Model:
         """The names of the columns, made up if they had none."""
         return [self.schema.name_of(f) for f in range(self.n_features)]
 
+    @property
+    def n_columns(self) -> int:
+        """Number of columns that the trees see: the user's, and what is made of categories."""
+        return self.n_features if self.recipe is None else self.recipe.n_columns
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns that the trees see."""
+        return self.feature_names if self.recipe is None else self.recipe.names(self.schema)
+
+    @property
+    def encodings(self) -> dict[str, Any]:
+        """What became of each category column, by its name: the number of levels, the encodings, and why these."""
+        return self.metadata.get("categories", {})
+
     def __len__(self) -> int:
         return self.n_iterations
 
@@ -106,7 +124,8 @@ class Model:
     def predictor(self) -> Predictor:
         """What answers for one row at a time, much faster than ``predict`` does for a table of one row."""
         packed = pack(self.ensemble, with_tops=False)
-        return Predictor(packed, self.n_features, self.base_scores, self._link)
+        prepare = None if self.recipe is None else partial(self.recipe.row, schema=self.schema)
+        return Predictor(packed, self.n_features, self.base_scores, self._link, prepare)
 
     def leaf_indices(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
         """The node in which each row ends, counted within the tree: int32 (rows, trees)."""
@@ -122,7 +141,8 @@ class Model:
         return link_from_name(self.link)
 
     def _table(self, X: Any) -> Table:
-        return self.schema.align(read_table(X))
+        table = self.schema.align(read_table(X))
+        return table if self.recipe is None else self.recipe.apply(table)
 
     def _first_scores(self, table: Table) -> np.ndarray:
         return np.repeat(self.base_scores[:, None], table.n_rows, axis=1)
@@ -149,17 +169,17 @@ class Model:
     @property
     def trees(self) -> dict[str, np.ndarray]:
         """All nodes as a table: one column per property, one line per node (see :meth:`Ensemble.to_table`)."""
-        return self.ensemble.to_table(self.feature_names)
+        return self.ensemble.to_table(self.column_names)
 
     @property
     def terms(self) -> dict[str, np.ndarray]:
         """The slopes of linear leaves as a table (see :meth:`Ensemble.terms_table`)."""
-        return self.ensemble.terms_table(self.feature_names)
+        return self.ensemble.terms_table(self.column_names)
 
     def to_text(self) -> str:
         """Draw all trees."""
         parts = [f"base scores: {', '.join(f'{score:.6g}' for score in self.base_scores)}"]
-        names = self.feature_names
+        names = self.column_names
         for k, tree in enumerate(self.ensemble):
             title = f"tree {k} (round {self.ensemble.tree_round[k]}, output {self.ensemble.tree_output[k]})"
             parts.append(f"{title}\n{tree.to_text(names)}")
@@ -186,6 +206,8 @@ class Model:
             digest.update(array.tobytes())
         if self.classes is not None:
             digest.update("\n".join(map(repr, self.classes.tolist())).encode())
+        if self.recipe is not None:
+            self.recipe.update(digest)
         return digest.hexdigest()
 
     # --- files --------------------------------------------------------------------------------------------------------

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sapwood.data.columns import Table
-from sapwood.errors import InputError
+from sapwood.errors import InputError, SapwoodError
 from sapwood.kernels import predict, predict_linear
 from sapwood.model.packing import Packed
 from sapwood.native.kernel import Kernel, new_sync
@@ -109,9 +109,17 @@ class _Prepared(NamedTuple):
 class Predictor:
     """Answers for one row at a time, with everything prepared; any number of threads may use it at once."""
 
-    def __init__(self, packed: Packed, n_features: int, base_scores: np.ndarray, link: Link) -> None:
-        """``packed`` must be without tops."""
+    def __init__(
+        self,
+        packed: Packed,
+        n_features: int,
+        base_scores: np.ndarray,
+        link: Link,
+        prepare: Callable[[Any], np.ndarray] | None = None,
+    ) -> None:
+        """``packed`` must be without tops; ``prepare`` makes what trees see out of a row, where that differs."""
         self.n_features = n_features
+        self._prepare_row = prepare
         self._packed = packed
         self._base_scores = base_scores
         self._link = link
@@ -131,10 +139,14 @@ class Predictor:
         prepared: _Prepared = getattr(self._local, "prepared", None) or self._prepare()
         try:
             if len(row) == self.n_features:
+                if self._prepare_row is not None:
+                    row = self._prepare_row(row)
+                    if len(prepared.x) != len(row):
+                        prepared = self._prepare(len(row))
                 prepared.x[:] = row
             else:
                 raise InputError(f"the row has {len(row)} values, the model was trained on {self.n_features} features")
-        except InputError:
+        except SapwoodError:
             raise
         except (TypeError, ValueError) as error:
             raise InputError(f"the row must be a sequence of {self.n_features} numbers: {error}") from error
@@ -142,8 +154,8 @@ class Predictor:
         prepared.call(0, 1)
         return prepared.scores
 
-    def _prepare(self) -> _Prepared:
-        x, scores = np.zeros(self.n_features), np.zeros(len(self._base_scores))
+    def _prepare(self, n_columns: int | None = None) -> _Prepared:
+        x, scores = np.zeros(n_columns or self.n_features), np.zeros(len(self._base_scores))
         block = np.zeros((len(self._packed.forest.features), 1))
         places = np.zeros(8, dtype=np.uint64)
         call = predict.add_scores_of_row.bind(x, self._packed.forest, block, places, scores)

@@ -19,7 +19,7 @@ import numpy as np
 import sapwood
 from sapwood.data.schema import Schema
 from sapwood.errors import InputTypeError, ModelFileError
-from sapwood.model import container, labels
+from sapwood.model import container, labels, recipes
 from sapwood.model.container import damaged, parse_json
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.model import Model
@@ -28,7 +28,7 @@ from sapwood.model.tree import NODE_FIELDS, node_shapes
 from sapwood.model.validation import check_ensemble
 from sapwood.objectives.links import link_from_name
 
-VERSION = 1
+VERSION = 2  # 2: category columns; a model without them is written as version 1
 TREE_FIELDS: dict[str, type] = {"tree_start": np.int64, "tree_output": np.int32, "tree_round": np.int32}
 ARRAYS: dict[str, type] = {"base_scores": np.float64, **TREE_FIELDS, **NODE_FIELDS}
 # There only where leaves are linear: the tensors of ``Terms``, by its fields.
@@ -75,15 +75,16 @@ def to_bytes(model: Model) -> bytes:
     """The content of a model's file."""
     _check(model)
     kind, label_tensors = labels.to_tensors(model.classes)
+    recipe, recipe_tensors = recipes.to_tensors(model.recipe)
     described = {
-        "version": VERSION,
+        "version": 1 if recipe is None else VERSION,
         "written_by": f"sapwood {sapwood.__version__}",
         "schema": model.schema.to_dict(),
         "link": model.link,
         "classes": kind,
         "objective": model.objective,
         "metadata": model.metadata,
-    }
+    } | ({} if recipe is None else {"recipe": recipe})
     try:
         text = json.dumps(to_json(described), separators=(",", ":"), allow_nan=False)
     except TypeError as error:
@@ -97,7 +98,7 @@ def to_bytes(model: Model) -> bytes:
     if (terms := model.ensemble.terms) is not None:
         arrays |= {name: getattr(terms, field) for name, (field, _) in TERM_ARRAYS.items()}
     # Large items first: every tensor then starts at a multiple of its item size.
-    tensors = sorted((arrays | label_tensors).items(), key=lambda item: -item[1].itemsize)
+    tensors = sorted((arrays | label_tensors | recipe_tensors).items(), key=lambda item: -item[1].itemsize)
     return container.write(text, dict(tensors))
 
 
@@ -118,6 +119,7 @@ def _read(file: BinaryIO, size: int) -> Model:
     if missing:
         raise damaged(f"tensor {missing[0]!r} is missing")
     arrays = {name: tensors.pop(name) for name in ARRAYS}
+    recipe = recipes.from_tensors(described.get("recipe"), tensors, schema)
     terms = _terms(tensors, arrays["feature"].size)
     model = Model(
         schema=schema,
@@ -127,6 +129,7 @@ def _read(file: BinaryIO, size: int) -> Model:
         classes=labels.from_tensors(described.get("classes"), tensors),
         objective=_plain(described, "objective"),
         metadata=_plain(described, "metadata"),
+        recipe=recipe,
     )
     _check(model)
     return model
@@ -141,7 +144,8 @@ def _plain(described: dict[str, Any], key: str) -> dict[str, Any]:
 
 def _check(model: Model) -> None:
     """Raise ModelFileError unless prediction with the model is safe."""
-    check_ensemble(model.ensemble, model.n_features)
+    recipes.check_recipe(model.recipe, model.schema)
+    check_ensemble(model.ensemble, model.n_columns)
     labels.check_labels(model.classes, model.n_outputs)
     if not np.isfinite(model.base_scores).all():
         raise ModelFileError(f"the model is not valid, its base scores are {model.base_scores.tolist()}")
