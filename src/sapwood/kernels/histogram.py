@@ -60,6 +60,15 @@ def add_irregular(word, value, offset, j, cells):
 
 
 @kernel()
+def add_half(word, value, offset, j, cells):
+    """The same for feature j and the three after it, whose bins are the lower half of a word."""
+    cells[np.uint64(offset[j]) + (word & BYTE)] += value
+    cells[np.uint64(offset[j + np.uint64(1)]) + ((word >> np.uint64(8)) & BYTE)] += value
+    cells[np.uint64(offset[j + np.uint64(2)]) + ((word >> np.uint64(16)) & BYTE)] += value
+    cells[np.uint64(offset[j + np.uint64(3)]) + ((word >> np.uint64(24)) & BYTE)] += value
+
+
+@kernel()
 def add_lanes(row, value, begin, end, bits, offset, cells):
     """The same for some features of a row one by one; a bin takes 2^bits bits of a word."""
     lane_bits = np.uint64(6) - bits
@@ -70,7 +79,7 @@ def add_lanes(row, value, begin, end, bits, offset, cells):
         cells[np.uint64(offset[j]) + ((word >> shift) & mask)] += value
 
 
-@kernel()
+@kernel(apart=True)
 def add_rows(tile, order, values, first, last, begin, end, bits, offset, cells):
     """Add the values at positions ``first`` to ``last`` to the cells of features ``begin`` to ``end`` of a tile.
 
@@ -82,6 +91,9 @@ def add_rows(tile, order, values, first, last, begin, end, bits, offset, cells):
     if bits == 3 and end // 8 > (begin + 7) // 8:
         head = 8 * ((begin + 7) // 8)
         tail = 8 * (end // 8)
+    rest = tail
+    if bits == 3 and tail % 8 == 0 and end - tail >= 4:
+        rest = tail + 4
     from_word = np.uint64(head // 8)
     to_word = np.uint64(tail // 8)
     regular = is_regular(offset, head // 8, tail // 8)
@@ -103,8 +115,10 @@ def add_rows(tile, order, values, first, last, begin, end, bits, offset, cells):
         else:
             for w in range(from_word, to_word):
                 add_irregular(row[w], value, offset, w << np.uint64(3), cells)
-        if tail < end:
-            add_lanes(row, value, np.uint64(tail), np.uint64(end), n_bits, offset, cells)
+        if tail < rest:
+            add_half(row[to_word], value, offset, np.uint64(tail), cells)
+        if rest < end:
+            add_lanes(row, value, np.uint64(rest), np.uint64(end), n_bits, offset, cells)
 
 
 @kernel()

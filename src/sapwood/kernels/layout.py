@@ -24,7 +24,7 @@ NEXT_BIN = SLOT  # exact search has no histograms; it keeps the next bin that th
 GAIN, LOW, HIGH = range(3)
 LEAF_NUMBERS = 3
 
-# Cells between features with many bins, so that code can name places without looking them up. A little more than the 256
+# Cells between features with many bins, so that code need not look places up. A little more than the 256
 # that a feature takes: cells 4096 bytes apart would get into each other's way.
 STRIDE = 264
 
