@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from logging import DEBUG
 
 import numpy as np
 
@@ -12,16 +13,18 @@ from sapwood.boost.checkpoint import Checkpoint, KeptTree
 from sapwood.boost.evaluation import EvalSet, Evaluation, add_tree
 from sapwood.boost.interrupt import Interruption, TooSoon
 from sapwood.boost.leaves import Renewal
-from sapwood.boost.progress import Bar, Progress
+from sapwood.boost.progress import Bar, Progress, describe
 from sapwood.boost.sampling import sample_rows
 from sapwood.boost.start import Start
 from sapwood.boost.stopping import ALL_ROUNDS, CALLBACK, EARLY, INTERRUPTED, TIME, Best
 from sapwood.boost.target import Target
 from sapwood.data.dataset import Dataset
+from sapwood.errors import TrainingError
 from sapwood.grow.choice import make_grower
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown import Grown
 from sapwood.kernels.leaves import add_leaf_values
+from sapwood.log import logger
 from sapwood.model.ensemble import EnsembleBuilder
 from sapwood.native.team import Team, current_team
 from sapwood.objectives.base import Objective
@@ -83,8 +86,11 @@ def run_rounds(work: Work, evaluation: Evaluation, checkpoint: Checkpoint) -> tu
             done += 1
             if (decided := evaluation.deciding(done)) is not None:
                 best.update(done, decided[1], decided[0])
-            progress = Progress(done, n_rounds, evaluation.history, time.perf_counter() - began)
+            history = evaluation.seen() if watch.callbacks else evaluation.history
+            progress = Progress(done, n_rounds, history, time.perf_counter() - began)
             bar.show(progress)
+            if logger.isEnabledFor(DEBUG):
+                logger.debug("%s", describe(progress))
             reason = _reason_to_stop(work, best, progress, interruption)
             checkpoint.end_round(evaluation, work.scores, progress.elapsed, reason)
     return done, best, reason
@@ -110,8 +116,8 @@ def repeat_rounds(work: Work, evaluation: Evaluation, best: Best, checkpoint: Ch
 
 def _reason_to_stop(work: Work, best: Best, progress: Progress, interruption: Interruption) -> str | None:
     watch = work.params.watch
-    stops = [callback(progress) is True for callback in watch.callbacks]
-    if any(stops):
+    answers = [callback(progress) for callback in watch.callbacks]
+    if any(isinstance(answer, bool | np.bool_) and answer for answer in answers):
         return CALLBACK
     if progress.round == progress.n_rounds:
         return ALL_ROUNDS
@@ -138,7 +144,7 @@ def add_round(
             return False
         pairs = work.pairs[output : output + width]
         grown = work.grower.grow(pairs, weight, number * work.objective.n_outputs + output, rows)
-        value = _values(work, grown, output)
+        value = _values(work, grown, output, number)
         if rows is None:
             team.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, work.scores)
         else:
@@ -156,9 +162,16 @@ def keep_tree(work: Work, sets: Sequence[EvalSet], tree: KeptTree, round: int) -
     work.builder.append(tree.grown.to_tree(work.dataset.encoder, tree.value), tree.output, round)
 
 
-def _values(work: Work, grown: Grown, output: int) -> np.ndarray:
+def _values(work: Work, grown: Grown, output: int, round: int) -> np.ndarray:
     """What the nodes of a new tree answer, shrinkage included."""
     value = grown.value
     if work.renewal is not None:
         value = work.renewal.values(grown, work.scores[output], output, work.team.run)
-    return value * work.params.boost.learning_rate
+    with np.errstate(over="ignore"):
+        value = value * work.params.boost.learning_rate
+    if not np.isfinite(value).all():
+        raise TrainingError(
+            f"a leaf value of round {round + 1} is beyond float64: lower learning_rate="
+            f"{work.params.boost.learning_rate:g}, raise reg_lambda, or rescale the target"
+        )
+    return value

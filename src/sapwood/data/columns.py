@@ -8,7 +8,7 @@ microseconds, dates from 1970-01-01 UTC. NaN, None, NA, NaT and masked entries a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -154,6 +154,10 @@ def _is_readable(array: np.ndarray) -> bool:
 
 
 def _matrix_of(X: Any) -> np.ndarray:
+    if X is None or isinstance(X, str | bytes | Mapping | Set | Iterator):
+        raise InputError(
+            f"Expected 2D array, got {type(X).__name__} instead: X must be an array, a list of rows or a data frame"
+        )
     if isinstance(X, np.ma.MaskedArray):
         array: np.ndarray = X
     else:

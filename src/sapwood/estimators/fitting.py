@@ -36,6 +36,7 @@ class Problem:
     params: Params
     classes: np.ndarray | None
     origin: OriginSpec
+    schema: Schema
 
 
 @dataclass(frozen=True, eq=False)

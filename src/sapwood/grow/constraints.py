@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ def monotone_directions(spec: Any, schema: Schema) -> np.ndarray:
             "give one for each, or a dict of the constrained ones"
         )
     for feature, value in entries:
-        if value not in DIRECTIONS:
+        if not isinstance(value, Hashable) or value not in DIRECTIONS:
             raise ParameterError(
                 f"monotone_constraints: {value!r} for {_called(feature, schema)} is not a direction; "
                 "allowed are 1 (increasing), -1 (decreasing) and 0 (free)"
@@ -44,7 +44,16 @@ def interaction_groups(spec: Any, schema: Schema) -> np.ndarray:
     if spec is None:
         return np.zeros((0, schema.n_features), dtype=np.uint8)
     lines = []
+    if isinstance(spec, Mapping):
+        raise ParameterError(
+            "interaction_constraints must be a list of groups of columns, got a dict: [[0, 1], [2, 3]]"
+        )
     for members in spec:
+        if isinstance(members, str) or not isinstance(members, Iterable):
+            raise ParameterError(
+                f"interaction_constraints must be a list of groups of columns, as in [[0, 1], [2, 3]]; {members!r} is "
+                "not a group"
+            )
         line = np.zeros(schema.n_features, dtype=np.uint8)
         line[[feature_number(key, schema, "interaction_constraints") for key in members]] = 1
         lines.append(line)
@@ -61,7 +70,7 @@ def feature_number(key: Any, schema: Schema, parameter: str) -> int:
         if key not in names:
             raise ParameterError(f"{parameter}: there is no column {key!r}; the columns are {_few(names)}")
         return list(names).index(key)
-    if isinstance(key, (int, np.integer)) and 0 <= key < schema.n_features:
+    if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and 0 <= key < schema.n_features:
         return int(key)
     raise ParameterError(f"{parameter}: {key!r} is neither a column name nor a number below {schema.n_features}")
 

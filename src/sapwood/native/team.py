@@ -122,7 +122,8 @@ def _forget_crews() -> None:
     _idle.clear()
 
 
-os.register_at_fork(after_in_child=_forget_crews)
+if hasattr(os, "register_at_fork"):  # where there is no fork, there is nothing to forget
+    os.register_at_fork(after_in_child=_forget_crews)
 
 
 class Team:
