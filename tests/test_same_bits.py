@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sapwood import SapwoodClassifier, SapwoodRegressor
+from sapwood import Goss, SapwoodClassifier, SapwoodRegressor, Uniform
 from sapwood.native import sources
 
 NAMES = [f"c{k}" for k in range(8)]
@@ -24,7 +24,13 @@ SETTINGS = {
     "all rules": {"reg_alpha": 0.1, "max_delta_step": 0.5, "monotone_constraints": [1, 0, 0, 0, -1, 0, 0, 0]},
     "level by level": {"growth": "levelwise", "max_depth": 4},
     "symmetric": {"growth": "symmetric", "max_depth": 4},
+    "linear leaves": {"leaf_model": "linear", "max_delta_step": 2.0},
+    "linear leaves of drawn rows": {"leaf_model": "linear", "subsample": 0.5, "growth": "symmetric", "max_depth": 4},
     "many bins": {"max_bins": 1000},
+    "goss": {"sampling": Goss(full_rounds=2)},
+    "mvs": {"sampling": "mvs"},
+    "bayesian": {"sampling": "bayesian", "max_leaves": 40},
+    "replacement": {"sampling": Uniform(replacement=True), "max_leaves": 40},
     "drawn rows and columns": {"subsample": 0.5, "colsample_bytree": 0.8, "colsample_bynode": 0.5},
 }
 

@@ -10,10 +10,15 @@ from sapwood import errors
 __version__ = "0.1.0"
 
 _WHERE = {
+    "Bayesian": "sapwood.choices",
     "Dataset": "sapwood.estimators.binned",
     "EffectiveNumber": "sapwood.choices",
+    "Goss": "sapwood.choices",
     "LastRows": "sapwood.choices",
+    "Mvs": "sapwood.choices",
+    "Linear": "sapwood.choices",
     "Symmetric": "sapwood.choices",
+    "Uniform": "sapwood.choices",
     "SapwoodClassifier": "sapwood.estimators.classifier",
     "SapwoodRegressor": "sapwood.estimators.regressor",
     "Model": "sapwood.model.model",

@@ -43,8 +43,112 @@ class Symmetric:
             raise ParameterError(f"Symmetric: score must be 'l2' or 'cosine', got {self.score!r}")
 
 
+@dataclass(frozen=True)
+class Linear:
+    """``leaf_model=Linear(penalty)``: a leaf answers by a linear model of the numeric features on the way to it.
+
+    ``penalty`` is an L2 penalty on the slopes, each per standard deviation of its feature in the leaf, so that it does
+    not depend on units; it weighs against the sum of hessians as ``reg_lambda`` does.
+    """
+
+    penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.penalty, bool) or not 0.0 <= self.penalty < float("inf"):
+            raise ParameterError(f"Linear: penalty must be a number of at least 0, got {self.penalty!r}")
+
+
+def linear_of(leaf_model: object) -> Linear | None:
+    """The settings of linear leaves, or None for constant ones."""
+    if leaf_model == "linear":
+        return Linear()
+    return leaf_model if isinstance(leaf_model, Linear) else None
+
+
 def symmetric_of(growth: object) -> Symmetric | None:
     """The settings of symmetric growth, or None for another growth."""
     if growth == "symmetric":
         return Symmetric()
     return growth if isinstance(growth, Symmetric) else None
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """``sampling=Uniform(...)``: every row with the same chance; ``subsample`` is the share.
+
+    ``replacement`` draws each row a number of times (Poisson, ``subsample`` on average: the bootstrap, row by row).
+    ``by`` is ``"rows"``, ``"groups"`` (whole groups, as given to ``fit``) or ``"classes"`` (the share of every class).
+    """
+
+    replacement: bool = False
+    by: str = "rows"
+
+    def __post_init__(self) -> None:
+        if self.by not in ("rows", "groups", "classes"):
+            raise ParameterError(f"Uniform: by must be 'rows', 'groups' or 'classes', got {self.by!r}")
+        if self.replacement and self.by == "classes":
+            raise ParameterError(
+                "Uniform: replacement draws each row by itself, but by='classes' draws a fixed number of every class: "
+                "use one of them"
+            )
+
+
+@dataclass(frozen=True)
+class Goss:
+    """``sampling=Goss(0.2, 0.1)``: the rows of largest gradient, and some of the others, which then weigh more.
+
+    The share ``top`` is kept, the share ``other`` of all rows is drawn from the rest. ``full_rounds`` rounds use all
+    rows first; None is 1 / learning_rate of them.
+    """
+
+    top: float = 0.2
+    other: float = 0.1
+    full_rounds: int | None = None
+
+    def __post_init__(self) -> None:
+        if not (0.0 <= self.top < 1.0 and 0.0 < self.other <= 1.0 and self.top + self.other <= 1.0):
+            raise ParameterError(
+                "Goss: top must be at least 0, other above 0 and their sum at most 1, "
+                f"got top={self.top!r}, other={self.other!r}"
+            )
+        if self.full_rounds is not None and not (isinstance(self.full_rounds, int) and self.full_rounds >= 0):
+            raise ParameterError(
+                f"Goss: full_rounds must be an integer of at least 0 or None, got {self.full_rounds!r}"
+            )
+
+
+@dataclass(frozen=True)
+class Mvs:
+    """``sampling=Mvs()``: minimum-variance sampling; ``subsample`` is the share (0.8 if it is not set).
+
+    A row's chance is in proportion to √(g² + λh²), at most 1, and its weight is divided by it. λ is ``smoothing`` times
+    Σg²/Σh²: the larger, the more alike the chances.
+    """
+
+    smoothing: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.smoothing < float("inf"):
+            raise ParameterError(f"Mvs: smoothing must be a number above 0, got {self.smoothing!r}")
+
+
+@dataclass(frozen=True)
+class Bayesian:
+    """``sampling=Bayesian(1.0)``: all rows, each with a random weight (−log u)^temperature; 0 changes nothing."""
+
+    temperature: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.temperature <= 100.0:
+            raise ParameterError(f"Bayesian: temperature must be a number from 0 to 100, got {self.temperature!r}")
+
+
+Sampling = Uniform | Goss | Mvs | Bayesian
+SAMPLINGS: dict[str, type[Sampling]] = {"uniform": Uniform, "goss": Goss, "mvs": Mvs, "bayesian": Bayesian}
+
+
+def sampling_of(spec: object) -> Sampling | None:
+    """The settings of a sampling, or None for all rows."""
+    if isinstance(spec, str):
+        return SAMPLINGS[spec]() if spec in SAMPLINGS else None
+    return spec if isinstance(spec, Uniform | Goss | Mvs | Bayesian) else None

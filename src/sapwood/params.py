@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.choices import symmetric_of
+from sapwood.choices import Bayesian, Goss, Mvs, sampling_of, symmetric_of
+from sapwood.encodings import is_encoding
 from sapwood.errors import ParameterError
 from sapwood.functions import check_arguments
 from sapwood.peers import spelling_of
@@ -33,8 +34,10 @@ from sapwood.rules import (
     is_growth,
     is_init,
     is_integer,
+    is_leaf_model,
     is_metric,
     is_path,
+    is_sampling,
     is_seed,
     is_validation,
     number,
@@ -44,6 +47,7 @@ from sapwood.rules import (
 
 AUTO = "auto"
 SYMMETRIC_DEPTH, DEEPEST_SYMMETRIC = 6, 16
+MVS_SHARE = 0.8
 DEFAULT_OBJECTIVES = {"regression": "squared", "classification": "logistic"}
 
 
@@ -94,6 +98,42 @@ class BinParams:
 
 
 @dataclass(frozen=True)
+class CategoryParams:
+    """What becomes of category columns."""
+
+    categorical_features: object = declare(
+        AUTO,
+        Rule(
+            "'auto', a list of column names or numbers, a truth value per column, or None (no column)",
+            lambda v: v is None or v == AUTO if isinstance(v, str) or v is None else is_collection(v),
+        ),
+        "The columns whose values are levels, not amounts: texts, whole numbers or truth values. 'auto' takes the "
+        "columns of texts. Missing is a level of its own; levels never seen in training are allowed at prediction.",
+    )
+    category_encoding: object = declare(
+        AUTO,
+        Rule(
+            "'auto', 'one_hot', 'frequency', 'ordered', 'leave_one_out', 'holdout', 'greedy', an object such as "
+            "Ordered(prior_weight=1.0), a list of these, or a dict from columns to these",
+            is_encoding,
+        ),
+        "What trees see of a category: a column of 0 and 1 per level, the level's share of the rows, or statistics of "
+        "the target. 'auto' decides by the number of levels; the model tells what and why (`model_.encodings`).",
+    )
+    one_hot_max: int = declare(2, integer(0), "Levels up to which 'auto' makes a column of 0 and 1 for each.")
+    has_time: object = declare(
+        False,
+        Rule(
+            "True, False, or the name or number of a column",
+            lambda v: isinstance(v, (bool, np.bool_, str)) or is_integer(v),
+            lambda v: bool(v) if isinstance(v, np.bool_) else v,
+        ),
+        "Ordered statistics use earlier rows only: those above (True) or of an earlier time by that column. Else the "
+        "order is random.",
+    )
+
+
+@dataclass(frozen=True)
 class TreeParams:
     """How one tree grows."""
 
@@ -107,6 +147,12 @@ class TreeParams:
         one_of("histogram", "exact"),
         "Cut between bins, or exactly: between any two values of a leaf, on presorted columns. Exact search is slower "
         "and knows no bins.",
+    )
+    leaf_model: object = declare(
+        "constant",
+        Rule("'constant', 'linear' or a Linear object", lambda v: is_leaf_model(v)),
+        "What a leaf answers: a number, or a linear model of the numeric features on the way to it. Linear(penalty=1) "
+        "has an L2 penalty on slopes, per standard deviation. A row that lacks one of the features gets the number.",
     )
     max_leaves: int | None = declare(31, or_none(integer(2), "no limit but max_depth"), "Leaves per tree at most.")
     max_depth: int | None = declare(None, or_none(integer(1), "unlimited"), "Splits from root to leaf at most.")
@@ -146,13 +192,14 @@ class BoostParams:
 
     n_estimators: int = declare(100, integer(1), "Boosting rounds.")
     learning_rate: float = declare(0.1, number(0, above=True), "Share of each tree that is added.")
-    sampling: str = declare(
+    sampling: object = declare(
         AUTO,
-        one_of(AUTO, "none", "uniform"),
-        "Which rows a tree is grown on: all, or a share drawn anew for every round. 'auto' is 'uniform' if subsample "
-        "is below 1.",
+        Rule("'none', 'uniform', 'goss', 'mvs', 'bayesian', or a Uniform, Goss, Mvs or Bayesian object", is_sampling),
+        "Which rows a tree is grown on, drawn anew for every round: all; each with the same chance; those of large "
+        "gradient and some others (Goss); in proportion to the gradient (Mvs); all with random weights (Bayesian). "
+        "'auto' is 'uniform' if subsample is below 1. See sampling.md.",
     )
-    subsample: float = declare(1.0, fraction(), "Share of the rows that a round draws.")
+    subsample: float = declare(1.0, fraction(), "Share of the rows that a round draws, by 'uniform' and 'mvs'.")
 
 
 @dataclass(frozen=True)
@@ -242,6 +289,7 @@ class Params:
 
     task: TaskParams = TaskParams()
     bins: BinParams = BinParams()
+    categories: CategoryParams = CategoryParams()
     tree: TreeParams = TreeParams()
     boost: BoostParams = BoostParams()
     watch: WatchParams = WatchParams()
@@ -274,7 +322,7 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str) -> Params:
     if _is_unset(values["objective"]):
         values["objective"] = DEFAULT_OBJECTIVES[task]
     if values["split_search"] == "exact":
-        _check_exact(values)
+        _check_exact(values, given)
     if symmetric_of(values["growth"]) is not None:
         _settle_symmetric(values, given)
     else:
@@ -284,7 +332,7 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str) -> Params:
     values["min_child_samples"] = min(values["min_child_samples"], n_rows + 1)
     if values["max_depth"] is not None:
         values["max_depth"] = min(values["max_depth"], max(n_rows, 1))
-    values["sampling"] = _sampling(values["sampling"], values["subsample"])
+    _settle_sampling(values, given)
     values["random_state"] = seed_of(values["random_state"])
     groups = {
         name: group(**{f.name: values[f.name] for f in dataclasses.fields(group)}) for name, group in GROUPS.items()
@@ -336,8 +384,12 @@ def _settle_symmetric(values: dict[str, Any], given: Mapping[str, Any]) -> None:
     values["max_leaves"] = 2 ** values["max_depth"]
 
 
-def _check_exact(values: Mapping[str, Any]) -> None:
+def _check_exact(values: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """Exact search looks at one leaf at a time and rounds nothing."""
+    if "max_bins" in given:
+        raise ParameterError(
+            "max_bins is for histograms; split_search='exact' keeps every value of a column apart: leave max_bins unset"
+        )
     if symmetric_of(values["growth"]) is not None:
         raise ParameterError(
             "split_search='exact' tries the values of one leaf at a time, but a symmetric tree is cut by all leaves of "
@@ -359,12 +411,20 @@ def _leaf_limit(max_leaves: int | None, max_depth: int | None, most_leaves: int)
     return min(limits)
 
 
-def _sampling(sampling: str, subsample: float) -> str:
-    if sampling == AUTO:
-        return "uniform" if subsample < 1.0 else "none"
-    if sampling == "none" and subsample < 1.0:
+def _settle_sampling(values: dict[str, Any], given: Mapping[str, Any]) -> None:
+    """Decide which rows are drawn, and whether ``subsample`` says how many."""
+    subsample = values["subsample"]
+    if values["sampling"] == AUTO:
+        values["sampling"] = "uniform" if subsample < 1.0 else "none"
+    sampling = sampling_of(values["sampling"])
+    if isinstance(sampling, Mvs) and "subsample" not in given:
+        values["subsample"] = MVS_SHARE
+    elif sampling is None and subsample < 1.0:
         raise ParameterError(f"subsample={subsample:g} needs sampling='uniform': sampling='none' uses all rows")
-    return sampling
+    elif isinstance(sampling, Goss | Bayesian) and subsample < 1.0:
+        remedy = "give Goss(top, other)" if isinstance(sampling, Goss) else "it weighs all rows"
+        name = type(sampling).__name__
+        raise ParameterError(f"subsample={subsample:g} has no meaning for sampling by {name}: leave it unset, {remedy}")
 
 
 def seed_of(random_state: Any) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.choices import EffectiveNumber, LastRows, Symmetric
+from sapwood.choices import EffectiveNumber, LastRows, Linear, Symmetric, sampling_of
 from sapwood.errors import ParameterError
 
 
@@ -120,9 +120,19 @@ def are_callbacks(value: Any) -> bool:
     return callable(value) or (isinstance(value, (list, tuple)) and all(callable(one) for one in value))
 
 
+def is_leaf_model(value: Any) -> bool:
+    """Tell whether a value says what a leaf answers."""
+    return isinstance(value, Linear) or (isinstance(value, str) and value in ("constant", "linear"))
+
+
 def is_growth(value: Any) -> bool:
     """Tell whether a value names a growth."""
     return isinstance(value, Symmetric) or (isinstance(value, str) and value in ("leafwise", "levelwise", "symmetric"))
+
+
+def is_sampling(value: Any) -> bool:
+    """Tell whether a value names a way to draw rows."""
+    return sampling_of(value) is not None or (isinstance(value, str) and value in ("auto", "none"))
 
 
 def is_path(value: Any) -> bool:

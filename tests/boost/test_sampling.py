@@ -1,52 +1,333 @@
-"""Rows drawn for a round."""
+"""Rows drawn for a round, by every sampler."""
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from sapwood.boost.sampling import sample_rows
-from sapwood.params import BoostParams
+import numpy as np
+import pytest
+
+from sapwood import Bayesian, Goss, Mvs, SapwoodClassifier, SapwoodRegressor, Uniform
+from sapwood.boost.sampling import SAMPLERS, Drawn, Pool, make_sampler
+from sapwood.boost.sampling.select import kth_smallest, proportion_threshold
+from sapwood.boost.sampling.uniform import poisson_bounds
+from sapwood.boost.target import Target
+from sapwood.errors import InputError, ParameterError
+from sapwood.kernels import sample
+from sapwood.native.team import Team
+from sapwood.params import BoostParams, resolve_params
 
 HALF = BoostParams(sampling="uniform", subsample=0.5)
+ALONE = Team(1)
+SETTINGS = {
+    "uniform": BoostParams(sampling="uniform", subsample=0.4),
+    "replacement": BoostParams(sampling=Uniform(replacement=True), subsample=1.0),
+    "groups": BoostParams(sampling=Uniform(by="groups"), subsample=0.4),
+    "drawn groups": BoostParams(sampling=Uniform(replacement=True, by="groups"), subsample=0.7),
+    "classes": BoostParams(sampling=Uniform(by="classes"), subsample=0.4),
+    "goss": BoostParams(sampling=Goss(0.2, 0.1, full_rounds=0)),
+    "mvs": BoostParams(sampling=Mvs(), subsample=0.3),
+    "bayesian": BoostParams(sampling=Bayesian()),
+}
 
 
 def ids(n: int) -> np.ndarray:
     return np.arange(n, dtype=np.uint64)
 
 
-def test_all_rows_are_none():
-    assert sample_rows(BoostParams(sampling="none"), 0, 0, ids(10)) is None
-    assert sample_rows(BoostParams(sampling="uniform", subsample=1.0), 0, 0, ids(10)) is None
+def pool_of(numbers: np.ndarray, weight=None, seed: int = 0, team: Team = ALONE) -> Pool:
+    groups = np.unique(numbers // np.uint64(7), return_inverse=True)[1]
+    return Pool(numbers, Target((numbers % np.uint64(3)).astype(float), weight, groups), "multiclass", seed, team)
+
+
+def pairs_of(n: int, n_outputs: int = 1) -> np.ndarray:
+    random = np.random.default_rng(5)
+    pairs = random.normal(size=(n_outputs, n, 2)) ** 3
+    return np.abs(pairs, where=np.array([False, True]), out=pairs).astype(np.float32)
+
+
+def draw(params: BoostParams, numbers: np.ndarray, round: int = 0, **more) -> Drawn:
+    sampler = make_sampler(params, pool_of(numbers, **more))
+    drawn = sampler.draw(pairs_of(len(numbers)), round)
+    return Drawn(None if drawn.rows is None else drawn.rows.copy(), drawn.weight.copy())
+
+
+def test_every_sampler_is_tested():
+    assert {type(make_sampler(params, pool_of(ids(10)))) for params in SETTINGS.values()} == set(SAMPLERS.values())
+
+
+def test_all_rows_need_no_sampler():
+    assert make_sampler(BoostParams(sampling="none"), pool_of(ids(10))) is None
+    assert make_sampler(BoostParams(sampling="uniform", subsample=1.0), pool_of(ids(10))) is None
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_round_draws_anew_and_the_same_again(name):
+    first, second, again = (draw(SETTINGS[name], ids(1000), round, seed=3) for round in (0, 1, 0))
+    for one, other in zip(first, again, strict=True):
+        assert np.array_equal(one, other)
+    assert not (np.array_equal(first.rows, second.rows) and np.array_equal(first.weight, second.weight))
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("n", [1, 2, 70, 40_000])
+def test_the_draw_does_not_depend_on_the_number_of_threads(name, n):
+    alone = draw(SETTINGS[name], ids(n))
+    for members in (2, 3):
+        other = draw(SETTINGS[name], ids(n), team=Team(members))
+        assert np.array_equal(alone.rows, other.rows)
+        assert np.array_equal(alone.weight, other.weight)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_rows_come_ascending_and_at_least_one(name):
+    drawn = draw(SETTINGS[name], ids(3))
+    rows = np.arange(3) if drawn.rows is None else drawn.rows
+    assert len(rows) >= 1
+    assert (np.diff(rows.astype(np.int64)) > 0).all()
+    assert len(drawn.weight) == 0 or (drawn.weight[rows] > 0).all()
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_weights_of_rows_are_kept_as_factors(name):
+    """A row of weight 2 counts twice what it would; the draw itself may depend on it."""
+    n = 500
+    weight = np.full(n, 2.0)
+    plain, double = draw(SETTINGS[name], ids(n)), draw(SETTINGS[name], ids(n), weight=weight)
+    assert np.array_equal(plain.rows, double.rows)
+    rows = np.arange(n) if plain.rows is None else plain.rows
+    factor = plain.weight[rows] if len(plain.weight) else np.ones(len(rows))
+    np.testing.assert_allclose(double.weight[rows], 2.0 * factor, rtol=1e-9)
+
+
+# --- uniform ----------------------------------------------------------------------------------------------------------
 
 
 def test_the_share_drawn_is_near_the_one_asked_for():
-    drawn = sample_rows(HALF, 0, 0, ids(100_000))
+    drawn = draw(HALF, ids(100_000)).rows
     assert drawn.dtype == np.uint32
     assert abs(len(drawn) - 50_000) < 4 * np.sqrt(25_000)
-    assert (np.diff(drawn.astype(np.int64)) > 0).all()
-
-
-def test_every_round_draws_anew_and_the_same_again():
-    first, second, again = (sample_rows(HALF, 3, round, ids(1000)) for round in (0, 1, 0))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, second)
 
 
 def test_the_draw_of_a_row_does_not_depend_on_the_others():
     every = ids(1000)
     odd = every[1::2].copy()
-    drawn = set(every[sample_rows(HALF, 0, 5, every)].tolist())
-    assert set(odd[sample_rows(HALF, 0, 5, odd)].tolist()) == drawn & set(odd.tolist())
+    drawn = set(every[draw(HALF, every, 5).rows].tolist())
+    assert set(odd[draw(HALF, odd, 5).rows].tolist()) == drawn & set(odd.tolist())
 
 
 def test_a_smaller_share_is_part_of_a_larger():
     small, large = (
-        set(sample_rows(BoostParams(sampling="uniform", subsample=share), 0, 0, ids(1000)).tolist())
-        for share in (0.2, 0.6)
+        set(draw(BoostParams(sampling="uniform", subsample=share), ids(1000)).rows.tolist()) for share in (0.2, 0.6)
     )
     assert small < large
 
 
-def test_at_least_one_row_is_drawn():
-    tiny = BoostParams(sampling="uniform", subsample=1e-12)
-    assert len(sample_rows(tiny, 0, 0, ids(5))) == 1
+def test_with_replacement_the_number_of_times_is_poisson():
+    drawn = draw(SETTINGS["replacement"], ids(200_000))
+    times = np.bincount(drawn.weight.astype(int), minlength=5) / 200_000
+    expected = np.array([math.exp(-1.0) / math.factorial(k) for k in range(5)])
+    assert np.abs(times[:5] - expected).max() < 0.005
+    assert np.array_equal(np.flatnonzero(drawn.weight), drawn.rows)
+
+
+def test_the_bounds_of_poisson_draws_are_its_distribution():
+    bounds = poisson_bounds(0.5) / 2.0**64
+    total = np.cumsum([math.exp(-0.5) * 0.5**k / math.factorial(k) for k in range(len(bounds))])
+    np.testing.assert_allclose(bounds, total, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["groups", "drawn groups"])
+def test_groups_stay_whole(name):
+    numbers = ids(700)
+    drawn = draw(SETTINGS[name], numbers)
+    taken = np.zeros(700)
+    taken[drawn.rows] = drawn.weight[drawn.rows] if len(drawn.weight) else 1.0
+    by_group = taken.reshape(100, 7)
+    assert (by_group == by_group[:, :1]).all()
+    assert 0 < np.count_nonzero(by_group[:, 0]) < 100
+
+
+def test_every_class_gives_its_share():
+    drawn = draw(SETTINGS["classes"], ids(301))
+    classes = np.bincount(drawn.rows % 3)
+    assert classes.tolist() == [40, 40, 40]
+
+
+def test_groups_must_be_given():
+    with pytest.raises(InputError, match="pass groups"):
+        SapwoodRegressor(sampling=Uniform(by="groups"), subsample=0.5).fit([[1.0], [2.0]], [0.0, 1.0])
+
+
+def test_classes_must_be_there():
+    with pytest.raises(ParameterError, match="use by='rows'"):
+        SapwoodRegressor(sampling=Uniform(by="classes"), subsample=0.5).fit([[1.0], [2.0]], [0.0, 1.0])
+
+
+# --- by gradient ------------------------------------------------------------------------------------------------------
+
+
+def pairs_from(gradient: list[float]) -> np.ndarray:
+    return np.array([[[g, 1.0] for g in gradient]], dtype=np.float32)
+
+
+def test_goss_keeps_the_largest_and_weighs_the_others_up():
+    """L1, by hand: 2 of 10 kept, 4 of the 8 others drawn, each for two."""
+    params = BoostParams(sampling=Goss(0.2, 0.4, full_rounds=0))
+    sampler = make_sampler(params, pool_of(ids(10)))
+    drawn = sampler.draw(pairs_from([0.1, -9.0, 0.2, 0.3, 0.0, 8.0, 0.5, -0.4, 0.7, 0.6]), 0)
+    assert {1, 5} < set(drawn.rows.tolist())
+    assert len(drawn.rows) == 6
+    assert drawn.weight[[1, 5]].tolist() == [1.0, 1.0]
+    others = sorted(set(drawn.rows.tolist()) - {1, 5})
+    assert drawn.weight[others].tolist() == [2.0] * 4
+
+
+@pytest.mark.parametrize("n", [60, 40_000])
+def test_goss_orders_equals_at_the_cut_by_hash(n):
+    params = BoostParams(sampling=Goss(0.25, 0.25, full_rounds=0))
+    drawn = make_sampler(params, pool_of(ids(n))).draw(pairs_from([1.0] * n), 0)
+    assert len(drawn.rows) == n // 2
+    assert np.count_nonzero(drawn.weight == 1.0) == n // 4
+    assert np.count_nonzero(drawn.weight == 3.0) == n // 4
+
+
+def test_goss_takes_the_norm_over_outputs():
+    pairs = np.zeros((2, 4, 2), dtype=np.float32)
+    pairs[:, :, 0] = [[3.0, 0.0, 4.0, 0.0], [3.0, 4.1, 0.0, 0.0]]
+    params = BoostParams(sampling=Goss(0.5, 0.25, full_rounds=0))
+    drawn = make_sampler(params, pool_of(ids(4))).draw(pairs, 0)
+    assert np.flatnonzero(drawn.weight == 1.0).tolist() == [0, 1]
+
+
+def test_goss_begins_with_full_rounds():
+    sampler = make_sampler(BoostParams(sampling="goss", learning_rate=0.4), pool_of(ids(50)))
+    assert [sampler.draw(pairs_of(50), round).rows is None for round in range(5)] == [True] * 3 + [False] * 2
+
+
+@pytest.mark.parametrize("name", ["goss", "mvs"])
+def test_sums_over_a_leaf_are_unbiased(name):
+    """L1: over 2,000 draws the mean of the estimated G and H is the true one, within four standard errors."""
+    n, n_draws = 300, 2000
+    pairs = pairs_of(n)
+    leaf = np.random.default_rng(1).uniform(size=n) < 0.3
+    sampler = make_sampler(SETTINGS[name], pool_of(ids(n)))
+    sums = np.empty((n_draws, 2))
+    for round in range(n_draws):
+        drawn = sampler.draw(pairs, round)
+        rows = drawn.rows[leaf[drawn.rows]]
+        sums[round] = drawn.weight[rows] @ pairs[0, rows].astype(float)
+    error = sums.std(axis=0) / math.sqrt(n_draws)
+    assert (np.abs(sums.mean(axis=0) - pairs[0, leaf].astype(float).sum(axis=0)) < 4 * error).all()
+
+
+def test_mvs_draws_in_proportion_up_to_certainty():
+    pairs = pairs_of(40_000)
+    drawn = make_sampler(SETTINGS["mvs"], pool_of(ids(40_000))).draw(pairs, 0)
+    assert abs(len(drawn.rows) - 12_000) < 4 * math.sqrt(12_000)
+    g, h = pairs[0].astype(float).T
+    size = np.sqrt(g**2 + 0.1 * (g**2).sum() / (h**2).sum() * h**2)
+    chance = 1.0 / drawn.weight[drawn.rows]
+    ratio = size[drawn.rows][chance < 1.0] / chance[chance < 1.0]
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
+    assert (size[drawn.rows][chance == 1.0] >= ratio[0] * (1 - 1e-6)).all()
+    assert np.minimum(1.0, size / ratio[0]).sum() == pytest.approx(12_000, rel=1e-6)
+
+
+def slow_threshold(amounts: list[int], wanted: float) -> float:
+    """Try every split into rows that are certain and rows that are not."""
+    ordered = sorted(amounts)
+    for j in range(len(ordered), 0, -1):
+        short = wanted - (len(ordered) - j)
+        if short > 0:
+            found = sum(ordered[:j]) / short
+            if ordered[j - 1] <= found and (j == len(ordered) or found < ordered[j]):
+                return found
+    return 0.0
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_threshold_of_chances_is_exact(seed):
+    random = np.random.default_rng(seed)
+    n = int(random.integers(1, 60))
+    amounts = random.integers(0, int(random.choice([3, 1000, 2**40])), n)
+    wanted = float(random.integers(1, 64)) / 64.0 * n
+    found = proportion_threshold(amounts.astype(np.uint64), wanted, Team(int(random.integers(1, 4))))
+    assert found == pytest.approx(slow_threshold(amounts.tolist(), wanted), rel=1e-12)
+    if found > 0:
+        assert np.minimum(1.0, amounts / found).sum() == pytest.approx(min(wanted, np.count_nonzero(amounts)))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_counting_digits_finds_the_same_as_sorting(monkeypatch, seed):
+    monkeypatch.setattr("sapwood.boost.sampling.select.FEW_ROWS", 0)
+    random = np.random.default_rng(seed)
+    keys = random.integers(0, [2**63, 50][seed % 2], 500).astype(np.uint64)
+    states = random.choice([sample.OPEN, sample.TAKEN, sample.LEFT_OUT], 500).astype(np.uint8)
+    opened = np.sort(keys[states == sample.OPEN])
+    for k in (1, len(opened) // 3, len(opened)):
+        bound = kth_smallest(keys, states, k, Team(2))
+        assert opened[k - 1] <= bound
+        assert k == len(opened) or bound <= opened[k]
+
+
+def test_bayesian_weights_are_exponential():
+    weight = draw(SETTINGS["bayesian"], ids(100_000)).weight
+    assert weight.mean() == pytest.approx(1.0, abs=0.02)
+    assert np.mean(weight > 1.0) == pytest.approx(math.exp(-1.0), abs=0.01)
+    squared = draw(BoostParams(sampling=Bayesian(2.0)), ids(100_000)).weight
+    np.testing.assert_allclose(squared, weight**2, rtol=1e-12)
+
+
+# --- as parameters ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "made, named",
+    [
+        (lambda: Goss(0.9, 0.2), "top"),
+        (lambda: Goss(0.2, 0.0), "other"),
+        (lambda: Goss(full_rounds=-1), "full_rounds"),
+        (lambda: Mvs(0.0), "smoothing"),
+        (lambda: Bayesian(-1.0), "temperature"),
+        (lambda: Uniform(by="columns"), "by"),
+        (lambda: Uniform(replacement=True, by="classes"), "replacement"),
+        (lambda: resolve_params({"sampling": "goss", "subsample": 0.5}, 10, "regression"), "subsample"),
+        (lambda: resolve_params({"sampling": "bayesian", "subsample": 0.5}, 10, "regression"), "subsample"),
+        (lambda: resolve_params({"sampling": "none", "subsample": 0.5}, 10, "regression"), "subsample"),
+        (lambda: resolve_params({"sampling": "half"}, 10, "regression"), "sampling"),
+    ],
+)
+def test_what_has_no_meaning_is_refused_by_name(made, named):
+    with pytest.raises(ParameterError, match=named):
+        made()
+
+
+def test_mvs_draws_four_fifths_unless_told():
+    assert resolve_params({"sampling": "mvs"}, 10, "regression").boost.subsample == 0.8
+    assert resolve_params({"sampling": "mvs", "subsample": 0.3}, 10, "regression").boost.subsample == 0.3
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_classifier_learns_from_the_rows_drawn(name):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(400, 3))
+    y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
+    params = SETTINGS[name]
+    model = SapwoodClassifier(
+        n_estimators=10, learning_rate=0.3, sampling=params.sampling, subsample=params.subsample
+    ).fit(X, y, groups=np.arange(400) // 4)  # fmt: skip
+    assert model.score(X, y) > 0.85
+
+
+def test_a_median_leaf_counts_rows_as_the_sampling_weighs_them():
+    """A leaf of a loss with corners takes the quantile of its rows by their sampled weights."""
+    y = np.arange(200.0)
+    X = np.zeros((200, 1))
+    fitted = SapwoodRegressor(
+        objective="absolute", sampling=Bayesian(3.0), n_estimators=1, learning_rate=1.0, random_state=4
+    ).fit(X, y)  # fmt: skip
+    weight = draw(BoostParams(sampling=Bayesian(3.0)), ids(200), seed=4).weight
+    order = np.cumsum(weight[np.argsort(y)])
+    median = y[np.searchsorted(order, order[-1] / 2)]
+    assert abs(fitted.predict(X[:1])[0] - median) <= 1.0

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.choices import Symmetric
+from sapwood.choices import Goss, Linear, Symmetric, Uniform
 from sapwood.objectives import (
     CustomLoss,
     Expectile,
@@ -61,8 +61,20 @@ KINDS: dict[str, dict[str, dict[str, Any]]] = {
         "cosine": {"growth": Symmetric("cosine")},
     },
     "split_search": {"histogram": {"split_search": "histogram"}, "exact": {"split_search": "exact"}},
+    "leaf_model": {
+        "constant": {},
+        "linear": {"leaf_model": "linear"},
+        "penalty": {"leaf_model": Linear(0.1)},
+    },
     "objective": {name: {"objective": loss} for name, loss in LOSSES.items()},
-    "sampling": {"none": {}, "uniform": {"sampling": "uniform", "subsample": 0.7}},
+    "sampling": {
+        "none": {},
+        "uniform": {"sampling": "uniform", "subsample": 0.7},
+        "replacement": {"sampling": Uniform(replacement=True)},
+        "goss": {"sampling": Goss(0.3, 0.3)},
+        "mvs": {"sampling": "mvs", "subsample": 0.6},
+        "bayesian": {"sampling": "bayesian"},
+    },
     "colsample": {
         "all": {},
         "bytree": {"colsample_bytree": 0.6},
@@ -94,11 +106,24 @@ REFUSED: list[tuple[tuple[str, str], tuple[str, str]]] = [
     (("growth", "symmetric"), ("split_search", "exact")),
     (("growth", "cosine"), ("split_search", "exact")),
     (("precision", "packed"), ("split_search", "exact")),
+    (("max_bins", "7"), ("split_search", "exact")),
+    (("max_bins", "1000"), ("split_search", "exact")),
     *(
         (("objective", name), ("constraints", choice))
         for name, loss in LOSSES.items()
         if loss.vector_leaves
         for choice in ("monotone_constraints", "both")
+    ),
+    *(
+        (("objective", name), ("leaf_model", choice))
+        for name, loss in LOSSES.items()
+        if loss.vector_leaves or loss.renews_leaves
+        for choice in ("linear", "penalty")
+    ),
+    *(
+        (("constraints", constraint), ("leaf_model", choice))
+        for constraint in ("monotone_constraints", "both")
+        for choice in ("linear", "penalty")
     ),
 ]
 

@@ -167,9 +167,10 @@ def test_a_masked_entry_is_missing_whatever_lies_beneath():
 # --- what cannot be read ----------------------------------------------------------------------------------------------
 
 REFUSED = [
-    (lambda: [["a", 1]], InputTypeError, "column 0, row 0 holds 'a', and category columns are not supported yet"),
+    (lambda: [["a", 1]], InputTypeError, "column 0, row 0 holds 'a', and .* categorical_features"),
     (lambda: [[1, 2.5], [3, "b"]], InputTypeError, "column 1, row 1 holds 'b'"),
-    (lambda: np.array([["a"]]), InputTypeError, "X holds strings"),
+    (lambda: np.array([["a"]]), InputTypeError, "column 0, row 0 holds 'a'"),
+    (lambda: np.array([[b"a"]]), InputTypeError, "X holds bytes .* decode them"),
     (lambda: np.array([[1, {"foo": "bar"}]], dtype=object), InputTypeError, "argument must be .* string.* number"),
     (lambda: np.zeros((2, 2), complex), InputError, "Complex data not supported"),
     (lambda: np.array([[1j]], dtype=object), InputError, "Complex data not supported: column 0, row 0 holds 1j"),
@@ -189,7 +190,7 @@ REFUSED = [
     (
         lambda: pd.DataFrame({"city": ["Rome", None]}),
         InputTypeError,
-        "column 'city' is of type String.*encode it as num",
+        "column 'city' is of type String.* categorical_features",
     ),
     (lambda: pd.DataFrame({"c": pd.Categorical([1, 2])}), InputTypeError, "column 'c' is of type Categorical"),
     (lambda: pd.DataFrame({"a": [1, "x"]}), InputTypeError, "column 'a', row 1 holds 'x'"),

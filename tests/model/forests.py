@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 
 from sapwood.model.ensemble import Ensemble, EnsembleBuilder
+from sapwood.model.terms import Terms
 from sapwood.model.tree import Tree
 
 
@@ -104,7 +105,8 @@ def slow_scores(ensemble: Ensemble, x: np.ndarray, base: np.ndarray) -> np.ndarr
     scores = np.repeat(np.asarray(base, dtype=np.float64)[:, None], len(x), axis=1)
     for i, row in enumerate(x):
         for k, tree in enumerate(ensemble):
-            value = tree.value[leaf_of(tree, row)]
+            leaf = leaf_of(tree, row)
+            value = tree.value[leaf] if tree.width > 1 else [leaf_answer(tree, leaf, row)]
             for j, v in enumerate(value):
                 scores[ensemble.tree_output[k] + j, i] += v
     return scores
@@ -112,7 +114,52 @@ def slow_scores(ensemble: Ensemble, x: np.ndarray, base: np.ndarray) -> np.ndarr
 
 def same_trees(first: Ensemble, second: Ensemble) -> bool:
     """Tell whether two ensembles hold the same trees, bit for bit."""
-    arrays = (f.name for f in fields(Ensemble) if f.name != "n_outputs")
-    return first.n_outputs == second.n_outputs and all(
-        getattr(first, name).tobytes() == getattr(second, name).tobytes() for name in arrays
+    arrays = [f.name for f in fields(Ensemble) if f.name not in ("n_outputs", "terms")]
+    return (
+        first.n_outputs == second.n_outputs
+        and all(getattr(first, name).tobytes() == getattr(second, name).tobytes() for name in arrays)
+        and same_terms(first.terms, second.terms)
     )
+
+
+def same_terms(first: Terms | None, second: Terms | None) -> bool:
+    """Tell whether linear leaves have the same slopes, bit for bit."""
+    if first is None or second is None:
+        return first is second
+    return all(getattr(first, f.name).tobytes() == getattr(second, f.name).tobytes() for f in fields(Terms))
+
+
+def random_terms(rng: np.random.Generator, tree: Tree, n_features: int) -> Terms:
+    """Slopes on random features for about two thirds of the leaves."""
+    features, intercept = [], tree.value[:, 0].copy()
+    for node in range(tree.n_nodes):
+        chosen = rng.random(n_features) < rng.choice([0.0, 0.5, 0.9]) * (tree.feature[node] < 0)
+        features.append(np.flatnonzero(chosen))
+        intercept[node] += rng.normal() if chosen.any() else 0.0
+    n_terms = sum(map(len, features))
+    start = np.cumsum([0, *map(len, features)])
+    return Terms(start, intercept, np.concatenate(features), rng.normal(size=n_terms), rng.normal(size=n_terms))
+
+
+def linear_ensemble(rng: np.random.Generator, n_trees: int = 5, n_features: int = 4, n_outputs: int = 1) -> Ensemble:
+    """Random trees with linear leaves."""
+    builder = EnsembleBuilder(n_outputs)
+    for k in range(n_trees):
+        tree = random_tree(rng, int(rng.integers(1, 13)), n_features)
+        tree = replace(tree, terms=random_terms(rng, tree, n_features))
+        builder.append(tree, output=k % n_outputs, round=k // n_outputs)
+    return builder.build()
+
+
+def leaf_answer(tree: Tree, node: int, row: np.ndarray) -> float:
+    """What a leaf answers to a row: the slow twin of linear leaves."""
+    if tree.terms is None:
+        return float(tree.value[node, 0])
+    terms = slice(int(tree.terms.start[node]), int(tree.terms.start[node + 1]))
+    x = row[tree.terms.feature[terms]].astype(np.float64)
+    if not np.isfinite(x).all():
+        return float(tree.value[node, 0])
+    answer = float(tree.terms.intercept[node])
+    for value, centre, slope in zip(x, tree.terms.centre[terms], tree.terms.slope[terms], strict=True):
+        answer += float(slope) * (float(value) - float(centre))
+    return answer

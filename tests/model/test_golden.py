@@ -22,7 +22,7 @@ def case(request) -> tuple[Model, dict, np.ndarray]:
 
 
 def test_files_of_the_first_version_are_kept():
-    assert {path.stem for path in FILES} >= {"v1-binary", "v1-classes", "v1-deep", "v1-vector"}
+    assert {path.stem for path in FILES} >= {"v1-binary", "v1-classes", "v1-deep", "v1-linear", "v1-vector"}
 
 
 def test_old_files_predict_as_they_did(case):

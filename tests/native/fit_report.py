@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sapwood import SapwoodClassifier, SapwoodRegressor
+from sapwood import Bayesian, Goss, Mvs, SapwoodClassifier, SapwoodRegressor, Uniform
 from sapwood.kernels import elementary, quantise, random
 from sapwood.model.model import Model
 
@@ -106,12 +106,49 @@ def fit_with_constraints() -> str:
     return digest_of(SapwoodRegressor(precision="packed", **SMALL, **settings, **drawn).fit(X, y).model_)
 
 
+def _sampled(sampling: object) -> str:
+    X, y = table()
+    return digest_of(SapwoodRegressor(sampling=sampling, **SMALL).fit(X, y).model_)
+
+
+@case
+def fit_by_goss() -> str:
+    return _sampled(Goss(0.3, 0.2, full_rounds=1))
+
+
+@case
+def fit_by_mvs() -> str:
+    return _sampled(Mvs())
+
+
+@case
+def fit_by_bayesian_weights() -> str:
+    return _sampled(Bayesian(0.7))
+
+
+@case
+def fit_of_rows_drawn_again() -> str:
+    return _sampled(Uniform(replacement=True))
+
+
 @case
 def symmetric_fit() -> str:
     X, y = table()
     return digest_of(
         SapwoodRegressor(n_estimators=3, growth="symmetric", max_depth=3, precision="packed").fit(X, y).model_
     )
+
+
+@case
+def linear_fit() -> str:
+    """Linear leaves, on values of four and eight bytes."""
+    X, y = table()
+    weight = np.random.default_rng(1).uniform(0.1, 3.0, len(y))
+    fits = [
+        SapwoodRegressor(leaf_model="linear", max_delta_step=2.0, **SMALL).fit(values, y, sample_weight=weight)
+        for values in (X, X.astype(np.float32))
+    ]
+    return digest(*(fitted.predict(X) for fitted in fits))
 
 
 @case

@@ -28,13 +28,16 @@ from sapwood.boost.target import Target
 from sapwood.data.dataset import Dataset
 from sapwood.errors import CheckpointError
 from sapwood.grow.grown import Grown
+from sapwood.model.terms import Terms
 from sapwood.params import Params
 
 HISTORY, TREES_OF_ROUND = "history", "trees_of_round"
 OUTPUT, VALUE, LENGTHS = "output", "added", "lengths."
 # What a tree knows of the rows it was grown on is used in its own round only.
 OF_ROWS = ("leaf_node", "span", "order")
-TREE_FIELDS = [one.name for one in dataclasses.fields(Grown) if one.name not in OF_ROWS]
+TERMS = "terms"
+TREE_FIELDS = [one.name for one in dataclasses.fields(Grown) if one.name not in (*OF_ROWS, TERMS)]
+TERM_FIELDS = [one.name for one in dataclasses.fields(Terms)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +105,7 @@ class Checkpoint:
     def add_tree(self, tree: KeptTree) -> None:
         """Note a tree of the round at hand."""
         if self._journal is not None:
-            nothing = {name: np.empty(0, dtype=np.int64) for name in OF_ROWS}
+            nothing: dict[str, Any] = {name: np.empty(0, dtype=np.int64) for name in OF_ROWS}
             self._round.append(dataclasses.replace(tree, grown=dataclasses.replace(tree.grown, **nothing)))
 
     def end_round(self, evaluation: Evaluation, scores: np.ndarray, elapsed: float, reason: str | None) -> None:
@@ -193,28 +196,34 @@ def read_past(segments: Sequence[Segment]) -> Past:
 def _joined(trees: Sequence[KeptTree]) -> dict[str, np.ndarray]:
     """The arrays of several trees, one behind the other, and how long each is."""
     arrays = {OUTPUT: np.array([tree.output for tree in trees], dtype=np.int64)}
-    for name in (VALUE, *TREE_FIELDS):
-        parts = [tree.value if name == VALUE else getattr(tree.grown, name) for tree in trees]
-        if parts[0] is not None:
-            arrays[name] = np.concatenate(parts)
-            arrays[LENGTHS + name] = np.array([len(part) for part in parts], dtype=np.int64)
+    every = [_arrays(tree) for tree in trees]
+    for name in every[0] if every else ():
+        parts = [one[name] for one in every]
+        arrays[name] = np.concatenate(parts)
+        arrays[LENGTHS + name] = np.array([len(part) for part in parts], dtype=np.int64)
     return arrays
+
+
+def _arrays(tree: KeptTree) -> dict[str, np.ndarray]:
+    """The arrays that a tree has; all trees of a training have the same."""
+    arrays = {VALUE: tree.value} | {name: getattr(tree.grown, name) for name in TREE_FIELDS}
+    if tree.grown.terms is not None:
+        arrays |= {f"{TERMS}.{name}": getattr(tree.grown.terms, name) for name in TERM_FIELDS}
+    return {name: array for name, array in arrays.items() if array is not None}
 
 
 def _parted(arrays: dict[str, np.ndarray]) -> list[KeptTree]:
     """The trees that were joined."""
-    parts: dict[str, list[Any]] = {}
-    outputs = arrays[OUTPUT].tolist()
-    for name in (VALUE, *TREE_FIELDS):
-        if name in arrays:
-            parts[name] = np.split(arrays[name].copy(), np.cumsum(arrays[LENGTHS + name])[:-1])
-        else:
-            parts[name] = [None] * len(outputs)
-    nothing = {name: np.empty(0, dtype=np.int64) for name in OF_ROWS}
-    return [
-        KeptTree(Grown(**{name: parts[name][k] for name in TREE_FIELDS}, **nothing), parts[VALUE][k], output)
-        for k, output in enumerate(outputs)
-    ]
+    names = [name.removeprefix(LENGTHS) for name in arrays if name.startswith(LENGTHS)]
+    parts = {name: np.split(arrays[name].copy(), np.cumsum(arrays[LENGTHS + name])[:-1]) for name in names}
+    nothing: dict[str, Any] = {name: np.empty(0, dtype=np.int64) for name in OF_ROWS}
+    trees = []
+    for k, output in enumerate(arrays[OUTPUT].tolist()):
+        of_tree: dict[str, Any] = {name: parts[name][k] for name in TREE_FIELDS if name in parts}
+        if f"{TERMS}.{TERM_FIELDS[0]}" in parts:
+            of_tree[TERMS] = Terms(**{name: parts[f"{TERMS}.{name}"][k] for name in TERM_FIELDS})
+        trees.append(KeptTree(Grown(**of_tree, **nothing), parts[VALUE][k], output))
+    return trees
 
 
 def _checksum(scores: np.ndarray) -> int:

@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from sapwood.boost.linear import add_answers, forest_of, nodes_in_bins
 from sapwood.boost.target import Target
+from sapwood.data.columns import Block
+from sapwood.data.dataset import Dataset
 from sapwood.errors import ParameterError
 from sapwood.grow.grown import Grown
 from sapwood.kernels.predict import add_scores_binned
@@ -22,22 +25,31 @@ LOSS = "loss"
 
 @dataclass(frozen=True, eq=False)
 class EvalSet:
-    """Rows in the bins of training with their targets; ``scores`` (outputs, rows) grow with the model."""
+    """Rows in the bins of training with their targets; ``scores`` (outputs, rows) grow with the model.
+
+    ``values`` are those that the bins come from, where leaves are linear.
+    """
 
     name: str
     tiles: np.ndarray
     target: Target
     scores: np.ndarray
+    values: Block | None = None
 
     def add_tree(self, grown: Grown, value: np.ndarray, output: int, run: Run) -> None:
         """Add what a tree with these values answers."""
-        add_tree(self.tiles, grown, value, output, self.scores, run)
+        add_tree(self, grown, value, output, self.scores, run)
 
 
 def add_tree(
-    tiles: np.ndarray, grown: Grown, value: np.ndarray, output: int, scores: np.ndarray, run: Run
+    rows: EvalSet | Dataset, grown: Grown, value: np.ndarray, output: int, scores: np.ndarray, run: Run
 ) -> None:  # fmt: skip
     """Send binned rows through a tree and add its answers to their scores."""
+    tiles = rows.tiles
+    if grown.terms is not None:
+        assert rows.values is not None
+        add_answers(rows.values, nodes_in_bins(tiles, grown, run), forest_of(grown, value, output), scores, run)
+        return
     if grown.threshold is not None:  # exact search has the values in the place of tiles
         scores[output : output + value.shape[1]] += value[grown.nodes_of(tiles)].T
         return

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import sapwood
-from sapwood.boost.evaluation import Evaluation
+from sapwood.boost.evaluation import EvalSet, Evaluation
 from sapwood.boost.start import Start
 from sapwood.boost.target import Target
 from sapwood.data.dataset import Dataset
@@ -30,14 +30,19 @@ def parameters(params: Params) -> dict[str, str]:
 def data(dataset: Dataset, target: Target, start: Start, evaluation: Evaluation) -> dict[str, str]:
     """A digest of each part of the data: the rows in bins, targets, weights, first scores, validation sets."""
     told = {
-        "X": digest(dataset.encoder, dataset.tiles, dataset.row_ids),
+        "X": digest(dataset.encoder, dataset.recipe, dataset.tiles, dataset.row_ids, _values(dataset, dataset)),
         "y": digest(target.y),
         "sample_weight": digest(target.weight),
         "what training starts from (init, init_score or init_model)": digest(start),
     }
     for one in evaluation.sets:
-        told[f"eval_set {one.name!r}"] = digest(one.tiles, one.target, one.scores)
+        told[f"eval_set {one.name!r}"] = digest(one.tiles, one.target, one.scores, _values(one, dataset))
     return told | {"the order of eval_set": digest([one.name for one in evaluation.sets])}
+
+
+def _values(rows: EvalSet | Dataset, dataset: Dataset) -> np.ndarray | None:
+    """The values behind the bins, where training reads them."""
+    return None if rows.values is None else rows.values.matrix(dataset.n_features)
 
 
 def differences(before: Mapping[str, str], now: Mapping[str, str], with_values: bool) -> list[str]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
 
 from sapwood.boost.target import Target
+from sapwood.data.dataset import Dataset
 from sapwood.data.schema import Schema
 from sapwood.errors import ParameterError
-from sapwood.grow.constraints import interaction_groups, monotone_directions
+from sapwood.grow.constraints import column_directions, interaction_groups, monotone_directions
 from sapwood.grow.grown import Grown
 from sapwood.kernels.losses_leaves import renew_leaves
 from sapwood.kernels.sums import Run
@@ -22,6 +24,7 @@ from sapwood.params import TreeParams
 class Renewal:
     """What gives the leaves of a loss with corners their values: a quantile of the residuals of their rows."""
 
+    objective: Objective
     y: np.ndarray
     weight: np.ndarray
     levels: tuple[float, ...]
@@ -31,16 +34,21 @@ class Renewal:
     order: np.ndarray
 
     @classmethod
-    def of(cls, objective: Objective, target: Target, params: TreeParams, schema: Schema) -> Renewal | None:
+    def of(cls, objective: Objective, target: Target, params: TreeParams, dataset: Dataset) -> Renewal | None:
         """The renewal that a loss asks for, or None."""
-        directions = check_constraints(params, schema, objective)
+        check_constraints(params, dataset.user_schema, objective)
+        directions = column_directions(params.monotone_constraints, dataset)
         if not objective.renews_leaves:
             return None
         n = len(target.y)
         weight = objective.leaf_weights(target.y, target.weight)
         work, order = np.empty(n), np.empty(n, dtype=np.uint32)
         limit = params.max_delta_step or np.inf
-        return cls(target.y, weight, objective.leaf_levels, directions, limit, work, order)
+        return cls(objective, target.y, weight, objective.leaf_levels, directions, limit, work, order)
+
+    def drawn(self, weight: np.ndarray) -> Renewal:
+        """The renewal for rows that weigh otherwise, as some samplings make them."""
+        return dataclasses.replace(self, weight=self.objective.leaf_weights(self.y, weight))
 
     def values(self, grown: Grown, scores: np.ndarray, output: int, run: Run) -> np.ndarray:
         """The values of the nodes: leaves renewed, inner nodes their means; ``scores`` (rows,) are of this output."""

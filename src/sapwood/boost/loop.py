@@ -10,11 +10,14 @@ from logging import DEBUG
 import numpy as np
 
 from sapwood.boost.checkpoint import Checkpoint, KeptTree
-from sapwood.boost.evaluation import EvalSet, Evaluation, add_tree
+from sapwood.boost.evaluation import EvalSet, Evaluation
 from sapwood.boost.interrupt import Interruption, TooSoon
 from sapwood.boost.leaves import Renewal
+from sapwood.boost.linear import LinearLeaves, add_answers, forest_of
 from sapwood.boost.progress import Bar, Progress, describe
-from sapwood.boost.sampling import sample_rows
+from sapwood.boost.routing import add_to_all_rows
+from sapwood.boost.sampling import Pool, Sampler, make_sampler
+from sapwood.boost.sampling.base import Drawn
 from sapwood.boost.start import Start
 from sapwood.boost.stopping import ALL_ROUNDS, CALLBACK, EARLY, INTERRUPTED, TIME, Best
 from sapwood.boost.target import Target
@@ -43,7 +46,9 @@ class Work:
     params: Params
     team: Team
     grower: Grower
+    sampler: Sampler | None
     renewal: Renewal | None
+    linear: LinearLeaves | None
     builder: EnsembleBuilder
     scores: np.ndarray
     pairs: np.ndarray
@@ -54,14 +59,18 @@ class Work:
         """Make room for training."""
         team = current_team(params.run.n_jobs, dataset.n_rows * dataset.n_features)
         width = objective.n_outputs if objective.vector_leaves else 1
+        seed = params.run.random_state
+        pool = Pool(dataset.row_ids, target, objective.task, seed, team)
         return cls(
             dataset=dataset,
             target=target,
             objective=objective,
             params=params,
             team=team,
-            grower=make_grower(dataset, width, params.tree, params.run.random_state, team),
-            renewal=Renewal.of(objective, target, params.tree, dataset.schema),
+            grower=make_grower(dataset, width, params.tree, seed, team),
+            sampler=make_sampler(params.boost, pool),
+            renewal=Renewal.of(objective, target, params.tree, dataset),
+            linear=LinearLeaves.of(objective, params, dataset, team),
             builder=EnsembleBuilder(objective.n_outputs, width),
             scores=start.first_scores(dataset.n_rows),
             pairs=np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32),
@@ -102,7 +111,7 @@ def repeat_rounds(work: Work, evaluation: Evaluation, best: Best, checkpoint: Ch
     for round, trees in enumerate(past.rounds):
         for tree in trees:
             if past.stopped is None:
-                add_tree(work.dataset.tiles, tree.grown, tree.value, tree.output, work.scores, work.team.run)
+                add_to_all_rows(work.dataset, tree.grown, tree.value, tree.output, work.scores, work.team)
             keep_tree(work, evaluation.sets if past.stopped is None else (), tree, round)
     if past.stopped is None:
         checkpoint.check_scores(work.scores)
@@ -133,26 +142,44 @@ def add_round(
 ) -> bool:  # fmt: skip
     """Grow the trees of a round; tell whether all of them are there, or Ctrl-C came before."""
     team, width = work.team, work.builder.width
-    seed, number = work.params.run.random_state, work.first_round + round
+    number = work.first_round + round
     work.objective.pairs(work.target.y, work.scores, work.pairs, team.run)
-    rows = sample_rows(work.params.boost, seed, number, work.dataset.row_ids)
-    weight = NO_WEIGHT if work.target.weight is None else work.target.weight
+    drawn = _drawn(work, number)
     for output in range(0, work.objective.n_outputs, width):
         if interruption.was_asked and (output > 0 or round == 0):
             if round == 0:
                 raise TooSoon
             return False
         pairs = work.pairs[output : output + width]
-        grown = work.grower.grow(pairs, weight, number * work.objective.n_outputs + output, rows)
-        value = _values(work, grown, output, number)
-        if rows is None:
-            team.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, work.scores)
-        else:
-            add_tree(work.dataset.tiles, grown, value, output, work.scores, team.run)
+        n_outputs = work.objective.n_outputs
+        grown = work.grower.grow(pairs, drawn.weight, number * n_outputs + output, drawn.rows, n_outputs)
+        value = _values(work, grown, output, drawn)
+        if work.linear is not None:
+            grown = work.linear.fitted(grown, work.grower, pairs[0], drawn.weight)
+        _add_to_scores(work, grown, value, output, drawn.rows is None)
         tree = KeptTree(grown, value, output)
         checkpoint.add_tree(tree)
         keep_tree(work, evaluation.sets, tree, round)
     return True
+
+
+def _drawn(work: Work, round: int) -> Drawn:
+    """The rows that the trees of a round are grown on, and their weights."""
+    if work.sampler is not None:
+        return work.sampler.draw(work.pairs, round)
+    return Drawn(None, NO_WEIGHT if work.target.weight is None else work.target.weight)
+
+
+def _add_to_scores(work: Work, grown: Grown, value: np.ndarray, output: int, has_all_rows: bool) -> None:
+    """Add what a new tree answers to the scores of training."""
+    if not has_all_rows:
+        add_to_all_rows(work.dataset, grown, value, output, work.scores, work.team)
+    elif grown.terms is None:
+        work.team.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, work.scores)
+    else:
+        assert work.dataset.values is not None
+        nodes = grown.node_of_row(work.dataset.n_rows)
+        add_answers(work.dataset.values, nodes, forest_of(grown, value, output), work.scores, work.team.run)
 
 
 def keep_tree(work: Work, sets: Sequence[EvalSet], tree: KeptTree, round: int) -> None:
@@ -162,16 +189,19 @@ def keep_tree(work: Work, sets: Sequence[EvalSet], tree: KeptTree, round: int) -
     work.builder.append(tree.grown.to_tree(work.dataset.encoder, tree.value), tree.output, round)
 
 
-def _values(work: Work, grown: Grown, output: int, round: int) -> np.ndarray:
+def _values(work: Work, grown: Grown, output: int, drawn: Drawn) -> np.ndarray:
     """What the nodes of a new tree answer, shrinkage included."""
-    value = grown.value
+    value, rate = grown.value, work.params.boost.learning_rate
     if work.renewal is not None:
-        value = work.renewal.values(grown, work.scores[output], output, work.team.run)
+        renewal = work.renewal
+        if len(drawn.weight) and drawn.weight is not work.target.weight:
+            renewal = renewal.drawn(drawn.weight)
+        value = renewal.values(grown, work.scores[output], output, work.team.run)
     with np.errstate(over="ignore"):
-        value = value * work.params.boost.learning_rate
+        value = value * rate
     if not np.isfinite(value).all():
         raise TrainingError(
-            f"a leaf value of round {round + 1} is beyond float64: lower learning_rate="
-            f"{work.params.boost.learning_rate:g}, raise reg_lambda, or rescale the target"
+            f"a leaf value of tree {len(work.builder) + 1} is beyond float64: lower learning_rate={rate:g}, raise "
+            "reg_lambda, or rescale the target"
         )
     return value

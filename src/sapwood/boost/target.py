@@ -9,7 +9,8 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """What the rows of a dataset should be answered, and how much each counts."""
+    """What the rows of a dataset should be answered, how much each counts, and the number of its group."""
 
     y: np.ndarray
     weight: np.ndarray | None = None
+    groups: np.ndarray | None = None

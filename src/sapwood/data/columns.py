@@ -3,6 +3,8 @@
 Every value becomes a float: float32 where that holds the column exactly (float32, float16, booleans, integers of up to
 16 bits), float64 otherwise; integers beyond 2**53 become the nearest float64. Dates, times and durations count
 microseconds, dates from 1970-01-01 UTC. NaN, None, NA, NaT and masked entries are missing; infinities are values.
+
+Columns of texts have no numbers: they are read as levels, as is any other column that the user calls a category.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sapwood.data import conversion
+from sapwood.data.categories import Levels, levels_of_array
 from sapwood.errors import InputError, InputTypeError
+from sapwood.once import once
 
 CHUNK_ROWS = 65_536
 CHUNK_VALUES = 4_194_304  # a converted chunk of a wide table has fewer rows
@@ -29,6 +33,11 @@ class Block(NamedTuple):
     row_stride: int
     column_stride: int
 
+    def matrix(self, n_features: int) -> np.ndarray:
+        """The rows as a matrix, nothing copied."""
+        strides = (self.row_stride * self.values.itemsize, self.column_stride * self.values.itemsize)
+        return np.lib.stride_tricks.as_strided(self.values, (self.n_rows, n_features), strides, writeable=False)
+
 
 class Table(ABC):
     """A table of numbers, read in blocks. ``dtype`` (float32 or float64) is that of all its blocks."""
@@ -38,6 +47,15 @@ class Table(ABC):
     dtype: np.dtype
     names: tuple[str, ...] | None = None
     has_string_names: bool = False
+
+    @property
+    def text_columns(self) -> tuple[int, ...]:
+        """The columns that hold texts and can only be read as levels."""
+        return ()
+
+    @abstractmethod
+    def levels(self, feature: int) -> Levels:
+        """A column as levels; its values must be texts, whole numbers or truth values."""
 
     @abstractmethod
     def matrices(self, max_rows: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
@@ -53,6 +71,10 @@ class Table(ABC):
     def take(self, rows: np.ndarray) -> Table:
         """The table with these rows (ascending numbers) only; nothing is copied until it is read."""
         return RowTable(self, rows)
+
+    def called(self, feature: int) -> str:
+        """What to call a column in messages."""
+        return f"column {feature}" if self.names is None else f"column {self.names[feature]!r}"
 
     def chunk_rows(self) -> int:
         """How many rows to convert at a time."""
@@ -80,13 +102,30 @@ class ArrayTable(Table):
     def __init__(self, array: np.ndarray) -> None:
         self.n_rows, self.n_features = array.shape
         self._array = array
-        self._in_place = _is_readable(array)
-        self.dtype = array.dtype if self._in_place else conversion.float_type(array.dtype)
+        self.is_in_place = _is_readable(array)
+        self.dtype = array.dtype if self.is_in_place else conversion.float_type(array.dtype)
+        self._levels: dict[int, Levels] = {}
+
+    @once
+    def text_columns(self) -> tuple[int, ...]:
+        """The columns in which some value is a text."""
+        if self._array.dtype.kind != "O":
+            return ()
+        columns = (self._array[:, f].tolist() for f in range(self.n_features))  # masked entries become None
+        return tuple(f for f, values in enumerate(columns) if any(issubclass(t, str) for t in set(map(type, values))))
+
+    def levels(self, feature: int) -> Levels:
+        """A column as levels, read once."""
+        if feature not in self._levels:
+            column = self._array[:, feature]
+            mask = np.ma.getmaskarray(column) if isinstance(column, np.ma.MaskedArray) else None
+            self._levels[feature] = levels_of_array(np.ma.getdata(column), self.called(feature), mask)
+        return self._levels[feature]
 
     def matrices(self, max_rows: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the array itself, or chunks of it converted."""
         array = self._array[:, first:last]
-        if self._in_place:
+        if self.is_in_place:
             yield 0, array
             return
         for start in range(0, self.n_rows, max_rows):
@@ -107,6 +146,15 @@ class RowTable(Table):
         self._rows = rows
         self.n_rows, self.n_features = len(rows), table.n_features
         self.dtype, self.names, self.has_string_names = table.dtype, table.names, table.has_string_names
+
+    @property
+    def text_columns(self) -> tuple[int, ...]:
+        """The columns of texts of the whole table."""
+        return self._table.text_columns
+
+    def levels(self, feature: int) -> Levels:
+        """A column's levels in the chosen rows."""
+        return self._table.levels(feature).take(self._rows)
 
     def matrices(self, max_rows: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the chosen rows of the table's own chunks."""
@@ -130,6 +178,21 @@ def read_table(X: Any) -> Table:
 
             return frames.read_frame(X)
     return ArrayTable(_matrix_of(X))
+
+
+def in_memory(table: Table) -> Table:
+    """The table as one array of floats, so that it is converted once."""
+    if isinstance(table, ArrayTable) and table.is_in_place:
+        return table
+    matrix = np.empty((table.n_rows, table.n_features), dtype=table.dtype)
+    for start, rows in table.float_blocks():
+        matrix[start : start + len(rows)] = rows
+    return ArrayTable(matrix)
+
+
+def whole_block(table: Table) -> Block:
+    """All rows of a table as one block."""
+    return next(in_memory(table).blocks())
 
 
 def block_of(start: int, matrix: np.ndarray) -> Block:
@@ -169,7 +232,7 @@ def _matrix_of(X: Any) -> np.ndarray:
             array = np.asarray(X, dtype=object)  # numbers beside a text were turned into text: look at them as given
     check_shape(array.shape)
     conversion.check_type(array.dtype, "X")
-    return array
+    return array.astype(object) if array.dtype.kind in "UT" else array
 
 
 def check_shape(shape: tuple[int, ...]) -> None:

@@ -16,10 +16,7 @@ TIMES = (np.datetime64, np.timedelta64, datetime.date, datetime.timedelta, datet
 # Microseconds in each unit of NumPy's dates; finer units are divided.
 MICROSECONDS = {"W": 604_800e6, "D": 86_400e6, "h": 3_600e6, "m": 60e6, "s": 1e6, "ms": 1e3, "us": 1.0}
 FINER = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}  # units in a microsecond
-REMEDY = (
-    "category columns are not supported yet by this version: encode it as numbers (for example with "
-    "sklearn.preprocessing.OrdinalEncoder) or drop it"
-)
+REMEDY = "the column is read as numbers: name it in categorical_features (or leave that 'auto'), or drop it"
 
 
 class Place(NamedTuple):
@@ -39,9 +36,9 @@ def check_type(dtype: np.dtype, what: str) -> None:
     """Refuse element types that are not numbers; ``what`` is the array or column in words."""
     if dtype.kind == "c":
         raise InputError(f"Complex data not supported: {what} is of type {dtype}. Pass real and imaginary parts apart.")
-    if dtype.kind in "UST":
-        raise InputTypeError(f"{what} holds strings (type {dtype}), and {REMEDY}")
-    if dtype.kind not in "biufmMO":
+    if dtype.kind == "S":
+        raise InputTypeError(f"{what} holds bytes (type {dtype}): decode them into texts, for example X.astype(str)")
+    if dtype.kind not in "biufmMOUT":
         raise InputTypeError(f"{what} is of type {dtype}, which does not stand for numbers: pass floats or integers")
 
 

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sapwood.data.columns import Table
+from sapwood.data.columns import Block, Table
 from sapwood.data.encoder import Encoder, aligned_zeros
 from sapwood.data.numeric import Run, run_alone
+from sapwood.data.recipe import Recipe
 from sapwood.data.schema import Schema
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """The bins of some rows twice over, by rows in ``tiles`` and by features in ``columns``, and the rows' numbers."""
+    """The bins of some rows twice over, by rows in ``tiles`` and by features in ``columns``, and the rows' numbers.
+
+    ``schema`` is that of the columns in bins. With categories these come from the user's by a ``recipe``, and ``user``
+    is the schema of those. ``values`` are those that the bins come from, kept only where training needs them.
+    """
 
     schema: Schema
     encoder: Encoder
     tiles: np.ndarray
     columns: np.ndarray
     row_ids: np.ndarray
+    values: Block | None = None
+    recipe: Recipe | None = None
+    user: Schema | None = None
 
     @classmethod
     def build(
@@ -40,13 +48,18 @@ class Dataset:
         return cls(encoder.schema, encoder, *encoder.encode(table, run), row_ids)
 
     @property
+    def user_schema(self) -> Schema:
+        """The schema of the user's columns."""
+        return self.schema if self.user is None else self.user
+
+    @property
     def n_rows(self) -> int:
         """The number of rows kept."""
         return len(self.row_ids)
 
     @property
     def n_features(self) -> int:
-        """The number of columns of the table."""
+        """The number of columns in bins."""
         return self.schema.n_features
 
     @property
@@ -63,4 +76,5 @@ class Dataset:
         """The same bins for some of the rows, by their places in this dataset."""
         tiles = aligned_zeros((self.tiles.shape[0], len(rows), self.tiles.shape[2]), self.tiles.dtype)
         np.take(self.tiles, rows, axis=1, out=tiles)
-        return Dataset(self.schema, self.encoder, tiles, np.take(self.columns, rows, axis=1), self.row_ids[rows])
+        columns = np.take(self.columns, rows, axis=1)
+        return replace(self, tiles=tiles, columns=columns, row_ids=self.row_ids[rows])

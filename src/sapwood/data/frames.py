@@ -11,12 +11,14 @@ import narwhals as nw
 import numpy as np
 
 from sapwood.data import conversion
+from sapwood.data.categories import Levels
 from sapwood.data.columns import Table, check_shape
+from sapwood.data.frame_levels import TEXTS, levels_of_series
 from sapwood.errors import InputError, InputTypeError
+from sapwood.once import once
 
 # Columns whose values float32 holds exactly.
 SMALL = {nw.Boolean(), nw.Int8(), nw.UInt8(), nw.Int16(), nw.UInt16(), nw.Float32()}
-CATEGORIES = (nw.String, nw.Categorical, nw.Enum)
 # NumPy has no such type, or none with missing values: cast before the values are handed over.
 CASTS = ((nw.Boolean, nw.Int8()), ((nw.Decimal, nw.Int128, nw.UInt128), nw.Float64()))
 
@@ -30,8 +32,22 @@ class Column:
     dtype: np.dtype
     cast: nw.dtypes.DType | None
 
+    @once
+    def has_texts(self) -> bool:
+        """Whether the column holds texts."""
+        if self.series.dtype == nw.Object:
+            return any(issubclass(kind, str) for kind in set(map(type, self.series.to_list())))
+        return isinstance(self.series.dtype, TEXTS)
+
+    @once
+    def levels(self) -> Levels:
+        """The column as levels."""
+        return levels_of_series(self.series, f"column {self.name!r}")
+
     def read(self, start: int, stop: int) -> np.ndarray:
         """The rows from ``start`` to ``stop`` as floats."""
+        if isinstance(self.series.dtype, TEXTS):
+            raise InputTypeError(f"column {self.name!r} is of type {self.series.dtype}, but {conversion.REMEDY}")
         part = self.series[start:stop]
         if self.cast is not None:
             part = part.cast(self.cast)
@@ -48,7 +64,16 @@ class ColumnTable(Table):
         self.n_rows, self.n_features = n_rows, len(columns)
         self.names = tuple(column.name for column in columns)
         self.has_string_names = has_string_names
-        self.dtype = np.result_type(*(column.dtype for column in columns))
+        self.dtype = np.result_type(np.float32, *(column.dtype for column in columns))
+
+    @property
+    def text_columns(self) -> tuple[int, ...]:
+        """The columns that hold texts."""
+        return tuple(f for f, column in enumerate(self._columns) if column.has_texts)
+
+    def levels(self, feature: int) -> Levels:
+        """A column as levels, read once."""
+        return self._columns[feature].levels
 
     def matrices(self, max_rows: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
         """Yield chunks of rows, each column contiguous."""
@@ -66,7 +91,7 @@ class ColumnTable(Table):
 
 
 def read_frame(X: Any) -> ColumnTable:
-    """See a data frame as a table of numbers; its columns must all stand for numbers."""
+    """See a data frame as a table; its columns must stand for numbers or hold texts."""
     if type(X).__module__.startswith("pyarrow") and type(X).__name__ == "RecordBatch":
         import pyarrow
 
@@ -98,9 +123,8 @@ def _names(X: Any) -> list[str]:
 
 def _column(name: str, series: nw.Series[Any]) -> Column:
     kind = series.dtype
-    if isinstance(kind, CATEGORIES):
-        raise InputTypeError(f"column {name!r} is of type {kind}, and {conversion.REMEDY}")
     if kind.is_nested() or str(kind) == "Binary":
         raise InputTypeError(f"column {name!r} is of type {kind}, which does not stand for numbers: drop it")
     cast = next((cast for types, cast in CASTS if isinstance(kind, types)), None)
-    return Column(name, series, np.dtype(np.float32 if kind in SMALL else np.float64), cast)
+    is_small = kind in SMALL or isinstance(kind, TEXTS)
+    return Column(name, series, np.dtype(np.float32 if is_small else np.float64), cast)

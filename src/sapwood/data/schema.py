@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from sapwood.data.columns import Table
-from sapwood.errors import ModelFileError, SchemaError
+from sapwood.errors import InputTypeError, ModelFileError, SchemaError
 
 NAMES_SHOWN = 5
+NUMBER, CATEGORY = "number", "category"
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of the training table; ``names`` is None if it was an array."""
+    """The columns of the training table, ``categories`` by number; ``names`` is None if it was an array."""
 
     n_features: int
     names: tuple[str, ...] | None = None
+    categories: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, table: Table) -> Schema:
+    def of(cls, table: Table, categories: Collection[int] = ()) -> Schema:
         """The schema of a table."""
-        return cls(table.n_features, table.names)
+        return cls(table.n_features, table.names, tuple(sorted(categories)))
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kind of every column."""
-        return ("number",) * self.n_features
+        return tuple(CATEGORY if f in self.categories else NUMBER for f in range(self.n_features))
 
     def name_of(self, feature: int) -> str:
         """What to call a column in words: its name, or its number."""
@@ -40,22 +43,31 @@ class Schema:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Schema:
         """The schema that ``to_dict`` wrote."""
-        foreign = sorted(set(values["kinds"]) - {"number"})
+        foreign = sorted(set(values["kinds"]) - {NUMBER, CATEGORY})
         if foreign:
-            raise ModelFileError(f"the model has columns of kind {', '.join(foreign)}, this version knows only number")
+            raise ModelFileError(
+                f"the model has columns of kind {', '.join(foreign)}, which this version does not know"
+            )
         names = values["names"]
-        return cls(int(values["n_features"]), tuple(names) if names is not None else None)
+        categories = tuple(f for f, kind in enumerate(values["kinds"]) if kind == CATEGORY)
+        return cls(int(values["n_features"]), tuple(names) if names is not None else None, categories)
 
     def align(self, table: Table, who: str = "this model") -> Table:
         """The table with its columns in the order of training: by name if both have names, else by position."""
         if self.names is not None and table.names is not None:
             self._check_names(table.names)
             place_of = {name: place for place, name in enumerate(table.names)}
-            return table.select([place_of[name] for name in self.names])
-        if table.n_features != self.n_features:
+            table = table.select([place_of[name] for name in self.names])
+        elif table.n_features != self.n_features:
             raise SchemaError(
                 f"X has {table.n_features} features, but {who} is expecting {self.n_features} features as input"
             )
+        for f in table.text_columns:
+            if f not in self.categories:
+                raise InputTypeError(
+                    f"{table.called(f)} holds texts, but {who} takes numbers there: pass numbers, or train with the "
+                    "column in categorical_features"
+                )
         return table
 
     def _check_names(self, given: tuple[str, ...]) -> None:

@@ -12,10 +12,11 @@ from sklearn.exceptions import DataConversionWarning
 from sapwood.boost.evaluation import measures_of
 from sapwood.boost.leaves import check_constraints
 from sapwood.data.columns import Table
+from sapwood.data.planning import find_categories
 from sapwood.data.schema import Schema
 from sapwood.data.target import check_weight
 from sapwood.errors import InputError, ParameterError
-from sapwood.estimators.binned import Dataset
+from sapwood.estimators.binned import Dataset, settings_of
 from sapwood.estimators.eval_sets import eval_samples, watched_samples
 from sapwood.estimators.fitted import FittedEstimator
 from sapwood.estimators.fitting import Fit, Problem, fit_sample, task_of
@@ -48,9 +49,14 @@ class SapwoodEstimator(FittedEstimator):
         subsample: Any = AUTO,
         growth: Any = AUTO,
         split_search: Any = AUTO,
+        leaf_model: Any = AUTO,
         max_leaves: Any = AUTO,
         max_depth: Any = AUTO,
         max_bins: Any = AUTO,
+        categorical_features: Any = AUTO,
+        category_encoding: Any = AUTO,
+        one_hot_max: Any = AUTO,
+        has_time: Any = AUTO,
         precision: Any = AUTO,
         reg_lambda: Any = AUTO,
         reg_alpha: Any = AUTO,
@@ -119,12 +125,13 @@ class SapwoodEstimator(FittedEstimator):
         X, table, bins = self._read_features(request, earlier)
         y, classes = self._read_target(request.y, table.n_rows, None if earlier is None else earlier.model.classes)
         weight = self._weigh(y, check_weight(request.sample_weight, table.n_rows), classes)
-        params = resolve_params(self.get_params(deep=False), table.n_rows, self._task)
+        params = resolve_params(self.get_params(deep=False) | settings_of(request.X), table.n_rows, self._task)
         objective = self._objective(params, classes)
         objective.check_target(y)
+        schema = Schema.of(table, self._categories(params, table, earlier))
+        schema.align(table)
         if earlier is not None:
-            earlier.check(Schema.of(table), objective)
-        schema = Schema.of(table)
+            earlier.check(schema, objective)
         check_constraints(params.tree, schema, objective)
         measures_of(params.watch.eval_metric, objective, task_of(classes))
         origin = OriginSpec(params.task.init, earlier, objective, classes)
@@ -141,7 +148,7 @@ class SapwoodEstimator(FittedEstimator):
         if y is None:
             raise InputError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         if isinstance(request.X, Dataset):
-            request.X.check_bins(self.get_params(deep=False)["max_bins"])
+            request.X.check(self.get_params(deep=False))
         X, table, bins = read_features(request.X)
         for name in ("y", "sample_weight", "init_score", "groups"):
             warn_of_order(X, getattr(request, name), name)
@@ -154,6 +161,13 @@ class SapwoodEstimator(FittedEstimator):
                 stacklevel=4,
             )
         return X, table, bins
+
+    def _categories(self, params: Params, table: Table, earlier: Earlier | None) -> tuple[int, ...]:
+        """The category columns; those of a model that is continued unless the user names them."""
+        spec = params.categories.categorical_features
+        if earlier is not None and isinstance(spec, str):
+            return earlier.model.schema.categories
+        return find_categories(spec, table)
 
     def _read_target(
         self, y: Any, n_rows: int, known: np.ndarray | None
@@ -172,15 +186,19 @@ class SapwoodEstimator(FittedEstimator):
     def _keep(self, problem: Problem, fitted: Fit, table: Table) -> None:
         """Set the fitted attributes."""
         outcome, objective = fitted.outcome, problem.objective
-        earlier = fitted.origin.model
+        earlier, schema = fitted.origin.model, problem.schema
+        metadata = {"n_rows": fitted.n_rows, "params": problem.params.described()}
+        if schema.categories:
+            metadata["categories"] = dict(fitted.decisions)
         self.model_ = Model(
-            schema=fitted.schema if earlier is None or fitted.schema.names is not None else earlier.schema,
+            schema=schema if earlier is None or schema.names is not None else earlier.schema,
             ensemble=outcome.ensemble,
             base_scores=outcome.base_scores,
             link=objective.link.name,
             classes=problem.classes,
             objective={"name": objective.name, "settings": objective.settings()},
-            metadata={"n_rows": fitted.n_rows, "params": problem.params.described()},
+            metadata=metadata,
+            recipe=fitted.recipe,
         )
         self.init_ = fitted.origin.estimator
         self.evals_result_ = {name: dict(metrics) for name, metrics in outcome.evals.items()}

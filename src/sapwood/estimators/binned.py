@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sapwood.data import dataset as binned
 from sapwood.data.columns import Table, read_table
 from sapwood.data.conversion import shown
 from sapwood.data.encoder import Encoder
+from sapwood.data.planning import find_categories
 from sapwood.data.target import check_weight
 from sapwood.errors import InputError, ParameterError
 from sapwood.native.team import current_team
@@ -20,18 +22,33 @@ from sapwood.params import AUTO, check_value, seed_of
 class Dataset:
     """A table whose bins are chosen once: ``fit`` takes it in the place of X, as often as you like.
 
-    ``max_bins``, ``random_state`` and ``n_jobs`` mean what they mean for the estimators. ``sample_weight`` weighs the
-    rows when bins are chosen; ``fit`` takes weights of its own. ``dataset[rows]`` has the bins of the whole table, so a
-    search by scikit-learn reuses them; validation rows then had a part in choosing bins, though not their targets.
+    ``max_bins``, ``categorical_features``, ``random_state`` and ``n_jobs`` mean what they mean for the estimators.
+    ``sample_weight`` weighs the rows when bins are chosen; ``fit`` takes weights of its own. ``dataset[rows]`` has the
+    bins of the whole table, so a search by scikit-learn reuses them; validation rows then had a part in choosing bins,
+    though not their targets. What becomes of categories depends on the target: a table that has any is read once, and
+    its bins are chosen by every fit.
     """
 
     def __init__(
-        self, X: Any, *, sample_weight: Any = None, max_bins: Any = AUTO, random_state: Any = AUTO, n_jobs: Any = AUTO
+        self,
+        X: Any,
+        *,
+        sample_weight: Any = None,
+        max_bins: Any = AUTO,
+        categorical_features: Any = AUTO,
+        random_state: Any = AUTO,
+        n_jobs: Any = AUTO,
     ) -> None:
         X = plain_rows(X)
         self.X = X
         self.table: Table = read_table(X)
         self.max_bins: int = check_value("max_bins", max_bins)
+        self.categories = find_categories(check_value("categorical_features", categorical_features), self.table)
+        self.bins: binned.Dataset | None = None
+        if not self.categories:
+            self._choose_bins(sample_weight, random_state, n_jobs)
+
+    def _choose_bins(self, sample_weight: Any, random_state: Any, n_jobs: Any) -> None:
         weight = check_weight(sample_weight, self.table.n_rows)
         seed = seed_of(check_value("random_state", random_state))
         team = current_team(check_value("n_jobs", n_jobs), self.table.n_rows * self.table.n_features)
@@ -66,16 +83,33 @@ class Dataset:
         made.X = _safe_indexing(self.X, places)
         made.table = read_table(made.X)
         made.max_bins = self.max_bins
-        made.bins = self.bins.take(places)
+        made.categories = self.categories
+        made.bins = None if self.bins is None else self.bins.take(places)
         return made
 
-    def check_bins(self, max_bins: Any) -> None:
-        """Refuse to be fitted with another number of bins than it has; "auto" is whatever it has."""
+    def check(self, params: Mapping[str, Any]) -> None:
+        """Refuse to be fitted with other bins or categories than it has; "auto" is whatever it has."""
+        spec = params["categorical_features"]
+        if not (isinstance(spec, str) and spec == AUTO):
+            asked = find_categories(check_value("categorical_features", spec), self.table)
+            if asked != self.categories:
+                raise ParameterError(
+                    f"categorical_features means columns {list(asked)}, but the Dataset was made with "
+                    f"{list(self.categories)}: leave it unset, or make Dataset(X, categorical_features=...)"
+                )
+        max_bins = params["max_bins"]
         if not (isinstance(max_bins, str) and max_bins == AUTO) and max_bins != self.max_bins:
             raise ParameterError(
                 f"max_bins is {max_bins!r}, but the Dataset was made with max_bins={self.max_bins}: leave it unset, or "
                 f"make Dataset(X, max_bins={max_bins!r})"
             )
+
+
+def settings_of(X: Any) -> dict[str, Any]:
+    """The parameters that a Dataset has settled; nothing for other tables."""
+    if not isinstance(X, Dataset):
+        return {}
+    return {"max_bins": X.max_bins, "categorical_features": list(X.categories)}
 
 
 def plain_rows(X: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,13 @@ from sapwood.boost.interrupt import TooSoon
 from sapwood.boost.split import validation_rows
 from sapwood.boost.stopping import INTERRUPTED, TIME
 from sapwood.boost.train import Outcome, train
+from sapwood.data.recipe import Recipe
 from sapwood.data.schema import Schema
 from sapwood.errors import InputError
 from sapwood.estimators.origin import Origin, OriginSpec
+from sapwood.estimators.preparing import prepare
 from sapwood.estimators.sample import Sample, blaming
+from sapwood.model.model import Model
 from sapwood.native.team import current_team
 from sapwood.objectives.base import Objective
 from sapwood.params import Params, WatchParams
@@ -41,12 +44,16 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A finished training: trees and history, where its scores start from, the columns, the number of rows."""
+    """A finished training: trees and history, where its scores start from, the number of rows.
+
+    ``recipe`` makes the columns of the trees out of the user's where some are categories; ``decisions`` tell how.
+    """
 
     outcome: Outcome
     origin: Origin
-    schema: Schema
     n_rows: int
+    recipe: Recipe | None = None
+    decisions: Mapping[str, Any] = field(default_factory=dict)
 
 
 def task_of(classes: np.ndarray | None) -> str:
@@ -111,17 +118,37 @@ def _train(problem: Problem, sample: Sample, sets: Mapping[str, Sample], began: 
         left = max(LEAST_SECONDS, params.watch.time_limit - (time.perf_counter() - began))
         params = _watched(params, time_limit=left)
     team = current_team(params.run.n_jobs, sample.rows.n_rows * sample.table.n_features)
-    dataset = sample.binned(params, team.run)
+    earlier = None if problem.origin.earlier is None else problem.origin.earlier.model
+    known = None if earlier is None else earlier.recipe
+    n_classes = 0 if problem.classes is None else len(problem.classes)
+    prepared = prepare(sample, problem.schema, params, n_classes, known, team.run)
+    sample, dataset = prepared.sample, prepared.dataset
     origin = problem.origin.fit(sample, team.run)
     measures = measures_of(params.watch.eval_metric, problem.objective, task_of(problem.classes))
     eval_sets = []
     for name, one in sets.items():
         with blaming(name):
-            tiles = one.tiles(dataset.encoder, team.run)
-            eval_sets.append(EvalSet(name, tiles, one.target, origin.scores(one)))
+            tiles, values = prepared.tiles(one, team.run)
+            eval_sets.append(EvalSet(name, tiles, one.target, origin.scores(one), values))
     evaluation = Evaluation(eval_sets, measures, problem.objective)
     outcome = train(dataset, sample.target, problem.objective, params, origin.start(sample), evaluation)
-    return Fit(outcome, origin, dataset.schema, dataset.n_rows)
+    outcome, recipe = join_recipes(outcome, earlier, dataset.recipe, problem.schema)
+    return Fit(outcome, origin, dataset.n_rows, recipe, prepared.decisions)
+
+
+def join_recipes(
+    outcome: Outcome, earlier: Model | None, recipe: Recipe | None, schema: Schema
+) -> tuple[Outcome, Recipe | None]:
+    """Leave out the columns that no tree uses; those of new trees come behind those of an earlier model."""
+    if recipe is None:
+        return outcome, None
+    trees, n_old = outcome.ensemble, 0
+    if earlier is not None and earlier.recipe is not None:
+        n_old = earlier.ensemble.n_trees
+        recipe, place = earlier.recipe.joined(recipe, schema.n_features)
+        trees = trees.renumbered(place, n_old)
+    recipe, place = recipe.keeping(trees.used(recipe.n_columns), schema.n_features)
+    return dataclasses.replace(outcome, ensemble=trees.renumbered(place)), recipe
 
 
 def _refit(problem: Problem, sample: Sample, first: Fit) -> Fit:

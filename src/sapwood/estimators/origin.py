@@ -85,6 +85,11 @@ class Earlier:
                 f"column {other} of X is {schema.names[other]!r}, but in init_model it is {mine.names[other]!r}: pass "
                 "the columns that it was trained on, in the same order"
             )
+        if mine.categories != schema.categories:
+            raise SchemaError(
+                f"the category columns of init_model are {[mine.name_of(f) for f in mine.categories]}, now they are "
+                f"{[schema.name_of(f) for f in schema.categories]}: leave categorical_features unset"
+            )
         if (self.model.link, self.model.n_outputs) != (objective.link.name, objective.n_outputs):
             raise ParameterError(
                 f"init_model has {self.model.n_outputs} output(s) with the link {self.model.link!r}, objective "

@@ -12,11 +12,13 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from sapwood.boost.target import Target
+from sapwood.choices import linear_of
 from sapwood.data import dataset as binned
-from sapwood.data.columns import Table, read_table
+from sapwood.data.columns import Block, Table, read_table, whole_block
 from sapwood.data.conversion import is_missing, shown
 from sapwood.data.encoder import Encoder
 from sapwood.data.numeric import Run
+from sapwood.data.schema import Schema
 from sapwood.data.target import column_of, numbers_of
 from sapwood.data.values import ValueEncoder
 from sapwood.errors import InputError, InputTypeError, SapwoodError, SapwoodWarning
@@ -59,7 +61,7 @@ class Sample:
     @property
     def target(self) -> Target:
         """What training lowers the loss of."""
-        return Target(self.y, self.weight)
+        return Target(self.y, self.weight, self.groups)
 
     @property
     def rows(self) -> Table:
@@ -95,14 +97,20 @@ class Sample:
         """The rows in bins: those X came with, else chosen from these very rows; a bin per value for exact search."""
         is_exact = params.tree.split_search == "exact"
         if self.bins is not None and not is_exact:
-            return self.bins if self.places is None else self.bins.take(self.places)
+            bins = self.bins if self.places is None else self.bins.take(self.places)
+            return replace(bins, values=self.values(params, bins.schema))
         table, row_ids = self.rows, self.row_ids
         encoder: Encoder
         if is_exact:
             encoder = ValueEncoder.of(table)
         else:
             encoder = Encoder.fit(table, self.weight, params.bins.max_bins, params.run.random_state, run, row_ids)
-        return binned.Dataset(encoder.schema, encoder, *encoder.encode(table, run), row_ids)
+        values = self.values(params, encoder.schema)
+        return binned.Dataset(encoder.schema, encoder, *encoder.encode(table, run), row_ids, values)
+
+    def values(self, params: Params, schema: Schema) -> Block | None:
+        """The rows as numbers in the order of a schema's columns, if training needs them."""
+        return None if linear_of(params.tree.leaf_model) is None else whole_block(schema.align(self.rows))
 
     def tiles(self, encoder: Encoder, run: Run) -> np.ndarray:
         """The rows in the bins of an encoder, as tiles."""

@@ -35,25 +35,31 @@ def importance(model: Model, kind: str = "gain", *, percent: bool = False) -> np
         near = get_close_matches(str(kind), [*KINDS, *ALIASES], n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         raise ParameterError(f"importance: kind must be one of {', '.join(KINDS)}, got {kind!r}{hint}")
-    values = _values(model.ensemble, model.n_features, kind)
+    values = _values(model, kind)
     return _shares(values) * 100.0 if percent or kind == "frequency" else values
 
 
 def feature_importances(model: Model) -> np.ndarray:
     """Total gain as shares that sum to 1; all 0 if no tree has a split."""
-    return _shares(_values(model.ensemble, model.n_features, "total_gain"))
+    return _shares(_values(model, "total_gain"))
 
 
-def _values(ensemble: Ensemble, n_features: int, kind: str) -> np.ndarray:
+def _values(model: Model, kind: str) -> np.ndarray:
+    ensemble = model.ensemble
     inner = ensemble.feature != LEAF
     features = ensemble.feature[inner]
-    splits = np.bincount(features, minlength=n_features).astype(np.float64)
+    splits = _folded(model, np.bincount(features, minlength=model.n_columns).astype(np.float64))
     if kind in ("weight", "frequency"):
         return splits
-    totals = np.bincount(features, weights=_amounts(ensemble, kind)[inner], minlength=n_features)
+    totals = _folded(model, np.bincount(features, weights=_amounts(ensemble, kind)[inner], minlength=model.n_columns))
     if kind.startswith("total_"):
         return totals
-    return np.divide(totals, splits, out=np.zeros(n_features), where=splits > 0)
+    return np.divide(totals, splits, out=np.zeros(model.n_features), where=splits > 0)
+
+
+def _folded(model: Model, values: np.ndarray) -> np.ndarray:
+    """Amounts per user's column; what is made of several categories is divided equally among them."""
+    return values if model.recipe is None else model.recipe.fold(values, model.n_features)
 
 
 def _amounts(ensemble: Ensemble, kind: str) -> np.ndarray:

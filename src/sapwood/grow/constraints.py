@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from sapwood.data.dataset import Dataset
+from sapwood.data.planning import column_number
 from sapwood.data.schema import Schema
 from sapwood.errors import ParameterError
 from sapwood.kernels.random import TREE_COLUMNS, draw_all
 
 DIRECTIONS = {1: 1, -1: -1, 0: 0, "increasing": 1, "decreasing": -1, "none": 0}
+
+
+def column_directions(spec: Any, dataset: Dataset) -> np.ndarray:
+    """The direction of every column that trees are grown on; categories have none."""
+    directions = monotone_directions(spec, dataset.user_schema)
+    if dataset.recipe is None:
+        return directions
+    return np.array([directions[sources[0]] for sources in dataset.recipe.sources], dtype=np.int64)
+
+
+def column_groups(spec: Any, dataset: Dataset) -> np.ndarray:
+    """The groups of columns that may appear together; a crossing belongs to those that hold all it is made of."""
+    groups = interaction_groups(spec, dataset.user_schema)
+    if dataset.recipe is None:
+        return groups
+    columns = [groups[:, list(sources)].all(axis=1) for sources in dataset.recipe.sources]
+    return np.ascontiguousarray(np.array(columns, dtype=np.uint8).T.reshape(len(groups), len(columns)))
 
 
 def monotone_directions(spec: Any, schema: Schema) -> np.ndarray:
@@ -21,7 +40,7 @@ def monotone_directions(spec: Any, schema: Schema) -> np.ndarray:
     if spec is None:
         return directions
     if isinstance(spec, Mapping):
-        entries = [(feature_number(key, schema, "monotone_constraints"), value) for key, value in spec.items()]
+        entries = [(column_number(key, schema, "monotone_constraints"), value) for key, value in spec.items()]
     elif len(spec) == schema.n_features:
         entries = list(enumerate(spec))
     else:
@@ -36,6 +55,12 @@ def monotone_directions(spec: Any, schema: Schema) -> np.ndarray:
                 "allowed are 1 (increasing), -1 (decreasing) and 0 (free)"
             )
         directions[feature] = DIRECTIONS[value]
+    for f in schema.categories:
+        if directions[f] != 0:
+            raise ParameterError(
+                f"monotone_constraints: {_called(f, schema)} is a category, whose levels have no order: give it 0, or "
+                "use numbers in its place"
+            )
     return directions
 
 
@@ -55,24 +80,12 @@ def interaction_groups(spec: Any, schema: Schema) -> np.ndarray:
                 "not a group"
             )
         line = np.zeros(schema.n_features, dtype=np.uint8)
-        line[[feature_number(key, schema, "interaction_constraints") for key in members]] = 1
+        line[[column_number(key, schema, "interaction_constraints") for key in members]] = 1
         lines.append(line)
     grouped = np.any(lines, axis=0) if lines else np.zeros(schema.n_features, dtype=bool)
     for feature in np.flatnonzero(~grouped):
         lines.append(np.eye(1, schema.n_features, int(feature), dtype=np.uint8)[0])
     return np.ascontiguousarray(lines, dtype=np.uint8)
-
-
-def feature_number(key: Any, schema: Schema, parameter: str) -> int:
-    """The number of a feature given by name or number."""
-    if isinstance(key, str):
-        names: Sequence[str] = schema.names or ()
-        if key not in names:
-            raise ParameterError(f"{parameter}: there is no column {key!r}; the columns are {_few(names)}")
-        return list(names).index(key)
-    if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and 0 <= key < schema.n_features:
-        return int(key)
-    raise ParameterError(f"{parameter}: {key!r} is neither a column name nor a number below {schema.n_features}")
 
 
 def count_of(fraction: float, n: int) -> int:
@@ -92,7 +105,3 @@ def draw_tree_features(fraction: float, n_features: int, seed: int, round: int) 
 
 def _called(feature: int, schema: Schema) -> str:
     return repr(schema.names[feature]) if schema.names else f"column {feature}"
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "") if names else "not named"

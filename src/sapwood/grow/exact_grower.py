@@ -42,7 +42,7 @@ class ExactGrower(Grower):
 
     def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
         self._team.run(
-            grow_exact.grow_exact_tree, self._columns, self._lists, self._features, self._rules(), gradients,
+            grow_exact.grow_exact_tree, self._columns, self._lists, self._features, self.rules(), gradients,
             rows, self._scales, self._scratch, self._leaves, self._search, self._choice, draws, self._nodes,
         )  # fmt: skip
         grown = Grown.read(self._nodes, self._leaves, rows.order)

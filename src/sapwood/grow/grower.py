@@ -9,7 +9,7 @@ import numpy as np
 from sapwood.choices import symmetric_of
 from sapwood.data.dataset import Dataset
 from sapwood.errors import TrainingError
-from sapwood.grow.constraints import count_of, draw_tree_features, interaction_groups, monotone_directions
+from sapwood.grow.constraints import column_directions, column_groups, count_of, draw_tree_features
 from sapwood.grow.grown import Grown
 from sapwood.grow.workspace import (
     RowRoom,
@@ -40,8 +40,8 @@ class Grower(ABC):
         assert params.max_leaves is not None
         n_features = dataset.n_features
         self._shape = Shape(dataset.n_rows, n_outputs, params.max_leaves, team.size, self._is_wide())
-        directions = monotone_directions(params.monotone_constraints, dataset.schema)
-        groups = interaction_groups(params.interaction_constraints, dataset.schema)
+        directions = column_directions(params.monotone_constraints, dataset)
+        groups = column_groups(params.interaction_constraints, dataset)
         self._features = make_features(dataset, team.size, directions)
         self._rows = RowRoom.make(self._shape)
         self._scales = make_scales(self._shape)
@@ -60,21 +60,23 @@ class Grower(ABC):
     def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
         """Grow a tree from the quantised rows."""
 
-    def grow(self, pairs: np.ndarray, weight: np.ndarray, round: int, rows: np.ndarray | None = None) -> Grown:
-        """Grow the tree of a round on all rows, or on some (ascending numbers).
+    def grow(
+        self, pairs: np.ndarray, weight: np.ndarray, number: int, rows: np.ndarray | None = None, per_round: int = 1
+    ) -> Grown:  # fmt: skip
+        """Grow a tree on all rows, or on some (ascending numbers); it is tree ``number`` of ``per_round`` a round.
 
         ``weight`` is empty when all rows weigh the same.
         """
         room = self._rows.take(rows)
         nodes = self._nodes
         nodes.info[:] = (1, 1, layout.FINE)
-        draws = layout.Draws(self._seed, round)
+        draws = layout.Draws(self._seed, number)
         gradients = layout.Gradients(pairs, weight, self._dataset.row_ids, _weight_scale(weight))
         self._team.run(
             quantise.quantise, room, gradients, int(self._shape.wide), draws, self._scales, self._scratch, nodes.info
         )
-        self._check(round, gradients, rows)
-        tree = draw_tree_features(self._params.colsample_bytree, self._dataset.n_features, self._seed, round)
+        self._check(number // per_round, gradients, rows)
+        tree = draw_tree_features(self._params.colsample_bytree, self._dataset.n_features, self._seed, number)
         self._choice.tree[:] = tree
         self._choice.active[0] = 1
         return self._grow_tree(gradients, room, draws)
@@ -87,7 +89,13 @@ class Grower(ABC):
         of_node = count_of(params.colsample_bynode, of_level)
         return of_level if of_level < of_tree else 0, of_node if of_node < of_level else 0
 
-    def _rules(self) -> layout.Rules:
+    @property
+    def scales(self) -> layout.Scales:
+        """How numbers of the latest tree became integers."""
+        return self._scales
+
+    def rules(self) -> layout.Rules:
+        """When and how leaves are split, and what they answer."""
         params = self._params
         return layout.Rules(
             order=layout.LEVELWISE if params.growth == "levelwise" else layout.LEAFWISE,
@@ -118,10 +126,10 @@ class Grower(ABC):
                 break
         k = int(np.argmin(fits))
         raise TrainingError(
-            f"tree {round + 1}: row {int(self._dataset.row_ids[chosen[k]])} has the gradient {pairs[k, 0]:g}, hessian "
-            f"{pairs[k, 1]:g} and weight {weight[k]:g}, which cannot be added up (allowed is a finite gradient and a "
-            "hessian of at least 0): look at the target and weight of this row, rescale them, or lower the learning "
-            "rate"
+            f"round {round + 1}: the gradient of row {int(self._dataset.row_ids[chosen[k]])}, times its weight, is not "
+            f"a finite number up to {quantise.LARGEST:.0e} (or its hessian is negative): gradient {pairs[k, 0]:g}, "
+            f"hessian {pairs[k, 1]:g}, weight {weight[k]:g}; look at the target, weight and scores of this row, or "
+            "lower the learning rate"
         )
 
 

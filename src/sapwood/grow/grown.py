@@ -8,6 +8,7 @@ import numpy as np
 
 from sapwood.data.encoder import Encoder
 from sapwood.kernels import layout
+from sapwood.model.terms import Terms
 from sapwood.model.tree import LEAF, Tree
 
 
@@ -16,7 +17,7 @@ class Grown:
     """A tree in bins, its values before shrinkage. Leaf l is node ``leaf_node[l]``; its rows are order[span[l]].
 
     ``order`` and ``span`` are the grower's own and are overwritten by the next tree. ``threshold`` is there where cuts
-    do not lie on the edges of bins.
+    do not lie on the edges of bins, ``terms`` (shrinkage included) where leaves are linear.
     """
 
     feature: np.ndarray
@@ -33,6 +34,7 @@ class Grown:
     span: np.ndarray
     order: np.ndarray
     threshold: np.ndarray | None = None
+    terms: Terms | None = None
 
     @classmethod
     def read(cls, nodes: layout.Nodes, leaves: layout.Leaves, order: np.ndarray) -> Grown:
@@ -71,7 +73,15 @@ class Grown:
             hessian=self.hessian[:, 0] if single else self.hessian,
             weight=self.weight,
             count=self.count,
+            terms=self.terms,
         )
+
+    def node_of_row(self, n_rows: int) -> np.ndarray:
+        """The leaf of each of ``n_rows`` rows, all of which the tree was grown on."""
+        found = np.empty(n_rows, dtype=np.int32)
+        for node, (first, last) in zip(self.leaf_node, self.span, strict=True):
+            found[self.order[first:last]] = node
+        return found
 
     def nodes_of(self, values: np.ndarray) -> np.ndarray:
         """The leaf in which each row of values (feature, row, 1) ends, by ``threshold``."""

@@ -38,7 +38,7 @@ class HistogramGrower(Grower):
     def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
         kernel = grow.grow_tree if self._symmetric is None else grow_symmetric.grow_symmetric_tree
         self._team.run(
-            kernel, self._dataset.tiles, self._dataset.columns, self._features, self._rules(), gradients,
+            kernel, self._dataset.tiles, self._dataset.columns, self._features, self.rules(), gradients,
             rows, self._scales, self._scratch, self._cells, self._leaves, self._search, self._choice, draws,
             self._nodes, *self._worth,
         )  # fmt: skip

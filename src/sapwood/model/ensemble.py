@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sapwood.model.tree import LEAF, NODE_FIELDS, Tree, frozen_array, node_depths, node_shapes
+from sapwood.model.terms import Terms, join_terms
+from sapwood.model.tree import LEAF, NODE_FIELDS, Tree, check_terms, frozen_array, node_depths, node_shapes
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,7 +17,7 @@ class Ensemble:
 
     Tree k has the nodes ``tree_start[k]`` to ``tree_start[k + 1]``, belongs to round ``tree_round[k]`` and adds to
     score ``tree_output[k]``, or to all scores when its leaves carry ``n_outputs`` values (``width``). ``left`` counts
-    within the tree. The node arrays are those of :class:`Tree`.
+    within the tree. The node arrays and ``terms`` are those of :class:`Tree`.
     """
 
     n_outputs: int
@@ -33,6 +34,7 @@ class Ensemble:
     hessian: np.ndarray
     weight: np.ndarray
     count: np.ndarray
+    terms: Terms | None = None
 
     def __post_init__(self) -> None:
         types = {"tree_start": np.int64, "tree_output": np.int32, "tree_round": np.int32, **NODE_FIELDS}
@@ -46,6 +48,7 @@ class Ensemble:
                 raise ValueError(f"ensemble: {name} has shape {getattr(self, name).shape}, expected {shape}")
         if width not in (1, self.n_outputs):
             raise ValueError(f"ensemble: leaves carry {width} values, expected 1 or {self.n_outputs}")
+        check_terms(self.terms, self.value, "ensemble")
 
     @property
     def n_trees(self) -> int:
@@ -75,7 +78,9 @@ class Ensemble:
             raise IndexError(f"tree {k} is not among the {self.n_trees} trees")
         k %= self.n_trees
         nodes = slice(int(self.tree_start[k]), int(self.tree_start[k + 1]))
-        return Tree(**{name: getattr(self, name)[nodes] for name in NODE_FIELDS})
+        return Tree(
+            **{name: getattr(self, name)[nodes] for name in NODE_FIELDS}, terms=self._terms_of(nodes.start, nodes.stop)
+        )
 
     def __iter__(self) -> Iterator[Tree]:
         return (self[k] for k in range(self.n_trees))
@@ -91,7 +96,11 @@ class Ensemble:
             tree_output=self.tree_output[first:last],
             tree_round=self.tree_round[first:last] - np.int32(start),
             **{name: getattr(self, name)[nodes] for name in NODE_FIELDS},
+            terms=self._terms_of(nodes.start, nodes.stop),
         )
+
+    def _terms_of(self, first: int, last: int) -> Terms | None:
+        return None if self.terms is None else self.terms.slice(first, last)
 
     def concatenate(self, other: Ensemble) -> Ensemble:
         """These trees, then those of ``other``, whose rounds are counted on."""
@@ -106,7 +115,28 @@ class Ensemble:
             tree_output=np.concatenate([self.tree_output, other.tree_output]),
             tree_round=np.concatenate([self.tree_round, other.tree_round + np.int32(self.n_rounds)]),
             **{name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in NODE_FIELDS},
+            terms=join_terms([(self.terms, self.value), (other.terms, other.value)]),
         )
+
+    def used(self, n_features: int) -> np.ndarray:
+        """Which features some tree splits on."""
+        found = np.bincount(self.feature[self.feature != LEAF], minlength=n_features) > 0
+        if self.terms is not None:
+            found[self.terms.feature] = True
+        return found
+
+    def renumbered(self, place: np.ndarray, first: int = 0) -> Ensemble:
+        """The same trees, feature f of those from tree ``first`` on being called ``place[f]``."""
+        feature = self.feature.copy()
+        later = feature[self.tree_start[first] :]
+        later[later != LEAF] = place[later[later != LEAF]]
+        terms = self.terms
+        if terms is not None:
+            of_terms = terms.feature.copy()
+            changed = terms.nodes() >= self.tree_start[first]
+            of_terms[changed] = place[of_terms[changed]]
+            terms = replace(terms, feature=of_terms)
+        return replace(self, feature=feature, terms=terms)
 
     def tree_of_node(self) -> np.ndarray:
         """The number of the tree of each node."""
@@ -120,7 +150,8 @@ class Ensemble:
         """One column per property and one line per node, all trees below one another.
 
         ``node``, ``left`` and ``right`` count within the tree; leaves have -1 there and in ``feature``, an empty name
-        and NaN as threshold. Vector leaves have one column ``value_k`` (``hessian_k``, ...) per output.
+        and NaN as threshold. Vector leaves have one column ``value_k`` (``hessian_k``, ...) per output; linear leaves
+        have an ``intercept`` and a number of terms, which ``terms_table`` lists.
         """
         tree = self.tree_of_node()
         leaf = self.feature == LEAF
@@ -140,7 +171,24 @@ class Ensemble:
         }
         for name in ("value", "gain", "gradient", "hessian", "weight", "count"):
             columns |= _columns(name, getattr(self, name))
+        if self.terms is not None:
+            columns |= {"intercept": self.terms.intercept, "n_terms": np.diff(self.terms.start)}
         return columns
+
+    def terms_table(self, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
+        """One line per slope of a linear leaf, leaf after leaf; without lines where all leaves are constant."""
+        terms = Terms.none(self.value) if self.terms is None else self.terms
+        node = terms.nodes()
+        tree = self.tree_of_node()[node]
+        names = [f"f{f}" for f in range(int(terms.feature.max(initial=-1)) + 1)] if names is None else list(names)
+        return {
+            "tree": tree,
+            "node": node - self.tree_start[tree],
+            "feature": terms.feature,
+            "name": np.array([*names, ""])[terms.feature],
+            "centre": terms.centre,
+            "slope": terms.slope,
+        }
 
 
 def _columns(name: str, values: np.ndarray) -> dict[str, np.ndarray]:
@@ -189,4 +237,5 @@ class EnsembleBuilder:
             tree_output=np.array(self._outputs[:kept], dtype=np.int32),
             tree_round=np.array(self._rounds[:kept], dtype=np.int32),
             **{name: np.concatenate([empty[name], *(getattr(t, name) for t in trees)]) for name in NODE_FIELDS},
+            terms=join_terms([(tree.terms, tree.value) for tree in trees]),
         )

@@ -6,6 +6,7 @@ import numpy as np
 
 from sapwood.errors import InputTypeError, ModelFileError
 from sapwood.model.container import NAMES, damaged
+from sapwood.model.texts import join_texts, split_texts
 
 NUMBERS, TEXT, TEXT_OBJECTS = "numbers", "text", "text_objects"
 LABELS, ENDS = "classes", "classes_ends"
@@ -23,9 +24,8 @@ def to_tensors(classes: np.ndarray | None) -> tuple[str | None, dict[str, np.nda
             f"a model with class labels such as {strange[0]!r} of type {type(strange[0]).__name__} cannot be saved: "
             "labels must be texts, integers, floats or booleans, all of one type"
         )
-    encoded = [label.encode("utf-8", "surrogatepass") for label in classes.tolist()]
-    ends = np.cumsum([len(label) for label in encoded], dtype=np.int64)
-    tensors: dict[str, np.ndarray] = {ENDS: ends, LABELS: np.frombuffer(b"".join(encoded), dtype=np.uint8)}
+    data, ends = join_texts(classes.tolist())
+    tensors: dict[str, np.ndarray] = {ENDS: ends, LABELS: data}
     return (TEXT_OBJECTS if classes.dtype.kind == "O" else TEXT), tensors
 
 
@@ -51,15 +51,6 @@ def check_labels(classes: np.ndarray | None, n_outputs: int) -> None:
 
 
 def _texts(tensors: dict[str, np.ndarray], dtype: type) -> np.ndarray:
-    data, ends = tensors[LABELS], tensors[ENDS]
-    if data.dtype != np.uint8 or data.ndim != 1 or ends.dtype != np.int64 or ends.ndim != 1 or len(ends) == 0:
+    if tensors[ENDS].shape == (0,):
         raise damaged("its class labels are not bytes with their ends")
-    starts = np.concatenate([[0], ends[:-1]])
-    if ends[-1] != len(data) or starts.min() < 0 or np.any(ends < starts):
-        raise damaged("the ends of its class labels do not divide their bytes")
-    joined = data.tobytes()
-    try:
-        texts = [joined[a:b].decode("utf-8", "surrogatepass") for a, b in zip(starts, ends, strict=True)]
-    except UnicodeDecodeError as error:
-        raise damaged(f"a class label is not UTF-8 ({error})") from error
-    return np.array(texts, dtype=dtype)
+    return np.array(split_texts(tensors[LABELS], tensors[ENDS], "class label"), dtype=dtype)

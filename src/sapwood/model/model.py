@@ -7,12 +7,13 @@ import importlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from sapwood.data.columns import ArrayTable, Table, read_table
+from sapwood.data.columns import Table, in_memory, read_table
+from sapwood.data.recipe import Recipe
 from sapwood.data.schema import Schema
 from sapwood.errors import ParameterError
 from sapwood.model import predictor
@@ -22,6 +23,7 @@ from sapwood.model.predictor import Predictor
 from sapwood.model.tree import LEAF, frozen_array
 from sapwood.native.team import current_team
 from sapwood.objectives.links import Link, link_from_name
+from sapwood.once import once
 from sapwood.rules import is_integer
 
 
@@ -30,7 +32,8 @@ class Model:
     """Trees, the constants they start from, and the link from scores to predictions; nothing in it changes.
 
     ``objective`` is a dictionary with the loss's name and settings, ``classes`` are the labels in the order of the
-    probabilities (None for regression), ``metadata`` is anything about training that JSON can hold.
+    probabilities (None for regression), ``metadata`` is anything about training that JSON can hold. Where some columns
+    are categories, a ``recipe`` makes the columns of the trees out of the user's.
     """
 
     schema: Schema
@@ -40,6 +43,7 @@ class Model:
     classes: np.ndarray | None = None
     objective: dict[str, Any] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
+    recipe: Recipe | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base_scores", frozen_array(self.base_scores, np.float64))
@@ -75,6 +79,21 @@ class Model:
         """The names of the columns, made up if they had none."""
         return [self.schema.name_of(f) for f in range(self.n_features)]
 
+    @property
+    def n_columns(self) -> int:
+        """Number of columns that the trees see: the user's, and what is made of categories."""
+        return self.n_features if self.recipe is None else self.recipe.n_columns
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns that the trees see."""
+        return self.feature_names if self.recipe is None else self.recipe.names(self.schema)
+
+    @property
+    def encodings(self) -> dict[str, Any]:
+        """What became of each category column, by its name: the number of levels, the encodings, and why these."""
+        return self.metadata.get("categories", {})
+
     def __len__(self) -> int:
         return self.n_iterations
 
@@ -104,7 +123,7 @@ class Model:
     def staged_predict(self, X: Any, n_jobs: int | None = None) -> Iterator[np.ndarray]:
         """Yield the predictions after 1, 2, ... rounds."""
         _check_jobs(n_jobs)
-        return self._stages(_in_memory(self._table(X)), n_jobs)
+        return self._stages(in_memory(self._table(X)), n_jobs)
 
     def _stages(self, table: Table, n_jobs: int | None) -> Iterator[np.ndarray]:
         scores = self._first_scores(table)
@@ -115,7 +134,8 @@ class Model:
     def predictor(self) -> Predictor:
         """What answers for one row at a time, much faster than ``predict`` does for a table of one row."""
         packed = pack(self.ensemble, with_tops=False)
-        return Predictor(packed, self.n_features, self.base_scores, self._link)
+        prepare = None if self.recipe is None else partial(self.recipe.row, schema=self.schema)
+        return Predictor(packed, self.n_features, self.base_scores, self._link, prepare)
 
     def leaf_indices(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
         """The node in which each row ends, counted within the tree: int32 (rows, trees)."""
@@ -123,16 +143,17 @@ class Model:
         trees = self._trees_of(0, self._rounds(iterations))
         return predictor.leaf_indices(self._packed, self._table(X), trees, n_jobs)
 
-    @cached_property
+    @once
     def _packed(self) -> Packed:
         return pack(self.ensemble)
 
-    @cached_property
+    @once
     def _link(self) -> Link:
         return link_from_name(self.link)
 
     def _table(self, X: Any) -> Table:
-        return self.schema.align(read_table(X))
+        table = self.schema.align(read_table(X))
+        return table if self.recipe is None else self.recipe.apply(table)
 
     def _first_scores(self, table: Table) -> np.ndarray:
         return np.repeat(self.base_scores[:, None], table.n_rows, axis=1)
@@ -162,12 +183,17 @@ class Model:
     @property
     def trees(self) -> dict[str, np.ndarray]:
         """All nodes as a table: one column per property, one line per node (see :meth:`Ensemble.to_table`)."""
-        return self.ensemble.to_table(self.feature_names)
+        return self.ensemble.to_table(self.column_names)
+
+    @property
+    def terms(self) -> dict[str, np.ndarray]:
+        """The slopes of linear leaves as a table (see :meth:`Ensemble.terms_table`)."""
+        return self.ensemble.terms_table(self.column_names)
 
     def to_text(self) -> str:
         """Draw all trees."""
         parts = [f"base scores: {', '.join(f'{score:.6g}' for score in self.base_scores)}"]
-        names = self.feature_names
+        names = self.column_names
         for k, tree in enumerate(self.ensemble):
             title = f"tree {k} (round {self.ensemble.tree_round[k]}, output {self.ensemble.tree_output[k]})"
             parts.append(f"{title}\n{tree.to_text(names)}")
@@ -187,11 +213,15 @@ class Model:
             trees.tree_start, trees.tree_output, trees.feature, trees.left,
             trees.threshold[inner], trees.missing_left[inner], trees.value[~inner], self.base_scores,
         ]  # fmt: skip
+        if (terms := trees.terms) is not None:
+            decisive += [terms.start, terms.intercept[~inner], terms.feature, terms.centre, terms.slope]
         digest = hashlib.sha256(f"sapwood 1 {self.link}".encode())
         for array in decisive:
             digest.update(array.tobytes())
         if self.classes is not None:
             digest.update("\n".join(map(repr, self.classes.tolist())).encode())
+        if self.recipe is not None:
+            self.recipe.update(digest)
         return digest.hexdigest()
 
     # --- files --------------------------------------------------------------------------------------------------------
@@ -215,13 +245,3 @@ def _check_jobs(n_jobs: Any) -> None:
 
 def _by_row(scores: np.ndarray) -> np.ndarray:
     return scores[0] if len(scores) == 1 else np.ascontiguousarray(scores.T)
-
-
-def _in_memory(table: Table) -> Table:
-    """The table as one array, so that it is converted once."""
-    if isinstance(table, ArrayTable):
-        return table
-    matrix = np.empty((table.n_rows, table.n_features), dtype=table.dtype)
-    for start, rows in table.float_blocks():
-        matrix[start : start + len(rows)] = rows
-    return ArrayTable(matrix)

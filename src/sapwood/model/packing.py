@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from sapwood.kernels import predict
+from sapwood.kernels import predict, predict_linear
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.tree import LEAF
+from sapwood.once import once
 
 # Where the exits of a tree's top, numbered from the left, stand in its table: in the order of the de Bruijn products.
 PLACES = ((np.int64(predict.BRUIJN) << np.arange(predict.TOP)) & 0xFFFFFFFF) >> 27
@@ -17,12 +17,16 @@ PLACES = ((np.int64(predict.BRUIJN) << np.arange(predict.TOP)) & 0xFFFFFFFF) >> 
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """The trees of an ensemble as the kernels want them, and the thresholds of small trees for float64 values."""
+    """The trees of an ensemble as the kernels want them, and the thresholds of small trees for float64 values.
+
+    ``linear`` is what their leaves answer, if some of them have slopes.
+    """
 
     forest: predict.Forest
     thresholds: np.ndarray
+    linear: predict_linear.LinearForest | None = None
 
-    @cached_property
+    @once
     def thresholds_32(self) -> np.ndarray:
         """The largest float32 not above each threshold: float32 values compare with it as with the threshold."""
         with np.errstate(all="ignore"):
@@ -74,7 +78,24 @@ def pack(ensemble: Ensemble, with_tops: bool = True) -> Packed:
         values=values,
         nodes=numbers,
     )
-    return Packed(forest, ensemble.threshold[top])
+    return Packed(forest, ensemble.threshold[top], linear_forest(ensemble))
+
+
+def linear_forest(ensemble: Ensemble) -> predict_linear.LinearForest | None:
+    """What the leaves answer, if some of them have slopes."""
+    terms = ensemble.terms
+    if terms is None:
+        return None
+    return predict_linear.LinearForest(
+        tree_start=ensemble.tree_start,
+        tree_output=ensemble.tree_output,
+        value=ensemble.value.reshape(-1),
+        intercept=terms.intercept,
+        start=terms.start,
+        feature=terms.feature,
+        centre=terms.centre,
+        slope=terms.slope,
+    )
 
 
 class _Nodes:

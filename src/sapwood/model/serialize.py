@@ -20,17 +20,26 @@ import numpy as np
 import sapwood
 from sapwood.data.schema import Schema
 from sapwood.errors import InputTypeError, ModelFileError
-from sapwood.model import container, labels
+from sapwood.model import container, labels, recipes
 from sapwood.model.container import damaged, parse_json
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.model import Model
+from sapwood.model.terms import Terms
 from sapwood.model.tree import NODE_FIELDS, node_shapes
 from sapwood.model.validation import check_ensemble
 from sapwood.objectives.links import link_from_name
 
-VERSION = 1
+VERSION = 2  # 2: category columns; a model without them is written as version 1
 TREE_FIELDS: dict[str, type] = {"tree_start": np.int64, "tree_output": np.int32, "tree_round": np.int32}
 ARRAYS: dict[str, type] = {"base_scores": np.float64, **TREE_FIELDS, **NODE_FIELDS}
+# There only where leaves are linear: the tensors of ``Terms``, by its fields.
+TERM_ARRAYS: dict[str, tuple[str, type]] = {
+    "term_start": ("start", np.int64),
+    "term_intercept": ("intercept", np.float64),
+    "term_feature": ("feature", np.int32),
+    "term_centre": ("centre", np.float64),
+    "term_slope": ("slope", np.float64),
+}
 NONFINITE = "$float"
 
 
@@ -79,15 +88,16 @@ def to_bytes(model: Model) -> bytes:
     """The content of a model's file."""
     _check(model)
     kind, label_tensors = labels.to_tensors(model.classes)
+    recipe, recipe_tensors = recipes.to_tensors(model.recipe)
     described = {
-        "version": VERSION,
+        "version": 1 if recipe is None else VERSION,
         "written_by": f"sapwood {sapwood.__version__}",
         "schema": model.schema.to_dict(),
         "link": model.link,
         "classes": kind,
         "objective": model.objective,
         "metadata": model.metadata,
-    }
+    } | ({} if recipe is None else {"recipe": recipe})
     try:
         text = json.dumps(to_json(described), separators=(",", ":"), allow_nan=False)
     except TypeError as error:
@@ -98,8 +108,10 @@ def to_bytes(model: Model) -> bytes:
     arrays = {"base_scores": model.base_scores} | {
         name: getattr(model.ensemble, name) for name in ARRAYS if name != "base_scores"
     }
+    if (terms := model.ensemble.terms) is not None:
+        arrays |= {name: getattr(terms, field) for name, (field, _) in TERM_ARRAYS.items()}
     # Large items first: every tensor then starts at a multiple of its item size.
-    tensors = sorted((arrays | label_tensors).items(), key=lambda item: -item[1].itemsize)
+    tensors = sorted((arrays | label_tensors | recipe_tensors).items(), key=lambda item: -item[1].itemsize)
     return container.write(text, dict(tensors))
 
 
@@ -120,14 +132,17 @@ def _read(file: BinaryIO, size: int) -> Model:
     if missing:
         raise damaged(f"tensor {missing[0]!r} is missing")
     arrays = {name: tensors.pop(name) for name in ARRAYS}
+    recipe = recipes.from_tensors(described.get("recipe"), tensors, schema)
+    terms = _terms(tensors, arrays["feature"].size)
     model = Model(
         schema=schema,
-        ensemble=_ensemble(arrays),
+        ensemble=_ensemble(arrays, terms),
         base_scores=arrays["base_scores"],
         link=described["link"],
         classes=labels.from_tensors(described.get("classes"), tensors),
         objective=_plain(described, "objective"),
         metadata=_plain(described, "metadata"),
+        recipe=recipe,
     )
     _check(model)
     return model
@@ -142,7 +157,8 @@ def _plain(described: dict[str, Any], key: str) -> dict[str, Any]:
 
 def _check(model: Model) -> None:
     """Raise ModelFileError unless prediction with the model is safe."""
-    check_ensemble(model.ensemble, model.n_features)
+    recipes.check_recipe(model.recipe, model.schema)
+    check_ensemble(model.ensemble, model.n_columns)
     labels.check_labels(model.classes, model.n_outputs)
     if not np.isfinite(model.base_scores).all():
         raise ModelFileError(f"the model is not valid, its base scores are {model.base_scores.tolist()}")
@@ -174,7 +190,27 @@ def _schema(described: dict[str, Any]) -> Schema:
     return Schema.from_dict(described)
 
 
-def _ensemble(arrays: dict[str, np.ndarray]) -> Ensemble:
+def _terms(tensors: dict[str, np.ndarray], n_nodes: int) -> Terms | None:
+    """Take the slopes of linear leaves out of the tensors, if there are any."""
+    if not TERM_ARRAYS.keys() & tensors.keys():
+        return None
+    fields = {}
+    for name, (field, dtype) in TERM_ARRAYS.items():
+        if name not in tensors:
+            raise damaged(f"tensor {name!r} is missing")
+        fields[field] = tensors.pop(name)
+        if fields[field].dtype != dtype:
+            raise damaged(f"tensor {name!r} is of type {fields[field].dtype}")
+    n_terms = fields["feature"].size
+    shapes = {"start": (n_nodes + 1,), "intercept": (n_nodes,)}
+    for name, (field, _) in TERM_ARRAYS.items():
+        shape = shapes.get(field, (n_terms,))
+        if fields[field].shape != shape:
+            raise damaged(f"tensor {name!r} has the shape {fields[field].shape} instead of {shape}")
+    return Terms(**fields)
+
+
+def _ensemble(arrays: dict[str, np.ndarray], terms: Terms | None) -> Ensemble:
     for name, dtype in ARRAYS.items():
         if arrays[name].dtype != dtype:
             raise damaged(f"tensor {name!r} is of type {arrays[name].dtype}")
@@ -183,6 +219,8 @@ def _ensemble(arrays: dict[str, np.ndarray]) -> Ensemble:
     width = value.shape[1] if value.ndim == 2 else 0
     if width not in (1, n_outputs) or n_outputs < 1:
         raise damaged(f"{n_outputs} base scores do not fit leaf values of shape {value.shape}")
+    if terms is not None and width != 1:
+        raise damaged(f"leaves of {width} values have slopes")
     shapes = node_shapes(n_nodes, width)
     shapes |= {
         "tree_start": (n_trees + 1,),
@@ -193,7 +231,8 @@ def _ensemble(arrays: dict[str, np.ndarray]) -> Ensemble:
     for name, shape in shapes.items():
         if arrays[name].shape != shape:
             raise damaged(f"tensor {name!r} has the shape {arrays[name].shape} instead of {shape}")
-    return Ensemble(n_outputs=n_outputs, **{name: arrays[name] for name in ARRAYS if name != "base_scores"})
+    fields = {name: arrays[name] for name in ARRAYS if name != "base_scores"}
+    return Ensemble(n_outputs=n_outputs, **fields, terms=terms)
 
 
 def to_json(value: Any) -> Any:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike
+
+if TYPE_CHECKING:
+    from sapwood.model.terms import Terms
 
 # What a node carries, in the order of files and tables. Arrays with a second axis ("value", and with vector leaves
 # "gradient" and "hessian") have one column per output there.
@@ -33,7 +36,8 @@ class Tree:
 
     A row goes from node i to ``left[i]`` when ``x[feature[i]] <= threshold[i]``, else to ``left[i] + 1``; a missing
     value goes left where ``missing_left[i]``. A leaf has ``feature`` -1 and ``left`` 0. ``value`` holds the answer of
-    each node, the learning rate included; for inner nodes it is what the node would answer as a leaf.
+    each node, the learning rate included; for inner nodes it is what the node would answer as a leaf. ``terms`` are
+    the slopes of linear leaves, None where all leaves are constant.
     """
 
     feature: np.ndarray
@@ -46,6 +50,7 @@ class Tree:
     hessian: np.ndarray
     weight: np.ndarray
     count: np.ndarray
+    terms: Terms | None = None
 
     def __post_init__(self) -> None:
         for name, dtype in NODE_FIELDS.items():
@@ -54,6 +59,7 @@ class Tree:
         for name, shape in node_shapes(self.n_nodes, self.width).items():
             if getattr(self, name).shape != shape:
                 raise ValueError(f"tree: {name} has shape {getattr(self, name).shape}, expected {shape}")
+        check_terms(self.terms, self.value, "tree")
 
     @property
     def n_nodes(self) -> int:
@@ -94,7 +100,8 @@ class Tree:
     def _describe(self, node: int, names: Sequence[str] | None) -> str:
         if self.feature[node] == LEAF:
             value = ", ".join(f"{v:.6g}" for v in self.value[node])
-            return f"{node}: leaf {value} (rows {self.count[node]})"
+            slopes = "" if self.terms is None else self.terms.describe(node, names)
+            return f"{node}: leaf {slopes or value} (rows {self.count[node]})"
         feature = int(self.feature[node])
         name = names[feature] if names is not None else f"f{feature}"
         side = "left" if self.missing_left[node] else "right"
@@ -111,6 +118,12 @@ def node_shapes(n_nodes: int, width: int) -> dict[str, tuple[int, ...]]:
         shapes.update(dict.fromkeys(PER_OUTPUT, (n_nodes, width)))
     shapes["value"] = (n_nodes, width)
     return shapes
+
+
+def check_terms(terms: Terms | None, value: np.ndarray, what: str) -> None:
+    """Check that slopes, if there are any, fit the nodes."""
+    if terms is not None and value.shape != (terms.n_nodes, 1):
+        raise ValueError(f"{what}: terms of {terms.n_nodes} nodes do not fit values of shape {value.shape}")
 
 
 def frozen_array(values: Any, dtype: DTypeLike) -> np.ndarray:

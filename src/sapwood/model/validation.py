@@ -8,6 +8,7 @@ import numpy as np
 
 from sapwood.errors import ModelFileError
 from sapwood.model.ensemble import Ensemble
+from sapwood.model.terms import Terms
 from sapwood.model.tree import LEAF
 
 REMEDY = "the file was not written by Sapwood; save the model anew"
@@ -18,6 +19,8 @@ def check_ensemble(ensemble: Ensemble, n_features: int) -> None:
     _check_trees(ensemble)
     _check_nodes(ensemble, n_features)
     _check_numbers(ensemble)
+    if ensemble.terms is not None:
+        _check_terms(ensemble.terms, ensemble.feature == LEAF, n_features)
 
 
 def _check_trees(ensemble: Ensemble) -> None:
@@ -62,6 +65,22 @@ def _check_numbers(ensemble: Ensemble) -> None:
             _refuse(f"a {name} is not a number")
     if np.any(ensemble.count < 0):
         _refuse("a row count is negative")
+
+
+def _check_terms(terms: Terms, is_leaf: np.ndarray, n_features: int) -> None:
+    start = terms.start
+    if start[0] != 0 or start[-1] != len(terms) or np.any(start[1:] < start[:-1]):
+        _refuse("term_start does not divide the slopes among the nodes")
+    if np.any((terms.feature < 0) | (terms.feature >= n_features)):
+        _refuse(f"a slope is of a feature outside 0 to {n_features - 1}")
+    node = terms.nodes()
+    if not is_leaf[node].all():
+        _refuse("a node that is no leaf has slopes")
+    if np.any((node[1:] == node[:-1]) & (terms.feature[1:] <= terms.feature[:-1])):
+        _refuse("the slopes of a leaf are not by ascending feature")
+    for name in ("intercept", "centre", "slope"):
+        if not np.isfinite(getattr(terms, name)).all():
+            _refuse(f"a term's {name} is not finite")
 
 
 def _refuse(what: str) -> NoReturn:

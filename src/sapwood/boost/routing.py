@@ -1,0 +1,71 @@
+"""Add what a new tree answers to the scores of all rows of the table that it was grown on a part of."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sapwood.boost.evaluation import add_tree
+from sapwood.data.dataset import Dataset
+from sapwood.grow.grown import Grown
+from sapwood.kernels.route import BLOCK, BRUIJN, LONG_BRUIJN, add_small_tree
+from sapwood.model.tree import LEAF
+from sapwood.native.team import Team
+
+SMALL, LARGE = 32, 64  # leaves that have a bit each
+
+
+class Routes(NamedTuple):
+    """A tree of up to 64 leaves as ``kernels.route`` asks it: splits, masks of the leaves that stay, places."""
+
+    splits: np.ndarray
+    masks: np.ndarray
+    leaves: np.ndarray
+    places: np.ndarray
+
+    @classmethod
+    def of(cls, grown: Grown) -> Routes | None:
+        """The routes of a tree cut between bins; None if it is too large, or its leaves are linear."""
+        n_leaves = len(grown.feature) // 2 + 1
+        if grown.threshold is not None or grown.terms is not None or n_leaves > LARGE:
+            return None
+        first, last = leaf_ranges(grown.feature, grown.left)
+        inner, leaves = np.flatnonzero(grown.feature != LEAF), np.flatnonzero(grown.feature == LEAF)
+        shift = (grown.missing_left[inner] == 0).astype(np.int64)
+        splits = np.stack([grown.feature[inner], grown.bin[inner] - shift, shift], axis=1).astype(np.int64)
+        dtype, bruijn, drop = (np.uint32, BRUIJN, 27) if n_leaves <= SMALL else (np.uint64, LONG_BRUIJN, 58)
+        every = int(np.iinfo(dtype).max)
+        lost = [(1 << last[left]) - (1 << first[left]) for left in grown.left[inner].tolist()]
+        masks = np.array([*(every & ~bits for bits in lost), every], dtype=dtype)
+        places = [((bruijn << first[leaf]) & every) >> drop for leaf in leaves.tolist()]
+        return cls(np.ascontiguousarray(splits), masks, leaves, np.array(places, dtype=np.int64))
+
+
+def leaf_ranges(feature: np.ndarray, left: np.ndarray) -> tuple[list[int], list[int]]:
+    """The numbers of the leaves below each node, from the left: the first, and the one after the last."""
+    n = len(feature)
+    sizes = [1] * n
+    for node in reversed(range(n)):
+        if feature[node] != LEAF:
+            sizes[node] = sizes[left[node]] + sizes[left[node] + 1]
+    first = [0] * n
+    for node in range(n):
+        if feature[node] != LEAF:
+            first[left[node]] = first[node]
+            first[left[node] + 1] = first[node] + sizes[left[node]]
+    return first, [start + size for start, size in zip(first, sizes, strict=True)]
+
+
+def add_to_all_rows(
+    dataset: Dataset, grown: Grown, value: np.ndarray, output: int, scores: np.ndarray, team: Team
+) -> None:  # fmt: skip
+    """Add the answers of a tree with these values to the scores of every row of a dataset."""
+    routes = Routes.of(grown)
+    if routes is None:
+        add_tree(dataset, grown, value, output, scores, team.run)
+        return
+    values = np.zeros((SMALL if routes.masks.dtype == np.uint32 else LARGE, value.shape[1]))
+    values[routes.places] = value[routes.leaves]
+    bits = np.empty((team.size, BLOCK), dtype=routes.masks.dtype)
+    team.run(add_small_tree, dataset.columns, routes.splits, routes.masks, bits, values, output, scores)

@@ -1,0 +1,28 @@
+"""The rows that a tree is grown on: one class per way of drawing them, found by the choice that it belongs to."""
+
+from __future__ import annotations
+
+from sapwood.boost.sampling.base import Drawn, Pool, Sampler
+from sapwood.boost.sampling.bayesian import BayesianSampler
+from sapwood.boost.sampling.goss import GossSampler
+from sapwood.boost.sampling.mvs import MvsSampler
+from sapwood.boost.sampling.uniform import UniformSampler
+from sapwood.choices import Bayesian, Goss, Mvs, Uniform, sampling_of
+from sapwood.params import BoostParams
+
+__all__ = ["SAMPLERS", "Drawn", "Pool", "Sampler", "make_sampler"]
+
+SAMPLERS: dict[type, type[Sampler]] = {
+    Uniform: UniformSampler,
+    Goss: GossSampler,
+    Mvs: MvsSampler,
+    Bayesian: BayesianSampler,
+}
+
+
+def make_sampler(params: BoostParams, pool: Pool) -> Sampler | None:
+    """What draws the rows of each round; None where every round uses all rows as they are."""
+    choice = sampling_of(params.sampling)
+    if choice is None or (choice == Uniform() and params.subsample >= 1.0):
+        return None
+    return SAMPLERS[type(choice)](choice, params, pool)

@@ -1,0 +1,22 @@
+"""The Bayesian bootstrap: all rows with random weights."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.boost.sampling.base import Drawn, Sampler
+from sapwood.kernels import sample
+
+
+class BayesianSampler(Sampler):
+    """Multiplies the weight of each row by (−log u)^temperature."""
+
+    def draw(self, pairs: np.ndarray, round: int) -> Drawn:
+        """Draw the weights of a round."""
+        if self.choice.temperature == 0.0:
+            return Drawn(None, self.pool.weight)
+        hashes = self._draw_hashes(round)
+        self.pool.team.run(
+            sample.weigh_exponentially, hashes, self.choice.temperature, self.pool.weight, self._weight
+        )  # fmt: skip
+        return Drawn(None, self._weight)

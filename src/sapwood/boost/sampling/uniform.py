@@ -1,0 +1,80 @@
+"""Every row with the same chance: row by row, whole groups, or the same share of every class; once or many times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sapwood.boost.sampling.base import Drawn, Pool, Sampler
+from sapwood.errors import InputError, ParameterError
+from sapwood.kernels import sample
+from sapwood.kernels.elementary import exp_values
+from sapwood.params import BoostParams
+
+HASH_RANGE = 2.0**64
+MOST_HASH = 2**64 - 1
+
+
+class UniformSampler(Sampler):
+    """A row is drawn when the hash of its number falls below the share, so its draw depends on no other row."""
+
+    def __init__(self, choice: Any, params: BoostParams, pool: Pool) -> None:
+        super().__init__(choice, params, pool)
+        self._times = poisson_bounds(params.subsample) if choice.replacement else None
+        self._bound = np.uint64(min(int(params.subsample * HASH_RANGE), MOST_HASH))
+        if choice.by == "groups":
+            self._ids = _group_ids(pool)
+        self._classes = _rows_by_class(pool) if choice.by == "classes" else []
+
+    def draw(self, pairs: np.ndarray, round: int) -> Drawn:
+        """Draw the rows of a round."""
+        hashes = self._draw_hashes(round)
+        run, weight = self.pool.team.run, self.pool.weight
+        if self._times is not None:
+            run(sample.take_times, hashes, self._times, weight, self._states, self._weight)
+            return Drawn(self._taken(), self._weight)
+        self._states[:] = sample.OPEN
+        if self._classes:
+            self._draw_classes(hashes)
+        else:
+            run(sample.settle_open, hashes, self._bound, self._states)
+        return Drawn(self._taken(), weight)
+
+    def _draw_classes(self, hashes: np.ndarray) -> None:
+        self._states[:] = sample.LEFT_OUT
+        for rows in self._classes:
+            wanted = max(1, int(self.params.subsample * len(rows) + 0.5))
+            self._states[rows[np.argpartition(hashes[rows], wanted - 1)[:wanted]]] = sample.TAKEN
+
+
+def poisson_bounds(mean: float) -> np.ndarray:
+    """Hashes from which on a row is drawn 1, 2, 3 ... times, so that the number of times is Poisson."""
+    first = np.empty(1)
+    exp_values(np.array([-mean]), first)
+    chance, below, bounds, times = float(first[0]), 0.0, [], 0
+    while below + chance < 1.0 and chance * HASH_RANGE >= 1.0:
+        below += chance
+        bounds.append(min(int(below * HASH_RANGE), MOST_HASH))
+        times += 1
+        chance *= mean / times
+    return np.array(bounds, dtype=np.uint64)
+
+
+def _group_ids(pool: Pool) -> np.ndarray:
+    """A number for the group of each row: the least of the original numbers of its rows."""
+    groups = pool.target.groups
+    if groups is None:
+        raise InputError("sampling=Uniform(by='groups') draws whole groups, but fit was given none: pass groups")
+    least = np.full(int(groups.max()) + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
+    np.minimum.at(least, groups, pool.row_ids)
+    return least[groups]
+
+
+def _rows_by_class(pool: Pool) -> list[np.ndarray]:
+    if pool.task not in ("binary", "multiclass"):
+        raise ParameterError(
+            "sampling=Uniform(by='classes') draws a share of every class, but the target has none: use by='rows'"
+        )
+    y = pool.target.y
+    return [np.flatnonzero(y == label) for label in np.unique(y)]

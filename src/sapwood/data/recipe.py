@@ -1,0 +1,193 @@
+"""How the columns that trees are grown on come from the user's columns.
+
+The column of a user's number keeps its place. In the place of a category stands the first column made of it; what else
+is made of categories follows behind the user's columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sapwood.data.categories import Levels, Vocabulary
+from sapwood.data.columns import Table
+from sapwood.data.crossing import cross_codes, find_keys
+from sapwood.data.schema import Schema
+from sapwood.once import once
+
+STATISTIC, FREQUENCY, MEMBER = "statistic", "frequency", "member"
+
+
+@dataclass(frozen=True, eq=False)
+class Derived:
+    """A column made of one category or several crossed ones (``sources``): one number per level, from tables.
+
+    The tables have an entry for each code of the source. Crossed levels are found by their ``keys``, which ascend, and
+    have an entry each. The last entry is for all others. A statistic is (``sums`` + weight·prior)/(``counts`` +
+    weight), a frequency ``counts``/weight, membership ``sums`` itself, 0 or 1. ``part`` tells such columns apart.
+    """
+
+    sources: tuple[int, ...]
+    kind: str
+    sums: np.ndarray
+    counts: np.ndarray
+    prior: float = 0.0
+    weight: float = 1.0
+    keys: np.ndarray | None = None
+    part: str = ""
+
+    @once
+    def table(self) -> np.ndarray:
+        """The value of every level."""
+        if self.kind == MEMBER:
+            return self.sums
+        if self.kind == FREQUENCY:
+            return self.counts / self.weight
+        return (self.sums + self.weight * self.prior) / (self.counts + self.weight)
+
+    def values(self, codes: Mapping[int, np.ndarray]) -> np.ndarray:
+        """The value of each row, given the codes of every source."""
+        last = len(self.table) - 1
+        if self.keys is None:
+            return self.table[np.minimum(codes[self.sources[0]], last)]
+        places = find_keys(self.keys, cross_codes([codes[f] for f in self.sources]))
+        return self.table[places]
+
+    def name(self, schema: Schema) -> str:
+        """What to call it: the columns it is made of, and what of them."""
+        sources = " × ".join(schema.name_of(f) for f in self.sources)
+        return f"{sources} ({self.part or self.kind})"
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """The levels of category columns by the user's number, and the column of trees that each number stands for.
+
+    ``columns`` has an entry per column of trees: the number of a user's column, or what is made of categories.
+    """
+
+    vocabularies: Mapping[int, Vocabulary]
+    columns: tuple[int | Derived, ...]
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns trees are grown on."""
+        return len(self.columns)
+
+    @once
+    def sources(self) -> tuple[tuple[int, ...], ...]:
+        """The user's columns that each column is made of."""
+        return tuple((c,) if isinstance(c, int) else c.sources for c in self.columns)
+
+    def names(self, schema: Schema) -> list[str]:
+        """What to call every column."""
+        return [schema.name_of(c) if isinstance(c, int) else c.name(schema) for c in self.columns]
+
+    def codes(self, table: Table) -> dict[int, np.ndarray]:
+        """The code of each row's level in every category column."""
+        return {f: vocabulary.encode(table.levels(f)) for f, vocabulary in self.vocabularies.items()}
+
+    def apply(self, table: Table) -> Table:
+        """The columns of trees for rows that took no part in the statistics."""
+        return RecipeTable(table, self, self.codes(table))
+
+    def row(self, row: Sequence[Any], schema: Schema) -> np.ndarray:
+        """The columns of trees for one row in the user's order."""
+        codes = {
+            f: np.array([vocabulary.code_of(row[f], f"column {schema.name_of(f)!r}")], dtype=np.int32)
+            for f, vocabulary in self.vocabularies.items()
+        }
+        return np.array([float(row[c]) if isinstance(c, int) else c.values(codes)[0] for c in self.columns])
+
+    def fold(self, values: np.ndarray, n_features: int) -> np.ndarray:
+        """Amounts per column as amounts per user's column; what several have made is divided equally among them."""
+        folded = np.zeros(n_features)
+        for value, sources in zip(values, self.sources, strict=True):
+            folded[list(sources)] += value / len(sources)
+        return folded
+
+    def update(self, digest: Any) -> None:
+        """Feed everything that decides a prediction to a digest."""
+        for f, vocabulary in self.vocabularies.items():
+            digest.update(repr((f, vocabulary.texts)).encode())
+        for column in self.columns:
+            if isinstance(column, int):
+                digest.update(repr(column).encode())
+            else:
+                digest.update(repr((column.sources, column.kind, column.prior, column.weight)).encode())
+                digest.update(column.table.tobytes())
+                digest.update(b"" if column.keys is None else column.keys.tobytes())
+
+    def keeping(self, used: np.ndarray, n_features: int) -> tuple[Recipe, np.ndarray]:
+        """The recipe without the columns that no tree uses, and the new number of each column (−1: dropped)."""
+        kept = [k for k in range(self.n_columns) if k < n_features or used[k]]
+        place = np.full(self.n_columns, -1, dtype=np.int32)
+        place[kept] = np.arange(len(kept))
+        return replace(self, columns=tuple(self.columns[k] for k in kept)), place
+
+    def joined(self, later: Recipe, n_features: int) -> tuple[Recipe, np.ndarray]:
+        """The columns of this recipe, then what a later one makes of categories; the new number of each of those."""
+        columns = list(self.columns)
+        place = np.empty(later.n_columns, dtype=np.int32)
+        for k, column in enumerate(later.columns):
+            if isinstance(column, int):
+                place[k] = column
+            else:
+                place[k] = len(columns)
+                columns.append(column)
+        return Recipe(later.vocabularies, tuple(columns)), place
+
+
+class RecipeTable(Table):
+    """The columns of trees, computed chunk by chunk; ``made`` gives those that are known already, by their place."""
+
+    def __init__(
+        self,
+        table: Table,
+        recipe: Recipe,
+        codes: Mapping[int, np.ndarray],
+        made: Mapping[int, np.ndarray] | None = None,
+    ) -> None:
+        self.n_rows, self.n_features = table.n_rows, recipe.n_columns
+        self.dtype = np.dtype(np.float64)
+        self._table, self._recipe, self._codes, self._made = table, recipe, codes, made or {}
+
+    def levels(self, feature: int) -> Levels:
+        """No column of these has levels any more."""
+        raise NotImplementedError
+
+    def matrices(self, max_rows: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield chunks of rows, each column contiguous."""
+        chosen = range(self.n_features)[first:last]
+        numbers = [c for c in (self._recipe.columns[k] for k in chosen) if isinstance(c, int)]
+        for start, matrix in self._number_chunks(numbers, max_rows):
+            rows = slice(start, start + len(matrix))
+            lines = np.empty((len(chosen), len(matrix)))
+            place = 0
+            for line, k in zip(lines, chosen, strict=True):
+                column = self._recipe.columns[k]
+                if isinstance(column, int):
+                    line[:] = matrix[:, place]
+                    place += 1
+                elif k in self._made:
+                    line[:] = self._made[k][rows]
+                else:
+                    line[:] = column.values({f: self._codes[f][rows] for f in column.sources})
+            yield start, lines.T
+
+    def _number_chunks(self, numbers: list[int], max_rows: int) -> Iterator[tuple[int, np.ndarray]]:
+        if not numbers:
+            for start in range(0, self.n_rows, max_rows):
+                yield start, np.empty((min(max_rows, self.n_rows - start), 0))
+            return
+        for start, matrix in self._table.select(numbers).matrices(max_rows):
+            for low in range(0, len(matrix), max_rows):
+                yield start + low, matrix[low : low + max_rows]
+
+    def select(self, features: Sequence[int]) -> Table:
+        """The same rows; columns keep their order."""
+        assert list(features) == list(range(self.n_features))
+        return self

@@ -1,0 +1,114 @@
+"""What becomes of a category column: names and objects for ``category_encoding``.
+
+A statistic of a level is (Σ y + a·p) / (count + a): the prior p with the weight a, moved by the rows of the level. The
+four kinds differ in the rows that a training row's own value is computed from; new rows use them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sapwood.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """What becomes of a category column."""
+
+    @property
+    def name(self) -> str:
+        """The word for it."""
+        return next(name for name, kind in ENCODINGS.items() if type(self) is kind)
+
+
+@dataclass(frozen=True)
+class OneHot(Encoding):
+    """``"one_hot"``: a column of 0 and 1 for every level."""
+
+
+@dataclass(frozen=True)
+class Frequency(Encoding):
+    """``"frequency"``: the share of the training rows that have the level."""
+
+
+@dataclass(frozen=True)
+class Statistic(Encoding):
+    """Statistics of the target; ``priors`` are values p, one column each, None for the mean of the target."""
+
+    priors: tuple[float | None, ...] = (None,)
+    prior_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "priors", tuple(self.priors))
+        if not self.priors or not all(p is None or isinstance(p, int | float) for p in self.priors):
+            raise ParameterError(f"{type(self).__name__}: priors must be numbers or None, got {self.priors!r}")
+        if not 0.0 < self.prior_weight < float("inf"):
+            raise ParameterError(f"{type(self).__name__}: prior_weight must be above 0, got {self.prior_weight!r}")
+
+
+@dataclass(frozen=True)
+class Greedy(Statistic):
+    """``"greedy"``: from all rows, the row itself included. It knows its own target: for comparison only."""
+
+
+@dataclass(frozen=True)
+class LeaveOneOut(Statistic):
+    """``"leave_one_out"``: from all other rows."""
+
+
+@dataclass(frozen=True)
+class Holdout(Statistic):
+    """``"holdout"``: from a share of the rows that then takes no part in growing trees."""
+
+    fraction: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0.0 < self.fraction < 1.0:
+            raise ParameterError(f"Holdout: fraction must be a number between 0 and 1, got {self.fraction!r}")
+
+
+@dataclass(frozen=True)
+class Ordered(Statistic):
+    """``"ordered"``: from the rows that come before it in a random order; each tree takes one of ``permutations``."""
+
+    permutations: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (isinstance(self.permutations, int) and 1 <= self.permutations <= 64):
+            raise ParameterError(f"Ordered: permutations must be an integer from 1 to 64, got {self.permutations!r}")
+
+
+ENCODINGS: dict[str, type[Encoding]] = {
+    "one_hot": OneHot,
+    "frequency": Frequency,
+    "greedy": Greedy,
+    "leave_one_out": LeaveOneOut,
+    "holdout": Holdout,
+    "ordered": Ordered,
+}
+AUTO = "auto"
+
+
+def encodings_of(spec: Any) -> tuple[Encoding, ...] | None:
+    """The encodings that a name, an object or a list of them means; None for "auto"."""
+    if isinstance(spec, str) and spec == AUTO:
+        return None
+    several = spec if isinstance(spec, list | tuple) else [spec]
+    return tuple(one if isinstance(one, Encoding) else ENCODINGS[one]() for one in several)
+
+
+def is_encoding(value: Any) -> bool:
+    """Tell whether a value says what becomes of category columns."""
+    if isinstance(value, Mapping):
+        return all(is_encoding(one) and not isinstance(one, Mapping) for one in value.values())
+    if isinstance(value, list | tuple):
+        return len(value) > 0 and all(_is_one(one) for one in value)
+    return _is_one(value) or (isinstance(value, str) and value == AUTO)
+
+
+def _is_one(value: Any) -> bool:
+    return isinstance(value, Encoding) or (isinstance(value, str) and value in ENCODINGS)

@@ -1,0 +1,149 @@
+"""From rows to bins: what becomes of category columns, and the bins of everything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sapwood.choices import linear_of
+from sapwood.data import dataset as binned
+from sapwood.data.categories import Vocabulary
+from sapwood.data.columns import Block, Table, whole_block
+from sapwood.data.cooking import Ingredients, cook
+from sapwood.data.encoder import Encoder
+from sapwood.data.numeric import Run
+from sapwood.data.planning import Decision, column_number, decide
+from sapwood.data.recipe import Recipe
+from sapwood.data.response import Response
+from sapwood.data.schema import Schema
+from sapwood.data.values import ValueEncoder
+from sapwood.encodings import Encoding, Holdout, Ordered
+from sapwood.errors import InputError
+from sapwood.estimators.sample import Sample
+from sapwood.kernels.random import HELD_OUT, ORDERS, draw_all
+from sapwood.params import Params
+
+HASH_RANGE = 2.0**64
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Rows ready to be trained on: those that trees are grown on, and their bins.
+
+    There are several ``datasets`` where ordered statistics come from several orders of the rows. ``decisions`` tell
+    what became of each category column, by its name.
+    """
+
+    sample: Sample
+    datasets: tuple[binned.Dataset, ...]
+    params: Params
+    decisions: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def dataset(self) -> binned.Dataset:
+        """The bins in the first order."""
+        return self.datasets[0]
+
+    def tiles(self, sample: Sample, run: Run) -> tuple[np.ndarray, Block | None]:
+        """Other rows in the same bins, as tiles, and their values if training needs them."""
+        dataset = self.dataset
+        if dataset.recipe is None:
+            return sample.tiles(dataset.encoder, run), sample.values(self.params, dataset.schema)
+        table = dataset.recipe.apply(dataset.user_schema.align(sample.rows))
+        return dataset.encoder.encode(table, run, with_columns=False)[0], _values(table, self.params)
+
+
+def prepare(sample: Sample, schema: Schema, params: Params, n_classes: int, known: Recipe | None, run: Run) -> Prepared:
+    """Put rows into bins; ``known`` is the recipe of a model that is continued, whose levels keep their codes."""
+    if not schema.categories:
+        return Prepared(sample, (sample.binned(params, run),), params)
+    table = sample.rows
+    vocabularies = {
+        f: Vocabulary.of(table.levels(f), None if known is None else known.vocabularies[f]) for f in schema.categories
+    }
+    n_levels = {f: len(table.levels(f).present()) for f in schema.categories}
+    decisions = decide(params.categories.category_encoding, schema, n_levels, params.categories.one_hot_max)
+    every = [encoding for decision in decisions.values() for encoding in decision.encodings]
+    held_out = _held_out(every, sample, params)
+    stuff = Ingredients(
+        vocabularies=vocabularies,
+        codes={f: vocabulary.encode(table.levels(f)) for f, vocabulary in vocabularies.items()},
+        response=Response.of(sample.y, sample.weight, n_classes),
+        orders=_orders(every, sample, schema, params),
+        held_out=held_out,
+        run=run,
+    )
+    cooked = cook(table, {f: decision.encodings for f, decision in decisions.items()}, {}, stuff)
+    tables = cooked.tables
+    if held_out.any():
+        sample = sample.take(~held_out)
+        tables = tuple(one.take(np.flatnonzero(~held_out)) for one in tables)
+    datasets = _binned(tables, cooked.recipe, schema, sample, params, run)
+    return Prepared(sample, datasets, params, _described(decisions, schema, n_levels))
+
+
+def _binned(
+    tables: tuple[Table, ...], recipe: Recipe, schema: Schema, sample: Sample, params: Params, run: Run
+) -> tuple[binned.Dataset, ...]:
+    row_ids = sample.row_ids
+    encoder: Encoder
+    if params.tree.split_search == "exact":
+        encoder = ValueEncoder.of(tables[0])
+    else:
+        encoder = Encoder.fit(
+            tables[0], sample.weight, params.bins.max_bins, params.run.random_state, run, row_ids
+        )  # fmt: skip
+    return tuple(
+        binned.Dataset(
+            encoder.schema, encoder, *encoder.encode(table, run), row_ids, _values(table, params), recipe, schema
+        )
+        for table in tables
+    )
+
+
+def _values(table: Table, params: Params) -> Block | None:
+    return None if linear_of(params.tree.leaf_model) is None else whole_block(table)
+
+
+def _described(decisions: Mapping[int, Decision], schema: Schema, n_levels: Mapping[int, int]) -> dict[str, Any]:
+    return {schema.name_of(f): decision.describe(n_levels[f]) for f, decision in decisions.items()}
+
+
+def _held_out(encodings: list[Encoding], sample: Sample, params: Params) -> np.ndarray:
+    """The rows that only serve statistics: none, unless a column asks for it."""
+    shares = [encoding.fraction for encoding in encodings if isinstance(encoding, Holdout)]
+    row_ids = sample.row_ids
+    if not shares:
+        return np.zeros(len(row_ids), dtype=bool)
+    hashes = np.empty(len(row_ids), dtype=np.uint64)
+    draw_all(params.run.random_state, HELD_OUT, 0, row_ids, hashes)
+    chosen = hashes < np.uint64(max(shares) * HASH_RANGE)
+    if chosen.all() or not chosen.any():
+        raise InputError(
+            f"category_encoding='holdout' leaves no row on one side: {len(row_ids)} rows are too few, use 'ordered'"
+        )
+    return chosen
+
+
+def _orders(encodings: list[Encoding], sample: Sample, schema: Schema, params: Params) -> list[np.ndarray]:
+    """The orders in which ordered statistics see the rows: of time, or random ones."""
+    wanted = max([encoding.permutations for encoding in encodings if isinstance(encoding, Ordered)], default=0)
+    has_time: Any = params.categories.has_time
+    row_ids = sample.row_ids
+    if has_time is True:
+        return [np.arange(len(row_ids), dtype=np.uint32)] if wanted else []
+    if has_time is not False:
+        feature = column_number(has_time, schema, "has_time")
+        if feature in schema.categories:
+            raise InputError(f"has_time: column {schema.name_of(feature)!r} is a category, not a time")
+        times = np.concatenate([m[:, 0] for _, m in sample.rows.select([feature]).matrices(sample.rows.chunk_rows())])
+        return [np.argsort(times, kind="stable").astype(np.uint32)] if wanted else []
+    orders = []
+    for permutation in range(wanted):
+        hashes = np.empty(len(row_ids), dtype=np.uint64)
+        draw_all(params.run.random_state, ORDERS, permutation, row_ids, hashes)
+        orders.append(np.argsort(hashes, kind="stable").astype(np.uint32))
+    return orders

@@ -1,0 +1,65 @@
+"""Answer a small tree for all rows at once, by columns of bins.
+
+Each leaf has a bit, numbered from the left. A split that sends a row right clears the bits of the leaves on its left;
+when all splits have been asked, the lowest bit left is the row's leaf. A split reads one column from end to end,
+without a branch, so the loops become vector code. The lowest bit times a de Bruijn number has a different value in its
+top bits for each leaf: its place in the table of values.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.native.kernel import kernel
+
+BLOCK = 2048  # rows at a time, whose bits stay in the nearest cache
+# Numbers, all of whose windows of 5 (6) bits differ.
+BRUIJN, LONG_BRUIJN = 0x077CB531, 0x03F79D71B4CB0A89
+
+
+@kernel()
+def ask_split(column, begin, n, most, shift, mask, bits):
+    """Clear the bits outside ``mask`` of the rows that a split sends right; missing is bin 0."""
+    limit = np.uint32(most)
+    less = np.uint32(shift)
+    for i in range(n):
+        b = np.uint32(np.uint32(column[begin + i]) - less)
+        bits[i] &= bits[i] if b <= limit else mask
+
+
+@kernel(
+    "u8[:,:], i64[:,:], u32[:], u32[:,:], f64[:,:], i64, f64[:,:]",
+    "u8[:,:], i64[:,:], u64[:], u64[:,:], f64[:,:], i64, f64[:,:]",
+    "u16[:,:], i64[:,:], u32[:], u32[:,:], f64[:,:], i64, f64[:,:]",
+    "u16[:,:], i64[:,:], u64[:], u64[:,:], f64[:,:], i64, f64[:,:]",
+)
+def add_small_tree(member, members, sync, columns, splits, masks, bits, values, output, out):
+    """Add what a tree of at most 32 or 64 leaves (by the type of ``masks``) answers to ``out`` (outputs, rows).
+
+    A line of ``splits`` is a column, the last bin that goes left less the shift, and the shift: 1 sends missing values
+    right, by way of the largest number. ``masks`` has a last entry of all bits. ``bits`` is a workspace, a line per
+    member. ``values`` are by place: (leaf's bit times a de Bruijn number) >> (size of the bits − their logarithm).
+    """
+    n_rows = columns.shape[1]
+    n_splits = splits.shape[0]
+    own = bits[member]
+    every = masks[n_splits]
+    wide = values.shape[0] > 32
+    n_blocks = (n_rows + BLOCK - 1) // BLOCK
+    for block in range(member * n_blocks // members, (member + 1) * n_blocks // members):
+        begin = np.uint64(block * BLOCK)
+        n = np.uint64(min(BLOCK, n_rows - block * BLOCK))
+        for i in range(n):
+            own[i] = every
+        for s in range(n_splits):
+            ask_split(columns[splits[s, 0]], begin, n, splits[s, 1], splits[s, 2], masks[s], own)
+        for k in range(values.shape[1]):
+            target = out[output + k]
+            for i in range(n):
+                b = np.uint64(own[i])
+                lowest = b & (~b + np.uint64(1))
+                if wide:
+                    place = (lowest * np.uint64(LONG_BRUIJN)) >> np.uint64(58)
+                else:
+                    place = ((lowest * np.uint64(BRUIJN)) & np.uint64(0xFFFFFFFF)) >> np.uint64(27)
+                target[begin + i] += values[place, k]

@@ -1,0 +1,126 @@
+"""Recipes as tensors: texts of levels, and the tables of the columns made of them.
+
+An array that several columns share is written once. In the metadata every column is the number of a user's column, or
+an object that names its tensors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sapwood.data.categories import Vocabulary
+from sapwood.data.recipe import FREQUENCY, MEMBER, STATISTIC, Derived, Recipe
+from sapwood.data.schema import Schema
+from sapwood.errors import ModelFileError
+from sapwood.model.container import damaged
+from sapwood.model.texts import join_texts, split_texts
+
+KINDS = (STATISTIC, FREQUENCY, MEMBER)
+MOST_SOURCES = 64
+
+
+def to_tensors(recipe: Recipe | None) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
+    """The description of a recipe in JSON, and its tensors."""
+    if recipe is None:
+        return None, {}
+    tensors: dict[str, np.ndarray] = {}
+    for f, vocabulary in recipe.vocabularies.items():
+        tensors[f"levels_{f}"], tensors[f"levels_{f}_ends"] = join_texts(vocabulary.texts)
+    names: dict[int, str] = {}
+
+    def named(array: np.ndarray | None) -> str | None:
+        if array is None:
+            return None
+        name = names.setdefault(id(array), f"table_{len(names)}")
+        tensors[name] = array
+        return name
+
+    columns = [
+        c if isinstance(c, int) else {
+            "sources": list(c.sources), "kind": c.kind, "part": c.part, "prior": c.prior, "weight": c.weight,
+            "sums": named(c.sums), "counts": named(c.counts), "keys": named(c.keys),
+        }
+        for c in recipe.columns
+    ]  # fmt: skip
+    return {"categories": sorted(recipe.vocabularies), "columns": columns}, tensors
+
+
+def from_tensors(described: Any, tensors: dict[str, np.ndarray], schema: Schema) -> Recipe | None:
+    """The recipe that ``to_tensors`` took apart; its tensors are taken out of ``tensors``."""
+    if described is None:
+        if schema.categories:
+            raise damaged("it has category columns but no levels")
+        return None
+    try:
+        if described["categories"] != list(schema.categories):
+            raise damaged(f"its levels are of columns {described['categories']!r}, not {list(schema.categories)}")
+        vocabularies = {f: _vocabulary(f, tensors) for f in schema.categories}
+        columns = [c if type(c) is int else _derived(c, tensors) for c in described["columns"]]
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise damaged(f"the description of its category columns cannot be read ({error!r})") from error
+    for name in [name for name in tensors if name.startswith(("levels_", "table_"))]:
+        del tensors[name]
+    recipe = Recipe(vocabularies, tuple(columns))
+    check_recipe(recipe, schema)
+    return recipe
+
+
+def check_recipe(recipe: Recipe | None, schema: Schema) -> None:
+    """Raise ModelFileError unless the columns of trees can be made safely."""
+    if recipe is None:
+        return
+    numbers = [f for f in range(schema.n_features) if f not in schema.categories]
+    if [c for c in recipe.columns if isinstance(c, int)] != numbers or recipe.n_columns < schema.n_features:
+        raise damaged("its trees do not see the columns of numbers one by one")
+    for column in recipe.columns:
+        if isinstance(column, Derived):
+            _check_derived(column, schema)
+
+
+def _check_derived(column: Derived, schema: Schema) -> None:
+    known = all(type(f) is int and f in schema.categories for f in column.sources)
+    if not known or not 1 <= len(column.sources) <= MOST_SOURCES or column.kind not in KINDS:
+        raise damaged(f"a column is made of {column.sources!r} in the way {column.kind!r}")
+    single = len(column.sources) == 1
+    n = len(column.sums)
+    if column.sums.shape != (n,) or column.counts.shape != (n,) or n == 0:
+        raise damaged("the tables of a category column are not of one length")
+    if single != (column.keys is None):
+        raise damaged("crossed columns have keys, and others do not")
+    if column.keys is not None and (column.keys.shape != (n - 1,) or np.any(column.keys[1:] <= column.keys[:-1])):
+        raise damaged("the keys of crossed columns do not ascend")
+    numbers = np.array([column.prior, column.weight])
+    if not (np.isfinite(numbers).all() and column.weight > 0.0 and np.isfinite(column.sums).all()):
+        raise damaged("a statistic of a category column is not finite")
+    if not np.isfinite(column.counts).all() or (column.counts < 0.0).any():
+        raise damaged("a level of a category column has a negative count")
+
+
+def _vocabulary(feature: int, tensors: dict[str, np.ndarray]) -> Vocabulary:
+    texts = split_texts(tensors[f"levels_{feature}"], tensors[f"levels_{feature}_ends"], "level")
+    if len(set(texts)) != len(texts):
+        raise damaged(f"a level of column {feature} stands twice")
+    return Vocabulary(tuple(texts))
+
+
+def _derived(described: dict[str, Any], tensors: dict[str, np.ndarray]) -> Derived:
+    keys = described["keys"]
+    column = Derived(
+        sources=tuple(described["sources"]),
+        kind=described["kind"],
+        sums=tensors[described["sums"]],
+        counts=tensors[described["counts"]],
+        prior=float(described["prior"]),
+        weight=float(described["weight"]),
+        keys=None if keys is None else tensors[keys],
+        part=str(described["part"]),
+    )
+    if column.sums.dtype != np.float64 or column.counts.dtype != np.float64:
+        raise damaged("the tables of a category column are not of type float64")
+    if column.keys is not None and column.keys.dtype != np.uint64:
+        raise damaged("the keys of crossed columns are not of type uint64")
+    return column

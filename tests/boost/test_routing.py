@@ -1,0 +1,63 @@
+"""A small tree asked by columns answers what walking down it answers."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sapwood.boost.routing import add_to_all_rows, leaf_ranges
+from sapwood.model.tree import LEAF
+from sapwood.native.team import Team
+
+
+def random_tree(random: np.random.Generator, n_leaves: int, n_features: int, n_bins: int) -> SimpleNamespace:
+    """Split random leaves until there are enough."""
+    feature, bins, side, left, leaves = [LEAF], [0], [0], [0], [0]
+    while len(leaves) < n_leaves:
+        node = leaves.pop(int(random.integers(len(leaves))))
+        feature[node], bins[node] = int(random.integers(n_features)), int(random.integers(1, n_bins + 1))
+        side[node], left[node] = int(random.integers(2)), len(feature)
+        for _ in range(2):
+            leaves.append(len(feature))
+            for line, value in ((feature, LEAF), (bins, 0), (side, 0), (left, 0)):
+                line.append(value)
+    return SimpleNamespace(
+        feature=np.array(feature, np.int32), bin=np.array(bins, np.int32), missing_left=np.array(side, np.uint8),
+        left=np.array(left, np.int32), leaf_node=np.array(leaves), threshold=None, terms=None,
+    )  # fmt: skip
+
+
+def walk(tree: SimpleNamespace, columns: np.ndarray, row: int) -> int:
+    node = 0
+    while tree.feature[node] != LEAF:
+        b = int(columns[tree.feature[node], row])
+        goes_left = bool(tree.missing_left[node]) if b == 0 else b <= tree.bin[node]
+        node = int(tree.left[node]) + (not goes_left)
+    return node
+
+
+@pytest.mark.parametrize("dtype, n_bins", [(np.uint8, 7), (np.uint8, 255), (np.uint16, 1000)])
+@pytest.mark.parametrize("n_leaves", [1, 2, 9, 32, 33, 64])
+@pytest.mark.parametrize("width", [1, 3])
+def test_it_answers_what_walking_down_answers(n_leaves, dtype, n_bins, width):
+    random = np.random.default_rng(n_leaves)
+    columns = random.integers(0, n_bins + 1, (4, 2500)).astype(dtype)
+    tree = random_tree(random, n_leaves, 4, n_bins)
+    value = random.normal(size=(len(tree.feature), width))
+    first = random.normal(size=(width + 2, 2500))
+    expected = first.copy()
+    for row in range(0, 2500, 7):
+        expected[1 : 1 + width, row] += value[walk(tree, columns, row)]
+    for members in (1, 3):
+        scores = first.copy()
+        add_to_all_rows(SimpleNamespace(columns=columns), tree, value, 1, scores, Team(members))
+        assert np.array_equal(scores[:, ::7], expected[:, ::7])
+        assert np.array_equal(scores[[0, -1]], first[[0, -1]])
+
+
+def test_leaves_are_numbered_from_the_left():
+    feature = np.array([0, 1, LEAF, LEAF, LEAF])
+    first, last = leaf_ranges(feature, np.array([1, 3, 0, 0, 0]))
+    assert list(zip(first, last, strict=True)) == [(0, 3), (0, 2), (2, 3), (0, 1), (1, 2)]
