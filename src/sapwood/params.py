@@ -321,7 +321,7 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str) -> Params:
     if _is_unset(values["objective"]):
         values["objective"] = DEFAULT_OBJECTIVES[task]
     if values["split_search"] == "exact":
-        _check_exact(values)
+        _check_exact(values, given)
     if symmetric_of(values["growth"]) is not None:
         _settle_symmetric(values, given)
     else:
@@ -378,8 +378,12 @@ def _settle_symmetric(values: dict[str, Any], given: Mapping[str, Any]) -> None:
     values["max_leaves"] = 2 ** values["max_depth"]
 
 
-def _check_exact(values: Mapping[str, Any]) -> None:
+def _check_exact(values: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """Exact search looks at one leaf at a time and rounds nothing."""
+    if "max_bins" in given:
+        raise ParameterError(
+            "max_bins is for histograms; split_search='exact' keeps every value of a column apart: leave max_bins unset"
+        )
     if symmetric_of(values["growth"]) is not None:
         raise ParameterError(
             "split_search='exact' tries the values of one leaf at a time, but a symmetric tree is cut by all leaves of "

@@ -111,6 +111,8 @@ REFUSED: list[tuple[tuple[str, str], tuple[str, str]]] = [
     (("growth", "symmetric"), ("split_search", "exact")),
     (("growth", "cosine"), ("split_search", "exact")),
     (("precision", "packed"), ("split_search", "exact")),
+    (("max_bins", "7"), ("split_search", "exact")),
+    (("max_bins", "1000"), ("split_search", "exact")),
     *(
         (("objective", name), ("constraints", choice))
         for name, loss in LOSSES.items()

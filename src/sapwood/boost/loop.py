@@ -161,7 +161,8 @@ def add_round(
                 raise TooSoon
             return False
         pairs = work.pairs[output : output + width]
-        grown = work.grower.grow(pairs, drawn.weight, number * work.objective.n_outputs + output, drawn.rows)
+        n_outputs = work.objective.n_outputs
+        grown = work.grower.grow(pairs, drawn.weight, number * n_outputs + output, drawn.rows, n_outputs)
         value = _values(work, grown, output, drawn)
         if work.linear is not None:
             grown = work.linear.fitted(grown, work.grower, pairs[0], drawn.weight)

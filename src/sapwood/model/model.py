@@ -7,7 +7,7 @@ import importlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from sapwood.model.predictor import Predictor
 from sapwood.model.tree import LEAF, frozen_array
 from sapwood.native.team import current_team
 from sapwood.objectives.links import Link, link_from_name
+from sapwood.once import once
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,11 +137,11 @@ class Model:
         trees = self._trees_of(0, self._rounds(iterations))
         return predictor.leaf_indices(self._packed, self._table(X), trees, n_jobs)
 
-    @cached_property
+    @once
     def _packed(self) -> Packed:
         return pack(self.ensemble)
 
-    @cached_property
+    @once
     def _link(self) -> Link:
         return link_from_name(self.link)
 
