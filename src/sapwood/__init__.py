@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "Bayesian": "sapwood.choices",
+    "Dart": "sapwood.choices",
     "Dataset": "sapwood.estimators.binned",
     "EffectiveNumber": "sapwood.choices",
     "Goss": "sapwood.choices",

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.choices import Bayesian, Goss, Mvs, sampling_of, symmetric_of
+from sapwood.choices import Bayesian, Goss, Mvs, Uniform, sampling_of, symmetric_of
 from sapwood.encodings import is_encoding
 from sapwood.errors import ParameterError
 from sapwood.functions import check_arguments
@@ -29,6 +29,7 @@ from sapwood.rules import (
     are_callbacks,
     fraction,
     integer,
+    is_boosting,
     is_class_weight,
     is_collection,
     is_growth,
@@ -192,6 +193,12 @@ class BoostParams:
 
     n_estimators: int = declare(100, integer(1), "Boosting rounds.")
     learning_rate: float = declare(0.1, number(0, above=True), "Share of each tree that is added.")
+    boosting: object = declare(
+        "plain",
+        Rule("'plain', 'dart', 'forest' or a Dart object", is_boosting),
+        "How trees are added up: each corrects all before it; rounds are dropped at random while a new one is fitted "
+        "(Dart); or trees on bootstrapped rows are averaged (a random forest, whose learning rate is 1).",
+    )
     sampling: object = declare(
         AUTO,
         Rule("'none', 'uniform', 'goss', 'mvs', 'bayesian', or a Uniform, Goss, Mvs or Bayesian object", is_sampling),
@@ -332,6 +339,8 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str) -> Params:
     values["min_child_samples"] = min(values["min_child_samples"], n_rows + 1)
     if values["max_depth"] is not None:
         values["max_depth"] = min(values["max_depth"], max(n_rows, 1))
+    if values["boosting"] == "forest":
+        _settle_forest(values, given)
     _settle_sampling(values, given)
     values["random_state"] = seed_of(values["random_state"])
     groups = {
@@ -409,6 +418,24 @@ def _leaf_limit(max_leaves: int | None, max_depth: int | None, most_leaves: int)
     if max_depth is not None and max_depth < 63:
         limits.append(2**max_depth)
     return min(limits)
+
+
+def _settle_forest(values: dict[str, Any], given: Mapping[str, Any]) -> None:
+    """A forest averages trees of the same target: none is shrunk, and each needs rows or columns of its own."""
+    if given.get("learning_rate", 1.0) != 1.0:
+        raise ParameterError(
+            f"learning_rate={given['learning_rate']:g} has no meaning for boosting='forest', which averages whole "
+            "trees: leave it unset"
+        )
+    values["learning_rate"] = 1.0
+    if values["sampling"] == AUTO and values["subsample"] >= 1.0:
+        values["sampling"] = Uniform(replacement=True)
+    draws_columns = any(values[f"colsample_by{what}"] < 1.0 for what in ("tree", "level", "node"))
+    if values["sampling"] == "none" and not draws_columns:
+        raise ParameterError(
+            "boosting='forest' with sampling='none' and all columns would grow the same tree again and again: leave "
+            "sampling unset, or set colsample_bynode"
+        )
 
 
 def _settle_sampling(values: dict[str, Any], given: Mapping[str, Any]) -> None:

@@ -121,11 +121,15 @@ class Model:
         return _by_row(self._scores(self._table(X), iterations, n_jobs))
 
     def staged_predict(self, X: Any, n_jobs: int | None = None) -> Iterator[np.ndarray]:
-        """Yield the predictions after 1, 2, ... rounds."""
+        """Yield the predictions after 1, 2, ... rounds: what the model of so many rounds answers."""
         _check_jobs(n_jobs)
         return self._stages(in_memory(self._table(X)), n_jobs)
 
     def _stages(self, table: Table, n_jobs: int | None) -> Iterator[np.ndarray]:
+        if self.ensemble.rescalings:
+            for done in range(1, self.n_iterations + 1):
+                yield self._link.predict(self._scores(table, done, n_jobs))
+            return
         scores = self._first_scores(table)
         for done in range(self.n_iterations):
             predictor.add_scores(self._packed, table, self._trees_of(done, done + 1), scores, n_jobs)
@@ -160,9 +164,11 @@ class Model:
 
     def _scores(self, table: Table, iterations: int | None, n_jobs: int | None) -> np.ndarray:
         _check_jobs(n_jobs)
-        trees = self._trees_of(0, self._rounds(iterations))
+        rounds = self._rounds(iterations)
+        if rounds < self.n_iterations and self.ensemble.rescalings:
+            return self[:rounds]._scores(table, None, n_jobs)
         scores = self._first_scores(table)
-        predictor.add_scores(self._packed, table, trees, scores, n_jobs)
+        predictor.add_scores(self._packed, table, self._trees_of(0, rounds), scores, n_jobs)
         return scores
 
     def _rounds(self, iterations: int | None) -> int:
