@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.choices import Bayesian, Goss, Mvs, sampling_of, symmetric_of
+from sapwood.choices import Bayesian, Goss, Mvs, Uniform, sampling_of, symmetric_of
 from sapwood.encodings import is_encoding
 from sapwood.errors import ParameterError
+from sapwood.functions import check_arguments
 from sapwood.peers import spelling_of
 from sapwood.presets import PRESETS
 from sapwood.rules import (
@@ -28,6 +29,7 @@ from sapwood.rules import (
     are_callbacks,
     fraction,
     integer,
+    is_boosting,
     is_class_weight,
     is_collection,
     is_growth,
@@ -48,6 +50,13 @@ AUTO = "auto"
 SYMMETRIC_DEPTH, DEEPEST_SYMMETRIC = 6, 16
 MVS_SHARE = 0.8
 DEFAULT_OBJECTIVES = {"regression": "squared", "classification": "logistic"}
+
+
+def _callbacks(value: Any) -> tuple[Callable[..., Any], ...]:
+    functions = (value,) if callable(value) else tuple(value)
+    for function in functions:
+        check_arguments(function, "callbacks", "progress")
+    return functions
 
 
 def declare(default: Any, rule: Rule, text: str) -> Any:
@@ -184,6 +193,12 @@ class BoostParams:
 
     n_estimators: int = declare(100, integer(1), "Boosting rounds.")
     learning_rate: float = declare(0.1, number(0, above=True), "Share of each tree that is added.")
+    boosting: object = declare(
+        "plain",
+        Rule("'plain', 'dart', 'forest' or a Dart object", is_boosting),
+        "How trees are added up: each corrects all before it; rounds are dropped at random while a new one is fitted "
+        "(Dart); or trees on bootstrapped rows are averaged (a random forest, whose learning rate is 1).",
+    )
     sampling: object = declare(
         AUTO,
         Rule("'none', 'uniform', 'goss', 'mvs', 'bayesian', or a Uniform, Goss, Mvs or Bayesian object", is_sampling),
@@ -235,7 +250,7 @@ class WatchParams:
         Rule(
             "a function or a list of them",
             are_callbacks,
-            lambda v: (v,) if callable(v) else tuple(v),
+            _callbacks,
         ),
         "Called after each round with a Progress (round, n_rounds, evals, elapsed); True stops training.",
     )
@@ -318,7 +333,14 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str) -> Params:
     if symmetric_of(values["growth"]) is not None:
         _settle_symmetric(values, given)
     else:
-        values["max_leaves"] = _leaf_limit(values["max_leaves"], values["max_depth"], n_rows)
+        most_leaves = max(2, n_rows // values["min_child_samples"])
+        values["max_leaves"] = _leaf_limit(values["max_leaves"], values["max_depth"], most_leaves)
+    # Beyond these the values mean the same, and kernels count in 64 bits.
+    values["min_child_samples"] = min(values["min_child_samples"], n_rows + 1)
+    if values["max_depth"] is not None:
+        values["max_depth"] = min(values["max_depth"], max(n_rows, 1))
+    if values["boosting"] == "forest":
+        _settle_forest(values, given)
     _settle_sampling(values, given)
     values["random_state"] = seed_of(values["random_state"])
     groups = {
@@ -336,6 +358,8 @@ def check_value(name: str, value: Any) -> Any:
 def unknown_parameter(name: str, known: Iterable[str] = ()) -> str:
     """Say that there is no such parameter, and which one was probably meant."""
     names = list(known) or list(FIELDS)
+    if name in FIELDS:
+        return f"unknown parameter {name}: it is for classes, SapwoodClassifier has it"
     foreign = spelling_of(name)
     if foreign is not None and foreign.ours in names:
         return f"unknown parameter {name}: did you mean {foreign.ours}? {foreign.note}".rstrip()
@@ -386,14 +410,32 @@ def _check_exact(values: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         )
 
 
-def _leaf_limit(max_leaves: int | None, max_depth: int | None, n_rows: int) -> int:
-    """Leaves a tree can have at most, given its limits and that no leaf is empty."""
-    limits = [max(2, n_rows)]
+def _leaf_limit(max_leaves: int | None, max_depth: int | None, most_leaves: int) -> int:
+    """Leaves a tree can have at most, given its limits and how many the rows allow."""
+    limits = [most_leaves]
     if max_leaves is not None:
         limits.append(max_leaves)
     if max_depth is not None and max_depth < 63:
         limits.append(2**max_depth)
     return min(limits)
+
+
+def _settle_forest(values: dict[str, Any], given: Mapping[str, Any]) -> None:
+    """A forest averages trees of the same target: none is shrunk, and each needs rows or columns of its own."""
+    if given.get("learning_rate", 1.0) != 1.0:
+        raise ParameterError(
+            f"learning_rate={given['learning_rate']:g} has no meaning for boosting='forest', which averages whole "
+            "trees: leave it unset"
+        )
+    values["learning_rate"] = 1.0
+    if values["sampling"] == AUTO and values["subsample"] >= 1.0:
+        values["sampling"] = Uniform(replacement=True)
+    draws_columns = any(values[f"colsample_by{what}"] < 1.0 for what in ("tree", "level", "node"))
+    if values["sampling"] == "none" and not draws_columns:
+        raise ParameterError(
+            "boosting='forest' with sampling='none' and all columns would grow the same tree again and again: leave "
+            "sampling unset, or set colsample_bynode"
+        )
 
 
 def _settle_sampling(values: dict[str, Any], given: Mapping[str, Any]) -> None:

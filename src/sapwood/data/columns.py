@@ -10,8 +10,7 @@ Columns of texts have no numbers: they are read as levels, as is any other colum
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from sapwood.data import conversion
 from sapwood.data.categories import Levels, levels_of_array
 from sapwood.errors import InputError, InputTypeError
+from sapwood.once import once
 
 CHUNK_ROWS = 65_536
 CHUNK_VALUES = 4_194_304  # a converted chunk of a wide table has fewer rows
@@ -106,7 +106,7 @@ class ArrayTable(Table):
         self.dtype = array.dtype if self.is_in_place else conversion.float_type(array.dtype)
         self._levels: dict[int, Levels] = {}
 
-    @cached_property
+    @once
     def text_columns(self) -> tuple[int, ...]:
         """The columns in which some value is a text."""
         if self._array.dtype.kind != "O":
@@ -217,6 +217,10 @@ def _is_readable(array: np.ndarray) -> bool:
 
 
 def _matrix_of(X: Any) -> np.ndarray:
+    if X is None or isinstance(X, str | bytes | Mapping | Set | Iterator):
+        raise InputError(
+            f"Expected 2D array, got {type(X).__name__} instead: X must be an array, a list of rows or a data frame"
+        )
     if isinstance(X, np.ma.MaskedArray):
         array: np.ndarray = X
     else:
