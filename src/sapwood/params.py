@@ -113,6 +113,11 @@ class CategoryParams:
         "the target. 'auto' decides by the number of levels; the model tells what and why (`model_.encodings`).",
     )
     one_hot_max: int = declare(2, integer(0), "Levels up to which 'auto' makes a column of 0 and 1 for each.")
+    max_combination: int = declare(
+        1,
+        integer(1, 8),
+        "Category columns with statistics of the target that are crossed at most: 2 adds statistics of the best pairs.",
+    )
     has_time: object = declare(
         False,
         Rule(

@@ -74,6 +74,10 @@ class Work:
             first_round=start.n_rounds,
         )
 
+    def dataset_of(self, round: int) -> Dataset:
+        """The rows as the trees of a round see them."""
+        return self.dataset.of_round(self.params.run.random_state, self.first_round + round)
+
 
 def run_rounds(work: Work, evaluation: Evaluation, checkpoint: Checkpoint) -> tuple[int, Best, str]:
     """Add rounds until there is a reason to stop; return how many, the best one, and the reason."""
@@ -105,7 +109,7 @@ def repeat_rounds(work: Work, evaluation: Evaluation, best: Best, checkpoint: Ch
     for round, trees in enumerate(past.rounds):
         for tree in trees:
             if past.stopped is None:
-                add_to_all_rows(work.dataset, tree.grown, tree.value, tree.output, work.scores, work.team)
+                add_to_all_rows(work.dataset_of(round), tree.grown, tree.value, tree.output, work.scores, work.team)
             keep_tree(work, evaluation.sets if past.stopped is None else (), tree, round)
     if past.stopped is None:
         checkpoint.check_scores(work.scores)
@@ -136,7 +140,8 @@ def add_round(
 ) -> bool:  # fmt: skip
     """Grow the trees of a round; tell whether all of them are there, or Ctrl-C came before."""
     team, width = work.team, work.builder.width
-    number = work.first_round + round
+    number, dataset = work.first_round + round, work.dataset_of(round)
+    work.grower.see(dataset)
     work.objective.pairs(work.target.y, work.scores, work.pairs, team.run)
     drawn = _drawn(work, number)
     for output in range(0, work.objective.n_outputs, width):
@@ -148,8 +153,8 @@ def add_round(
         grown = work.grower.grow(pairs, drawn.weight, number * work.objective.n_outputs + output, drawn.rows)
         value = _values(work, grown, output, drawn)
         if work.linear is not None:
-            grown = work.linear.fitted(grown, work.grower, pairs[0], drawn.weight)
-        _add_to_scores(work, grown, value, output, drawn.rows is None)
+            grown = work.linear.on(dataset).fitted(grown, work.grower, pairs[0], drawn.weight)
+        _add_to_scores(work, dataset, KeptTree(grown, value, output), drawn.rows is None)
         tree = KeptTree(grown, value, output)
         checkpoint.add_tree(tree)
         keep_tree(work, evaluation.sets, tree, round)
@@ -163,16 +168,17 @@ def _drawn(work: Work, round: int) -> Drawn:
     return Drawn(None, NO_WEIGHT if work.target.weight is None else work.target.weight)
 
 
-def _add_to_scores(work: Work, grown: Grown, value: np.ndarray, output: int, has_all_rows: bool) -> None:
+def _add_to_scores(work: Work, dataset: Dataset, tree: KeptTree, has_all_rows: bool) -> None:
     """Add what a new tree answers to the scores of training."""
+    grown, value, output = tree.grown, tree.value, tree.output
     if not has_all_rows:
-        add_to_all_rows(work.dataset, grown, value, output, work.scores, work.team)
+        add_to_all_rows(dataset, grown, value, output, work.scores, work.team)
     elif grown.terms is None:
         work.team.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, work.scores)
     else:
-        assert work.dataset.values is not None
-        nodes = grown.node_of_row(work.dataset.n_rows)
-        add_answers(work.dataset.values, nodes, forest_of(grown, value, output), work.scores, work.team.run)
+        assert dataset.values is not None
+        nodes = grown.node_of_row(dataset.n_rows)
+        add_answers(dataset.values, nodes, forest_of(grown, value, output), work.scores, work.team.run)
 
 
 def keep_tree(work: Work, sets: Sequence[EvalSet], tree: KeptTree, round: int) -> None:

@@ -54,6 +54,7 @@ class SapwoodEstimator(FittedEstimator):
         categorical_features: Any = AUTO,
         category_encoding: Any = AUTO,
         one_hot_max: Any = AUTO,
+        max_combination: Any = AUTO,
         has_time: Any = AUTO,
         precision: Any = AUTO,
         reg_lambda: Any = AUTO,
