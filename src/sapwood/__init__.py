@@ -8,6 +8,13 @@ from typing import Any
 __version__ = "0.1.0"
 
 _WHERE = {
+    "Auto": "sapwood.encodings",
+    "Frequency": "sapwood.encodings",
+    "Greedy": "sapwood.encodings",
+    "Holdout": "sapwood.encodings",
+    "LeaveOneOut": "sapwood.encodings",
+    "OneHot": "sapwood.encodings",
+    "Ordered": "sapwood.encodings",
     "Bayesian": "sapwood.choices",
     "Dataset": "sapwood.estimators.binned",
     "EffectiveNumber": "sapwood.choices",

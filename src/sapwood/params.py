@@ -22,7 +22,7 @@ from sapwood.choices import Bayesian, Goss, Mvs, sampling_of, symmetric_of
 from sapwood.encodings import is_encoding
 from sapwood.errors import ParameterError
 from sapwood.peers import spelling_of
-from sapwood.presets import PRESETS
+from sapwood.presets import PRESETS, rate_of
 from sapwood.rules import (
     Rule,
     are_callbacks,
@@ -304,7 +304,7 @@ GROUPS: dict[str, type] = {f.name: type(f.default) for f in dataclasses.fields(P
 FIELDS: dict[str, dataclasses.Field] = {f.name: f for group in GROUPS.values() for f in dataclasses.fields(group)}
 
 
-def resolve_params(user: Mapping[str, Any], n_rows: int, task: str) -> Params:
+def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: int = 0) -> Params:
     """Check what the user set, fill the rest from the preset and the declared defaults.
 
     ``task`` is "regression" or "classification"; it and ``n_rows`` settle what depends on the data.
@@ -325,6 +325,9 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str) -> Params:
     else:
         values["max_leaves"] = _leaf_limit(values["max_leaves"], values["max_depth"], n_rows)
     _settle_sampling(values, given)
+    if preset == "catboost" and "learning_rate" not in given:
+        kind = task if task == "regression" else "multiclass" if n_classes > 2 else "binary"
+        values["learning_rate"] = rate_of(kind, n_rows, values["n_estimators"])
     values["random_state"] = seed_of(values["random_state"])
     groups = {
         name: group(**{f.name: values[f.name] for f in dataclasses.fields(group)}) for name, group in GROUPS.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,13 @@ from sapwood.params import Params
 NO_WEIGHT = np.empty(0)
 
 
+class View(NamedTuple):
+    """Rows in bins, and the scores of the trees so far: statistics of categories differ by the order of rows."""
+
+    dataset: Dataset
+    scores: np.ndarray
+
+
 @dataclass(frozen=True, eq=False)
 class Work:
     """What the rounds read, and the arrays and trees they write. A tree answers ``width`` outputs."""
@@ -48,6 +56,7 @@ class Work:
     linear: LinearLeaves | None
     builder: EnsembleBuilder
     scores: np.ndarray
+    other_scores: tuple[np.ndarray, ...]
     pairs: np.ndarray
     first_round: int
 
@@ -70,13 +79,16 @@ class Work:
             linear=LinearLeaves.of(objective, params, dataset, team),
             builder=EnsembleBuilder(objective.n_outputs, width),
             scores=start.first_scores(dataset.n_rows),
+            other_scores=tuple(start.first_scores(dataset.n_rows) for _ in dataset.others),
             pairs=np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32),
             first_round=start.n_rounds,
         )
 
-    def dataset_of(self, round: int) -> Dataset:
-        """The rows as the trees of a round see them."""
-        return self.dataset.of_round(self.params.run.random_state, self.first_round + round)
+    def views(self, round: int) -> list[View]:
+        """The rows in every order of categories' statistics, that of the trees of a round first."""
+        every = [View(self.dataset, self.scores), *map(View, self.dataset.others, self.other_scores)]
+        every.insert(0, every.pop(self.dataset.order_of(self.params.run.random_state, self.first_round + round)))
+        return every
 
 
 def run_rounds(work: Work, evaluation: Evaluation, checkpoint: Checkpoint) -> tuple[int, Best, str]:
@@ -109,7 +121,8 @@ def repeat_rounds(work: Work, evaluation: Evaluation, best: Best, checkpoint: Ch
     for round, trees in enumerate(past.rounds):
         for tree in trees:
             if past.stopped is None:
-                add_to_all_rows(work.dataset_of(round), tree.grown, tree.value, tree.output, work.scores, work.team)
+                for view in work.views(round):
+                    add_to_all_rows(view.dataset, tree.grown, tree.value, tree.output, view.scores, work.team)
             keep_tree(work, evaluation.sets if past.stopped is None else (), tree, round)
     if past.stopped is None:
         checkpoint.check_scores(work.scores)
@@ -140,9 +153,9 @@ def add_round(
 ) -> bool:  # fmt: skip
     """Grow the trees of a round; tell whether all of them are there, or Ctrl-C came before."""
     team, width = work.team, work.builder.width
-    number, dataset = work.first_round + round, work.dataset_of(round)
-    work.grower.see(dataset)
-    work.objective.pairs(work.target.y, work.scores, work.pairs, team.run)
+    number, (view, *others) = work.first_round + round, work.views(round)
+    work.grower.see(view.dataset)
+    work.objective.pairs(work.target.y, view.scores, work.pairs, team.run)
     drawn = _drawn(work, number)
     for output in range(0, work.objective.n_outputs, width):
         if interruption.was_asked and (output > 0 or round == 0):
@@ -151,11 +164,13 @@ def add_round(
             return False
         pairs = work.pairs[output : output + width]
         grown = work.grower.grow(pairs, drawn.weight, number * work.objective.n_outputs + output, drawn.rows)
-        value = _values(work, grown, output, drawn)
+        value = _values(work, grown, output, drawn, view.scores)
         if work.linear is not None:
-            grown = work.linear.on(dataset).fitted(grown, work.grower, pairs[0], drawn.weight)
-        _add_to_scores(work, dataset, KeptTree(grown, value, output), drawn.rows is None)
+            grown = work.linear.on(view.dataset).fitted(grown, work.grower, pairs[0], drawn.weight)
         tree = KeptTree(grown, value, output)
+        _add_to_scores(view, tree, drawn.rows is None, team)
+        for other in others:
+            add_to_all_rows(other.dataset, grown, value, output, other.scores, team)
         checkpoint.add_tree(tree)
         keep_tree(work, evaluation.sets, tree, round)
     return True
@@ -168,17 +183,17 @@ def _drawn(work: Work, round: int) -> Drawn:
     return Drawn(None, NO_WEIGHT if work.target.weight is None else work.target.weight)
 
 
-def _add_to_scores(work: Work, dataset: Dataset, tree: KeptTree, has_all_rows: bool) -> None:
+def _add_to_scores(view: View, tree: KeptTree, has_all_rows: bool, team: Team) -> None:
     """Add what a new tree answers to the scores of training."""
     grown, value, output = tree.grown, tree.value, tree.output
     if not has_all_rows:
-        add_to_all_rows(dataset, grown, value, output, work.scores, work.team)
+        add_to_all_rows(view.dataset, grown, value, output, view.scores, team)
     elif grown.terms is None:
-        work.team.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, work.scores)
+        team.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, view.scores)
     else:
-        assert dataset.values is not None
-        nodes = grown.node_of_row(dataset.n_rows)
-        add_answers(dataset.values, nodes, forest_of(grown, value, output), work.scores, work.team.run)
+        assert view.dataset.values is not None
+        nodes = grown.node_of_row(view.dataset.n_rows)
+        add_answers(view.dataset.values, nodes, forest_of(grown, value, output), view.scores, team.run)
 
 
 def keep_tree(work: Work, sets: Sequence[EvalSet], tree: KeptTree, round: int) -> None:
@@ -188,12 +203,12 @@ def keep_tree(work: Work, sets: Sequence[EvalSet], tree: KeptTree, round: int) -
     work.builder.append(tree.grown.to_tree(work.dataset.encoder, tree.value), tree.output, round)
 
 
-def _values(work: Work, grown: Grown, output: int, drawn: Drawn) -> np.ndarray:
-    """What the nodes of a new tree answer, shrinkage included."""
+def _values(work: Work, grown: Grown, output: int, drawn: Drawn, scores: np.ndarray) -> np.ndarray:
+    """What the nodes of a new tree answer, shrinkage included; ``scores`` are those that it was grown on."""
     value = grown.value
     if work.renewal is not None:
         renewal = work.renewal
         if len(drawn.weight) and drawn.weight is not work.target.weight:
             renewal = renewal.drawn(drawn.weight)
-        value = renewal.values(grown, work.scores[output], output, work.team.run)
+        value = renewal.values(grown, scores[output], output, work.team.run)
     return value * work.params.boost.learning_rate

@@ -1,7 +1,7 @@
 """Choose which category columns to cross: those whose crossed levels tell most of the target.
 
-Larger crossings grow out of the best smaller ones. A crossing is judged by its ordered statistic, taken for a prediction of
-the target: every row is predicted by earlier rows alone, so that many rare levels are no advantage.
+Larger crossings grow out of the best smaller ones. A crossing is judged by its ordered statistic, taken for a
+prediction of the target: every row is predicted by earlier rows alone, so that many rare levels are no advantage.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ class Limits:
         return max(0, min(self.n_kept, MOST_VALUES // max(1, n_rows * n_lines)))
 
 
-def choose_crossings(features: Sequence[int], limits: Limits, n_lines: int, stuff: Ingredients) -> list[tuple[int, ...]]:
+def choose_crossings(
+    features: Sequence[int], limits: Limits, n_lines: int, stuff: Ingredients
+) -> list[tuple[int, ...]]:
     """The crossings of these categories that tell most, in the order of their columns."""
     n_rows = len(stuff.response.weights)
     n_kept = limits.fitting(n_rows, n_lines)

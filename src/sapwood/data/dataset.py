@@ -19,8 +19,8 @@ class Dataset:
     """The bins of some rows twice over, by rows in ``tiles`` and by features in ``columns``, and the rows' numbers.
 
     ``schema`` is that of the columns in bins. With categories these come from the user's by a ``recipe``, and ``user``
-    is the schema of those. ``values`` are those that the bins come from, kept only where training needs them. ``others`` hold
-    the same rows where statistics of categories come from other orders of the rows; trees take turns.
+    is the schema of those. ``values`` are those that the bins come from, kept only where training needs them.
+    ``others`` hold the same rows where statistics of categories come from other orders of the rows; rounds draw one.
     """
 
     schema: Schema
@@ -55,13 +55,13 @@ class Dataset:
         """The schema of the user's columns."""
         return self.schema if self.user is None else self.user
 
-    def of_round(self, seed: int, round: int) -> Dataset:
-        """The order of rows that the trees of a round see."""
+    def order_of(self, seed: int, round: int) -> int:
+        """Which of the orders of rows the trees of a round see: 0 is this dataset, k is ``others[k - 1]``."""
         if not self.others:
-            return self
+            return 0
         drawn = np.empty(1, dtype=np.uint64)
         draw_all(seed, TREE_ORDER, round, np.zeros(1, dtype=np.uint64), drawn)
-        return (self, *self.others)[int(drawn[0] % np.uint64(1 + len(self.others)))]
+        return int(drawn[0] % np.uint64(1 + len(self.others)))
 
     @property
     def n_rows(self) -> int:

@@ -27,9 +27,8 @@ from sapwood.estimators.sample import Sample
 from sapwood.kernels.random import HELD_OUT, ORDERS, draw_all
 from sapwood.params import Params
 
-import os
 HASH_RANGE = 2.0**64
-MOST_CROSSINGS = int(os.environ.get('MC', 32))
+MOST_CROSSINGS = 40
 
 
 @dataclass(frozen=True, eq=False)
