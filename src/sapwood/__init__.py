@@ -16,6 +16,7 @@ _WHERE = {
     "OneHot": "sapwood.encodings",
     "Ordered": "sapwood.encodings",
     "Bayesian": "sapwood.choices",
+    "Dart": "sapwood.choices",
     "Dataset": "sapwood.estimators.binned",
     "EffectiveNumber": "sapwood.choices",
     "Goss": "sapwood.choices",

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.choices import Bayesian, Goss, Mvs, sampling_of, symmetric_of
+from sapwood.choices import Bayesian, Goss, Mvs, Uniform, sampling_of, symmetric_of
 from sapwood.encodings import is_encoding
 from sapwood.errors import ParameterError
 from sapwood.peers import spelling_of
@@ -28,6 +28,7 @@ from sapwood.rules import (
     are_callbacks,
     fraction,
     integer,
+    is_boosting,
     is_class_weight,
     is_collection,
     is_growth,
@@ -189,6 +190,12 @@ class BoostParams:
 
     n_estimators: int = declare(100, integer(1), "Boosting rounds.")
     learning_rate: float = declare(0.1, number(0, above=True), "Share of each tree that is added.")
+    boosting: object = declare(
+        "plain",
+        Rule("'plain', 'dart', 'forest' or a Dart object", is_boosting),
+        "How trees are added up: each corrects all before it; rounds are dropped at random while a new one is fitted "
+        "(Dart); or trees on bootstrapped rows are averaged (a random forest, whose learning rate is 1).",
+    )
     sampling: object = declare(
         AUTO,
         Rule("'none', 'uniform', 'goss', 'mvs', 'bayesian', or a Uniform, Goss, Mvs or Bayesian object", is_sampling),
@@ -319,11 +326,13 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: i
     if _is_unset(values["objective"]):
         values["objective"] = DEFAULT_OBJECTIVES[task]
     if values["split_search"] == "exact":
-        _check_exact(values)
+        _check_exact(values, given)
     if symmetric_of(values["growth"]) is not None:
         _settle_symmetric(values, given)
     else:
         values["max_leaves"] = _leaf_limit(values["max_leaves"], values["max_depth"], n_rows)
+    if values["boosting"] == "forest":
+        _settle_forest(values, given)
     _settle_sampling(values, given)
     if preset == "catboost" and "learning_rate" not in given:
         kind = task if task == "regression" else "multiclass" if n_classes > 2 else "binary"
@@ -377,8 +386,12 @@ def _settle_symmetric(values: dict[str, Any], given: Mapping[str, Any]) -> None:
     values["max_leaves"] = 2 ** values["max_depth"]
 
 
-def _check_exact(values: Mapping[str, Any]) -> None:
+def _check_exact(values: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """Exact search looks at one leaf at a time and rounds nothing."""
+    if "max_bins" in given:
+        raise ParameterError(
+            "max_bins is for histograms; split_search='exact' keeps every value of a column apart: leave max_bins unset"
+        )
     if symmetric_of(values["growth"]) is not None:
         raise ParameterError(
             "split_search='exact' tries the values of one leaf at a time, but a symmetric tree is cut by all leaves of "
@@ -398,6 +411,24 @@ def _leaf_limit(max_leaves: int | None, max_depth: int | None, n_rows: int) -> i
     if max_depth is not None and max_depth < 63:
         limits.append(2**max_depth)
     return min(limits)
+
+
+def _settle_forest(values: dict[str, Any], given: Mapping[str, Any]) -> None:
+    """A forest averages trees of the same target: none is shrunk, and each needs rows or columns of its own."""
+    if given.get("learning_rate", 1.0) != 1.0:
+        raise ParameterError(
+            f"learning_rate={given['learning_rate']:g} has no meaning for boosting='forest', which averages whole "
+            "trees: leave it unset"
+        )
+    values["learning_rate"] = 1.0
+    if values["sampling"] == AUTO and values["subsample"] >= 1.0:
+        values["sampling"] = Uniform(replacement=True)
+    draws_columns = any(values[f"colsample_by{what}"] < 1.0 for what in ("tree", "level", "node"))
+    if values["sampling"] == "none" and not draws_columns:
+        raise ParameterError(
+            "boosting='forest' with sampling='none' and all columns would grow the same tree again and again: leave "
+            "sampling unset, or set colsample_bynode"
+        )
 
 
 def _settle_sampling(values: dict[str, Any], given: Mapping[str, Any]) -> None:

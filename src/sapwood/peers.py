@@ -51,7 +51,7 @@ SPELLINGS: list[Spelling] = [
         ("booster", "boosting", "gbtree is 'plain', dart is 'dart'."),
         ("rate_drop", "boosting", "boosting=Dart(drop=...)"),
         ("scale_pos_weight", "class_weight", "class_weight={0: 1, 1: value}"),
-        ("base_score", "init", ""),
+        ("base_score", "init", "On the scale of predictions there, of scores here."),
         ("enable_categorical", "categorical_features", ""),
         ("max_cat_to_onehot", "one_hot_max", ""),
         ("monotone_constraints", "monotone_constraints", ""),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.choices import EffectiveNumber, LastRows, Linear, Symmetric, sampling_of
+from sapwood.choices import EffectiveNumber, LastRows, Linear, Symmetric, dart_of, sampling_of
 from sapwood.errors import ParameterError
 
 
@@ -130,3 +130,8 @@ def is_sampling(value: Any) -> bool:
 def is_path(value: Any) -> bool:
     """Tell whether a value may be the path of a file."""
     return isinstance(value, (str, os.PathLike)) and bool(os.fspath(value)) and isinstance(os.fspath(value), str)
+
+
+def is_boosting(value: Any) -> bool:
+    """Tell whether a value names a way to add trees up."""
+    return dart_of(value) is not None or (isinstance(value, str) and value in ("plain", "forest"))

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
+from sapwood import SapwoodRegressor
 from sapwood.boost.train import Outcome, Target, train
 from sapwood.data.columns import read_table
 from sapwood.data.dataset import Dataset
 from sapwood.errors import TrainingError
+from sapwood.objectives.classification import Softmax
 from sapwood.objectives.registry import resolve
 from sapwood.objectives.regression import Squared
 from sapwood.params import BoostParams, Params, TreeParams
@@ -134,8 +136,40 @@ class SpoiltSquared(Squared):
 def test_a_gradient_that_is_no_number_is_an_error_that_names_round_and_row(value, side, precision):
     X = np.arange(30.0)[:, None]
     tree = TreeParams(max_leaves=4, min_child_samples=1, precision=precision)
-    with pytest.raises(TrainingError, match=r"^round 3: the gradient of row 17 is not a finite number"):
+    with pytest.raises(TrainingError, match=r"^round 3: the gradient of row 17, times its weight, is not"):
         fit(X, X[:, 0] % 7, tree, 5, objective=SpoiltSquared(3, 17, value, side))
+
+
+def test_the_round_that_is_named_counts_rounds_not_trees():
+    class Spoilt(Softmax):
+        def pairs(self, y, scores, out, run=None):
+            super().pairs(y, scores, out)
+            out[2, 7, 0] = np.nan if np.any(scores != scores[:, :1]) else out[2, 7, 0]
+
+    X = np.arange(30.0)[:, None]
+    tree = TreeParams(max_leaves=4, min_child_samples=1)
+    with pytest.raises(TrainingError, match=r"^round 2: the gradient of row 7"):
+        fit(X, X[:, 0] // 10, tree, 3, objective=Spoilt(n_classes=3))
+
+
+@pytest.mark.parametrize("growth", ["leafwise", "levelwise", "symmetric"])
+@pytest.mark.parametrize("precision", ["packed", "wide"])
+def test_weights_beyond_all_bounds_are_an_error_and_tiny_ones_are_only_weights(growth, precision):
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    y = np.sin(3 * X[:, 0])
+    tree = {"growth": growth, "precision": precision, "min_child_weight": 0.0, "reg_lambda": 0.0, "max_depth": 3}
+    plain = SapwoodRegressor(n_estimators=1, **tree).fit(X, y)
+    for factor in (1e-180, 1e-120, 1e50):
+        scaled = SapwoodRegressor(n_estimators=1, **tree).fit(X, y, sample_weight=np.full(200, factor))
+        np.testing.assert_allclose(scaled.predict(X), plain.predict(X), rtol=1e-3, atol=1e-4)
+    with pytest.raises(TrainingError, match="weight"):
+        SapwoodRegressor(n_estimators=1, **tree).fit(X, y, sample_weight=np.full(200, 1e130))
+
+
+def test_an_empty_leaf_of_a_symmetric_tree_does_not_end_it():
+    X = np.random.default_rng(0).normal(size=(300, 1))  # one column: most sides of a cut are empty
+    fitted = SapwoodRegressor(n_estimators=1, growth="symmetric", max_depth=5, reg_lambda=0.0, precision="packed")
+    assert fitted.fit(X, np.sin(5 * X[:, 0])).model_.ensemble[0].depth == 5
 
 
 def test_the_row_that_is_named_is_that_of_the_table_though_rows_without_weight_were_dropped():
@@ -143,5 +177,5 @@ def test_the_row_that_is_named_is_that_of_the_table_though_rows_without_weight_w
     weight[:5] = 0.0
     dataset = Dataset.build(read_table(X), weight)
     target = Target(X[5:, 0], weight[5:])
-    with pytest.raises(TrainingError, match="row 17 "):
+    with pytest.raises(TrainingError, match="row 17,"):
         train(dataset, target, SpoiltSquared(1, 12, np.nan), Params())

@@ -93,7 +93,7 @@ def test_a_tree_is_that_of_the_slow_twin(problem, members):
     grown = grower.grow(pairs, weight, 0)
     weighted = pairs.astype(np.float64) * (weight[None, :, None] if len(weight) else 1.0)
     data = Data(X, weighted, grower._features.monotone)
-    slow = grow_slowly(data, grower._rules(), params.growth == "levelwise")
+    slow = grow_slowly(data, grower.rules(), params.growth == "levelwise")
     check_same(grown, 0, slow, X)
 
 

@@ -114,12 +114,13 @@ class Scan:
         """The largest gain and the first cut that has it: missing right before left, then the first bin."""
         everything = [(sum(g for g, _ in line), sum(h for _, h in line)) for line in self.cells]
         before = self.score(everything)
-        has_missing = any(line[0] != (0, 0) for line in self.cells)
+        narrow = (self.limits != EVERYWHERE).any()
+        has_missing = any(line[0] != (0, 0) for line in self.cells) or (self.limits[:2] != self.limits[2:]).any()
         found = []
         for side in (0, 1) if has_missing else (0,):
             for b in range(1, self.n_bins + (1 if has_missing and side == 0 else 0)):
                 has_values = any(line[i] != (0, 0) for line in self.cells for i in range(1, b + 1))
-                if not has_values or not self.limits[2 * side] <= b <= self.limits[2 * side + 1]:
+                if not (has_values or narrow) or not self.limits[2 * side] <= b <= self.limits[2 * side + 1]:
                     continue
                 inside = [*range(1, b + 1), *([0] if side == 1 else [])]
                 left = [(sum(line[i][0] for i in inside), sum(line[i][1] for i in inside)) for line in self.cells]
@@ -180,7 +181,7 @@ def scans(draw, most_outputs: int = 1, monotone: bool = False) -> Scan:
     )
     limits = EVERYWHERE
     if draw(st.booleans()):
-        rows = [0 if cell == (0, 0) else draw(st.integers(1, 4)) for cell in cells[0]]
+        rows = [draw(st.integers(0 if cell == (0, 0) else 1, 4)) for cell in cells[0]]  # rows may add up to nothing
         limits = limits_of(rows, draw(st.integers(1, 8)))
     scan = Scan(cells, rules, limits)
     if monotone:

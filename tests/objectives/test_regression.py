@@ -109,3 +109,8 @@ def test_huber_needs_a_positive_delta(delta):
 
 def test_leaf_weights_of_mape_are_over_the_target():
     np.testing.assert_array_equal(Mape().leaf_weights(np.array([-2.0, 4.0]), np.array([1.0, 3.0])), [0.5, 0.75])
+
+
+def test_the_metric_of_a_quantile_is_called_as_a_user_would_write_it():
+    assert Quantile(0.9).default_metric == "quantile@0.9"
+    assert Quantile([0.1, 1 / 3]).default_metric == "quantile@0.1,0.3333333333333333"

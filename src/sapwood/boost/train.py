@@ -9,7 +9,7 @@ import numpy as np
 
 from sapwood.boost.checkpoint import Checkpoint
 from sapwood.boost.evaluation import Evaluation
-from sapwood.boost.loop import Work, run_rounds
+from sapwood.boost.loop import Work, make_boosting, run_rounds
 from sapwood.boost.start import Start
 from sapwood.boost.target import Target
 from sapwood.data.dataset import Dataset
@@ -57,10 +57,11 @@ def train(
         evaluation = Evaluation((), (), objective)
     with Checkpoint.open(dataset, target, params, start, evaluation) as checkpoint:
         work = Work.make(dataset, target, objective, params, start)
-        done, best, stopped = run_rounds(work, evaluation, checkpoint)
+        boosting = make_boosting(work, evaluation)
+        done, best, stopped = run_rounds(work, boosting, evaluation, checkpoint)
     kept = best.round if best.patience is not None and best.score is not None else done
     return Outcome(
-        ensemble=start.joined(work.builder.build(kept)),
+        ensemble=start.joined(boosting.build(kept)),
         base_scores=start.base_scores,
         best_iteration=start.n_rounds + (done if best.score is None else best.round),
         best_score=best.score,

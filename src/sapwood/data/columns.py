@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from sapwood.data import conversion
 from sapwood.data.categories import Levels, levels_of_array
 from sapwood.errors import InputError, InputTypeError
+from sapwood.once import once
 
 CHUNK_ROWS = 65_536
 CHUNK_VALUES = 4_194_304  # a converted chunk of a wide table has fewer rows
@@ -106,7 +106,7 @@ class ArrayTable(Table):
         self.dtype = array.dtype if self.is_in_place else conversion.float_type(array.dtype)
         self._levels: dict[int, Levels] = {}
 
-    @cached_property
+    @once
     def text_columns(self) -> tuple[int, ...]:
         """The columns in which some value is a text."""
         if self._array.dtype.kind != "O":

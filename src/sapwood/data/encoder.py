@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from sapwood.data.numeric import Run, edge_table, find_edges, run_alone
 from sapwood.data.schema import Schema
 from sapwood.errors import ParameterError
 from sapwood.kernels import binning
+from sapwood.once import once
 
 MAX_BINS = 65_535
 TILE_BYTES = 32
@@ -42,12 +42,12 @@ class Encoder:
             row_ids = np.arange(table.n_rows, dtype=np.uint64)
         return cls(Schema.of(table), tuple(find_edges(table, weight, max_bins, seed, row_ids, run)))
 
-    @cached_property
+    @once
     def n_bins(self) -> np.ndarray:
         """The number of value bins of every column; a column of one bin can never be split."""
         return np.array([len(line) + 1 for line in self.edges], dtype=np.int64)
 
-    @cached_property
+    @once
     def cut_points(self) -> tuple[np.ndarray, np.ndarray]:
         """All edges in a row, an infinite one behind those of each column, and where each column's begin."""
         lines = [np.append(line, np.inf) for line in self.edges]

@@ -43,6 +43,7 @@ class SapwoodEstimator(FittedEstimator):
         init: Any = AUTO,
         n_estimators: Any = AUTO,
         learning_rate: Any = AUTO,
+        boosting: Any = AUTO,
         sampling: Any = AUTO,
         subsample: Any = AUTO,
         growth: Any = AUTO,

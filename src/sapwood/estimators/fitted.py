@@ -80,6 +80,10 @@ class FittedEstimator(BaseEstimator):
         X = plain_rows(X)
         first = estimator_scores(self.init_, X, model.link, model.n_outputs)
         first = first[0] if model.n_outputs == 1 else first.T
+        if model.ensemble.rescalings:
+            for done in range(1, model.n_iterations + 1):
+                yield self._linked(model.predict_raw(X, done, self._threads()) + first)
+            return
         scores = model.predict_raw(X, 0, self._threads())
         for done in range(model.n_iterations):
             one = replace(model[done : done + 1], base_scores=np.zeros(model.n_outputs))

@@ -64,21 +64,23 @@ class Grower(ABC):
         """Grow the next trees on the same rows in other bins."""
         self._dataset = dataset
 
-    def grow(self, pairs: np.ndarray, weight: np.ndarray, round: int, rows: np.ndarray | None = None) -> Grown:
-        """Grow the tree of a round on all rows, or on some (ascending numbers).
+    def grow(
+        self, pairs: np.ndarray, weight: np.ndarray, number: int, rows: np.ndarray | None = None, per_round: int = 1
+    ) -> Grown:  # fmt: skip
+        """Grow a tree on all rows, or on some (ascending numbers); it is tree ``number`` of ``per_round`` a round.
 
         ``weight`` is empty when all rows weigh the same.
         """
         room = self._rows.take(rows)
         nodes = self._nodes
         nodes.info[:] = (1, 1, layout.FINE, 0)
-        draws = layout.Draws(self._seed, round)
+        draws = layout.Draws(self._seed, number)
         gradients = layout.Gradients(pairs, weight, self._dataset.row_ids, _weight_scale(weight))
         self._team.run(
             quantise.quantise, room, gradients, int(self._shape.wide), draws, self._scales, self._scratch, nodes.info
         )
-        self._check(round)
-        tree = draw_tree_features(self._params.colsample_bytree, self._dataset.n_features, self._seed, round)
+        self._check(number // per_round)
+        tree = draw_tree_features(self._params.colsample_bytree, self._dataset.n_features, self._seed, number)
         self._choice.tree[:] = tree
         self._choice.active[0] = 1
         return self._grow_tree(gradients, room, draws)
@@ -119,8 +121,9 @@ class Grower(ABC):
         if info[layout.STATUS] == layout.NOT_FINITE:
             row = int(self._dataset.row_ids[info[layout.BAD_ROW]])
             raise TrainingError(
-                f"round {round + 1}: the gradient of row {row} is not a finite number (or its hessian is negative); "
-                "look at the target, weight and scores of this row, or lower the learning rate"
+                f"round {round + 1}: the gradient of row {row}, times its weight, is not a finite number up to "
+                f"{quantise.LARGEST:.0e} (or its hessian is negative); look at the target, weight and scores of this "
+                "row, or lower the learning rate"
             )
 
 

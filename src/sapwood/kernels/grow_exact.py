@@ -14,14 +14,10 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.choose import allow_features, narrow_groups
-from sapwood.kernels.gain import split_gain
 from sapwood.kernels.grow import branch, can_split, enter_leaf, next_leaf, set_child_bounds, sum_root
 from sapwood.kernels.layout import (
     BIN,
-    CUT_BIN,
     CUT_NEXT,
-    CUT_SIDE,
-    CUT_SUMS,
     DEPTH,
     FEATURE,
     FIRST,
@@ -36,7 +32,7 @@ from sapwood.kernels.leaves import finish_leaves
 from sapwood.kernels.meet import meet
 from sapwood.kernels.pick import best_feature, take_cut
 from sapwood.kernels.share import share
-from sapwood.kernels.split_numeric import IMPOSSIBLE, cut_score, score_of
+from sapwood.kernels.split_exact import count_missing, scan_sorted
 from sapwood.native.kernel import kernel
 
 INFINITE = np.inf
@@ -84,63 +80,6 @@ def part_list(line, first, last, marked, spare):
         waiting += 1 - go
     for k in range(waiting):
         line[left + k] = spare[k]
-
-
-@kernel()
-def scan_sorted(line, n_missing, bins, pairs, backward, direction, sums, low, high, rules, scales, running, cut):
-    """Try every cut of the sorted rows of a leaf; return the best gain and fill ``cut``.
-
-    The first ``n_missing`` rows have no value. Where several cuts with missing on the same side gain the same, the
-    first is taken, or the last if ``backward``; missing on the right comes before missing on the left.
-    """
-    n_planes = sums.shape[0]
-    left = running[:n_planes]
-    right = running[n_planes:]
-    n = line.shape[0]
-    before = score_of(sums, low, high, rules, scales.quantum)
-    best = 0.0
-    for side in range(2 if n_missing > 0 else 1):
-        for p in range(n_planes):
-            left[p] = 0
-        if side == 1:
-            for i in range(n_missing):
-                for p in range(n_planes):
-                    left[p] += pairs[line[i], p]
-        # With missing on the right the last cut has all values on the left; else it would leave the right side empty.
-        end = n if side == 0 and n_missing > 0 else n - 1
-        for i in range(n_missing, end):
-            row = line[i]
-            for p in range(n_planes):
-                left[p] += pairs[row, p]
-                right[p] = sums[p] - left[p]
-            after = np.int64(bins[line[i + 1]]) if i + 1 < n else np.int64(0)
-            n_left = i + 1 - (n_missing if side == 0 else 0)
-            if np.int64(bins[row]) == after or n_left < rules.min_child_samples:
-                continue
-            if n - n_left < rules.min_child_samples:
-                break
-            score = cut_score(left, right, direction, low, high, rules, scales)
-            if score == IMPOSSIBLE:
-                continue
-            gain = split_gain(score, before, rules.min_split_gain)
-            again = gain == best and (backward or side == 1) and cut[CUT_SIDE] == side
-            if gain > 0.0 and (gain > best or again):
-                best = gain
-                cut[CUT_BIN] = bins[row]
-                cut[CUT_NEXT] = after
-                cut[CUT_SIDE] = side
-                for p in range(n_planes):
-                    cut[CUT_SUMS + p] = left[p]
-    return best
-
-
-@kernel()
-def count_missing(line, bins):
-    """How many rows at the front of a leaf's list have no value."""
-    n = 0
-    while n < line.shape[0] and bins[line[n]] == 0:
-        n += 1
-    return n
 
 
 @kernel()

@@ -30,7 +30,15 @@ from sapwood.kernels.layout import (
 from sapwood.kernels.leaves import finish_leaves
 from sapwood.kernels.meet import meet
 from sapwood.kernels.pick import has_missing
-from sapwood.kernels.split_numeric import gradient_sum, hessian_sum, high_steps, low_steps, pair_score, value_of
+from sapwood.kernels.split_numeric import (
+    LEAST_HESSIAN,
+    gradient_sum,
+    hessian_sum,
+    high_steps,
+    low_steps,
+    pair_score,
+    value_of,
+)
 from sapwood.native.kernel import kernel
 
 INFINITE = np.inf
@@ -94,7 +102,7 @@ def judge_plain(cells, n_bins, n_sides, total, floor, reg_lambda, quantum, runni
     unit_h = 1.0 / quantum[0, 1]
     g_all = high_steps(total) * unit_g
     h_all = low_steps(total) * unit_h
-    before = plain_score(g_all, h_all, reg_lambda)
+    before = plain_score(g_all, h_all, reg_lambda) if h_all + reg_lambda > 0.0 else 0.0
     for side in range(n_sides):
         left = cells[0] if side == 1 else np.int64(0)
         for b in range(np.uint64(1), np.uint64(n_bins + 1)):
@@ -123,7 +131,7 @@ def judge_features(member, n_leaves, feature, rules, quantum, cells, leaves, all
     n_planes = cells.pool.shape[1] // feature.start[feature.start.shape[0] - 1]
     stride = feature.start[feature.start.shape[0] - 1]
     quick = is_plain(rules) and rules.wide == 0 and n_planes == 1 and rules.cosine == 0
-    quick = quick and rules.min_child_weight > 0.0
+    quick = quick and rules.min_child_weight > LEAST_HESSIAN
     best[WORTH] = -INFINITE
     best[CUT_FEATURE] = -1.0
     for f in range(feature.share[member], feature.share[member + 1]):

@@ -12,7 +12,8 @@ from sapwood.native.kernel import kernel
 
 # Sums in the two halves of a packed cell must stay below these; wide and exact sums below the third.
 PACKED_GRADIENT, PACKED_HESSIAN, EXACT = 2.0**31, 2.0**32, 2.0**62
-LARGEST = 2.0**900
+# Beyond this the score of a cut, cubic in the sums of rows, could be infinite.
+LARGEST = 2.0**250
 LEAST_SCALE, MOST_SCALE = -1000, 1000
 TO_UNIT = 2.0**-32
 OUTPUT_STEP = np.uint64(0xD1342543DE82EF95)

@@ -11,6 +11,8 @@ from sapwood.native.kernel import kernel
 
 LOW_HALF = np.int64(0xFFFFFFFF)
 IMPOSSIBLE = -1.0
+# Products of two smaller hessians could be lost.
+LEAST_HESSIAN = 1e-100
 IMPOSSIBLE_BITS = np.int64(-0x4010000000000000)  # the bits of -1.0
 # An integer below 2^52 or-ed into these bits is the float 2^52 + integer.
 FLOAT_BITS = np.uint64(0x4330000000000000)
@@ -91,17 +93,30 @@ def cut_score(left, right, direction, low, high, rules, scales):
 
 
 @kernel()
+def has_two_sides(limits):
+    """1 if rows were counted and the sides of missing differ: there are missing rows, though their sums may be 0."""
+    return 1 if limits[0] != limits[2] or limits[1] != limits[3] else 0
+
+
+@kernel()
+def is_first(b, side, n_bins, limits):
+    """Tell whether rows were counted and this is the first bin after which a cut leaves enough of them."""
+    return b == limits[2 * side] and limits[2 * side + 1] <= n_bins
+
+
+@kernel()
 def scan_any(cells, stride, n_bins, direction, sums, low, high, limits, rules, scales, running, cut):
     """Scan one feature under every rule (several outputs, wide cells, L1, bounds); return the gain and fill ``cut``.
 
     ``cells`` begin with the feature's missing bin, planes are ``stride`` apart. ``limits`` are the first and last bin
-    after which a cut is allowed with missing on the right, then on the left.
+    after which a cut is allowed with missing on the right, then on the left. After a bin whose sums are 0 a cut is that
+    after the bin before, unless that one is not allowed.
     """
     n_planes = sums.shape[0]
     left = running[:n_planes]
     right = running[n_planes : 2 * n_planes]
     before = score_of(sums, low, high, rules, scales.quantum)
-    missing = 0
+    missing = has_two_sides(limits)
     for p in range(n_planes):
         if cells[p * stride] != 0:
             missing = 1
@@ -117,7 +132,9 @@ def scan_any(cells, stride, n_bins, direction, sums, low, high, limits, rules, s
                     used = 1
                 left[p] += value
                 right[p] = sums[p] - left[p]
-            if used == 0 or b < limits[2 * side] or b > limits[2 * side + 1]:
+            if used == 0 and not is_first(b, side, n_bins, limits):
+                continue
+            if b < limits[2 * side] or b > limits[2 * side + 1]:
                 continue
             score = cut_score(left, right, direction, low, high, rules, scales)
             gain = split_gain(score, before, rules.min_split_gain)
@@ -194,11 +211,11 @@ def locate_plain(cells, n_bins, total, floor, reg_lambda, price, limits, quantum
     unit_h = 1.0 / quantum[0, 1]
     g_all = high_steps(total) * unit_g
     h_all = low_steps(total) * unit_h
-    missing = cells[0]
+    missing = 1 if cells[0] != 0 else has_two_sides(limits)
     best = IMPOSSIBLE
-    for side in range(2 if missing != 0 else 1):
-        left = missing if side == 1 else np.int64(0)
-        for b in range(1, n_bins + (1 if side == 0 and missing != 0 else 0)):
+    for side in range(1 + missing):
+        left = cells[0] if side == 1 else np.int64(0)
+        for b in range(1, n_bins + (missing if side == 0 else 0)):
             left += cells[b]
             h_left = low_steps(left) * unit_h
             if h_left < floor or h_all - h_left < floor or b < limits[2 * side] or b > limits[2 * side + 1]:
@@ -221,13 +238,13 @@ def scan_plain_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, limit
     h_all = np.float64(sums[1]) * unit_h
     gradients = cells
     hessians = cells[stride:]
-    missing = 1 if gradients[0] != 0 or hessians[0] != 0 else 0
+    missing = 1 if gradients[0] != 0 or hessians[0] != 0 else has_two_sides(limits)
     best = IMPOSSIBLE
     for side in range(1 + missing):
         left_g = gradients[0] if side == 1 else np.int64(0)
         left_h = hessians[0] if side == 1 else np.int64(0)
         for b in range(1, n_bins + (missing if side == 0 else 0)):
-            if gradients[b] == 0 and hessians[b] == 0:
+            if gradients[b] == 0 and hessians[b] == 0 and not is_first(b, side, n_bins, limits):
                 continue
             left_g += gradients[b]
             left_h += hessians[b]
@@ -247,9 +264,9 @@ def scan_plain_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, limit
 
 @kernel()
 def is_quick(sums, rules, scales):
-    """Tell whether the usual case holds: one output, no rule but λ, and nothing that divides by zero."""
+    """Tell whether the usual case holds: one output, no rule but λ, and nothing that divides by next to nothing."""
     usual = is_plain(rules) and sums.shape[0] == 1 + rules.wide
-    return usual and least_hessian(rules, scales, 0) + rules.reg_lambda > 0.0
+    return usual and least_hessian(rules, scales, 0) + rules.reg_lambda > LEAST_HESSIAN
 
 
 @kernel()

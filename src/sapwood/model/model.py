@@ -7,7 +7,7 @@ import importlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from sapwood.model.predictor import Predictor
 from sapwood.model.tree import LEAF, frozen_array
 from sapwood.native.team import current_team
 from sapwood.objectives.links import Link, link_from_name
+from sapwood.once import once
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,8 +115,12 @@ class Model:
         return _by_row(self._scores(self._table(X), iterations, n_jobs))
 
     def staged_predict(self, X: Any, n_jobs: int | None = None) -> Iterator[np.ndarray]:
-        """Yield the predictions after 1, 2, ... rounds."""
+        """Yield the predictions after 1, 2, ... rounds: what the model of so many rounds answers."""
         table = in_memory(self._table(X))
+        if self.ensemble.rescalings:
+            for done in range(1, self.n_iterations + 1):
+                yield self._link.predict(self._scores(table, done, n_jobs))
+            return
         scores = self._first_scores(table)
         for done in range(self.n_iterations):
             predictor.add_scores(self._packed, table, self._trees_of(done, done + 1), scores, n_jobs)
@@ -132,11 +137,11 @@ class Model:
         trees = self._trees_of(0, self._rounds(iterations))
         return predictor.leaf_indices(self._packed, self._table(X), trees, n_jobs)
 
-    @cached_property
+    @once
     def _packed(self) -> Packed:
         return pack(self.ensemble)
 
-    @cached_property
+    @once
     def _link(self) -> Link:
         return link_from_name(self.link)
 
@@ -148,9 +153,11 @@ class Model:
         return np.repeat(self.base_scores[:, None], table.n_rows, axis=1)
 
     def _scores(self, table: Table, iterations: int | None, n_jobs: int | None) -> np.ndarray:
-        trees = self._trees_of(0, self._rounds(iterations))
+        rounds = self._rounds(iterations)
+        if rounds < self.n_iterations and self.ensemble.rescalings:
+            return self[:rounds]._scores(table, None, n_jobs)
         scores = self._first_scores(table)
-        predictor.add_scores(self._packed, table, trees, scores, n_jobs)
+        predictor.add_scores(self._packed, table, self._trees_of(0, rounds), scores, n_jobs)
         return scores
 
     def _rounds(self, iterations: int | None) -> int:

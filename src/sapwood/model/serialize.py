@@ -12,6 +12,7 @@ import math
 import os
 import secrets
 import stat
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -23,12 +24,13 @@ from sapwood.model import container, labels, recipes
 from sapwood.model.container import damaged, parse_json
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.model import Model
+from sapwood.model.rescaling import rescalings_from_json
 from sapwood.model.terms import Terms
 from sapwood.model.tree import NODE_FIELDS, node_shapes
 from sapwood.model.validation import check_ensemble
 from sapwood.objectives.links import link_from_name
 
-VERSION = 2  # 2: category columns; a model without them is written as version 1
+VERSION = 3  # 2: category columns, 3: rescaled rounds; a model without them is written as version 1
 TREE_FIELDS: dict[str, type] = {"tree_start": np.int64, "tree_output": np.int32, "tree_round": np.int32}
 ARRAYS: dict[str, type] = {"base_scores": np.float64, **TREE_FIELDS, **NODE_FIELDS}
 # There only where leaves are linear: the tensors of ``Terms``, by its fields.
@@ -40,6 +42,7 @@ TERM_ARRAYS: dict[str, tuple[str, type]] = {
     "term_slope": ("slope", np.float64),
 }
 NONFINITE = "$float"
+RESCALINGS = "rescalings"
 
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
@@ -76,8 +79,8 @@ def to_bytes(model: Model) -> bytes:
     _check(model)
     kind, label_tensors = labels.to_tensors(model.classes)
     recipe, recipe_tensors = recipes.to_tensors(model.recipe)
-    described = {
-        "version": 1 if recipe is None else VERSION,
+    described: dict[str, Any] = {
+        "version": 3 if model.ensemble.rescalings else 1 if recipe is None else 2,
         "written_by": f"sapwood {sapwood.__version__}",
         "schema": model.schema.to_dict(),
         "link": model.link,
@@ -85,6 +88,8 @@ def to_bytes(model: Model) -> bytes:
         "objective": model.objective,
         "metadata": model.metadata,
     } | ({} if recipe is None else {"recipe": recipe})
+    if model.ensemble.rescalings:
+        described[RESCALINGS] = [one.to_json() for one in model.ensemble.rescalings]
     try:
         text = json.dumps(to_json(described), separators=(",", ":"), allow_nan=False)
     except TypeError as error:
@@ -123,7 +128,7 @@ def _read(file: BinaryIO, size: int) -> Model:
     terms = _terms(tensors, arrays["feature"].size)
     model = Model(
         schema=schema,
-        ensemble=_ensemble(arrays, terms),
+        ensemble=_rescaled(_ensemble(arrays, terms), described.get(RESCALINGS, [])),
         base_scores=arrays["base_scores"],
         link=described["link"],
         classes=labels.from_tensors(described.get("classes"), tensors),
@@ -218,8 +223,12 @@ def _ensemble(arrays: dict[str, np.ndarray], terms: Terms | None) -> Ensemble:
     for name, shape in shapes.items():
         if arrays[name].shape != shape:
             raise damaged(f"tensor {name!r} has the shape {arrays[name].shape} instead of {shape}")
-    fields = {name: arrays[name] for name in ARRAYS if name != "base_scores"}
+    fields: dict[str, Any] = {name: arrays[name] for name in ARRAYS if name != "base_scores"}
     return Ensemble(n_outputs=n_outputs, **fields, terms=terms)
+
+
+def _rescaled(ensemble: Ensemble, told: Any) -> Ensemble:
+    return replace(ensemble, rescalings=rescalings_from_json(told, ensemble.n_rounds))
 
 
 def to_json(value: Any) -> Any:

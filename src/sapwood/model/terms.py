@@ -49,9 +49,10 @@ class Terms:
     def __len__(self) -> int:
         return len(self.feature)
 
-    def scaled(self, factor: float) -> Terms:
-        """The terms of answers times a number."""
-        return Terms(self.start, self.intercept * factor, self.feature, self.centre, self.slope * factor)
+    def scaled(self, factor: float | np.ndarray) -> Terms:
+        """The terms of answers times a number, or one for each node."""
+        of_terms = factor if isinstance(factor, float) else factor[self.nodes()]
+        return Terms(self.start, self.intercept * factor, self.feature, self.centre, self.slope * of_terms)
 
     def slice(self, first: int, last: int) -> Terms:
         """The terms of nodes ``first`` to ``last`` (excluded)."""

@@ -121,7 +121,7 @@ class Quantile(QuantileOfResiduals):
     @property
     def default_metric(self) -> str:
         """The pinball loss of the same levels."""
-        return "quantile@" + ",".join(f"{level:.17g}" for level in self.leaf_levels)
+        return "quantile@" + ",".join(f"{level!r}" for level in self.leaf_levels)
 
     def numbers(self) -> np.ndarray:
         """The levels."""
