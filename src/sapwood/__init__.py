@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from sapwood import errors
+
 __version__ = "0.1.0"
 
 _WHERE = {
@@ -30,9 +32,10 @@ _WHERE = {
     "Model": "sapwood.model.model",
     "cv": "sapwood.estimators.cv",
     "load": "sapwood.model.serialize",
+    "show_versions": "sapwood.versions",
 }
 
-__all__ = [*sorted(_WHERE), "__version__"]
+__all__ = [*sorted(_WHERE), "__version__", "errors"]
 
 
 def __getattr__(name: str) -> Any:

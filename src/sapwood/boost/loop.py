@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from logging import DEBUG
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from sapwood.boost.forest import ForestBoosting
 from sapwood.boost.interrupt import Interruption, TooSoon
 from sapwood.boost.leaves import Renewal
 from sapwood.boost.linear import LinearLeaves
-from sapwood.boost.progress import Bar, Progress
+from sapwood.boost.progress import Bar, Progress, describe
 from sapwood.boost.sampling import Pool, Sampler, make_sampler
 from sapwood.boost.sampling.base import Drawn
 from sapwood.boost.start import Start
@@ -23,9 +24,11 @@ from sapwood.boost.stopping import ALL_ROUNDS, CALLBACK, EARLY, INTERRUPTED, TIM
 from sapwood.boost.target import Target
 from sapwood.choices import dart_of
 from sapwood.data.dataset import Dataset
+from sapwood.errors import TrainingError
 from sapwood.grow.choice import make_grower
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown import Grown
+from sapwood.log import logger
 from sapwood.model.ensemble import EnsembleBuilder
 from sapwood.native.team import Team, current_team
 from sapwood.objectives.base import Objective
@@ -113,8 +116,11 @@ def run_rounds(
             done += 1
             if (decided := evaluation.deciding(done)) is not None:
                 best.update(done, decided[1], decided[0])
-            progress = Progress(done, n_rounds, evaluation.history, time.perf_counter() - began)
+            history = evaluation.seen() if watch.callbacks else evaluation.history
+            progress = Progress(done, n_rounds, history, time.perf_counter() - began)
             bar.show(progress)
+            if logger.isEnabledFor(DEBUG):
+                logger.debug("%s", describe(progress))
             reason = _reason_to_stop(work, best, progress, interruption)
             checkpoint.end_round(evaluation, work.scores, progress.elapsed, reason)
     return done, best, reason
@@ -141,8 +147,8 @@ def repeat_rounds(boosting: Boosting, evaluation: Evaluation, best: Best, checkp
 
 def _reason_to_stop(work: Work, best: Best, progress: Progress, interruption: Interruption) -> str | None:
     watch = work.params.watch
-    stops = [callback(progress) is True for callback in watch.callbacks]
-    if any(stops):
+    answers = [callback(progress) for callback in watch.callbacks]
+    if any(isinstance(answer, bool | np.bool_) and answer for answer in answers):
         return CALLBACK
     if progress.round == progress.n_rounds:
         return ALL_ROUNDS
@@ -190,10 +196,17 @@ def _drawn(work: Work, round: int) -> Drawn:
 
 def _values(work: Work, grown: Grown, output: int, drawn: Drawn, scores: np.ndarray) -> np.ndarray:
     """What the nodes of a new tree answer, shrinkage included; ``scores`` are those that it was grown on."""
-    value = grown.value
+    value, rate = grown.value, work.params.boost.learning_rate
     if work.renewal is not None:
         renewal = work.renewal
         if len(drawn.weight) and drawn.weight is not work.target.weight:
             renewal = renewal.drawn(drawn.weight)
         value = renewal.values(grown, scores[output], output, work.team.run)
-    return value * work.params.boost.learning_rate
+    with np.errstate(over="ignore"):
+        value = value * rate
+    if not np.isfinite(value).all():
+        raise TrainingError(
+            f"a leaf value of tree {len(work.builder) + 1} is beyond float64: lower learning_rate={rate:g}, raise "
+            "reg_lambda, or rescale the target"
+        )
+    return value

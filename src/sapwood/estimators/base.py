@@ -9,6 +9,8 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
+from sapwood.boost.evaluation import measures_of
+from sapwood.boost.leaves import check_constraints
 from sapwood.data.columns import Table
 from sapwood.data.planning import find_categories
 from sapwood.data.schema import Schema
@@ -17,10 +19,10 @@ from sapwood.errors import InputError, ParameterError
 from sapwood.estimators.binned import Dataset, settings_of
 from sapwood.estimators.eval_sets import eval_samples, watched_samples
 from sapwood.estimators.fitted import FittedEstimator
-from sapwood.estimators.fitting import Fit, Problem, fit_sample
+from sapwood.estimators.fitting import Fit, Problem, fit_sample, task_of
 from sapwood.estimators.keeping import keeps_parameters
 from sapwood.estimators.origin import Earlier, OriginSpec
-from sapwood.estimators.sample import Request, Sample, read_features, read_groups, read_init_score
+from sapwood.estimators.sample import Request, Sample, read_features, read_groups, read_init_score, warn_of_order
 from sapwood.model.model import Model
 from sapwood.objectives.base import Objective
 from sapwood.objectives.registry import resolve
@@ -134,6 +136,8 @@ class SapwoodEstimator(FittedEstimator):
         schema.align(table)
         if earlier is not None:
             earlier.check(schema, objective)
+        check_constraints(params.tree, schema, objective)
+        measures_of(params.watch.eval_metric, objective, task_of(classes))
         origin = OriginSpec(params.task.init, earlier, objective, classes)
         problem = Problem(objective, params, classes, origin, schema)
         init_score = read_init_score(request.init_score, table.n_rows, objective.n_outputs)
@@ -150,6 +154,8 @@ class SapwoodEstimator(FittedEstimator):
         if isinstance(request.X, Dataset):
             request.X.check(self.get_params(deep=False))
         X, table, bins = read_features(request.X)
+        for name in ("y", "sample_weight", "init_score", "groups"):
+            warn_of_order(X, getattr(request, name), name)
         if earlier is not None and bins is None:
             table = earlier.model.schema.align(table, "init_model")
         if len(getattr(y, "shape", ())) == 2 and y.shape[1] == 1:
