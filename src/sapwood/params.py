@@ -21,8 +21,9 @@ import numpy as np
 from sapwood.choices import Bayesian, Goss, Mvs, Uniform, sampling_of, symmetric_of
 from sapwood.encodings import is_encoding
 from sapwood.errors import ParameterError
+from sapwood.functions import check_arguments
 from sapwood.peers import spelling_of
-from sapwood.presets import PRESETS
+from sapwood.presets import PRESETS, rate_of
 from sapwood.rules import (
     Rule,
     are_callbacks,
@@ -49,6 +50,13 @@ AUTO = "auto"
 SYMMETRIC_DEPTH, DEEPEST_SYMMETRIC = 6, 16
 MVS_SHARE = 0.8
 DEFAULT_OBJECTIVES = {"regression": "squared", "classification": "logistic"}
+
+
+def _callbacks(value: Any) -> tuple[Callable[..., Any], ...]:
+    functions = (value,) if callable(value) else tuple(value)
+    for function in functions:
+        check_arguments(function, "callbacks", "progress")
+    return functions
 
 
 def declare(default: Any, rule: Rule, text: str) -> Any:
@@ -114,6 +122,11 @@ class CategoryParams:
         "the target. 'auto' decides by the number of levels; the model tells what and why (`model_.encodings`).",
     )
     one_hot_max: int = declare(2, integer(0), "Levels up to which 'auto' makes a column of 0 and 1 for each.")
+    max_combination: int = declare(
+        1,
+        integer(1, 8),
+        "Category columns with statistics of the target that are crossed at most: 2 adds statistics of the best pairs.",
+    )
     has_time: object = declare(
         False,
         Rule(
@@ -242,7 +255,7 @@ class WatchParams:
         Rule(
             "a function or a list of them",
             are_callbacks,
-            lambda v: (v,) if callable(v) else tuple(v),
+            _callbacks,
         ),
         "Called after each round with a Progress (round, n_rounds, evals, elapsed); True stops training.",
     )
@@ -306,7 +319,7 @@ GROUPS: dict[str, type] = {f.name: type(f.default) for f in dataclasses.fields(P
 FIELDS: dict[str, dataclasses.Field] = {f.name: f for group in GROUPS.values() for f in dataclasses.fields(group)}
 
 
-def resolve_params(user: Mapping[str, Any], n_rows: int, task: str) -> Params:
+def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: int = 0) -> Params:
     """Check what the user set, fill the rest from the preset and the declared defaults.
 
     ``task`` is "regression" or "classification"; it and ``n_rows`` settle what depends on the data.
@@ -325,10 +338,18 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str) -> Params:
     if symmetric_of(values["growth"]) is not None:
         _settle_symmetric(values, given)
     else:
-        values["max_leaves"] = _leaf_limit(values["max_leaves"], values["max_depth"], n_rows)
+        most_leaves = max(2, n_rows // values["min_child_samples"])
+        values["max_leaves"] = _leaf_limit(values["max_leaves"], values["max_depth"], most_leaves)
+    # Beyond these the values mean the same, and kernels count in 64 bits.
+    values["min_child_samples"] = min(values["min_child_samples"], n_rows + 1)
+    if values["max_depth"] is not None:
+        values["max_depth"] = min(values["max_depth"], max(n_rows, 1))
     if values["boosting"] == "forest":
         _settle_forest(values, given)
     _settle_sampling(values, given)
+    if preset == "catboost" and "learning_rate" not in given:
+        kind = task if task == "regression" else "multiclass" if n_classes > 2 else "binary"
+        values["learning_rate"] = rate_of(kind, n_rows, values["n_estimators"])
     values["random_state"] = seed_of(values["random_state"])
     groups = {
         name: group(**{f.name: values[f.name] for f in dataclasses.fields(group)}) for name, group in GROUPS.items()
@@ -345,6 +366,8 @@ def check_value(name: str, value: Any) -> Any:
 def unknown_parameter(name: str, known: Iterable[str] = ()) -> str:
     """Say that there is no such parameter, and which one was probably meant."""
     names = list(known) or list(FIELDS)
+    if name in FIELDS:
+        return f"unknown parameter {name}: it is for classes, SapwoodClassifier has it"
     foreign = spelling_of(name)
     if foreign is not None and foreign.ours in names:
         return f"unknown parameter {name}: did you mean {foreign.ours}? {foreign.note}".rstrip()
@@ -395,9 +418,9 @@ def _check_exact(values: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         )
 
 
-def _leaf_limit(max_leaves: int | None, max_depth: int | None, n_rows: int) -> int:
-    """Leaves a tree can have at most, given its limits and that no leaf is empty."""
-    limits = [max(2, n_rows)]
+def _leaf_limit(max_leaves: int | None, max_depth: int | None, most_leaves: int) -> int:
+    """Leaves a tree can have at most, given its limits and how many the rows allow."""
+    limits = [most_leaves]
     if max_leaves is not None:
         limits.append(max_leaves)
     if max_depth is not None and max_depth < 63:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from logging import DEBUG
 
 import numpy as np
 
-from sapwood.boost.boosting import Boosting, Field
+from sapwood.boost.boosting import Boosting, Field, View
 from sapwood.boost.checkpoint import Checkpoint, KeptTree
 from sapwood.boost.dart import DartBoosting
 from sapwood.boost.evaluation import Evaluation
@@ -15,7 +16,7 @@ from sapwood.boost.forest import ForestBoosting
 from sapwood.boost.interrupt import Interruption, TooSoon
 from sapwood.boost.leaves import Renewal
 from sapwood.boost.linear import LinearLeaves
-from sapwood.boost.progress import Bar, Progress
+from sapwood.boost.progress import Bar, Progress, describe
 from sapwood.boost.sampling import Pool, Sampler, make_sampler
 from sapwood.boost.sampling.base import Drawn
 from sapwood.boost.start import Start
@@ -23,9 +24,11 @@ from sapwood.boost.stopping import ALL_ROUNDS, CALLBACK, EARLY, INTERRUPTED, TIM
 from sapwood.boost.target import Target
 from sapwood.choices import dart_of
 from sapwood.data.dataset import Dataset
+from sapwood.errors import TrainingError
 from sapwood.grow.choice import make_grower
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown import Grown
+from sapwood.log import logger
 from sapwood.model.ensemble import EnsembleBuilder
 from sapwood.native.team import Team, current_team
 from sapwood.objectives.base import Objective
@@ -49,6 +52,7 @@ class Work:
     linear: LinearLeaves | None
     builder: EnsembleBuilder
     scores: np.ndarray
+    others: tuple[View, ...]
     pairs: np.ndarray
     first_round: int
 
@@ -71,15 +75,21 @@ class Work:
             linear=LinearLeaves.of(objective, params, dataset, team),
             builder=EnsembleBuilder(objective.n_outputs, width),
             scores=start.first_scores(dataset.n_rows),
+            others=tuple(View(other, start.first_scores(dataset.n_rows)) for other in dataset.others),
             pairs=np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32),
             first_round=start.n_rounds,
         )
+
+    def view(self, round: int) -> View:
+        """The rows as the trees of a round see them."""
+        order = self.dataset.order_of(self.params.run.random_state, self.first_round + round)
+        return (View(self.dataset, self.scores), *self.others)[order]
 
 
 def make_boosting(work: Work, evaluation: Evaluation) -> Boosting:
     """What adds trees up as the parameters ask for."""
     field = Field(
-        work.dataset, work.scores, evaluation.sets, work.builder, work.team, work.params, work.first_round
+        work.dataset, work.scores, evaluation.sets, work.builder, work.team, work.params, work.first_round, work.others
     )  # fmt: skip
     spec = work.params.boost.boosting
     if (dart := dart_of(spec)) is not None:
@@ -106,8 +116,11 @@ def run_rounds(
             done += 1
             if (decided := evaluation.deciding(done)) is not None:
                 best.update(done, decided[1], decided[0])
-            progress = Progress(done, n_rounds, evaluation.history, time.perf_counter() - began)
+            history = evaluation.seen() if watch.callbacks else evaluation.history
+            progress = Progress(done, n_rounds, history, time.perf_counter() - began)
             bar.show(progress)
+            if logger.isEnabledFor(DEBUG):
+                logger.debug("%s", describe(progress))
             reason = _reason_to_stop(work, best, progress, interruption)
             checkpoint.end_round(evaluation, work.scores, progress.elapsed, reason)
     return done, best, reason
@@ -134,8 +147,8 @@ def repeat_rounds(boosting: Boosting, evaluation: Evaluation, best: Best, checkp
 
 def _reason_to_stop(work: Work, best: Best, progress: Progress, interruption: Interruption) -> str | None:
     watch = work.params.watch
-    stops = [callback(progress) is True for callback in watch.callbacks]
-    if any(stops):
+    answers = [callback(progress) for callback in watch.callbacks]
+    if any(isinstance(answer, bool | np.bool_) and answer for answer in answers):
         return CALLBACK
     if progress.round == progress.n_rounds:
         return ALL_ROUNDS
@@ -151,9 +164,10 @@ def add_round(
 ) -> bool:  # fmt: skip
     """Grow the trees of a round; tell whether all of them are there, or Ctrl-C came before."""
     team, width = work.team, work.builder.width
-    number = work.first_round + round
+    number, view = work.first_round + round, work.view(round)
     boosting.begin_round(round)
-    work.objective.pairs(work.target.y, work.scores, work.pairs, team.run)
+    work.grower.see(view.dataset)
+    work.objective.pairs(work.target.y, view.scores, work.pairs, team.run)
     drawn = _drawn(work, number)
     for output in range(0, work.objective.n_outputs, width):
         if interruption.was_asked and (output > 0 or round == 0):
@@ -163,9 +177,9 @@ def add_round(
         pairs = work.pairs[output : output + width]
         n_outputs = work.objective.n_outputs
         grown = work.grower.grow(pairs, drawn.weight, number * n_outputs + output, drawn.rows, n_outputs)
-        value = _values(work, grown, output, drawn)
+        value = _values(work, grown, output, drawn, view.scores)
         if work.linear is not None:
-            grown = work.linear.fitted(grown, work.grower, pairs[0], drawn.weight)
+            grown = work.linear.on(view.dataset).fitted(grown, work.grower, pairs[0], drawn.weight)
         tree = KeptTree(grown, value, output)
         checkpoint.add_tree(tree)
         boosting.add_tree(tree, round, drawn.rows is None)
@@ -180,12 +194,19 @@ def _drawn(work: Work, round: int) -> Drawn:
     return Drawn(None, NO_WEIGHT if work.target.weight is None else work.target.weight)
 
 
-def _values(work: Work, grown: Grown, output: int, drawn: Drawn) -> np.ndarray:
-    """What the nodes of a new tree answer, shrinkage included."""
-    value = grown.value
+def _values(work: Work, grown: Grown, output: int, drawn: Drawn, scores: np.ndarray) -> np.ndarray:
+    """What the nodes of a new tree answer, shrinkage included; ``scores`` are those that it was grown on."""
+    value, rate = grown.value, work.params.boost.learning_rate
     if work.renewal is not None:
         renewal = work.renewal
         if len(drawn.weight) and drawn.weight is not work.target.weight:
             renewal = renewal.drawn(drawn.weight)
-        value = renewal.values(grown, work.scores[output], output, work.team.run)
-    return value * work.params.boost.learning_rate
+        value = renewal.values(grown, scores[output], output, work.team.run)
+    with np.errstate(over="ignore"):
+        value = value * rate
+    if not np.isfinite(value).all():
+        raise TrainingError(
+            f"a leaf value of tree {len(work.builder) + 1} is beyond float64: lower learning_rate={rate:g}, raise "
+            "reg_lambda, or rescale the target"
+        )
+    return value

@@ -13,6 +13,7 @@ from sapwood.boost.loop import Work, make_boosting, run_rounds
 from sapwood.boost.start import Start
 from sapwood.boost.target import Target
 from sapwood.data.dataset import Dataset
+from sapwood.log import logger
 from sapwood.model.ensemble import Ensemble
 from sapwood.native.team import current_team
 from sapwood.objectives.base import Objective
@@ -58,7 +59,10 @@ def train(
     with Checkpoint.open(dataset, target, params, start, evaluation) as checkpoint:
         work = Work.make(dataset, target, objective, params, start)
         boosting = make_boosting(work, evaluation)
+        size = f"{dataset.n_rows} rows, {dataset.n_features} features, {objective.n_outputs} output(s)"
+        logger.info("training begins: %s, objective %s, %d thread(s)", size, objective.name, team.size)
         done, best, stopped = run_rounds(work, boosting, evaluation, checkpoint)
+        logger.info("training ended after %d rounds: %s", done, stopped)
     kept = best.round if best.patience is not None and best.score is not None else done
     return Outcome(
         ensemble=start.joined(boosting.build(kept)),

@@ -10,7 +10,7 @@ Columns of texts have no numbers: they are read as levels, as is any other colum
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -225,6 +225,10 @@ def _is_readable(array: np.ndarray) -> bool:
 
 
 def _matrix_of(X: Any) -> np.ndarray:
+    if X is None or isinstance(X, str | bytes | Mapping | Set | Iterator):
+        raise InputError(
+            f"Expected 2D array, got {type(X).__name__} instead: X must be an array, a list of rows or a data frame"
+        )
     if isinstance(X, np.ma.MaskedArray):
         array: np.ndarray = X
     else:

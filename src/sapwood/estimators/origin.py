@@ -19,7 +19,7 @@ from sapwood.kernels.elementary import log1p_values, log_values
 from sapwood.kernels.sums import Run
 from sapwood.model.model import Model
 from sapwood.model.serialize import load
-from sapwood.objectives.base import Objective
+from sapwood.objectives.base import LARGEST_SCORE, Objective
 
 # Predictions that no score gives, such as a probability of 0 or a count below it, count as this far from the bound.
 LEAST = 1e-6
@@ -150,9 +150,13 @@ class OriginSpec:
 
 
 def _constants(init: Any, n_outputs: int) -> np.ndarray:
-    values = np.asarray(init, dtype=np.float64)
-    if values.shape not in ((), (1,), (n_outputs,)) or not np.isfinite(values).all():
-        allowed = "a finite number" if n_outputs == 1 else f"a finite number or {n_outputs} of them"
+    try:
+        values = np.asarray(init, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        values = np.array(np.nan)
+    if values.shape not in ((), (1,), (n_outputs,)) or not (np.abs(values) <= LARGEST_SCORE).all():
+        one = f"a finite number within ±{LARGEST_SCORE:g}"
+        allowed = one if n_outputs == 1 else f"{one} or {n_outputs} of them"
         raise ParameterError(f"init must be {allowed} or an estimator, got {init!r}")
     return np.broadcast_to(values, (n_outputs,)).copy()
 

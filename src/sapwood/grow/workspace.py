@@ -135,7 +135,7 @@ def make_nodes(shape: Shape) -> layout.Nodes:
     return layout.Nodes(
         integers=np.zeros((shape.max_nodes, layout.NODE_INTEGERS), np.int64),
         numbers=np.zeros((shape.max_nodes, width)),
-        info=np.zeros(4, np.int64),
+        info=np.zeros(3, np.int64),
     )
 
 

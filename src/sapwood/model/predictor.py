@@ -159,7 +159,7 @@ class Predictor:
                 raise InputError(f"the row has {len(row)} values, the model was trained on {self.n_features} features")
         except SapwoodError:
             raise
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"the row must be a sequence of {self.n_features} numbers: {error}") from error
         prepared.scores[:] = self._base_scores
         prepared.call(0, 1)

@@ -6,6 +6,7 @@ then fill in what files of an earlier version lack.
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import math
@@ -47,9 +48,14 @@ RESCALINGS = "rescalings"
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model to a file. An older file is replaced in one step, or left as it was if anything fails."""
+    check_path(path)
     data = to_bytes(model)
     target = os.path.realpath(os.fspath(path))
     directory, name = os.path.split(target)
+    if os.path.isdir(target):
+        raise IsADirectoryError(errno.EISDIR, "the model needs a file name, this is a directory", target)
+    if not os.path.isdir(directory):
+        raise FileNotFoundError(errno.ENOENT, "there is no such directory to write the model into", directory)
     temporary = os.path.join(directory, f".{name}.{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as file:
@@ -65,6 +71,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str]) -> Model:
     """Read a model that ``save`` wrote, with this or any earlier version of Sapwood."""
+    check_path(path)
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise ModelFileError(f"{os.fspath(path)}: is not a file: give the path of a file that save wrote")
     with open(path, "rb") as file:
@@ -72,6 +79,12 @@ def load(path: str | os.PathLike[str]) -> Model:
             return _read(file, os.fstat(file.fileno()).st_size)
         except ModelFileError as error:
             raise ModelFileError(f"{os.fspath(path)}: {error}") from error
+
+
+def check_path(path: Any) -> None:
+    """Refuse what is not the path of a file."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputTypeError(f"the path of a model file must be a text or a Path, got {path!r}")
 
 
 def to_bytes(model: Model) -> bytes:

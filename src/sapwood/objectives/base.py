@@ -18,7 +18,7 @@ from sapwood.native.kernel import Kernel
 from sapwood.objectives.links import Identity, Link
 
 # Gradients are float32, which ends at 3e38.
-LARGEST_TARGET = 1e37
+LARGEST_TARGET = LARGEST_SCORE = 1e37
 
 Self = TypeVar("Self", bound="Objective")
 
