@@ -57,6 +57,7 @@ class SapwoodEstimator(FittedEstimator):
         categorical_features: Any = AUTO,
         category_encoding: Any = AUTO,
         one_hot_max: Any = AUTO,
+        max_combination: Any = AUTO,
         has_time: Any = AUTO,
         precision: Any = AUTO,
         reg_lambda: Any = AUTO,
@@ -126,7 +127,9 @@ class SapwoodEstimator(FittedEstimator):
         X, table, bins = self._read_features(request, earlier)
         y, classes = self._read_target(request.y, table.n_rows, None if earlier is None else earlier.model.classes)
         weight = self._weigh(y, check_weight(request.sample_weight, table.n_rows), classes)
-        params = resolve_params(self.get_params(deep=False) | settings_of(request.X), table.n_rows, self._task)
+        n_classes = 0 if classes is None else len(classes)
+        given = self.get_params(deep=False) | settings_of(request.X)
+        params = resolve_params(given, table.n_rows, self._task, n_classes)
         objective = self._objective(params, classes)
         objective.check_target(y)
         schema = Schema.of(table, self._categories(params, table, earlier))
@@ -224,4 +227,5 @@ class SapwoodEstimator(FittedEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags
