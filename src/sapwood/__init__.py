@@ -10,6 +10,13 @@ from sapwood import errors
 __version__ = "0.1.0"
 
 _WHERE = {
+    "Auto": "sapwood.encodings",
+    "Frequency": "sapwood.encodings",
+    "Greedy": "sapwood.encodings",
+    "Holdout": "sapwood.encodings",
+    "LeaveOneOut": "sapwood.encodings",
+    "OneHot": "sapwood.encodings",
+    "Ordered": "sapwood.encodings",
     "Bayesian": "sapwood.choices",
     "Dart": "sapwood.choices",
     "Dataset": "sapwood.estimators.binned",

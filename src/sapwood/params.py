@@ -23,7 +23,7 @@ from sapwood.encodings import is_encoding
 from sapwood.errors import ParameterError
 from sapwood.functions import check_arguments
 from sapwood.peers import spelling_of
-from sapwood.presets import PRESETS
+from sapwood.presets import PRESETS, rate_of
 from sapwood.rules import (
     Rule,
     are_callbacks,
@@ -123,6 +123,11 @@ class CategoryParams:
         "the target. 'auto' decides by the number of levels; the model tells what and why (`model_.encodings`).",
     )
     one_hot_max: int = declare(2, integer(0), "Levels up to which 'auto' makes a column of 0 and 1 for each.")
+    max_combination: int = declare(
+        1,
+        integer(1, 8),
+        "Category columns with statistics of the target that are crossed at most: 2 adds statistics of the best pairs.",
+    )
     has_time: object = declare(
         False,
         Rule(
@@ -319,7 +324,7 @@ GROUPS: dict[str, type] = {f.name: type(f.default) for f in dataclasses.fields(P
 FIELDS: dict[str, dataclasses.Field] = {f.name: f for group in GROUPS.values() for f in dataclasses.fields(group)}
 
 
-def resolve_params(user: Mapping[str, Any], n_rows: int, task: str) -> Params:
+def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: int = 0) -> Params:
     """Check what the user set, fill the rest from the preset and the declared defaults.
 
     ``task`` is "regression" or "classification"; it and ``n_rows`` settle what depends on the data.
@@ -347,6 +352,9 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str) -> Params:
     if values["boosting"] == "forest":
         _settle_forest(values, given)
     _settle_sampling(values, given)
+    if preset == "catboost" and "learning_rate" not in given:
+        kind = task if task == "regression" else "multiclass" if n_classes > 2 else "binary"
+        values["learning_rate"] = rate_of(kind, n_rows, values["n_estimators"])
     values["random_state"] = seed_of(values["random_state"])
     groups = {
         name: group(**{f.name: values[f.name] for f in dataclasses.fields(group)}) for name, group in GROUPS.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,9 +19,19 @@ from sapwood.native.team import Team
 from sapwood.params import Params
 
 
+class View(NamedTuple):
+    """Rows in bins and their scores (outputs, rows): statistics of categories differ by the order of rows."""
+
+    dataset: Dataset
+    scores: np.ndarray
+
+
 @dataclass(frozen=True, eq=False)
 class Field:
-    """Where trees go: the rows of training with their scores (outputs, rows), validation sets, and the model."""
+    """Where trees go: the rows of training with their scores (outputs, rows), validation sets, and the model.
+
+    ``others`` are the same rows where statistics of categories come from other orders of them.
+    """
 
     dataset: Dataset
     scores: np.ndarray
@@ -29,18 +40,27 @@ class Field:
     team: Team
     params: Params
     first_round: int
+    others: tuple[View, ...] = ()
 
-    def add_to_scores(self, tree: KeptTree, has_all_rows: bool = False) -> None:
-        """Add a tree's answers to the scores of training; it may have been grown, just now, on all rows."""
+    def order_of(self, round: int) -> int:
+        """The order of rows that the trees of a round are grown on: 0, or the place in ``others`` from 1."""
+        return self.dataset.order_of(self.params.run.random_state, self.first_round + round)
+
+    def add_to_scores(self, tree: KeptTree, has_all_rows: bool = False, order: int = 0) -> None:
+        """Add a tree's answers to the scores of training; it may have been grown, just now, on all rows in an order."""
+        for k, view in enumerate((View(self.dataset, self.scores), *self.others)):
+            self._add_to_view(tree, view, has_all_rows and k == order)
+
+    def _add_to_view(self, tree: KeptTree, view: View, has_all_rows: bool) -> None:
         grown, value, output = tree.grown, tree.value, tree.output
         if not has_all_rows:
-            add_to_all_rows(self.dataset, grown, value, output, self.scores, self.team)
+            add_to_all_rows(view.dataset, grown, value, output, view.scores, self.team)
         elif grown.terms is None:
-            self.team.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, self.scores)
+            self.team.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, view.scores)
         else:
-            assert self.dataset.values is not None
-            nodes = grown.node_of_row(self.dataset.n_rows)
-            add_answers(self.dataset.values, nodes, forest_of(grown, value, output), self.scores, self.team.run)
+            assert view.dataset.values is not None
+            nodes = grown.node_of_row(view.dataset.n_rows)
+            add_answers(view.dataset.values, nodes, forest_of(grown, value, output), view.scores, self.team.run)
 
     def add_to_sets(self, tree: KeptTree) -> None:
         """Add a tree's answers to the scores of the validation sets."""
@@ -68,7 +88,7 @@ class Boosting:
     def add_tree(self, tree: KeptTree, round: int, has_all_rows: bool = False) -> None:
         """Take a tree of the round at hand, its values with shrinkage."""
         if self.is_live:
-            self.field.add_to_scores(tree, has_all_rows)
+            self.field.add_to_scores(tree, has_all_rows, self.field.order_of(round))
             self.field.add_to_sets(tree)
         self.field.keep(tree, round)
 

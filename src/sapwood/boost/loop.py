@@ -8,7 +8,7 @@ from logging import DEBUG
 
 import numpy as np
 
-from sapwood.boost.boosting import Boosting, Field
+from sapwood.boost.boosting import Boosting, Field, View
 from sapwood.boost.checkpoint import Checkpoint, KeptTree
 from sapwood.boost.dart import DartBoosting
 from sapwood.boost.evaluation import Evaluation
@@ -52,6 +52,7 @@ class Work:
     linear: LinearLeaves | None
     builder: EnsembleBuilder
     scores: np.ndarray
+    others: tuple[View, ...]
     pairs: np.ndarray
     first_round: int
 
@@ -74,15 +75,21 @@ class Work:
             linear=LinearLeaves.of(objective, params, dataset, team),
             builder=EnsembleBuilder(objective.n_outputs, width),
             scores=start.first_scores(dataset.n_rows),
+            others=tuple(View(other, start.first_scores(dataset.n_rows)) for other in dataset.others),
             pairs=np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32),
             first_round=start.n_rounds,
         )
+
+    def view(self, round: int) -> View:
+        """The rows as the trees of a round see them."""
+        order = self.dataset.order_of(self.params.run.random_state, self.first_round + round)
+        return (View(self.dataset, self.scores), *self.others)[order]
 
 
 def make_boosting(work: Work, evaluation: Evaluation) -> Boosting:
     """What adds trees up as the parameters ask for."""
     field = Field(
-        work.dataset, work.scores, evaluation.sets, work.builder, work.team, work.params, work.first_round
+        work.dataset, work.scores, evaluation.sets, work.builder, work.team, work.params, work.first_round, work.others
     )  # fmt: skip
     spec = work.params.boost.boosting
     if (dart := dart_of(spec)) is not None:
@@ -157,9 +164,10 @@ def add_round(
 ) -> bool:  # fmt: skip
     """Grow the trees of a round; tell whether all of them are there, or Ctrl-C came before."""
     team, width = work.team, work.builder.width
-    number = work.first_round + round
+    number, view = work.first_round + round, work.view(round)
     boosting.begin_round(round)
-    work.objective.pairs(work.target.y, work.scores, work.pairs, team.run)
+    work.grower.see(view.dataset)
+    work.objective.pairs(work.target.y, view.scores, work.pairs, team.run)
     drawn = _drawn(work, number)
     for output in range(0, work.objective.n_outputs, width):
         if interruption.was_asked and (output > 0 or round == 0):
@@ -169,9 +177,9 @@ def add_round(
         pairs = work.pairs[output : output + width]
         n_outputs = work.objective.n_outputs
         grown = work.grower.grow(pairs, drawn.weight, number * n_outputs + output, drawn.rows, n_outputs)
-        value = _values(work, grown, output, drawn)
+        value = _values(work, grown, output, drawn, view.scores)
         if work.linear is not None:
-            grown = work.linear.fitted(grown, work.grower, pairs[0], drawn.weight)
+            grown = work.linear.on(view.dataset).fitted(grown, work.grower, pairs[0], drawn.weight)
         tree = KeptTree(grown, value, output)
         checkpoint.add_tree(tree)
         boosting.add_tree(tree, round, drawn.rows is None)
@@ -186,14 +194,14 @@ def _drawn(work: Work, round: int) -> Drawn:
     return Drawn(None, NO_WEIGHT if work.target.weight is None else work.target.weight)
 
 
-def _values(work: Work, grown: Grown, output: int, drawn: Drawn) -> np.ndarray:
-    """What the nodes of a new tree answer, shrinkage included."""
+def _values(work: Work, grown: Grown, output: int, drawn: Drawn, scores: np.ndarray) -> np.ndarray:
+    """What the nodes of a new tree answer, shrinkage included; ``scores`` are those that it was grown on."""
     value, rate = grown.value, work.params.boost.learning_rate
     if work.renewal is not None:
         renewal = work.renewal
         if len(drawn.weight) and drawn.weight is not work.target.weight:
             renewal = renewal.drawn(drawn.weight)
-        value = renewal.values(grown, work.scores[output], output, work.team.run)
+        value = renewal.values(grown, scores[output], output, work.team.run)
     with np.errstate(over="ignore"):
         value = value * rate
     if not np.isfinite(value).all():

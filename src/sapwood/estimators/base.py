@@ -57,6 +57,7 @@ class SapwoodEstimator(FittedEstimator):
         categorical_features: Any = AUTO,
         category_encoding: Any = AUTO,
         one_hot_max: Any = AUTO,
+        max_combination: Any = AUTO,
         has_time: Any = AUTO,
         precision: Any = AUTO,
         reg_lambda: Any = AUTO,
@@ -126,12 +127,13 @@ class SapwoodEstimator(FittedEstimator):
         X, table, bins = self._read_features(request, earlier)
         y, classes = self._read_target(request.y, table.n_rows, None if earlier is None else earlier.model.classes)
         weight = self._weigh(y, check_weight(request.sample_weight, table.n_rows), classes)
-        user = self.get_params(deep=False)
-        user |= settings_of(request.X, user["split_search"])
-        params = resolve_params(user, table.n_rows, self._task)
+        n_classes = 0 if classes is None else len(classes)
+        given = self.get_params(deep=False)
+        given |= settings_of(request.X, given["split_search"])
+        params = resolve_params(given, table.n_rows, self._task, n_classes)
         objective = self._objective(params, classes)
         if objective.vector_leaves:
-            params = widen_trees(params, user, objective.n_outputs, table.n_rows)
+            params = widen_trees(params, given, objective.n_outputs, table.n_rows)
         objective.check_target(y)
         schema = Schema.of(table, self._categories(params, table, earlier))
         schema.align(table)
@@ -228,4 +230,5 @@ class SapwoodEstimator(FittedEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags

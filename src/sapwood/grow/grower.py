@@ -60,6 +60,10 @@ class Grower(ABC):
     def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
         """Grow a tree from the quantised rows."""
 
+    def see(self, dataset: Dataset) -> None:
+        """Grow the next trees on the same rows in other bins."""
+        self._dataset = dataset
+
     def grow(
         self, pairs: np.ndarray, weight: np.ndarray, number: int, rows: np.ndarray | None = None, per_round: int = 1
     ) -> Grown:  # fmt: skip

@@ -116,7 +116,7 @@ class Scratch(NamedTuple):
 
 @layout
 class Cells(NamedTuple):
-    """Histograms: one line of the pool per leaf, one line of work per member."""
+    """Histograms: one line of work per member, one of the pool per leaf; if lines are fewer, some leaves have none."""
 
     pool: "i64[:,:]"  # (slots, P * cells)
     work: "i64[:,:]"  # (T, P * cells)
