@@ -9,12 +9,18 @@ import numpy as np
 import pytest
 
 from sapwood.kernels.meet import meet_often
-from sapwood.native import intrinsics
+from sapwood.native import intrinsics, team
 from sapwood.native.kernel import mode
 from sapwood.native.linger import KNOCK, MEMBER_WORDS, STATE, WAITING
 from sapwood.native.team import Crew
 
 pytestmark = pytest.mark.skipif(mode() != "native", reason="members linger in compiled code alone")
+
+
+@pytest.fixture(autouse=True)
+def enough_cores(monkeypatch):
+    """Members linger only where each has a core of its own."""
+    monkeypatch.setattr(team, "usable_cpus", lambda: 8)
 
 
 def states(crew: Crew) -> np.ndarray:

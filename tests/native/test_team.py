@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import io
 import random
 import signal
 import threading
@@ -237,16 +236,10 @@ def test_a_finished_call_keeps_no_array_of_the_caller():
 
 @pytest.fixture
 def machine(monkeypatch):
-    """A machine with so many CPUs and such files of its control group."""
+    """A machine with so many CPUs, of which control groups grant some."""
 
-    def made(cpus: int, **files: str) -> None:
-        def fake_open(path: str) -> io.StringIO:
-            name = path.removeprefix("/sys/fs/cgroup/").replace("/", "_").replace(".", "_")
-            if name not in files:
-                raise FileNotFoundError(path)
-            return io.StringIO(files[name])
-
-        monkeypatch.setattr(team, "open", fake_open, raising=False)
+    def made(cpus: int, granted: float = float("inf")) -> None:
+        monkeypatch.setattr(team, "granted_cpus", lambda: granted)
         monkeypatch.setattr(team.os, "sched_getaffinity", lambda pid: set(range(cpus)), raising=False)
         team._quota.cache_clear()
 
@@ -257,21 +250,10 @@ def machine(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("files", "cpus"),
-    [
-        ({}, 8),
-        ({"cpu_max": "max 100000\n"}, 8),
-        ({"cpu_max": "250000 100000\n"}, 3),
-        ({"cpu_max": "240000 100000\n"}, 2),
-        ({"cpu_max": "10000 100000\n"}, 1),
-        ({"cpu_max": "9900000 100000\n"}, 8),
-        ({"cpu_max": "nonsense"}, 8),
-        ({"cpu_cpu_cfs_quota_us": "-1\n", "cpu_cpu_cfs_period_us": "100000\n"}, 8),
-        ({"cpu_cpu_cfs_quota_us": "400000\n", "cpu_cpu_cfs_period_us": "100000\n"}, 4),
-    ],
-)
-def test_a_team_is_no_larger_than_the_control_group_allows(machine, files, cpus):
-    machine(8, **files)
+    ("granted", "cpus"), [(float("inf"), 8), (2.5, 3), (2.4, 2), (0.1, 1), (99.0, 8), (4.0, 4)]
+)  # fmt: skip
+def test_a_team_is_no_larger_than_the_control_group_allows(machine, granted, cpus):
+    machine(8, granted)
     assert usable_cpus() == cpus
     assert current_team().size == cpus
 

@@ -11,13 +11,13 @@ import decimal
 import numbers
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from sapwood.data.conversion import is_missing
 from sapwood.errors import InputError, InputTypeError
+from sapwood.once import once
 
 MISSING = 0  # the code of a missing value; the levels of a vocabulary follow, and what it does not know comes last
 REMEDY = "levels are texts, integers or truth values: turn the values into texts, or leave the column out of categories"
@@ -68,7 +68,7 @@ class Vocabulary:
             return cls(tuple(sorted(levels.present())))
         return cls(known.texts + tuple(sorted(set(levels.present()) - known.index.keys())))
 
-    @cached_property
+    @once
     def index(self) -> dict[str, int]:
         """The code of every text."""
         return {text: k + 1 for k, text in enumerate(self.texts)}

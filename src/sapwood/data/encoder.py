@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from sapwood.data.columns import Table
 from sapwood.data.numeric import Run, edge_table, find_edges, run_alone
 from sapwood.data.schema import Schema
+from sapwood.data.sparse import SparseTable
+from sapwood.data.sparse_bins import encode_sparse, find_sparse_edges
 from sapwood.errors import ParameterError
 from sapwood.kernels import binning
+from sapwood.once import once
 
 MAX_BINS = 65_535
 TILE_BYTES = 32
@@ -40,14 +42,18 @@ class Encoder:
             raise ParameterError(f"max_bins must be between 2 and {MAX_BINS}, got {max_bins!r}")
         if row_ids is None:
             row_ids = np.arange(table.n_rows, dtype=np.uint64)
-        return cls(Schema.of(table), tuple(find_edges(table, weight, max_bins, seed, row_ids, run)))
+        if isinstance(table, SparseTable):
+            edges = find_sparse_edges(table, weight, max_bins, seed, row_ids, run)
+        else:
+            edges = find_edges(table, weight, max_bins, seed, row_ids, run)
+        return cls(Schema.of(table), tuple(edges))
 
-    @cached_property
+    @once
     def n_bins(self) -> np.ndarray:
         """The number of value bins of every column; a column of one bin can never be split."""
         return np.array([len(line) + 1 for line in self.edges], dtype=np.int64)
 
-    @cached_property
+    @once
     def cut_points(self) -> tuple[np.ndarray, np.ndarray]:
         """All edges in a row, an infinite one behind those of each column, and where each column's begin."""
         lines = [np.append(line, np.inf) for line in self.edges]
@@ -73,6 +79,9 @@ class Encoder:
         n, p, width = table.n_rows, table.n_features, self.tile_width
         tiles = aligned_zeros((-(-p // width), n, width), self.dtype)
         columns = np.empty((p if with_columns else 0, n), dtype=self.dtype)
+        if isinstance(table, SparseTable):
+            encode_sparse(table, self.edges, tiles, columns)
+            return tiles, columns
         padded, starts = edge_table(self.edges, table.dtype)
         for block in table.blocks():
             run(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import narwhals as nw
@@ -16,6 +15,7 @@ from sapwood.data.categories import Levels
 from sapwood.data.columns import Table, check_shape
 from sapwood.data.frame_levels import TEXTS, levels_of_series
 from sapwood.errors import InputError, InputTypeError
+from sapwood.once import once
 
 # Columns whose values float32 holds exactly.
 SMALL = {nw.Boolean(), nw.Int8(), nw.UInt8(), nw.Int16(), nw.UInt16(), nw.Float32()}
@@ -32,14 +32,14 @@ class Column:
     dtype: np.dtype
     cast: nw.dtypes.DType | None
 
-    @cached_property
+    @once
     def has_texts(self) -> bool:
         """Whether the column holds texts."""
         if self.series.dtype == nw.Object:
             return any(issubclass(kind, str) for kind in set(map(type, self.series.to_list())))
         return isinstance(self.series.dtype, TEXTS)
 
-    @cached_property
+    @once
     def levels(self) -> Levels:
         """The column as levels."""
         return levels_of_series(self.series, f"column {self.name!r}")

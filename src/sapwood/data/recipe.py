@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from sapwood.data.categories import Levels, Vocabulary
 from sapwood.data.columns import Table
 from sapwood.data.crossing import cross_codes, find_keys
 from sapwood.data.schema import Schema
+from sapwood.once import once
 
 STATISTIC, FREQUENCY, MEMBER = "statistic", "frequency", "member"
 
@@ -39,7 +39,7 @@ class Derived:
     keys: np.ndarray | None = None
     part: str = ""
 
-    @cached_property
+    @once
     def table(self) -> np.ndarray:
         """The value of every level."""
         if self.kind == MEMBER:
@@ -77,7 +77,7 @@ class Recipe:
         """How many columns trees are grown on."""
         return len(self.columns)
 
-    @cached_property
+    @once
     def sources(self) -> tuple[tuple[int, ...], ...]:
         """The user's columns that each column is made of."""
         return tuple((c,) if isinstance(c, int) else c.sources for c in self.columns)

@@ -30,7 +30,7 @@ class HistogramGrower(Grower):
 
     def __init__(self, dataset: Dataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
         super().__init__(dataset, n_outputs, params, seed, team)
-        self._cells = make_cells(self._shape, self._features)
+        self._cells = make_cells(self._shape, self._features, self._symmetric is not None)
         self._words = dataset.tiles.view(np.uint64)
         most_bins = int(self._features.n_bins.max())
         self._worth = make_worth(self._shape, most_bins) if self._symmetric else ()

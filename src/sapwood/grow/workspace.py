@@ -11,6 +11,7 @@ from sapwood.kernels import layout
 
 ANY_BIN = 1 << 40
 MANY_BINS = 100
+POOL_BYTES = 1 << 29
 
 
 @dataclass(frozen=True)
@@ -99,11 +100,22 @@ def make_scratch(shape: Shape, most_bins: int) -> layout.Scratch:
     )
 
 
-def make_cells(shape: Shape, features: layout.Features) -> layout.Cells:
-    """Room for the histograms of all leaves."""
+def pool_lines(shape: Shape, width: int, symmetric: bool) -> int:
+    """How many histograms of so many cells are kept: one per leaf, but no more than fit into ``POOL_BYTES``.
+
+    A leaf whose histogram was not kept is counted again when it is split. A symmetric tree needs those of all leaves
+    that may be split at once, which are half of them.
+    """
+    if symmetric:
+        return max(1, shape.max_leaves // 2)
+    return min(shape.max_leaves, max(2, POOL_BYTES // (8 * width)))
+
+
+def make_cells(shape: Shape, features: layout.Features, symmetric: bool = False) -> layout.Cells:
+    """Room for the histograms of leaves."""
     width = shape.n_planes * int(features.start[-1])
     return layout.Cells(
-        pool=np.empty((shape.max_leaves, width), np.int64),
+        pool=np.empty((pool_lines(shape, width, symmetric), width), np.int64),
         work=np.empty((shape.members, width), np.int64),
         counts=np.zeros(int(features.n_bins.max()) + 1, np.int64),
     )
@@ -147,7 +159,7 @@ def make_nodes(shape: Shape) -> layout.Nodes:
     return layout.Nodes(
         integers=np.zeros((shape.max_nodes, layout.NODE_INTEGERS), np.int64),
         numbers=np.zeros((shape.max_nodes, width)),
-        info=np.zeros(4, np.int64),
+        info=np.zeros(3, np.int64),
     )
 
 

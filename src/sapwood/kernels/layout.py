@@ -40,7 +40,7 @@ NODE_GAIN, NODE_WEIGHT, NODE_LOW, NODE_HIGH, NODE_OUTPUTS = range(5)
 PER_OUTPUT = 3
 
 # What a call reports: sizes of the tree, and whether all gradients were finite.
-N_NODES, N_LEAVES, STATUS, BAD_ROW = range(4)
+N_NODES, N_LEAVES, STATUS = range(3)
 FINE, NOT_FINITE = range(2)
 
 
@@ -121,7 +121,7 @@ class Scratch(NamedTuple):
 
 @layout
 class Cells(NamedTuple):
-    """Histograms: one line of the pool per leaf, one line of work per member."""
+    """Histograms: one line of work per member, one of the pool per leaf; if lines are fewer, some leaves have none."""
 
     pool: "i64[:,:]"  # (slots, P * cells)
     work: "i64[:,:]"  # (T, P * cells)
@@ -177,4 +177,4 @@ class Nodes(NamedTuple):
 
     integers: "i64[:,:]"  # (N, NODE_INTEGERS)
     numbers: "f64[:,:]"  # (N, NODE_OUTPUTS + PER_OUTPUT * K)
-    info: "i64[:]"  # (4)
+    info: "i64[:]"  # (3)

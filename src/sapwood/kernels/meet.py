@@ -6,10 +6,8 @@ from sapwood.native.intrinsics import atomic_add, atomic_load, atomic_store, pau
 from sapwood.native.kernel import kernel
 
 # Words of ``sync``, one cache line apart so that they do not disturb each other.
-ARRIVED, TURN, ABORT, SLEEPERS = 0, 8, 16, 24
-
-# About 30 microseconds; a member that waits longer sleeps, so that a team larger than the machine still moves.
-SPINS = 1000
+# SPINS says how often to look before sleeping, so that a team larger than the machine still moves.
+ARRIVED, TURN, ABORT, SLEEPERS, SPINS = 0, 8, 16, 24, 32
 
 
 @kernel()
@@ -29,7 +27,7 @@ def meet(sync, members):
             if atomic_load(sync, ABORT) != 0:
                 return 1
             spins += 1
-            if spins < SPINS:
+            if spins < sync[SPINS]:
                 pause()
             else:
                 atomic_add(sync, SLEEPERS, 1)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from sapwood.kernels import predict, predict_linear
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.tree import LEAF
+from sapwood.once import once
 
 # Where the exits of a tree's top, numbered from the left, stand in its table: in the order of the de Bruijn products.
 PLACES = ((np.int64(predict.BRUIJN) << np.arange(predict.TOP)) & 0xFFFFFFFF) >> 27
@@ -26,7 +26,7 @@ class Packed:
     thresholds: np.ndarray
     linear: predict_linear.LinearForest | None = None
 
-    @cached_property
+    @once
     def thresholds_32(self) -> np.ndarray:
         """The largest float32 not above each threshold: float32 values compare with it as with the threshold."""
         with np.errstate(all="ignore"):

@@ -6,6 +6,7 @@ A call's arguments are packed once into a block of 64-bit slots: a number is one
 from __future__ import annotations
 
 import ctypes
+import os
 import struct
 import subprocess
 import sys
@@ -22,6 +23,15 @@ from sapwood.native.signature import Array, Record, Type
 
 _lock = threading.Lock()
 _library: ctypes.CDLL | None = None
+
+
+def _open_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_open_lock)  # another thread of the parent may have held it
 
 
 class LibraryError(ImportError):

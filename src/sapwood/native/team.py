@@ -33,8 +33,13 @@ from sapwood.native.linger import (
     linger,
 )
 from sapwood.native.load import Call
+from sapwood.native.quota import granted_cpus
 
-ABORT_WORD = 16
+# Words of ``sync``: see ``kernels/meet``.
+ABORT_WORD, SPINS_WORD = 16, 32
+# About 30 microseconds, which covers a balanced step. Members that have no core of their own do not spin: the one they
+# wait for may need theirs.
+SPINS = 1000
 
 
 class Task:
@@ -129,7 +134,9 @@ class Crew:
     def __init__(self, size: int) -> None:
         self.size = size
         self.sync = new_sync()
-        self._post = Post(size) if mode() == "native" else None
+        has_cores = size <= usable_cpus()
+        self._spins = SPINS if has_cores else 0
+        self._post = Post(size) if has_cores and mode() == "native" else None
         self._inboxes: list[SimpleQueue[Task | None]] = [SimpleQueue() for _ in range(1, size)]
         weakref.finalize(self, _dismiss, self._inboxes)
         for member, inbox in enumerate(self._inboxes, start=1):
@@ -139,6 +146,7 @@ class Crew:
     def run(self, kernel: Kernel, args: tuple[Any, ...]) -> None:
         """Run a kernel on all members and wait for them."""
         self.sync[:] = 0
+        self.sync[SPINS_WORD] = self._spins
         call = kernel.bind(self.sync, *args)
         task = Task(call, self.sync)
         # Ctrl-C may strike between any two steps, so that only the task itself knows who has begun it.
@@ -172,18 +180,12 @@ def _dismiss(inboxes: list[SimpleQueue[Task | None]]) -> None:
         inbox.put(None)
 
 
+# Lists are appended to and popped from in one step, so that nobody needs a lock, which a fork could leave closed.
 _idle: dict[int, list[Crew]] = {}
-_lock = threading.Lock()
 MOST_IDLE = 4
 
-
-def _forget_crews() -> None:
-    global _lock
-    _lock = threading.Lock()
-    _idle.clear()
-
-
-os.register_at_fork(after_in_child=_forget_crews)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)
 
 
 class Team:
@@ -204,17 +206,15 @@ class Team:
             self._give_back(crew)
 
     def _take(self) -> Crew:
-        with _lock:
-            idle = _idle.get(self.size)
-            if idle:
-                return idle.pop()
-        return Crew(self.size)
+        try:
+            return _idle[self.size].pop()
+        except (KeyError, IndexError):
+            return Crew(self.size)
 
     def _give_back(self, crew: Crew) -> None:
-        with _lock:
-            idle = _idle.setdefault(self.size, [])
-            if len(idle) < MOST_IDLE:
-                idle.append(crew)
+        idle = _idle.setdefault(self.size, [])
+        if len(idle) < MOST_IDLE:
+            idle.append(crew)
 
 
 ALONE = Team(1)
@@ -248,21 +248,7 @@ def _environment_limit(most: int) -> int:
 
 @lru_cache(maxsize=1)
 def _quota() -> float:
-    """CPUs that the control group grants, infinite when it does not say."""
-    try:
-        with open("/sys/fs/cgroup/cpu.max") as file:
-            quota, period = file.read().split()
-        return float("inf") if quota == "max" else int(quota) / int(period)
-    except (OSError, ValueError):
-        pass
-    try:
-        with open("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") as file:
-            quota_us = int(file.read())
-        with open("/sys/fs/cgroup/cpu/cpu.cfs_period_us") as file:
-            period_us = int(file.read())
-        return quota_us / period_us if quota_us > 0 else float("inf")
-    except (OSError, ValueError):
-        return float("inf")
+    return granted_cpus()
 
 
 def usable_cpus() -> int:
