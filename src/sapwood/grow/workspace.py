@@ -77,7 +77,9 @@ class RowRoom:
 
     def take(self, rows: np.ndarray | None) -> layout.Rows:
         """Put these rows (None: all) at the root, in their order."""
-        rows = self.everything if rows is None else rows
+        if rows is None:
+            self.order[:] = self.everything
+            return layout.Rows(self.order, self.spare, self.pairs, self.spare_pairs)
         m, p = len(rows), len(self.pairs)
         self.order[:m] = rows
         pairs, spare_pairs = (room.reshape(-1)[: p * m].reshape(p, m) for room in (self.pairs, self.spare_pairs))
@@ -95,7 +97,7 @@ def make_scratch(shape: Shape, most_bins: int) -> layout.Scratch:
     k, p, t = shape.n_outputs, shape.n_planes, shape.members
     return layout.Scratch(
         numbers=np.zeros((t, 4 * k + 8)),
-        integers=np.zeros((t, 4 * p + 4 * k + 8 + most_bins), np.int64),
+        integers=np.zeros((t, 4 * p + 4 * k + 8 + 2 * (most_bins + 1)), np.int64),
         partial=np.zeros((t, shape.max_leaves * (2 * k + 1)), np.int64),
     )
 

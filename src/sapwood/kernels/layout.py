@@ -115,7 +115,7 @@ class Scratch(NamedTuple):
     """Room of the members' own, a line each."""
 
     numbers: "f64[:,:]"  # (T, 4 K + 8)
-    integers: "i64[:,:]"  # (T, 4 P + 4 K + 8 + most bins of a feature)
+    integers: "i64[:,:]"  # (T, 4 P + 4 K + 8 + 2 (most bins of a feature + 1))
     partial: "i64[:,:]"  # (T, L * (2 K + 1)) exact sums of leaves: G and H of each output, then the weight
 
 

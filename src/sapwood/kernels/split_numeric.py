@@ -19,6 +19,7 @@ FLOAT_BITS = np.uint64(0x4330000000000000)
 HIGH_BIAS = np.uint64(1 << 63)
 HIGH_OFFSET = 2.0**52 + 2.0**31
 LOW_OFFSET = 2.0**52
+TWO_32 = 2.0**32
 
 
 @kernel()
@@ -168,7 +169,7 @@ def low_steps(packed):
     return bits_float(np.int64((np.uint64(packed) & np.uint64(0xFFFFFFFF)) | FLOAT_BITS)) - LOW_OFFSET
 
 
-@kernel()
+@kernel(apart=True)
 def largest_score(sums, first, last, g_all, h_all, floor, reg_lambda, unit_g, unit_h):
     """The largest score of the cuts after bins ``first`` to ``last``, given the sums up to each; −1 if none is allowed.
 
@@ -230,8 +231,56 @@ def locate_plain(cells, n_bins, total, floor, reg_lambda, price, limits, quantum
 
 
 @kernel()
-def scan_plain_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, limits, quantum, cut):
-    """The same with wide cells, cut by cut; return the gain and fill ``cut``."""
+def whole_steps(value):
+    """An integer as a float, by additions alone: the nearest one, as a conversion gives it."""
+    return high_steps(value) * TWO_32 + low_steps(value)
+
+
+@kernel(apart=True)
+def largest_wide_score(sums_g, sums_h, first, last, g_all, h_all, floor, reg_lambda, unit_g, unit_h):
+    """``largest_score`` from gradient and hessian sums that are integers of their own."""
+    best = IMPOSSIBLE_BITS
+    for b in range(np.uint64(first), np.uint64(last)):
+        h_left = whole_steps(sums_h[b]) * unit_h
+        score = pair_score(whole_steps(sums_g[b]) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
+        fits = (h_left >= floor) & (h_all - h_left >= floor)
+        best = max(best, float_bits(score) if fits else IMPOSSIBLE_BITS)
+    return bits_float(best)
+
+
+@kernel()
+def scan_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, quantum, prefix):
+    """The largest gain of a feature of wide cells with one output where λ is the only rule."""
+    unit_g = 1.0 / quantum[0, 0]
+    unit_h = 1.0 / quantum[0, 1]
+    g_all = np.float64(sums[0]) * unit_g
+    h_all = np.float64(sums[1]) * unit_h
+    gradients = cells
+    hessians = cells[stride:]
+    sums_g = prefix
+    sums_h = prefix[n_bins + 1 :]
+    g = np.int64(0)
+    h = np.int64(0)
+    for b in range(np.uint64(1), np.uint64(n_bins + 1)):
+        g += gradients[b]
+        h += hessians[b]
+        sums_g[b] = g
+        sums_h[b] = h
+    has_missing = gradients[0] != 0 or hessians[0] != 0
+    last = n_bins + 1 if has_missing else n_bins
+    best = largest_wide_score(sums_g, sums_h, 1, last, g_all, h_all, floor, reg_lambda, unit_g, unit_h)
+    if has_missing:
+        for b in range(np.uint64(1), np.uint64(n_bins + 1)):
+            sums_g[b] += gradients[0]
+            sums_h[b] += hessians[0]
+        other = largest_wide_score(sums_g, sums_h, 1, n_bins, g_all, h_all, floor, reg_lambda, unit_g, unit_h)
+        best = max(best, other)
+    return split_gain(best, plain_score(g_all, h_all, reg_lambda), price) if best > 0.0 else 0.0
+
+
+@kernel()
+def locate_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, limits, quantum, cut):
+    """``locate_plain`` with wide cells."""
     unit_g = 1.0 / quantum[0, 0]
     unit_h = 1.0 / quantum[0, 1]
     g_all = np.float64(sums[0]) * unit_g
@@ -277,12 +326,16 @@ def scan_feature(histogram, f, feature, sums, low, high, limits, rules, scales, 
     """
     cut[CUT_SURE] = 0
     cut[CUT_BIN] = 0
-    if rules.wide == 0 and is_quick(sums, rules, scales):
+    if is_quick(sums, rules, scales):
         cells = histogram[feature.start[f] :]
+        n_bins = feature.n_bins[f]
         floor = least_hessian(rules, scales, 0)
         price = rules.min_split_gain
         prefix = running[2 * sums.shape[0] :]
-        return scan_plain(cells, feature.n_bins[f], sums[0], floor, rules.reg_lambda, price, scales.quantum, prefix)
+        if rules.wide != 0:
+            stride = feature.start[feature.start.shape[0] - 1]
+            return scan_wide(cells, stride, n_bins, sums, floor, rules.reg_lambda, price, scales.quantum, prefix)
+        return scan_plain(cells, n_bins, sums[0], floor, rules.reg_lambda, price, scales.quantum, prefix)
     return locate_cut(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)
 
 
@@ -297,7 +350,7 @@ def locate_cut(histogram, f, feature, sums, low, high, limits, rules, scales, ru
         lam = rules.reg_lambda
         price = rules.min_split_gain
         if rules.wide != 0:
-            return scan_plain_wide(cells, stride, n_bins, sums, floor, lam, price, limits, scales.quantum, cut)
+            return locate_wide(cells, stride, n_bins, sums, floor, lam, price, limits, scales.quantum, cut)
         return locate_plain(cells, n_bins, sums[0], floor, lam, price, limits, scales.quantum, cut)
     direction = feature.monotone[f]
     return scan_any(cells, stride, n_bins, direction, sums, low, high, limits, rules, scales, running, cut)

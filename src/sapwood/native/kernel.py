@@ -61,6 +61,7 @@ class Kernel:
         self.takes_team = names[:3] == TEAM_ARGUMENTS
         self.is_entry = bool(texts)
         self.variants = tuple(signatures.parse(text, LAYOUTS) for text in texts)
+        self._deciding = _deciding_arguments(self.variants)
         self._launch: Callable[..., Callable[[int, int], None]] | None = None
 
     def __repr__(self) -> str:
@@ -80,6 +81,10 @@ class Kernel:
 
     def variant_of(self, args: tuple[Any, ...]) -> int:
         """The number of the signature that these arguments fit."""
+        if len(self._deciding) > 0 and len(args) == len(self.variants[0]):
+            for number, types in enumerate(self.variants):
+                if all(types[i].matches(args[i]) for i in self._deciding):
+                    return number
         for number, types in enumerate(self.variants):
             if len(types) == len(args) and all(t.matches(a) for t, a in zip(types, args, strict=True)):
                 return number
@@ -93,6 +98,13 @@ class Kernel:
         if self._launch is None:
             self._launch = _launcher(self)
         return self._launch(*args)
+
+
+def _deciding_arguments(variants: tuple[tuple[signatures.Type, ...], ...]) -> list[int]:
+    """The arguments whose types differ among variants."""
+    if len({len(types) for types in variants}) != 1:
+        return []
+    return [i for i, kinds in enumerate(zip(*variants, strict=True)) if len(set(kinds)) > 1]
 
 
 def _describe(value: Any) -> str:

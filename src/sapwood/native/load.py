@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
@@ -19,7 +20,7 @@ import numpy as np
 
 from sapwood.native import sources
 from sapwood.native.kernel import Kernel
-from sapwood.native.signature import Array, Record, Type
+from sapwood.native.signature import Array, Record, Scalar, Type, flatten
 
 _lock = threading.Lock()
 _library: ctypes.CDLL | None = None
@@ -75,12 +76,12 @@ def launcher(kernel: Kernel) -> Callable[..., Callable[[int, int], None]]:
     entries = [_entry(f"sapwood_{kernel.name}_{variant}") for variant in range(len(kernel.variants))]
     addresses = [ctypes.cast(entry, ctypes.c_void_p).value or 0 for entry in entries]
     sync = (Array("i64", 1),) if kernel.takes_team else ()
-    types = [sync + variant for variant in kernel.variants]
+    packers = [Packer(kernel.name, sync + variant) for variant in kernel.variants]
     first = len(sync)
 
     def launch(*args: Any) -> Callable[[int, int], None]:
-        number = kernel.variant_of(args[first:]) if len(types) > 1 else 0
-        return Call(entries[number], addresses[number], pack(kernel.name, types[number], args), args)
+        number = kernel.variant_of(args[first:]) if len(packers) > 1 else 0
+        return Call(entries[number], addresses[number], packers[number].pack(args), args)
 
     return launch
 
@@ -90,7 +91,7 @@ class Call:
 
     __slots__ = ("_args", "_block", "_entry", "entry_address")
 
-    def __init__(self, entry: Any, entry_address: int, block: Any, args: tuple[Any, ...]) -> None:
+    def __init__(self, entry: Any, entry_address: int, block: bytes, args: tuple[Any, ...]) -> None:
         self._entry = entry
         self.entry_address = entry_address
         self._block = block
@@ -103,7 +104,7 @@ class Call:
     @property
     def block_address(self) -> int:
         """Where the arguments are."""
-        return ctypes.addressof(self._block)
+        return ctypes.cast(ctypes.c_char_p(self._block), ctypes.c_void_p).value or 0
 
 
 def _entry(symbol: str) -> Any:
@@ -113,30 +114,57 @@ def _entry(symbol: str) -> Any:
     return entry
 
 
-def pack(name: str, types: tuple[Type, ...], args: tuple[Any, ...]) -> Any:
-    """Put arguments into a block of slots; wrong types are our own mistake and raise TypeError."""
-    if len(types) != len(args):
-        raise TypeError(f"{name} takes {len(types)} arguments, got {len(args)}")
-    slots: list[int] = []
-    for kind, value in zip(types, args, strict=True):
-        _append(name, kind, value, slots)
-    return (ctypes.c_int64 * len(slots))(*slots)
+class Packer:
+    """Puts the arguments of one kernel variant into blocks of slots."""
+
+    def __init__(self, name: str, types: tuple[Type, ...]) -> None:
+        self._name = name
+        self._is_record = [isinstance(kind, Record) for kind in types]
+        self._flat = flatten(types)
+        self._format = struct.Struct("<" + "".join(_slot_format(kind) for kind in self._flat))
+
+    def pack(self, args: tuple[Any, ...]) -> bytes:
+        """Make a block; wrong types are our own mistake and raise TypeError."""
+        if len(args) != len(self._is_record):
+            raise TypeError(f"{self._name} takes {len(self._is_record)} arguments, got {len(args)}")
+        items: list[Any] = []
+        for is_record, value in zip(self._is_record, args, strict=True):
+            items.extend(value) if is_record else items.append(value)
+        slots: list[Any] = []
+        for kind, value in zip(self._flat, items, strict=True):
+            if type(kind) is not Array:
+                slots.append(value)
+                continue
+            known = _known.get(id(value))
+            if known is None or known[0]() is not value or (known[1] is not kind and known[1] != kind):
+                known = _know(self._name, kind, value)
+            slots += known[2]
+        try:
+            return self._format.pack(*slots)
+        except struct.error as error:
+            raise TypeError(f"{self._name}: {error}") from None
 
 
-def _append(name: str, kind: Type, value: Any, slots: list[int]) -> None:
+def _slot_format(kind: Scalar | Array) -> str:
     if isinstance(kind, Array):
-        if not kind.matches(value) or not value.flags.c_contiguous:
-            raise TypeError(f"{name}: expected a C-contiguous {kind.kind}[{kind.ndim}], got {_described(value)}")
-        slots.append(value.__array_interface__["data"][0])
-        slots.extend(value.shape)
-    elif isinstance(kind, Record):
-        for field, item in zip(kind.fields, value, strict=True):
-            _append(name, field, item, slots)
-    elif kind.kind == "f64":
-        slots.append(struct.unpack("<q", struct.pack("<d", value))[0])
-    else:
-        number = int(value)
-        slots.append(number - 2**64 if number >= 2**63 else number)
+        return "q" * kind.n_slots
+    return {"f64": "d", "u64": "Q"}.get(kind.kind, "q")
+
+
+# Arrays that were packed before, most of them in every round, by identity: a reference, the type, address and shape.
+_known: dict[int, tuple[Any, Array, tuple[int, ...]]] = {}
+
+
+def _know(name: str, kind: Array, value: Any) -> tuple[Any, Array, tuple[int, ...]]:
+    """Look at an array once, for as long as it lives."""
+    if not kind.matches(value) or not value.flags.c_contiguous:
+        raise TypeError(f"{name}: expected a C-contiguous {kind.kind}[{kind.ndim}], got {_described(value)}")
+    key = id(value)
+    known = (
+        weakref.ref(value, lambda _: _known.pop(key, None)), kind, (value.__array_interface__["data"][0], *value.shape),
+    )  # fmt: skip
+    _known[key] = known
+    return known
 
 
 def _described(value: Any) -> str:
