@@ -30,7 +30,7 @@ class Cut:
     bin: int
     missing_left: bool
     gain: Fraction
-    sides: frozenset[Sums]
+    sides: tuple[Sums, Sums]
 
 
 @dataclass
@@ -121,7 +121,7 @@ class SlowGrower:
                 left, right = self.part(rows, feature, bin, missing_left)
                 if left and right and self.is_allowed(left) and self.is_allowed(right):
                     sides = self.sums(left), self.sums(right)
-                    yield Cut(feature, bin, missing_left, self.gain(*sides), frozenset(sides)), has_missing, left, right
+                    yield Cut(feature, bin, missing_left, self.gain(*sides), sides), has_missing, left, right
 
     def best_cut(self, node: Node) -> Cut | None:
         """The cut of the largest gain; of equals the first feature, then missing right, then the first bin."""
