@@ -152,7 +152,7 @@ def draw_cells() -> list[Cell]:
     while open_pairs:
         first = open_pairs[0]
         cell: Cell = dict(sorted(first))
-        for kind in sorted(set(KINDS) - set(cell), key=lambda kind: -len(KINDS[kind])):
+        for kind in sorted(set(KINDS) - set(cell), key=lambda kind: (-len(KINDS[kind]), kind)):
             cell[kind] = _best_choice(cell, kind, allowed, left)
         cells.append({kind: cell[kind] for kind in KINDS})
         left -= pairs_in(cell)
