@@ -54,11 +54,13 @@ def test_every_preset_is_within_the_declared_ranges(preset):
 @pytest.mark.parametrize(
     "limits, n_rows, expected",
     [
-        ({"max_leaves": None, "max_depth": 6}, 1000, 64),
-        ({"max_leaves": None}, 1000, 1000),
+        ({"max_leaves": None, "max_depth": 6, "min_child_samples": 1}, 1000, 64),
+        ({"max_leaves": None, "min_child_samples": 1}, 1000, 1000),
+        ({"max_leaves": None, "min_child_samples": 20}, 1000, 50),
+        ({"max_leaves": None, "max_depth": 10**30, "min_child_samples": 10**30}, 1000, 2),
         ({"max_leaves": 31, "max_depth": 3}, 1000, 8),
         ({"max_leaves": 31, "max_depth": 100}, 1000, 31),
-        ({"max_leaves": 31}, 5, 5),
+        ({"max_leaves": 31, "min_child_samples": 1}, 5, 5),
         ({"max_leaves": 31}, 1, 2),
     ],
 )

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sapwood import Goss, SapwoodClassifier, SapwoodRegressor, Uniform
+from sapwood import Dart, Goss, SapwoodClassifier, SapwoodRegressor, Uniform
 from sapwood.native import sources
 
 NAMES = [f"c{k}" for k in range(8)]
@@ -27,6 +27,8 @@ SETTINGS = {
     "linear leaves": {"leaf_model": "linear", "max_delta_step": 2.0},
     "linear leaves of drawn rows": {"leaf_model": "linear", "subsample": 0.5, "growth": "symmetric", "max_depth": 4},
     "many bins": {"max_bins": 1000},
+    "dart": {"boosting": Dart(0.3, skip=0.0, weighted=True), "subsample": 0.7},
+    "forest": {"boosting": "forest", "colsample_bynode": 0.5},
     "goss": {"sampling": Goss(full_rounds=2)},
     "mvs": {"sampling": "mvs"},
     "bayesian": {"sampling": "bayesian", "max_leaves": 40},

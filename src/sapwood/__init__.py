@@ -5,10 +5,20 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from sapwood import errors
+
 __version__ = "0.1.0"
 
 _WHERE = {
+    "Auto": "sapwood.encodings",
+    "Frequency": "sapwood.encodings",
+    "Greedy": "sapwood.encodings",
+    "Holdout": "sapwood.encodings",
+    "LeaveOneOut": "sapwood.encodings",
+    "OneHot": "sapwood.encodings",
+    "Ordered": "sapwood.encodings",
     "Bayesian": "sapwood.choices",
+    "Dart": "sapwood.choices",
     "Dataset": "sapwood.estimators.binned",
     "EffectiveNumber": "sapwood.choices",
     "Goss": "sapwood.choices",
@@ -22,9 +32,10 @@ _WHERE = {
     "Model": "sapwood.model.model",
     "cv": "sapwood.estimators.cv",
     "load": "sapwood.model.serialize",
+    "show_versions": "sapwood.versions",
 }
 
-__all__ = [*sorted(_WHERE), "__version__"]
+__all__ = [*sorted(_WHERE), "__version__", "errors"]
 
 
 def __getattr__(name: str) -> Any:

@@ -152,3 +152,36 @@ def sampling_of(spec: object) -> Sampling | None:
     if isinstance(spec, str):
         return SAMPLINGS[spec]() if spec in SAMPLINGS else None
     return spec if isinstance(spec, Uniform | Goss | Mvs | Bayesian) else None
+
+
+@dataclass(frozen=True)
+class Dart:
+    """``boosting=Dart(0.1)``: each round forgets some of the earlier ones, fits what they leave and shares with them.
+
+    A round is dropped with the chance ``drop``, or in proportion to its weight if ``weighted``, at most ``max_drop`` of
+    them; with the chance ``skip`` none is. With k dropped, ``normalise="mean"`` multiplies the new round by 1/(k+1) and
+    the dropped ones by k/(k+1), as LightGBM does; ``"tree"`` by 1/(k+η) and k/(k+η), ``"forest"`` both by 1/(1+η), as
+    XGBoost does, η being the learning rate.
+    """
+
+    drop: float = 0.1
+    skip: float = 0.5
+    max_drop: int = 50
+    weighted: bool = False
+    normalise: str = "mean"
+
+    def __post_init__(self) -> None:
+        for name in ("drop", "skip"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise ParameterError(f"Dart: {name} must be a number from 0 to 1, got {getattr(self, name)!r}")
+        if not isinstance(self.max_drop, int) or self.max_drop < 1:
+            raise ParameterError(f"Dart: max_drop must be an integer of at least 1, got {self.max_drop!r}")
+        if self.normalise not in ("mean", "tree", "forest"):
+            raise ParameterError(f"Dart: normalise must be 'mean', 'tree' or 'forest', got {self.normalise!r}")
+
+
+def dart_of(boosting: object) -> Dart | None:
+    """The settings of dropouts, or None for another boosting."""
+    if boosting == "dart":
+        return Dart()
+    return boosting if isinstance(boosting, Dart) else None

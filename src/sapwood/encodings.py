@@ -82,6 +82,13 @@ class Ordered(Statistic):
             raise ParameterError(f"Ordered: permutations must be an integer from 1 to 64, got {self.permutations!r}")
 
 
+@dataclass(frozen=True)
+class Auto:
+    """``"auto"``: by the number of levels; columns of many levels get this statistic, and their frequency."""
+
+    statistic: Statistic = Ordered()
+
+
 ENCODINGS: dict[str, type[Encoding]] = {
     "one_hot": OneHot,
     "frequency": Frequency,
@@ -93,10 +100,12 @@ ENCODINGS: dict[str, type[Encoding]] = {
 AUTO = "auto"
 
 
-def encodings_of(spec: Any) -> tuple[Encoding, ...] | None:
-    """The encodings that a name, an object or a list of them means; None for "auto"."""
+def encodings_of(spec: Any) -> tuple[Encoding, ...] | Auto:
+    """The encodings that a name, an object or a list of them means."""
+    if isinstance(spec, Auto):
+        return spec
     if isinstance(spec, str) and spec == AUTO:
-        return None
+        return Auto()
     several = spec if isinstance(spec, list | tuple) else [spec]
     return tuple(one if isinstance(one, Encoding) else ENCODINGS[one]() for one in several)
 
@@ -107,7 +116,7 @@ def is_encoding(value: Any) -> bool:
         return all(is_encoding(one) and not isinstance(one, Mapping) for one in value.values())
     if isinstance(value, list | tuple):
         return len(value) > 0 and all(_is_one(one) for one in value)
-    return _is_one(value) or (isinstance(value, str) and value == AUTO)
+    return _is_one(value) or isinstance(value, Auto) or (isinstance(value, str) and value == AUTO)
 
 
 def _is_one(value: Any) -> bool:

@@ -8,8 +8,11 @@
     ├── InputTypeError (TypeError)     an argument is of a kind that cannot be used
     ├── ParameterError (ValueError)    a parameter is unknown or out of range
     ├── TrainingError (RuntimeError)   training cannot go on
+    ├── OutOfMemoryError (MemoryError) training would need more memory than there is
     ├── ModelFileError (ValueError)    the file is damaged, foreign or too new
     └── CheckpointError (ValueError)   the checkpoint is damaged, in use or of another training
+
+    SapwoodWarning (UserWarning)       the data can be used, but are probably not what was meant
 """
 
 from __future__ import annotations
@@ -39,9 +42,17 @@ class TrainingError(SapwoodError, RuntimeError):
     """Training cannot go on."""
 
 
+class OutOfMemoryError(SapwoodError, MemoryError):
+    """Training would need more memory than there is."""
+
+
 class ModelFileError(SapwoodError, ValueError):
     """A model file is damaged, foreign or too new."""
 
 
 class CheckpointError(SapwoodError, ValueError):
     """A checkpoint is damaged, in use or of another training."""
+
+
+class SapwoodWarning(UserWarning):
+    """The data can be used, but are probably not what was meant."""

@@ -18,16 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.choices import Bayesian, Goss, Mvs, sampling_of, symmetric_of
+from sapwood.choices import Bayesian, Goss, Mvs, Uniform, sampling_of, symmetric_of
 from sapwood.encodings import is_encoding
 from sapwood.errors import ParameterError
+from sapwood.functions import check_arguments
 from sapwood.peers import spelling_of
-from sapwood.presets import PRESETS
+from sapwood.presets import PRESETS, rate_of
 from sapwood.rules import (
     Rule,
     are_callbacks,
     fraction,
     integer,
+    is_boosting,
     is_class_weight,
     is_collection,
     is_growth,
@@ -46,8 +48,16 @@ from sapwood.rules import (
 
 AUTO = "auto"
 SYMMETRIC_DEPTH, DEEPEST_SYMMETRIC = 6, 16
+MOST_VECTOR_LEAVES = 127
 MVS_SHARE = 0.8
 DEFAULT_OBJECTIVES = {"regression": "squared", "classification": "logistic"}
+
+
+def _callbacks(value: Any) -> tuple[Callable[..., Any], ...]:
+    functions = (value,) if callable(value) else tuple(value)
+    for function in functions:
+        check_arguments(function, "callbacks", "progress")
+    return functions
 
 
 def declare(default: Any, rule: Rule, text: str) -> Any:
@@ -113,6 +123,11 @@ class CategoryParams:
         "the target. 'auto' decides by the number of levels; the model tells what and why (`model_.encodings`).",
     )
     one_hot_max: int = declare(2, integer(0), "Levels up to which 'auto' makes a column of 0 and 1 for each.")
+    max_combination: int = declare(
+        1,
+        integer(1, 8),
+        "Category columns with statistics of the target that are crossed at most: 2 adds statistics of the best pairs.",
+    )
     has_time: object = declare(
         False,
         Rule(
@@ -146,7 +161,11 @@ class TreeParams:
         "What a leaf answers: a number, or a linear model of the numeric features on the way to it. Linear(penalty=1) "
         "has an L2 penalty on slopes, per standard deviation. A row that lacks one of the features gets the number.",
     )
-    max_leaves: int | None = declare(31, or_none(integer(2), "no limit but max_depth"), "Leaves per tree at most.")
+    max_leaves: int | None = declare(
+        31,
+        or_none(integer(2), "no limit but max_depth"),
+        "Leaves per tree at most. Unset, a tree with vector_leaves has 31 per class, up to 127.",
+    )
     max_depth: int | None = declare(None, or_none(integer(1), "unlimited"), "Splits from root to leaf at most.")
     min_child_samples: int = declare(20, integer(1), "Rows in a leaf at least.")
     min_child_weight: float = declare(1e-3, number(0), "Sum of hessians in a leaf at least.")
@@ -184,6 +203,12 @@ class BoostParams:
 
     n_estimators: int = declare(100, integer(1), "Boosting rounds.")
     learning_rate: float = declare(0.1, number(0, above=True), "Share of each tree that is added.")
+    boosting: object = declare(
+        "plain",
+        Rule("'plain', 'dart', 'forest' or a Dart object", is_boosting),
+        "How trees are added up: each corrects all before it; rounds are dropped at random while a new one is fitted "
+        "(Dart); or trees on bootstrapped rows are averaged (a random forest, whose learning rate is 1).",
+    )
     sampling: object = declare(
         AUTO,
         Rule("'none', 'uniform', 'goss', 'mvs', 'bayesian', or a Uniform, Goss, Mvs or Bayesian object", is_sampling),
@@ -235,7 +260,7 @@ class WatchParams:
         Rule(
             "a function or a list of them",
             are_callbacks,
-            lambda v: (v,) if callable(v) else tuple(v),
+            _callbacks,
         ),
         "Called after each round with a Progress (round, n_rounds, evals, elapsed); True stops training.",
     )
@@ -299,7 +324,7 @@ GROUPS: dict[str, type] = {f.name: type(f.default) for f in dataclasses.fields(P
 FIELDS: dict[str, dataclasses.Field] = {f.name: f for group in GROUPS.values() for f in dataclasses.fields(group)}
 
 
-def resolve_params(user: Mapping[str, Any], n_rows: int, task: str) -> Params:
+def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: int = 0) -> Params:
     """Check what the user set, fill the rest from the preset and the declared defaults.
 
     ``task`` is "regression" or "classification"; it and ``n_rows`` settle what depends on the data.
@@ -318,13 +343,34 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str) -> Params:
     if symmetric_of(values["growth"]) is not None:
         _settle_symmetric(values, given)
     else:
-        values["max_leaves"] = _leaf_limit(values["max_leaves"], values["max_depth"], n_rows)
+        most_leaves = max(2, n_rows // values["min_child_samples"])
+        values["max_leaves"] = _leaf_limit(values["max_leaves"], values["max_depth"], most_leaves)
+    # Beyond these the values mean the same, and kernels count in 64 bits.
+    values["min_child_samples"] = min(values["min_child_samples"], n_rows + 1)
+    if values["max_depth"] is not None:
+        values["max_depth"] = min(values["max_depth"], max(n_rows, 1))
+    if values["boosting"] == "forest":
+        _settle_forest(values, given)
     _settle_sampling(values, given)
+    if preset == "catboost" and "learning_rate" not in given:
+        kind = task if task == "regression" else "multiclass" if n_classes > 2 else "binary"
+        values["learning_rate"] = rate_of(kind, n_rows, values["n_estimators"])
     values["random_state"] = seed_of(values["random_state"])
     groups = {
         name: group(**{f.name: values[f.name] for f in dataclasses.fields(group)}) for name, group in GROUPS.items()
     }
     return Params(**groups)
+
+
+def widen_trees(params: Params, user: Mapping[str, Any], n_outputs: int, n_rows: int) -> Params:
+    """Give trees that answer several outputs the leaves of several trees, unless the user or a preset sets how many."""
+    tree = params.tree
+    is_set = not _is_unset(user.get("max_leaves", AUTO)) or "max_leaves" in PRESETS[params.task.preset]
+    if is_set or symmetric_of(tree.growth) is not None:
+        return params
+    most = min(int(FIELDS["max_leaves"].default) * n_outputs, MOST_VECTOR_LEAVES)  # type: ignore[arg-type]
+    widened = dataclasses.replace(tree, max_leaves=_leaf_limit(most, tree.max_depth, n_rows))
+    return dataclasses.replace(params, tree=widened)
 
 
 def check_value(name: str, value: Any) -> Any:
@@ -336,6 +382,8 @@ def check_value(name: str, value: Any) -> Any:
 def unknown_parameter(name: str, known: Iterable[str] = ()) -> str:
     """Say that there is no such parameter, and which one was probably meant."""
     names = list(known) or list(FIELDS)
+    if name in FIELDS:
+        return f"unknown parameter {name}: it is for classes, SapwoodClassifier has it"
     foreign = spelling_of(name)
     if foreign is not None and foreign.ours in names:
         return f"unknown parameter {name}: did you mean {foreign.ours}? {foreign.note}".rstrip()
@@ -386,14 +434,32 @@ def _check_exact(values: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         )
 
 
-def _leaf_limit(max_leaves: int | None, max_depth: int | None, n_rows: int) -> int:
-    """Leaves a tree can have at most, given its limits and that no leaf is empty."""
-    limits = [max(2, n_rows)]
+def _leaf_limit(max_leaves: int | None, max_depth: int | None, most_leaves: int) -> int:
+    """Leaves a tree can have at most, given its limits and how many the rows allow."""
+    limits = [most_leaves]
     if max_leaves is not None:
         limits.append(max_leaves)
     if max_depth is not None and max_depth < 63:
         limits.append(2**max_depth)
     return min(limits)
+
+
+def _settle_forest(values: dict[str, Any], given: Mapping[str, Any]) -> None:
+    """A forest averages trees of the same target: none is shrunk, and each needs rows or columns of its own."""
+    if given.get("learning_rate", 1.0) != 1.0:
+        raise ParameterError(
+            f"learning_rate={given['learning_rate']:g} has no meaning for boosting='forest', which averages whole "
+            "trees: leave it unset"
+        )
+    values["learning_rate"] = 1.0
+    if values["sampling"] == AUTO and values["subsample"] >= 1.0:
+        values["sampling"] = Uniform(replacement=True)
+    draws_columns = any(values[f"colsample_by{what}"] < 1.0 for what in ("tree", "level", "node"))
+    if values["sampling"] == "none" and not draws_columns:
+        raise ParameterError(
+            "boosting='forest' with sampling='none' and all columns would grow the same tree again and again: leave "
+            "sampling unset, or set colsample_bynode"
+        )
 
 
 def _settle_sampling(values: dict[str, Any], given: Mapping[str, Any]) -> None:

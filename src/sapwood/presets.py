@@ -5,7 +5,11 @@ A preset fills what the user left unset; what a preset leaves out comes from the
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+from sapwood.choices import Symmetric
+from sapwood.encodings import Auto, Ordered
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
@@ -33,4 +37,30 @@ PRESETS: dict[str, dict[str, Any]] = {
         "min_child_weight": 1e-3,
         "reg_lambda": 0.0,
     },
+    # The learning rate comes from the rows and rounds, see below.
+    "catboost": {
+        "n_estimators": 1000,
+        "learning_rate": "auto",
+        "growth": Symmetric("cosine"),
+        "max_depth": 6,
+        "min_child_weight": 0.0,
+        "reg_lambda": 3.0,
+        "sampling": "mvs",
+        "category_encoding": Auto(Ordered(permutations=4)),
+        "max_combination": 2,
+    },
 }
+
+# CatBoost's choice: log rate = a·log(rows) + b + c·log(rounds / 1000), by the kind of target.
+RATES = {
+    "regression": (0.158, -4.287, -0.813),
+    "binary": (0.427, -7.525, -0.917),
+    "multiclass": (0.051, -2.889, -0.845),
+}
+HIGHEST_RATE = 0.5
+
+
+def rate_of(kind: str, n_rows: int, n_rounds: int) -> float:
+    """The learning rate that CatBoost takes for so many rows and rounds."""
+    a, b, c = RATES[kind]
+    return min(HIGHEST_RATE, math.exp(a * math.log(max(n_rows, 1)) + b + c * math.log(n_rounds / 1000.0)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.choices import EffectiveNumber, LastRows, Linear, Symmetric, sampling_of
+from sapwood.choices import EffectiveNumber, LastRows, Linear, Symmetric, dart_of, sampling_of
 from sapwood.errors import ParameterError
 
 
@@ -38,7 +39,7 @@ def integer(low: int, high: int | None = None) -> Rule:
 def number(low: float, *, above: bool = False) -> Rule:
     """Finite numbers of at least ``low``, or strictly above it."""
     text = f"a number above {low:g}" if above else f"a number of at least {low:g}"
-    return Rule(text, lambda v: is_number(v) and (v > low if above else v >= low) and v < float("inf"), float)
+    return Rule(text, lambda v: is_number(v) and (v > low if above else v >= low) and is_finite(v), float)
 
 
 def fraction() -> Rule:
@@ -62,7 +63,9 @@ def or_none(rule: Rule, meaning: str) -> Rule:
 
 def is_collection(value: Any) -> bool:
     """Tell whether a value is a list, an array or a dict."""
-    return isinstance(value, (Mapping, Sequence, np.ndarray)) and not isinstance(value, str)
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, (Mapping, Sequence)) and not isinstance(value, (str, bytes))
 
 
 def is_integer(value: Any) -> bool:
@@ -73,6 +76,14 @@ def is_integer(value: Any) -> bool:
 def is_number(value: Any) -> bool:
     """Tell whether a value is a real number."""
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def is_finite(value: Any) -> bool:
+    """Tell whether a number can be a float and is no infinity."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def is_seed(value: Any) -> bool:
@@ -89,12 +100,9 @@ def is_class_weight(value: Any) -> bool:
 
 def is_init(value: Any) -> bool:
     """Tell whether boosting can start from a value."""
-    return (
-        value is None
-        or is_number(value)
-        or is_collection(value)
-        or (hasattr(value, "fit") and hasattr(value, "predict"))
-    )
+    is_estimator = hasattr(value, "fit") and hasattr(value, "predict") and not isinstance(value, type)
+    is_scalar = is_number(value) or isinstance(value, np.ndarray)
+    return value is None or is_scalar or is_estimator or (is_collection(value) and not isinstance(value, Mapping))
 
 
 def is_validation(value: Any) -> bool:
@@ -130,3 +138,8 @@ def is_sampling(value: Any) -> bool:
 def is_path(value: Any) -> bool:
     """Tell whether a value may be the path of a file."""
     return isinstance(value, (str, os.PathLike)) and bool(os.fspath(value)) and isinstance(os.fspath(value), str)
+
+
+def is_boosting(value: Any) -> bool:
+    """Tell whether a value names a way to add trees up."""
+    return dart_of(value) is not None or (isinstance(value, str) and value in ("plain", "forest"))

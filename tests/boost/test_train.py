@@ -133,7 +133,7 @@ class SpoiltSquared(Squared):
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("precision", ["packed", "wide"])
-def test_a_gradient_that_is_no_number_is_an_error_that_names_round_and_row(value, side, precision):
+def test_a_gradient_that_is_no_number_is_an_error_that_names_tree_and_row(value, side, precision):
     X = np.arange(30.0)[:, None]
     tree = TreeParams(max_leaves=4, min_child_samples=1, precision=precision)
     with pytest.raises(TrainingError, match=r"^round 3: the gradient of row 17, times its weight, is not"):

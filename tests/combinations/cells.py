@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.choices import Goss, Linear, Symmetric, Uniform
+from sapwood.choices import Dart, Goss, Linear, Symmetric, Uniform
 from sapwood.objectives import (
     CustomLoss,
     Expectile,
@@ -67,6 +67,11 @@ KINDS: dict[str, dict[str, dict[str, Any]]] = {
         "penalty": {"leaf_model": Linear(0.1)},
     },
     "objective": {name: {"objective": loss} for name, loss in LOSSES.items()},
+    "boosting": {
+        "plain": {},
+        "dart": {"boosting": Dart(0.3, skip=0.2)},
+        "forest": {"boosting": "forest", "reg_lambda": 10.0},  # whole Newton steps overshoot where losses are steep
+    },
     "sampling": {
         "none": {},
         "uniform": {"sampling": "uniform", "subsample": 0.7},
@@ -128,6 +133,11 @@ REFUSED: list[tuple[tuple[str, str], tuple[str, str]]] = [
 ]
 
 
+def must_learn(cell: Cell) -> bool:
+    """Tell whether the training loss must fall. Slopes found on few rows overshoot on the others if not shrunk."""
+    return cell["leaf_model"] == "constant" or (cell["boosting"] != "forest" and cell["sampling"] == "none")
+
+
 def pairs_in(cell: Cell) -> set[Pair]:
     return {frozenset(two) for two in combinations(cell.items(), 2)}
 
@@ -152,7 +162,7 @@ def draw_cells() -> list[Cell]:
     while open_pairs:
         first = open_pairs[0]
         cell: Cell = dict(sorted(first))
-        for kind in sorted(set(KINDS) - set(cell), key=lambda kind: (-len(KINDS[kind]), kind)):
+        for kind in sorted(sorted(set(KINDS) - set(cell)), key=lambda kind: -len(KINDS[kind])):
             cell[kind] = _best_choice(cell, kind, allowed, left)
         cells.append({kind: cell[kind] for kind in KINDS})
         left -= pairs_in(cell)
@@ -218,6 +228,8 @@ def unfitted(cell: Cell, **more: Any) -> SapwoodClassifier | SapwoodRegressor:
         params["min_child_samples"] = 5
     for kind, choice in cell.items():
         params |= KINDS[kind][choice]
+    if cell["boosting"] == "forest":
+        del params["learning_rate"]
     if cell["objective"] == "gradients":
         params["eval_metric"] = "rmse"
     is_for_classes = LOSSES[cell["objective"]].task in ("binary", "multiclass")

@@ -329,3 +329,62 @@ def test_columns_must_stay_what_they_were():
         fitted.predict(X.assign(x="text"))
     with pytest.raises(SchemaError, match="category columns"):
         SapwoodRegressor(categorical_features=["letter", "side", "number"]).fit(X, Y, init_model=fitted)
+
+
+# --- crossings, orders and the preset ---------------------------------------------------------------------------------
+
+
+def crossed_rows(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
+    source = np.random.default_rng(seed)
+    rows = pd.DataFrame({name: source.choice(list("abcdefgh"), n) for name in "pqr"})
+    chance = np.where((rows["p"].map(ord) * 5 + rows["q"].map(ord) * 3) % 8 < 4, 0.1, 0.9)
+    return rows, (source.uniform(size=n) < chance).astype(int)
+
+
+def test_crossing_two_columns_finds_what_neither_tells_alone(tmp_path):
+    (rows, y), (test, y_test) = crossed_rows(2000, 0), crossed_rows(1000, 1)
+    alone = SapwoodClassifier(max_combination=1, max_leaves=4, n_estimators=10).fit(rows, y)
+    crossed = SapwoodClassifier(max_combination=2, max_leaves=4, n_estimators=10).fit(rows, y)
+    assert crossed.score(test, y_test) > 0.85 > alone.score(test, y_test)
+    importances = crossed.feature_importances_
+    assert importances[2] < 0.1
+    assert importances[0] == pytest.approx(importances[1], rel=0.3)
+    crossed.save(tmp_path / "m.sapwood")
+    loaded = sapwood.load(tmp_path / "m.sapwood")
+    np.testing.assert_array_equal(loaded.predict(pl.from_pandas(test)), crossed.predict_proba(test)[:, 1])
+    assert "p × q (ordered)" in loaded.column_names
+
+
+def test_columns_that_no_tree_uses_are_not_kept():
+    rows, y = crossed_rows(500, 0)
+    fitted = SapwoodClassifier(max_combination=3, n_estimators=1, max_leaves=2).fit(rows, y)
+    assert fitted.model_.n_columns <= 4
+
+
+@pytest.mark.parametrize("params", [{}, {"growth": "symmetric"}, {"subsample": 0.7}, {"leaf_model": "linear"}])
+def test_several_orders_of_rows_train_one_model(monkeypatch, params):
+    several = SapwoodRegressor(category_encoding=Ordered(permutations=3), **SMALL | params).fit(X, Y)
+    one = SapwoodRegressor(category_encoding=Ordered(), **SMALL | params).fit(X, Y)
+    assert several.model_.fingerprint() != one.model_.fingerprint()
+    assert error(several, X, Y) < 0.7 * Y.var()
+    monkeypatch.setenv("SAPWOOD_TEAM", "3")
+    again = SapwoodRegressor(category_encoding=Ordered(permutations=3), **SMALL | params).fit(X, Y)
+    assert again.model_.fingerprint() == several.model_.fingerprint()
+
+
+def test_exact_search_has_one_order_of_rows():
+    with pytest.raises(ParameterError, match=r"split_search='exact'.*Ordered.permutations"):
+        SapwoodRegressor(category_encoding=Ordered(permutations=2), split_search="exact").fit(X, Y)
+
+
+def test_the_catboost_preset_takes_its_learning_rate_from_rows_and_rounds():
+    fitted = SapwoodRegressor(preset="catboost", n_estimators=30).fit(X, Y)
+    params = fitted.model_.metadata["params"]
+    assert params["learning_rate"] == pytest.approx(
+        min(0.5, np.exp(0.158 * np.log(400) - 4.287 - 0.813 * np.log(0.03)))
+    )
+    assert (params["max_depth"], params["sampling"], params["max_combination"]) == (6, "mvs", 2)
+    assert error(fitted, X, Y) < 0.4 * Y.var()
+    assert SapwoodRegressor(preset="catboost", n_estimators=3, learning_rate=0.2).fit(X, Y).model_.metadata["params"][
+        "learning_rate"
+    ] == pytest.approx(0.2)

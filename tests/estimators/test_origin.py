@@ -251,7 +251,7 @@ def test_new_rows_may_lack_a_class():
     first = SapwoodClassifier(**FEW).fit(X, y)
     second = SapwoodClassifier(**FEW).fit(X[y != "b"], y[y != "b"], init_model=first)
     assert list(second.classes_) == ["a", "b", "c"]
-    with pytest.raises(InputError, match="row 0 has the label 'd', which is none of the classes"):
+    with pytest.raises(InputError, match="row 0 of y has the label 'd', which is none of the classes"):
         SapwoodClassifier(**FEW).fit(X, np.where(np.arange(300) == 0, "d", y), init_model=first)
 
 

@@ -114,9 +114,10 @@ def slow_scores(ensemble: Ensemble, x: np.ndarray, base: np.ndarray) -> np.ndarr
 
 def same_trees(first: Ensemble, second: Ensemble) -> bool:
     """Tell whether two ensembles hold the same trees, bit for bit."""
-    arrays = [f.name for f in fields(Ensemble) if f.name not in ("n_outputs", "terms")]
+    arrays = [f.name for f in fields(Ensemble) if f.name not in ("n_outputs", "terms", "rescalings")]
     return (
         first.n_outputs == second.n_outputs
+        and first.rescalings == second.rescalings
         and all(getattr(first, name).tobytes() == getattr(second, name).tobytes() for name in arrays)
         and same_terms(first.terms, second.terms)
     )

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sapwood import Bayesian, Goss, Mvs, SapwoodClassifier, SapwoodRegressor, Uniform
+from sapwood import Bayesian, Dart, Goss, Mvs, SapwoodClassifier, SapwoodRegressor, Uniform
 from sapwood.kernels import elementary, quantise, random
 from sapwood.model.model import Model
 
@@ -129,6 +129,18 @@ def fit_by_bayesian_weights() -> str:
 @case
 def fit_of_rows_drawn_again() -> str:
     return _sampled(Uniform(replacement=True))
+
+
+@case
+def fit_with_dropouts() -> str:
+    X, y = table()
+    return digest_of(SapwoodRegressor(boosting=Dart(0.4, skip=0.0), **SMALL).fit(X, y).model_)
+
+
+@case
+def fit_of_a_forest() -> str:
+    X, y = table()
+    return digest_of(SapwoodRegressor(boosting="forest", n_estimators=3, max_leaves=8).fit(X, y).model_)
 
 
 @case

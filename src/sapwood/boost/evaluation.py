@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,6 +125,10 @@ class Evaluation:
             one.name: {measure.name: [] for measure in self.measures} for one in self.sets
         }
         self._objective = objective
+
+    def seen(self) -> Mapping[str, Mapping[str, list[float]]]:
+        """The history so far for others to read; what they do to it is forgotten."""
+        return {name: {metric: list(values) for metric, values in one.items()} for name, one in self.history.items()}
 
     def measure(self, run: Run) -> None:
         """Append the value of every metric on every set."""

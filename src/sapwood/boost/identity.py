@@ -33,6 +33,7 @@ def data(dataset: Dataset, target: Target, start: Start, evaluation: Evaluation)
         "X": digest(dataset.encoder, dataset.recipe, dataset.tiles, dataset.row_ids, _values(dataset, dataset)),
         "y": digest(target.y),
         "sample_weight": digest(target.weight),
+        "groups": digest(target.groups),
         "what training starts from (init, init_score or init_model)": digest(start),
     }
     for one in evaluation.sets:

@@ -9,8 +9,9 @@ import numpy as np
 
 from sapwood.boost.target import Target
 from sapwood.data.dataset import Dataset
+from sapwood.data.schema import Schema
 from sapwood.errors import ParameterError
-from sapwood.grow.constraints import column_directions
+from sapwood.grow.constraints import column_directions, interaction_groups, monotone_directions
 from sapwood.grow.grown import Grown
 from sapwood.kernels.losses_leaves import renew_leaves
 from sapwood.kernels.sums import Run
@@ -34,13 +35,9 @@ class Renewal:
 
     @classmethod
     def of(cls, objective: Objective, target: Target, params: TreeParams, dataset: Dataset) -> Renewal | None:
-        """The renewal that a loss asks for, or None; refuse directions that its leaves cannot keep."""
+        """The renewal that a loss asks for, or None."""
+        check_constraints(params, dataset.user_schema, objective)
         directions = column_directions(params.monotone_constraints, dataset)
-        if objective.vector_leaves and directions.any():
-            raise ParameterError(
-                f"monotone_constraints cannot be kept by objective {objective.name!r} with vector_leaves=True, whose "
-                "leaves answer all outputs at once: leave vector_leaves unset, or drop the constraints"
-            )
         if not objective.renews_leaves:
             return None
         n = len(target.y)
@@ -69,6 +66,18 @@ class Renewal:
         if self.directions.any():
             project(grown, value, self.directions)
         return value[:, None]
+
+
+def check_constraints(params: TreeParams, schema: Schema, objective: Objective) -> np.ndarray:
+    """The direction of every feature; refuse constraints on columns that are not there or that leaves cannot keep."""
+    directions = monotone_directions(params.monotone_constraints, schema)
+    interaction_groups(params.interaction_constraints, schema)
+    if objective.vector_leaves and directions.any():
+        raise ParameterError(
+            f"monotone_constraints cannot be kept by objective {objective.name!r} with vector_leaves=True, whose "
+            "leaves answer all outputs at once: leave vector_leaves unset, or drop the constraints"
+        )
+    return directions
 
 
 def set_means(grown: Grown, value: np.ndarray) -> None:

@@ -47,6 +47,11 @@ class LinearLeaves:
         is_number = np.array([kind == "number" for kind in dataset.schema.kinds])
         return cls(dataset.values, wanted.penalty, params.boost.learning_rate, is_number, team)
 
+    def on(self, dataset: Dataset) -> LinearLeaves:
+        """The same for the rows of this dataset."""
+        assert dataset.values is not None
+        return dataclasses.replace(self, values=dataset.values)
+
     def fitted(self, grown: Grown, grower: Grower, pairs: np.ndarray, weight: np.ndarray) -> Grown:
         """The tree with linear leaves, shrinkage included; ``pairs`` (rows, 2) are those that it was grown on."""
         terms = leaf_terms(grown, self.is_number)

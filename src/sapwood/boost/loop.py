@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
+from logging import DEBUG
 
 import numpy as np
 
+from sapwood.boost.boosting import Boosting, Field, View
 from sapwood.boost.checkpoint import Checkpoint, KeptTree
-from sapwood.boost.evaluation import EvalSet, Evaluation
+from sapwood.boost.dart import DartBoosting
+from sapwood.boost.evaluation import Evaluation
+from sapwood.boost.forest import ForestBoosting
 from sapwood.boost.interrupt import Interruption, TooSoon
 from sapwood.boost.leaves import Renewal
-from sapwood.boost.linear import LinearLeaves, add_answers, forest_of
-from sapwood.boost.progress import Bar, Progress
-from sapwood.boost.routing import add_to_all_rows
+from sapwood.boost.linear import LinearLeaves
+from sapwood.boost.progress import Bar, Progress, describe
 from sapwood.boost.sampling import Pool, Sampler, make_sampler
 from sapwood.boost.sampling.base import Drawn
 from sapwood.boost.start import Start
 from sapwood.boost.stopping import ALL_ROUNDS, CALLBACK, EARLY, INTERRUPTED, TIME, Best
 from sapwood.boost.target import Target
+from sapwood.choices import dart_of
 from sapwood.data.dataset import Dataset
+from sapwood.errors import TrainingError
 from sapwood.grow.choice import make_grower
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown import Grown
-from sapwood.kernels.leaves import add_leaf_values
+from sapwood.log import logger
 from sapwood.model.ensemble import EnsembleBuilder
 from sapwood.native.team import Team, current_team
 from sapwood.objectives.base import Objective
@@ -48,6 +52,7 @@ class Work:
     linear: LinearLeaves | None
     builder: EnsembleBuilder
     scores: np.ndarray
+    others: tuple[View, ...]
     pairs: np.ndarray
     first_round: int
 
@@ -70,45 +75,68 @@ class Work:
             linear=LinearLeaves.of(objective, params, dataset, team),
             builder=EnsembleBuilder(objective.n_outputs, width),
             scores=start.first_scores(dataset.n_rows),
+            others=tuple(View(other, start.first_scores(dataset.n_rows)) for other in dataset.others),
             pairs=np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32),
             first_round=start.n_rounds,
         )
 
+    def view(self, round: int) -> View:
+        """The rows as the trees of a round see them."""
+        order = self.dataset.order_of(self.params.run.random_state, self.first_round + round)
+        return (View(self.dataset, self.scores), *self.others)[order]
 
-def run_rounds(work: Work, evaluation: Evaluation, checkpoint: Checkpoint) -> tuple[int, Best, str]:
+
+def make_boosting(work: Work, evaluation: Evaluation) -> Boosting:
+    """What adds trees up as the parameters ask for."""
+    field = Field(
+        work.dataset, work.scores, evaluation.sets, work.builder, work.team, work.params, work.first_round, work.others
+    )  # fmt: skip
+    spec = work.params.boost.boosting
+    if (dart := dart_of(spec)) is not None:
+        return DartBoosting(field, dart)
+    return ForestBoosting(field) if spec == "forest" else Boosting(field)
+
+
+def run_rounds(
+    work: Work, boosting: Boosting, evaluation: Evaluation, checkpoint: Checkpoint
+) -> tuple[int, Best, str]:  # fmt: skip
     """Add rounds until there is a reason to stop; return how many, the best one, and the reason."""
     watch, n_rounds = work.params.watch, work.params.boost.n_estimators
     greater = bool(evaluation.measures) and evaluation.measures[0].greater_is_better
     best = Best(greater, watch.early_stopping_rounds if evaluation.sets else None)
-    done = repeat_rounds(work, evaluation, best, checkpoint)
+    done = repeat_rounds(boosting, evaluation, best, checkpoint)
     reason = checkpoint.past.reason_to_stop(watch.time_limit)
     began = time.perf_counter() - checkpoint.past.elapsed
     with Interruption() as interruption, Bar(bool(watch.verbose)) as bar:
         while reason is None:
-            if not add_round(work, evaluation, checkpoint, done, interruption):
+            if not add_round(work, boosting, checkpoint, done, interruption):
                 checkpoint.write(evaluation, time.perf_counter() - began)
                 return done, best, INTERRUPTED
             evaluation.measure(work.team.run)
             done += 1
             if (decided := evaluation.deciding(done)) is not None:
                 best.update(done, decided[1], decided[0])
-            progress = Progress(done, n_rounds, evaluation.history, time.perf_counter() - began)
+            history = evaluation.seen() if watch.callbacks else evaluation.history
+            progress = Progress(done, n_rounds, history, time.perf_counter() - began)
             bar.show(progress)
+            if logger.isEnabledFor(DEBUG):
+                logger.debug("%s", describe(progress))
             reason = _reason_to_stop(work, best, progress, interruption)
             checkpoint.end_round(evaluation, work.scores, progress.elapsed, reason)
     return done, best, reason
 
 
-def repeat_rounds(work: Work, evaluation: Evaluation, best: Best, checkpoint: Checkpoint) -> int:
+def repeat_rounds(boosting: Boosting, evaluation: Evaluation, best: Best, checkpoint: Checkpoint) -> int:
     """Add the trees of a checkpoint as if they were new, to the same scores; return how many rounds they are."""
     past = checkpoint.past
+    boosting.is_live = past.stopped is None
     for round, trees in enumerate(past.rounds):
+        boosting.begin_round(round)
         for tree in trees:
-            if past.stopped is None:
-                add_to_all_rows(work.dataset, tree.grown, tree.value, tree.output, work.scores, work.team)
-            keep_tree(work, evaluation.sets if past.stopped is None else (), tree, round)
+            boosting.add_tree(tree, round)
+        boosting.end_round(round)
     if past.stopped is None:
-        checkpoint.check_scores(work.scores)
+        checkpoint.check_scores(boosting.field.scores)
     for values in past.history:
         evaluation.remember(values)
     for done in range(1, len(past.rounds) + 1):
@@ -119,8 +147,8 @@ def repeat_rounds(work: Work, evaluation: Evaluation, best: Best, checkpoint: Ch
 
 def _reason_to_stop(work: Work, best: Best, progress: Progress, interruption: Interruption) -> str | None:
     watch = work.params.watch
-    stops = [callback(progress) is True for callback in watch.callbacks]
-    if any(stops):
+    answers = [callback(progress) for callback in watch.callbacks]
+    if any(isinstance(answer, bool | np.bool_) and answer for answer in answers):
         return CALLBACK
     if progress.round == progress.n_rounds:
         return ALL_ROUNDS
@@ -132,12 +160,14 @@ def _reason_to_stop(work: Work, best: Best, progress: Progress, interruption: In
 
 
 def add_round(
-    work: Work, evaluation: Evaluation, checkpoint: Checkpoint, round: int, interruption: Interruption
+    work: Work, boosting: Boosting, checkpoint: Checkpoint, round: int, interruption: Interruption
 ) -> bool:  # fmt: skip
     """Grow the trees of a round; tell whether all of them are there, or Ctrl-C came before."""
     team, width = work.team, work.builder.width
-    number = work.first_round + round
-    work.objective.pairs(work.target.y, work.scores, work.pairs, team.run)
+    number, view = work.first_round + round, work.view(round)
+    boosting.begin_round(round)
+    work.grower.see(view.dataset)
+    work.objective.pairs(work.target.y, view.scores, work.pairs, team.run)
     drawn = _drawn(work, number)
     for output in range(0, work.objective.n_outputs, width):
         if interruption.was_asked and (output > 0 or round == 0):
@@ -147,13 +177,13 @@ def add_round(
         pairs = work.pairs[output : output + width]
         n_outputs = work.objective.n_outputs
         grown = work.grower.grow(pairs, drawn.weight, number * n_outputs + output, drawn.rows, n_outputs)
-        value = _values(work, grown, output, drawn)
+        value = _values(work, grown, output, drawn, view.scores)
         if work.linear is not None:
-            grown = work.linear.fitted(grown, work.grower, pairs[0], drawn.weight)
-        _add_to_scores(work, grown, value, output, drawn.rows is None)
+            grown = work.linear.on(view.dataset).fitted(grown, work.grower, pairs[0], drawn.weight)
         tree = KeptTree(grown, value, output)
         checkpoint.add_tree(tree)
-        keep_tree(work, evaluation.sets, tree, round)
+        boosting.add_tree(tree, round, drawn.rows is None)
+    boosting.end_round(round)
     return True
 
 
@@ -164,31 +194,19 @@ def _drawn(work: Work, round: int) -> Drawn:
     return Drawn(None, NO_WEIGHT if work.target.weight is None else work.target.weight)
 
 
-def _add_to_scores(work: Work, grown: Grown, value: np.ndarray, output: int, has_all_rows: bool) -> None:
-    """Add what a new tree answers to the scores of training."""
-    if not has_all_rows:
-        add_to_all_rows(work.dataset, grown, value, output, work.scores, work.team)
-    elif grown.terms is None:
-        work.team.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, work.scores)
-    else:
-        assert work.dataset.values is not None
-        nodes = grown.node_of_row(work.dataset.n_rows)
-        add_answers(work.dataset.values, nodes, forest_of(grown, value, output), work.scores, work.team.run)
-
-
-def keep_tree(work: Work, sets: Sequence[EvalSet], tree: KeptTree, round: int) -> None:
-    """Add a tree to the model and to the scores of validation sets."""
-    for one in sets:
-        one.add_tree(tree.grown, tree.value, tree.output, work.team.run)
-    work.builder.append(tree.grown.to_tree(work.dataset.encoder, tree.value), tree.output, round)
-
-
-def _values(work: Work, grown: Grown, output: int, drawn: Drawn) -> np.ndarray:
-    """What the nodes of a new tree answer, shrinkage included."""
-    value = grown.value
+def _values(work: Work, grown: Grown, output: int, drawn: Drawn, scores: np.ndarray) -> np.ndarray:
+    """What the nodes of a new tree answer, shrinkage included; ``scores`` are those that it was grown on."""
+    value, rate = grown.value, work.params.boost.learning_rate
     if work.renewal is not None:
         renewal = work.renewal
         if len(drawn.weight) and drawn.weight is not work.target.weight:
             renewal = renewal.drawn(drawn.weight)
-        value = renewal.values(grown, work.scores[output], output, work.team.run)
-    return value * work.params.boost.learning_rate
+        value = renewal.values(grown, scores[output], output, work.team.run)
+    with np.errstate(over="ignore"):
+        value = value * rate
+    if not np.isfinite(value).all():
+        raise TrainingError(
+            f"a leaf value of tree {len(work.builder) + 1} is beyond float64: lower learning_rate={rate:g}, raise "
+            "reg_lambda, or rescale the target"
+        )
+    return value

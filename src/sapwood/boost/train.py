@@ -9,10 +9,11 @@ import numpy as np
 
 from sapwood.boost.checkpoint import Checkpoint
 from sapwood.boost.evaluation import Evaluation
-from sapwood.boost.loop import Work, run_rounds
+from sapwood.boost.loop import Work, make_boosting, run_rounds
 from sapwood.boost.start import Start
 from sapwood.boost.target import Target
 from sapwood.data.dataset import Dataset
+from sapwood.log import logger
 from sapwood.model.ensemble import Ensemble
 from sapwood.native.team import current_team
 from sapwood.objectives.base import Objective
@@ -52,15 +53,19 @@ def train(
     """
     team = current_team(params.run.n_jobs, dataset.n_rows * dataset.n_features)
     if start is None:
-        start = Start(objective.best_constant(target.y, target.weight, team.run))
+        start = Start(objective.start(target.y, target.weight, team.run))
     if evaluation is None:
         evaluation = Evaluation((), (), objective)
     with Checkpoint.open(dataset, target, params, start, evaluation) as checkpoint:
         work = Work.make(dataset, target, objective, params, start)
-        done, best, stopped = run_rounds(work, evaluation, checkpoint)
+        boosting = make_boosting(work, evaluation)
+        size = f"{dataset.n_rows} rows, {dataset.n_features} features, {objective.n_outputs} output(s)"
+        logger.info("training begins: %s, objective %s, %d thread(s)", size, objective.name, team.size)
+        done, best, stopped = run_rounds(work, boosting, evaluation, checkpoint)
+        logger.info("training ended after %d rounds: %s", done, stopped)
     kept = best.round if best.patience is not None and best.score is not None else done
     return Outcome(
-        ensemble=start.joined(work.builder.build(kept)),
+        ensemble=start.joined(boosting.build(kept)),
         base_scores=start.base_scores,
         best_iteration=start.n_rounds + (done if best.score is None else best.round),
         best_score=best.score,

@@ -110,6 +110,8 @@ def _number_to_float(value: Any) -> float:
         return float(value)
     except OverflowError:  # an integer beyond float64
         return np.inf if value > 0 else -np.inf
+    except ValueError:  # a Decimal that signals
+        return np.nan
 
 
 def _time_to_float(value: Any) -> float:
@@ -122,12 +124,18 @@ def _time_to_float(value: Any) -> float:
     return float(_microseconds(np.array([value], dtype=f"{kind}8[us]"))[0])
 
 
+def shown(value: Any, most: int = 60) -> str:
+    """A value in a message, cut if it is long."""
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
 def _not_a_number(value: Any, where: str) -> Exception:
     if isinstance(value, complex | np.complexfloating):
         return InputError(f"Complex data not supported: {where} holds {value!r}. Pass real and imaginary parts apart.")
     if isinstance(value, str | bytes):
         return InputTypeError(f"{where} holds {value!r}, and {REMEDY}")
     return InputTypeError(
-        f"{where} holds {value!r} of type {type(value).__name__}: every value argument must be a number or None, "
+        f"{where} holds {shown(value)} of type {type(value).__name__}: every value argument must be a number or None, "
         "not a string or another object that is not a number"
     )

@@ -11,6 +11,7 @@ from sapwood.data.encoder import Encoder, aligned_zeros
 from sapwood.data.numeric import Run, run_alone
 from sapwood.data.recipe import Recipe
 from sapwood.data.schema import Schema
+from sapwood.kernels.random import TREE_ORDER, draw_all
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +20,7 @@ class Dataset:
 
     ``schema`` is that of the columns in bins. With categories these come from the user's by a ``recipe``, and ``user``
     is the schema of those. ``values`` are those that the bins come from, kept only where training needs them.
+    ``others`` hold the same rows where statistics of categories come from other orders of the rows; rounds draw one.
     """
 
     schema: Schema
@@ -29,6 +31,7 @@ class Dataset:
     values: Block | None = None
     recipe: Recipe | None = None
     user: Schema | None = None
+    others: tuple[Dataset, ...] = ()
 
     @classmethod
     def build(
@@ -51,6 +54,14 @@ class Dataset:
     def user_schema(self) -> Schema:
         """The schema of the user's columns."""
         return self.schema if self.user is None else self.user
+
+    def order_of(self, seed: int, round: int) -> int:
+        """Which of the orders of rows the trees of a round see: 0 is this dataset, k is ``others[k - 1]``."""
+        if not self.others:
+            return 0
+        drawn = np.empty(1, dtype=np.uint64)
+        draw_all(seed, TREE_ORDER, round, np.zeros(1, dtype=np.uint64), drawn)
+        return int(drawn[0] % np.uint64(1 + len(self.others)))
 
     @property
     def n_rows(self) -> int:

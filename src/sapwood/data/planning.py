@@ -10,7 +10,7 @@ import numpy as np
 
 from sapwood.data.columns import Table
 from sapwood.data.schema import Schema
-from sapwood.encodings import AUTO, Encoding, Frequency, OneHot, Ordered, encodings_of
+from sapwood.encodings import AUTO, Auto, Encoding, Frequency, OneHot, encodings_of
 from sapwood.errors import ParameterError
 
 NAMES_SHOWN = 10
@@ -71,18 +71,18 @@ def decide(spec: Any, schema: Schema, n_levels: Mapping[int, int], one_hot_max: 
     decided = {}
     for f in schema.categories:
         asked = encodings_of(by_column.get(f, AUTO if isinstance(spec, Mapping) else spec))
-        if asked is not None:
-            decided[f] = Decision(asked, "as asked by category_encoding")
+        if isinstance(asked, Auto):
+            decided[f] = choose(n_levels[f], one_hot_max, asked)
         else:
-            decided[f] = choose(n_levels[f], one_hot_max)
+            decided[f] = Decision(asked, "as asked by category_encoding")
     return decided
 
 
-def choose(n_levels: int, one_hot_max: int) -> Decision:
+def choose(n_levels: int, one_hot_max: int, auto: Auto) -> Decision:
     """What "auto" makes of a column with so many levels."""
     if n_levels <= one_hot_max:
         return Decision((OneHot(),), f"{n_levels} levels, no more than one_hot_max = {one_hot_max}")
-    return Decision((Ordered(), Frequency()), f"{n_levels} levels, more than one_hot_max = {one_hot_max}")
+    return Decision((auto.statistic, Frequency()), f"{n_levels} levels, more than one_hot_max = {one_hot_max}")
 
 
 def _few(names: Sequence[str]) -> str:

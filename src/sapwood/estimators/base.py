@@ -9,6 +9,8 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
+from sapwood.boost.evaluation import measures_of
+from sapwood.boost.leaves import check_constraints
 from sapwood.data.columns import Table
 from sapwood.data.planning import find_categories
 from sapwood.data.schema import Schema
@@ -17,14 +19,14 @@ from sapwood.errors import InputError, ParameterError
 from sapwood.estimators.binned import Dataset, settings_of
 from sapwood.estimators.eval_sets import eval_samples, watched_samples
 from sapwood.estimators.fitted import FittedEstimator
-from sapwood.estimators.fitting import Fit, Problem, fit_sample
+from sapwood.estimators.fitting import Fit, Problem, fit_sample, task_of
 from sapwood.estimators.keeping import keeps_parameters
 from sapwood.estimators.origin import Earlier, OriginSpec
-from sapwood.estimators.sample import Request, Sample, read_features, read_groups, read_init_score
+from sapwood.estimators.sample import Request, Sample, read_features, read_groups, read_init_score, warn_of_order
 from sapwood.model.model import Model
 from sapwood.objectives.base import Objective
 from sapwood.objectives.registry import resolve
-from sapwood.params import AUTO, Params, resolve_params, unknown_parameter
+from sapwood.params import AUTO, Params, resolve_params, unknown_parameter, widen_trees
 
 Estimator = TypeVar("Estimator", bound="SapwoodEstimator")
 
@@ -43,6 +45,7 @@ class SapwoodEstimator(FittedEstimator):
         init: Any = AUTO,
         n_estimators: Any = AUTO,
         learning_rate: Any = AUTO,
+        boosting: Any = AUTO,
         sampling: Any = AUTO,
         subsample: Any = AUTO,
         growth: Any = AUTO,
@@ -54,6 +57,7 @@ class SapwoodEstimator(FittedEstimator):
         categorical_features: Any = AUTO,
         category_encoding: Any = AUTO,
         one_hot_max: Any = AUTO,
+        max_combination: Any = AUTO,
         has_time: Any = AUTO,
         precision: Any = AUTO,
         reg_lambda: Any = AUTO,
@@ -123,13 +127,20 @@ class SapwoodEstimator(FittedEstimator):
         X, table, bins = self._read_features(request, earlier)
         y, classes = self._read_target(request.y, table.n_rows, None if earlier is None else earlier.model.classes)
         weight = self._weigh(y, check_weight(request.sample_weight, table.n_rows), classes)
-        params = resolve_params(self.get_params(deep=False) | settings_of(request.X), table.n_rows, self._task)
+        n_classes = 0 if classes is None else len(classes)
+        given = self.get_params(deep=False)
+        given |= settings_of(request.X, given["split_search"])
+        params = resolve_params(given, table.n_rows, self._task, n_classes)
         objective = self._objective(params, classes)
+        if objective.vector_leaves:
+            params = widen_trees(params, given, objective.n_outputs, table.n_rows)
         objective.check_target(y)
         schema = Schema.of(table, self._categories(params, table, earlier))
         schema.align(table)
         if earlier is not None:
             earlier.check(schema, objective)
+        check_constraints(params.tree, schema, objective)
+        measures_of(params.watch.eval_metric, objective, task_of(classes))
         origin = OriginSpec(params.task.init, earlier, objective, classes)
         problem = Problem(objective, params, classes, origin, schema)
         init_score = read_init_score(request.init_score, table.n_rows, objective.n_outputs)
@@ -146,6 +157,8 @@ class SapwoodEstimator(FittedEstimator):
         if isinstance(request.X, Dataset):
             request.X.check(self.get_params(deep=False))
         X, table, bins = read_features(request.X)
+        for name in ("y", "sample_weight", "init_score", "groups"):
+            warn_of_order(X, getattr(request, name), name)
         if earlier is not None and bins is None:
             table = earlier.model.schema.align(table, "init_model")
         if len(getattr(y, "shape", ())) == 2 and y.shape[1] == 1:
@@ -217,4 +230,5 @@ class SapwoodEstimator(FittedEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags

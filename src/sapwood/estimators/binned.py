@@ -10,10 +10,11 @@ from sklearn.utils import _safe_indexing
 
 from sapwood.data import dataset as binned
 from sapwood.data.columns import Table, read_table
+from sapwood.data.conversion import shown
 from sapwood.data.encoder import Encoder
 from sapwood.data.planning import find_categories
 from sapwood.data.target import check_weight
-from sapwood.errors import ParameterError
+from sapwood.errors import InputError, ParameterError
 from sapwood.native.team import current_team
 from sapwood.params import AUTO, check_value, seed_of
 
@@ -38,6 +39,7 @@ class Dataset:
         random_state: Any = AUTO,
         n_jobs: Any = AUTO,
     ) -> None:
+        X = plain_rows(X)
         self.X = X
         self.table: Table = read_table(X)
         self.max_bins: int = check_value("max_bins", max_bins)
@@ -71,7 +73,10 @@ class Dataset:
 
     def __getitem__(self, rows: Any) -> Dataset:
         """The same bins for some rows: numbers, truth values or a slice."""
-        places = np.arange(len(self))[rows]
+        try:
+            places = np.arange(len(self))[np.asarray(rows, dtype=np.intp) if _is_empty(rows) else rows]
+        except (IndexError, ValueError) as error:
+            raise InputError(f"a Dataset of {len(self)} rows has no rows {shown(rows)}: {error}") from error
         if places.ndim != 1:
             raise ParameterError(f"a Dataset is indexed by rows, as in dataset[[0, 2]]; got {rows!r}")
         made = object.__new__(Dataset)
@@ -100,13 +105,18 @@ class Dataset:
             )
 
 
-def settings_of(X: Any) -> dict[str, Any]:
-    """The parameters that a Dataset has settled; nothing for other tables."""
+def settings_of(X: Any, split_search: Any) -> dict[str, Any]:
+    """The parameters that a Dataset has settled, nothing for other tables; exact search does not use its bins."""
     if not isinstance(X, Dataset):
         return {}
-    return {"max_bins": X.max_bins, "categorical_features": list(X.categories)}
+    bins = {} if split_search == "exact" else {"max_bins": X.max_bins}
+    return bins | {"categorical_features": list(X.categories)}
 
 
 def plain_rows(X: Any) -> Any:
     """The table as the user gave it, out of a Dataset if it is one."""
     return X.X if isinstance(X, Dataset) else X
+
+
+def _is_empty(rows: Any) -> bool:
+    return isinstance(rows, list | tuple) and len(rows) == 0

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from sapwood.data.conversion import shown
 from sapwood.data.target import code_labels, column_of, encode_labels
 from sapwood.errors import InputError
 from sapwood.estimators.base import SapwoodEstimator
@@ -35,17 +35,22 @@ class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
         if known is not None:
             return code_labels(labels, n_rows, known), known
         classes, codes = encode_labels(labels, n_rows)
-        check_classification_targets(labels)
         return codes, classes
 
     def _weigh(self, y: np.ndarray, weight: np.ndarray | None, classes: np.ndarray | None) -> np.ndarray | None:
         assert classes is not None
         if len(classes) < 2:
-            raise InputError(f"y has one class, {classes[0]!r}: a classifier needs rows of at least two")
+            raise InputError(f"y has one class, {shown(classes[0])}: a classifier needs rows of at least two")
         by_class = class_weights(check_value("class_weight", self.class_weight), classes, y, weight)
         if by_class is None:
             return weight
-        return by_class[y.astype(np.intp)] * (1.0 if weight is None else weight)
+        combined = by_class[y.astype(np.intp)] * (1.0 if weight is None else weight)
+        if not combined.any():
+            raise InputError(
+                f"class_weight={self.class_weight!r} leaves no row with a positive weight: give at least one class "
+                "that has rows a weight above 0"
+            )
+        return combined
 
     def _answer(self, X: Any) -> np.ndarray:
         return self.predict_proba(X)
@@ -67,13 +72,11 @@ class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the probabilities after 1, 2, ... rounds."""
-        for probability in self._staged_predict(X):
-            yield _of_every_class(probability)
+        return map(_of_every_class, self._staged_predict(X))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the most probable labels after 1, 2, ... rounds."""
-        for probability in self.staged_predict_proba(X):
-            yield self.classes_[np.argmax(probability, axis=1)]
+        return (self.classes_[np.argmax(probability, axis=1)] for probability in self.staged_predict_proba(X))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores before they become probabilities: (rows,) for two classes, else (rows, classes)."""

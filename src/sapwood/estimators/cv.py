@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,8 +71,12 @@ def cv(
     objective = estimator._objective(params, rows.classes)
     measures = measures_of(params.watch.eval_metric, objective, task_of(rows.classes))
     folds: list[Fold] = []
-    for train, test in _split(rows, cv, params.run.random_state):
-        _check_fold(len(folds), rows.classes, rows.y[train])
+    splits = list(_split(rows, cv, params.run.random_state))
+    if not splits:
+        raise InputError("cv is an empty list: give (train rows, test rows) of at least one fold")
+    for fold, (train, _) in enumerate(splits):
+        _check_fold(fold, rows.classes, rows.y[train])
+    for train, test in splits:
         fitted = _fit_fold(estimator, rows, train, test)
         scores = fitted.predict_raw(rows.part(rows.X, test)).T.reshape(objective.n_outputs, -1)
         weight = None if rows.weight is None else rows.weight[test]
@@ -122,15 +126,28 @@ def _split(rows: Rows, cv: Any, seed: int) -> Iterator[tuple[np.ndarray, np.ndar
     """The rows to train on and to hold out, fold by fold, both ascending."""
     n_rows = len(rows.y)
     if isinstance(cv, int | np.integer):
-        if cv < 2:
+        if isinstance(cv, bool) or cv < 2:
             raise InputError(f"cv must be at least 2 folds, a splitter or a list of (train, test), got {cv!r}")
         strata = None if rows.classes is None else rows.y
         fold = fold_of_rows(int(cv), np.arange(n_rows, dtype=np.uint64), seed, strata, rows.groups)
         for k in range(int(cv)):
             yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         return
-    for train, test in check_cv(cv).split(np.zeros((n_rows, 1)), rows.y, rows.groups):
-        yield np.sort(np.arange(n_rows)[train]), np.sort(np.arange(n_rows)[test])
+    is_list = isinstance(cv, Sequence) and not isinstance(cv, str) and all(isinstance(one, Sequence) for one in cv)
+    if not (cv is None or hasattr(cv, "split") or is_list or isinstance(cv, Iterator)) or isinstance(cv, str):
+        raise InputTypeError(f"cv must be a number of folds, a splitter or a list of (train, test), got {cv!r}")
+    for number, both in enumerate(check_cv(cv).split(np.zeros((n_rows, 1)), rows.y, rows.groups)):
+        try:
+            train, test = (np.sort(np.arange(n_rows)[part]) for part in both)
+        except (TypeError, ValueError, IndexError) as error:
+            raise InputError(
+                f"cv: fold {number} must be (train rows, test rows), numbers below {n_rows} or truth values: {error}"
+            ) from error
+        if len(train) == 0 or len(test) == 0:
+            raise InputError(
+                f"cv: fold {number} has {len(train)} rows to train on and {len(test)} to test, and needs both"
+            )
+        yield train, test
 
 
 def _check_fold(fold: int, classes: np.ndarray | None, y: np.ndarray) -> None:

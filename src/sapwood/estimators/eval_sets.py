@@ -29,6 +29,7 @@ def _read(name: str, given: Given, problem: Problem, with_offset: bool) -> Sampl
     features, target, weights, offset = given
     with blaming(name):
         X, table, bins = read_features(features)
+        problem.schema.align(table)
         if problem.classes is not None:
             y = code_labels(target, table.n_rows, problem.classes)
         else:
@@ -37,7 +38,8 @@ def _read(name: str, given: Given, problem: Problem, with_offset: bool) -> Sampl
         init_score = read_init_score(offset, table.n_rows, problem.objective.n_outputs)
         if with_offset and init_score is None:
             raise InputError("init_score is given for training and must be given here too, as (X, y, init_score)")
-        return Sample(X, table, y, check_weight(weights, table.n_rows), init_score, None, bins)
+        weight = check_weight(weights, table.n_rows, "eval_sample_weight")
+        return Sample(X, table, y, weight, init_score, None, bins)
 
 
 def read_eval_sets(given: Any, weights: Any) -> dict[str, Given]:
@@ -52,6 +54,10 @@ def read_eval_sets(given: Any, weights: Any) -> dict[str, Given]:
         return {}
     if isinstance(given, Mapping):
         named = {str(name): one for name, one in given.items()}
+        if len(named) < len(given):
+            raise InputError(
+                f"eval_set names two sets alike, its names are {list(given)!r}: give each a text of its own"
+            )
         weight_of = _weights_by_name(weights, named)
     elif _is_one_set(given):
         named, weight_of = {"validation": given}, {"validation": weights}
@@ -59,11 +65,17 @@ def read_eval_sets(given: Any, weights: Any) -> dict[str, Given]:
         named = {f"validation_{k}": one for k, one in enumerate(given)}
         weight_of = _weights_in_order(weights, list(named))
     else:
-        raise InputTypeError(f"eval_set must be a pair (X, y), a list of them or a dict, got {type(given).__name__}")
+        raise InputTypeError(
+            f"eval_set must be a pair (X, y), a list of such pairs or a dict from names to pairs, got "
+            f"{type(given).__name__}"
+        )
     sets = {}
     for name, one in named.items():
         if not isinstance(one, list | tuple) or len(one) not in (2, 3):
-            raise InputTypeError(f"eval_set {name!r} must be a pair (X, y), or (X, y, init_score)")
+            raise InputTypeError(
+                f"eval_set {name!r} must be a pair (X, y), or (X, y, init_score), got {type(one).__name__}: write one "
+                "set as the tuple (X, y), several as a list of tuples"
+            )
         sets[name] = (one[0], one[1], weight_of.get(name), one[2] if len(one) == 3 else None)
     return sets
 

@@ -75,11 +75,16 @@ class FittedEstimator(BaseEstimator):
     def _staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         model = self._fitted_model(X)
         if self.init_ is None:
-            yield from model.staged_predict(plain_rows(X), self._threads())
-            return
-        X = plain_rows(X)
+            return model.staged_predict(plain_rows(X), self._threads())
+        return self._staged_from_estimator(model, plain_rows(X))
+
+    def _staged_from_estimator(self, model: Model, X: Any) -> Iterator[np.ndarray]:
         first = estimator_scores(self.init_, X, model.link, model.n_outputs)
         first = first[0] if model.n_outputs == 1 else first.T
+        if model.ensemble.rescalings:
+            for done in range(1, model.n_iterations + 1):
+                yield self._linked(model.predict_raw(X, done, self._threads()) + first)
+            return
         scores = model.predict_raw(X, 0, self._threads())
         for done in range(model.n_iterations):
             one = replace(model[done : done + 1], base_scores=np.zeros(model.n_outputs))

@@ -19,7 +19,7 @@ from sapwood.kernels.elementary import log1p_values, log_values
 from sapwood.kernels.sums import Run
 from sapwood.model.model import Model
 from sapwood.model.serialize import load
-from sapwood.objectives.base import Objective
+from sapwood.objectives.base import LARGEST_SCORE, Objective
 
 # Predictions that no score gives, such as a probability of 0 or a count below it, count as this far from the bound.
 LEAST = 1e-6
@@ -116,6 +116,10 @@ class OriginSpec:
     def __post_init__(self) -> None:
         if self.init is not None and self.earlier is not None:
             raise ParameterError("init and init_model are both given: a model that is continued keeps its own start")
+        if hasattr(self.init, "fit"):
+            self._check_estimator()
+        elif self.init is not None:
+            _constants(self.init, self.objective.n_outputs)
 
     def fit(self, sample: Sample, run: Run) -> Origin:
         """Find the start from the rows of training."""
@@ -128,15 +132,18 @@ class OriginSpec:
             return Origin(_constants(self.init, n_outputs), link)
         if sample.init_score is not None:
             return Origin(np.zeros(n_outputs), link)
-        return Origin(self.objective.best_constant(sample.y, sample.weight, run), link)
+        return Origin(self.objective.start(sample.y, sample.weight, run), link)
 
-    def _fitted(self, sample: Sample) -> Any:
+    def _check_estimator(self) -> None:
         name = type(self.init).__name__
         if self.classes is not None and not hasattr(self.init, "predict_proba"):
             raise ParameterError(
                 f"init: {name} has no predict_proba, from which scores of classes come: use a classifier that has, or "
                 "wrap it in CalibratedClassifierCV"
             )
+
+    def _fitted(self, sample: Sample) -> Any:
+        name = type(self.init).__name__
         y = sample.y if self.classes is None else self.classes[sample.y.astype(np.intp)]
         arguments = {}
         if sample.weight is not None:
@@ -150,9 +157,13 @@ class OriginSpec:
 
 
 def _constants(init: Any, n_outputs: int) -> np.ndarray:
-    values = np.asarray(init, dtype=np.float64)
-    if values.shape not in ((), (1,), (n_outputs,)) or not np.isfinite(values).all():
-        allowed = "a finite number" if n_outputs == 1 else f"a finite number or {n_outputs} of them"
+    try:
+        values = np.asarray(init, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        values = np.array(np.nan)
+    if values.shape not in ((), (1,), (n_outputs,)) or not (np.abs(values) <= LARGEST_SCORE).all():
+        one = f"a finite number within ±{LARGEST_SCORE:g}"
+        allowed = one if n_outputs == 1 else f"{one} or {n_outputs} of them"
         raise ParameterError(f"init must be {allowed} or an estimator, got {init!r}")
     return np.broadcast_to(values, (n_outputs,)).copy()
 

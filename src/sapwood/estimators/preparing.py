@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from sapwood.choices import linear_of
 from sapwood.data import dataset as binned
 from sapwood.data.categories import Vocabulary
 from sapwood.data.columns import Block, Table, whole_block
+from sapwood.data.combining import Limits, choose_crossings
 from sapwood.data.cooking import Ingredients, cook
 from sapwood.data.encoder import Encoder
 from sapwood.data.numeric import Run
@@ -20,32 +21,27 @@ from sapwood.data.recipe import Recipe
 from sapwood.data.response import Response
 from sapwood.data.schema import Schema
 from sapwood.data.values import ValueEncoder
-from sapwood.encodings import Encoding, Holdout, Ordered
-from sapwood.errors import InputError
+from sapwood.encodings import Encoding, Holdout, Ordered, Statistic
+from sapwood.errors import InputError, ParameterError
 from sapwood.estimators.sample import Sample
 from sapwood.kernels.random import HELD_OUT, ORDERS, draw_all
 from sapwood.params import Params
 
 HASH_RANGE = 2.0**64
+MOST_CROSSINGS = 40
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """Rows ready to be trained on: those that trees are grown on, and their bins.
 
-    There are several ``datasets`` where ordered statistics come from several orders of the rows. ``decisions`` tell
-    what became of each category column, by its name.
+    ``decisions`` tell what became of each category column, by its name.
     """
 
     sample: Sample
-    datasets: tuple[binned.Dataset, ...]
+    dataset: binned.Dataset
     params: Params
     decisions: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def dataset(self) -> binned.Dataset:
-        """The bins in the first order."""
-        return self.datasets[0]
 
     def tiles(self, sample: Sample, run: Run) -> tuple[np.ndarray, Block | None]:
         """Other rows in the same bins, as tiles, and their values if training needs them."""
@@ -59,7 +55,7 @@ class Prepared:
 def prepare(sample: Sample, schema: Schema, params: Params, n_classes: int, known: Recipe | None, run: Run) -> Prepared:
     """Put rows into bins; ``known`` is the recipe of a model that is continued, whose levels keep their codes."""
     if not schema.categories:
-        return Prepared(sample, (sample.binned(params, run),), params)
+        return Prepared(sample, sample.binned(params, run), params)
     table = sample.rows
     vocabularies = {
         f: Vocabulary.of(table.levels(f), None if known is None else known.vocabularies[f]) for f in schema.categories
@@ -76,32 +72,55 @@ def prepare(sample: Sample, schema: Schema, params: Params, n_classes: int, know
         held_out=held_out,
         run=run,
     )
-    cooked = cook(table, {f: decision.encodings for f, decision in decisions.items()}, {}, stuff)
+    crossings = _crossings(decisions, params, stuff)
+    cooked = cook(table, {f: decision.encodings for f, decision in decisions.items()}, crossings, stuff)
     tables = cooked.tables
     if held_out.any():
         sample = sample.take(~held_out)
         tables = tuple(one.take(np.flatnonzero(~held_out)) for one in tables)
-    datasets = _binned(tables, cooked.recipe, schema, sample, params, run)
-    return Prepared(sample, datasets, params, _described(decisions, schema, n_levels))
+    dataset = _binned(tables, cooked.recipe, schema, sample, params, run)
+    return Prepared(sample, dataset, params, _described(decisions, schema, n_levels))
+
+
+def _crossings(
+    decisions: Mapping[int, Decision], params: Params, stuff: Ingredients
+) -> dict[tuple[int, ...], tuple[Encoding, ...]]:
+    """The crossings of columns that have statistics, encoded like the first of them."""
+    statistics = {
+        f: tuple(one for one in decision.encodings if isinstance(one, Statistic)) for f, decision in decisions.items()
+    }
+    features = [f for f, encodings in statistics.items() if encodings]
+    size = params.categories.max_combination
+    if size < 2 or len(features) < 2:
+        return {}
+    n_lines = max(len(one.priors) for f in features for one in statistics[f]) * stuff.response.n_targets
+    limits = Limits(size, MOST_CROSSINGS)
+    return {one: statistics[one[0]] for one in choose_crossings(features, limits, n_lines, stuff)}
 
 
 def _binned(
     tables: tuple[Table, ...], recipe: Recipe, schema: Schema, sample: Sample, params: Params, run: Run
-) -> tuple[binned.Dataset, ...]:
+) -> binned.Dataset:
     row_ids = sample.row_ids
     encoder: Encoder
     if params.tree.split_search == "exact":
+        if len(tables) > 1:
+            raise ParameterError(
+                "split_search='exact' sorts the rows once, and category_encoding=Ordered(permutations=...) has several "
+                "orders of them: use permutations=1, or split_search='histogram'"
+            )
         encoder = ValueEncoder.of(tables[0])
     else:
         encoder = Encoder.fit(
             tables[0], sample.weight, params.bins.max_bins, params.run.random_state, run, row_ids
         )  # fmt: skip
-    return tuple(
+    first, *others = (
         binned.Dataset(
             encoder.schema, encoder, *encoder.encode(table, run), row_ids, _values(table, params), recipe, schema
         )
         for table in tables
     )
+    return replace(first, others=tuple(others))
 
 
 def _values(table: Table, params: Params) -> Block | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,13 +15,15 @@ from sapwood.boost.target import Target
 from sapwood.choices import linear_of
 from sapwood.data import dataset as binned
 from sapwood.data.columns import Block, Table, read_table, whole_block
+from sapwood.data.conversion import is_missing, shown
 from sapwood.data.encoder import Encoder
 from sapwood.data.numeric import Run
 from sapwood.data.schema import Schema
-from sapwood.data.target import column_of
+from sapwood.data.target import column_of, numbers_of
 from sapwood.data.values import ValueEncoder
-from sapwood.errors import InputError, InputTypeError, SapwoodError
+from sapwood.errors import InputError, InputTypeError, SapwoodError, SapwoodWarning
 from sapwood.estimators.binned import Dataset
+from sapwood.objectives.base import LARGEST_SCORE
 from sapwood.params import Params
 
 
@@ -123,22 +126,47 @@ def read_features(X: Any) -> tuple[Any, Table, binned.Dataset | None]:
     return X, read_table(X), None
 
 
+def warn_of_order(X: Any, values: Any, name: str) -> None:
+    """Warn when two pandas objects have the same labels in another order: rows are matched by position."""
+    if not (hasattr(getattr(X, "index", None), "equals") and hasattr(getattr(values, "index", None), "equals")):
+        return
+    mine, other = X.index, values.index
+    if len(mine) != len(other) or mine.equals(other):
+        return
+    try:
+        is_permuted = mine.sort_values().equals(other.sort_values())
+    except TypeError:  # labels that cannot be ordered
+        return
+    if is_permuted:
+        warnings.warn(
+            f"{name} has the index of X in another order, but rows are matched by their position: pass "
+            f"{name}.loc[X.index] if the labels tell which rows belong together",
+            SapwoodWarning,
+            stacklevel=5,
+        )
+
+
 def read_init_score(given: Any, n_rows: int, n_outputs: int) -> np.ndarray | None:
     """Offsets as (outputs, rows) from (rows,) or (rows, outputs)."""
     if given is None:
         return None
     try:
-        values = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        values = given if isinstance(given, np.ma.MaskedArray) else np.asarray(given)
+    except ValueError as error:
         raise InputTypeError(f"init_score cannot be read as numbers: {error}") from error
     if values.ndim == 1 and n_outputs == 1:
         values = values[:, None]
     if values.shape != (n_rows, n_outputs):
         shapes = f"({n_rows},)" if n_outputs == 1 else f"({n_rows}, {n_outputs}), one score per class or output"
         raise InputError(f"init_score has the shape {np.shape(given)}; allowed is {shapes}")
-    if not np.isfinite(values).all():
-        row = int(np.argmin(np.isfinite(values).all(axis=1)))
-        raise InputError(f"init_score must be finite: row {row} has {values[row].tolist()}")
+    values = numbers_of(values, "init_score", "give every row a number")
+    fits = (np.abs(values) <= LARGEST_SCORE).all(axis=1)
+    if not fits.all():
+        row = int(np.argmin(fits))
+        raise InputError(
+            f"init_score must be finite, within ±{LARGEST_SCORE:g}: row {row} has {values[row].tolist()}; give it the "
+            "score that training should start from, 0 if there is none"
+        )
     return np.ascontiguousarray(values.T)
 
 
@@ -147,10 +175,21 @@ def read_groups(given: Any, n_rows: int) -> np.ndarray | None:
     if given is None:
         return None
     labels = column_of(given, n_rows, "groups")
-    if labels.dtype.kind == "O":
-        number_of: dict[Any, int] = {}
-        return np.array([number_of.setdefault(label, len(number_of)) for label in labels.tolist()], dtype=np.int64)
-    return np.unique(labels, return_inverse=True)[1].reshape(-1)
+    number_of: dict[Any, int] = {}
+    groups = np.empty(n_rows, dtype=np.int64)
+    for row, label in enumerate(labels.tolist()):  # a masked entry is listed as None
+        try:
+            is_named = not is_missing(label) and label == label
+            groups[row] = number_of.setdefault(label, len(number_of))
+        except (TypeError, ValueError) as error:
+            raise InputTypeError(
+                f"groups must hold texts or numbers: row {row} has {shown(label)} of type {type(label).__name__}"
+            ) from error
+        if not is_named:
+            raise InputError(
+                f"groups must name the group of every row: row {row} has {label!r}; give it a group of its own"
+            )
+    return groups
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,6 @@ DIRECTIONS = {1: 1, -1: -1, 0: 0, "increasing": 1, "decreasing": -1, "none": 0}
 def column_directions(spec: Any, dataset: Dataset) -> np.ndarray:
     """The direction of every column that trees are grown on; categories have none."""
     directions = monotone_directions(spec, dataset.user_schema)
-    for f in dataset.user_schema.categories:
-        if directions[f] != 0:
-            raise ParameterError(
-                f"monotone_constraints: {_called(f, dataset.user_schema)} is a category, whose levels have no order: "
-                "give it 0, or use numbers in its place"
-            )
     if dataset.recipe is None:
         return directions
     return np.array([directions[sources[0]] for sources in dataset.recipe.sources], dtype=np.int64)
@@ -55,12 +49,18 @@ def monotone_directions(spec: Any, schema: Schema) -> np.ndarray:
             "give one for each, or a dict of the constrained ones"
         )
     for feature, value in entries:
-        if value not in DIRECTIONS:
+        if not isinstance(value, Hashable) or value not in DIRECTIONS:
             raise ParameterError(
                 f"monotone_constraints: {value!r} for {_called(feature, schema)} is not a direction; "
                 "allowed are 1 (increasing), -1 (decreasing) and 0 (free)"
             )
         directions[feature] = DIRECTIONS[value]
+    for f in schema.categories:
+        if directions[f] != 0:
+            raise ParameterError(
+                f"monotone_constraints: {_called(f, schema)} is a category, whose levels have no order: give it 0, or "
+                "use numbers in its place"
+            )
     return directions
 
 
@@ -69,7 +69,16 @@ def interaction_groups(spec: Any, schema: Schema) -> np.ndarray:
     if spec is None:
         return np.zeros((0, schema.n_features), dtype=np.uint8)
     lines = []
+    if isinstance(spec, Mapping):
+        raise ParameterError(
+            "interaction_constraints must be a list of groups of columns, got a dict: [[0, 1], [2, 3]]"
+        )
     for members in spec:
+        if isinstance(members, str) or not isinstance(members, Iterable):
+            raise ParameterError(
+                f"interaction_constraints must be a list of groups of columns, as in [[0, 1], [2, 3]]; {members!r} is "
+                "not a group"
+            )
         line = np.zeros(schema.n_features, dtype=np.uint8)
         line[[column_number(key, schema, "interaction_constraints") for key in members]] = 1
         lines.append(line)

@@ -37,6 +37,10 @@ class ExactGrower(Grower):
         counts = np.empty((team.size, int(dataset.n_bins.max()) + 2), np.int64)
         team.run(grow_exact.sort_columns, self._columns, self._features.n_bins, counts, self._lists.sorted)
 
+    def see(self, dataset: Dataset) -> None:
+        """Stay with the bins that were sorted."""
+        assert dataset is self._dataset
+
     def _is_wide(self) -> bool:
         return True
 

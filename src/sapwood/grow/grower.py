@@ -60,6 +60,10 @@ class Grower(ABC):
     def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
         """Grow a tree from the quantised rows."""
 
+    def see(self, dataset: Dataset) -> None:
+        """Grow the next trees on the same rows in other bins."""
+        self._dataset = dataset
+
     def grow(
         self, pairs: np.ndarray, weight: np.ndarray, number: int, rows: np.ndarray | None = None, per_round: int = 1
     ) -> Grown:  # fmt: skip
@@ -69,13 +73,13 @@ class Grower(ABC):
         """
         room = self._rows.take(rows)
         nodes = self._nodes
-        nodes.info[:] = (1, 1, layout.FINE, 0)
+        nodes.info[:] = (1, 1, layout.FINE)
         draws = layout.Draws(self._seed, number)
         gradients = layout.Gradients(pairs, weight, self._dataset.row_ids, _weight_scale(weight))
         self._team.run(
             quantise.quantise, room, gradients, int(self._shape.wide), draws, self._scales, self._scratch, nodes.info
         )
-        self._check(number // per_round)
+        self._check(number // per_round, gradients, rows)
         tree = draw_tree_features(self._params.colsample_bytree, self._dataset.n_features, self._seed, number)
         self._choice.tree[:] = tree
         self._choice.active[0] = 1
@@ -112,15 +116,25 @@ class Grower(ABC):
             max_delta_step=params.max_delta_step,
         )
 
-    def _check(self, round: int) -> None:
-        info = self._nodes.info
-        if info[layout.STATUS] == layout.NOT_FINITE:
-            row = int(self._dataset.row_ids[info[layout.BAD_ROW]])
-            raise TrainingError(
-                f"round {round + 1}: the gradient of row {row}, times its weight, is not a finite number up to "
-                f"{quantise.LARGEST:.0e} (or its hessian is negative); look at the target, weight and scores of this "
-                "row, or lower the learning rate"
-            )
+    def _check(self, round: int, gradients: layout.Gradients, rows: np.ndarray | None) -> None:
+        """Name the first row whose gradient pair cannot be added up."""
+        if self._nodes.info[layout.STATUS] != layout.NOT_FINITE:
+            return
+        chosen = np.arange(self._dataset.n_rows) if rows is None else rows
+        weight = gradients.weight[chosen] if len(gradients.weight) else np.ones(len(chosen))
+        for pairs in gradients.pairs[:, chosen].astype(np.float64):
+            with np.errstate(over="ignore", invalid="ignore"):
+                g, h = weight * np.abs(pairs[:, 0]), weight * pairs[:, 1]
+            fits = (g <= quantise.LARGEST) & (h >= 0.0) & (h <= quantise.LARGEST)
+            if not fits.all():
+                break
+        k = int(np.argmin(fits))
+        raise TrainingError(
+            f"round {round + 1}: the gradient of row {int(self._dataset.row_ids[chosen[k]])}, times its weight, is not "
+            f"a finite number up to {quantise.LARGEST:.0e} (or its hessian is negative): gradient {pairs[k, 0]:g}, "
+            f"hessian {pairs[k, 1]:g}, weight {weight[k]:g}; look at the target, weight and scores of this row, or "
+            "lower the learning rate"
+        )
 
 
 def _weight_scale(weight: np.ndarray) -> float:

@@ -24,6 +24,10 @@ NEXT_BIN = SLOT  # exact search has no histograms; it keeps the next bin that th
 GAIN, LOW, HIGH = range(3)
 LEAF_NUMBERS = 3
 
+# Cells between features with many bins, so that code need not look places up. A little more than the 256
+# that a feature takes: cells 4096 bytes apart would get into each other's way.
+STRIDE = 264
+
 # Columns of a candidate split; its left sums follow.
 CUT_BIN, CUT_SIDE, CUT_SURE, CUT_SUMS = range(4)
 CUT_NEXT = CUT_SURE  # exact search is always sure; it keeps the next bin that the leaf holds
@@ -36,7 +40,7 @@ NODE_GAIN, NODE_WEIGHT, NODE_LOW, NODE_HIGH, NODE_OUTPUTS = range(5)
 PER_OUTPUT = 3
 
 # What a call reports: sizes of the tree, and whether all gradients were finite.
-N_NODES, N_LEAVES, STATUS, BAD_ROW = range(4)
+N_NODES, N_LEAVES, STATUS = range(3)
 FINE, NOT_FINITE = range(2)
 
 
@@ -48,6 +52,7 @@ class Features(NamedTuple):
     start: "i64[:]"  # (F + 1) first cell; the last entry is the number of cells
     share: "i64[:]"  # (T + 1) member t searches features share[t] to share[t + 1]
     monotone: "i64[:]"  # (F) 1 rising, -1 falling, 0 free
+    bits: "i64"  # a bin takes 2^bits bits
 
 
 @layout
@@ -116,7 +121,7 @@ class Scratch(NamedTuple):
 
 @layout
 class Cells(NamedTuple):
-    """Histograms: one line of the pool per leaf, one line of work per member."""
+    """Histograms: one line of work per member, one of the pool per leaf; if lines are fewer, some leaves have none."""
 
     pool: "i64[:,:]"  # (slots, P * cells)
     work: "i64[:,:]"  # (T, P * cells)
@@ -172,4 +177,4 @@ class Nodes(NamedTuple):
 
     integers: "i64[:,:]"  # (N, NODE_INTEGERS)
     numbers: "f64[:,:]"  # (N, NODE_OUTPUTS + PER_OUTPUT * K)
-    info: "i64[:]"  # (4)
+    info: "i64[:]"  # (3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.layout import BAD_ROW, NOT_FINITE, STATUS
+from sapwood.kernels.layout import NOT_FINITE, STATUS
 from sapwood.kernels.meet import meet
 from sapwood.kernels.random import ROUNDING, draw, stream
 from sapwood.native.intrinsics import bits_float, float_bits
@@ -43,7 +43,7 @@ def scale_for(limit, bound, n):
 
 @kernel()
 def find_largest(pairs, weight, order, start, stop, out, info):
-    """Put the largest |w g| and w h of some rows into ``out``; note a row that is not finite. One output."""
+    """Put the largest |w g| and w h of some rows into ``out``; note if one is not finite. One output."""
     top_g = 0.0
     top_h = 0.0
     for i in range(np.uint64(start), np.uint64(stop)):
@@ -53,7 +53,6 @@ def find_largest(pairs, weight, order, start, stop, out, info):
         h = w * np.float64(pairs[row, 1])
         if not (g <= LARGEST and 0.0 <= h <= LARGEST):
             info[STATUS] = NOT_FINITE
-            info[BAD_ROW] = row
         top_g = max(top_g, g)
         top_h = max(top_h, h)
     out[0] = top_g

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import InputError, ParameterError
+from sapwood.functions import check_arguments, read_only
 from sapwood.kernels.sums import Run, alone, fixed_mean
 from sapwood.native.kernel import Kernel
 
@@ -88,13 +89,15 @@ class CustomMetric(Metric):
     def of(cls, function: Callable[..., Any]) -> CustomMetric:
         """Wrap a function."""
         name = getattr(function, "__name__", type(function).__name__)
+        check_arguments(function, "eval_metric", "y", "prediction", "weight")
         return cls(name, function, bool(getattr(function, "greater_is_better", False)))
 
     def __call__(
         self, y: np.ndarray, prediction: np.ndarray, weight: np.ndarray | None = None, run: Run = alone
     ) -> float:
         """Call the function."""
-        value: Any = self.function(y, prediction, weight)  # type: ignore[call-arg, arg-type]
+        arrays = [None if array is None else read_only(array) for array in (y, prediction, weight)]
+        value: Any = self.function(*arrays)  # type: ignore[call-arg, arg-type]
         try:
             return float(value)
         except (TypeError, ValueError):

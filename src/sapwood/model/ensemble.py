@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from sapwood.model.rescaling import Rescaling, factors_before
 from sapwood.model.terms import Terms, join_terms
 from sapwood.model.tree import LEAF, NODE_FIELDS, Tree, check_terms, frozen_array, node_depths, node_shapes
 
@@ -17,7 +19,8 @@ class Ensemble:
 
     Tree k has the nodes ``tree_start[k]`` to ``tree_start[k + 1]``, belongs to round ``tree_round[k]`` and adds to
     score ``tree_output[k]``, or to all scores when its leaves carry ``n_outputs`` values (``width``). ``left`` counts
-    within the tree. The node arrays and ``terms`` are those of :class:`Tree`.
+    within the tree. The node arrays and ``terms`` are those of :class:`Tree`. ``rescalings`` tell what later rounds
+    did to the answers of earlier ones.
     """
 
     n_outputs: int
@@ -35,6 +38,7 @@ class Ensemble:
     weight: np.ndarray
     count: np.ndarray
     terms: Terms | None = None
+    rescalings: tuple[Rescaling, ...] = ()
 
     def __post_init__(self) -> None:
         types = {"tree_start": np.int64, "tree_output": np.int32, "tree_round": np.int32, **NODE_FIELDS}
@@ -86,8 +90,13 @@ class Ensemble:
         return (self[k] for k in range(self.n_trees))
 
     def slice(self, start: int = 0, stop: int | None = None) -> Ensemble:
-        """The trees of rounds ``start`` to ``stop`` (excluded), rounds counted from 0 again."""
+        """The trees of rounds ``start`` to ``stop`` (excluded), rounds counted from 0 again.
+
+        They answer what they did after ``stop`` rounds of training.
+        """
         stop = self.n_rounds if stop is None else min(stop, self.n_rounds)
+        if any(one.round >= stop for one in self.rescalings):
+            return self._before(stop).slice(start, stop)
         first, last = np.searchsorted(self.tree_round, [start, max(start, stop)])
         nodes = slice(int(self.tree_start[first]), int(self.tree_start[last]))
         return Ensemble(
@@ -97,7 +106,21 @@ class Ensemble:
             tree_round=self.tree_round[first:last] - np.int32(start),
             **{name: getattr(self, name)[nodes] for name in NODE_FIELDS},
             terms=self._terms_of(nodes.start, nodes.stop),
+            rescalings=tuple(one.shifted(-start) for one in self.rescalings if one.round >= start),
         )
+
+    def scaled(self, factors: np.ndarray) -> Ensemble:
+        """The same trees, the answers of each round multiplied by its factor."""
+        of_node = factors[self.tree_round][self.tree_of_node()]
+        terms = None if self.terms is None else self.terms.scaled(of_node)
+        return replace(self, value=self.value * of_node[:, None], terms=terms)
+
+    def _before(self, stop: int) -> Ensemble:
+        """The trees with what rounds from ``stop`` on did to their answers undone."""
+        factors = np.ones(self.n_rounds)
+        factors[:stop] = factors_before(self.rescalings, stop)
+        kept = tuple(one for one in self.rescalings if one.round < stop)
+        return replace(self.scaled(factors), rescalings=kept)
 
     def _terms_of(self, first: int, last: int) -> Terms | None:
         return None if self.terms is None else self.terms.slice(first, last)
@@ -116,6 +139,7 @@ class Ensemble:
             tree_round=np.concatenate([self.tree_round, other.tree_round + np.int32(self.n_rounds)]),
             **{name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in NODE_FIELDS},
             terms=join_terms([(self.terms, self.value), (other.terms, other.value)]),
+            rescalings=self.rescalings + tuple(one.shifted(self.n_rounds, self.n_rounds) for one in other.rescalings),
         )
 
     def used(self, n_features: int) -> np.ndarray:
@@ -230,12 +254,14 @@ class EnsembleBuilder:
         kept = len(self._trees) if rounds is None else int(np.searchsorted(self._rounds, rounds))
         trees = self._trees[:kept]
         shapes = node_shapes(0, self.width)
-        empty: dict[str, np.ndarray] = {name: np.zeros(shapes[name], dtype) for name, dtype in NODE_FIELDS.items()}
+        fields: dict[str, Any] = {}
+        for name, dtype in NODE_FIELDS.items():
+            fields[name] = np.concatenate([np.zeros(shapes[name], dtype), *(getattr(tree, name) for tree in trees)])
         return Ensemble(
             n_outputs=self.n_outputs,
             tree_start=np.cumsum([0, *(tree.n_nodes for tree in trees)]),
             tree_output=np.array(self._outputs[:kept], dtype=np.int32),
             tree_round=np.array(self._rounds[:kept], dtype=np.int32),
-            **{name: np.concatenate([empty[name], *(getattr(t, name) for t in trees)]) for name in NODE_FIELDS},
+            **fields,
             terms=join_terms([(tree.terms, tree.value) for tree in trees]),
         )

@@ -24,6 +24,7 @@ from sapwood.model.tree import LEAF, frozen_array
 from sapwood.native.team import current_team
 from sapwood.objectives.links import Link, link_from_name
 from sapwood.once import once
+from sapwood.rules import is_integer
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +101,12 @@ class Model:
         """The model with these rounds only: ``model[:50]`` stops after 50."""
         if not isinstance(rounds, slice) or rounds.step not in (None, 1):
             raise ParameterError(f"a model is cut by a slice of rounds without step, as in model[:50]; got {rounds!r}")
-        start, stop, _ = rounds.indices(self.n_iterations)
+        try:
+            start, stop, _ = rounds.indices(self.n_iterations)
+        except TypeError as error:
+            raise ParameterError(
+                f"rounds of a model are counted by integers, as in model[:50]; got {rounds!r}"
+            ) from error
         return replace(self, ensemble=self.ensemble.slice(start, stop))
 
     # --- prediction ---------------------------------------------------------------------------------------------------
@@ -115,8 +121,15 @@ class Model:
         return _by_row(self._scores(self._table(X), iterations, n_jobs))
 
     def staged_predict(self, X: Any, n_jobs: int | None = None) -> Iterator[np.ndarray]:
-        """Yield the predictions after 1, 2, ... rounds."""
-        table = in_memory(self._table(X))
+        """Yield the predictions after 1, 2, ... rounds: what the model of so many rounds answers."""
+        _check_jobs(n_jobs)
+        return self._stages(in_memory(self._table(X)), n_jobs)
+
+    def _stages(self, table: Table, n_jobs: int | None) -> Iterator[np.ndarray]:
+        if self.ensemble.rescalings:
+            for done in range(1, self.n_iterations + 1):
+                yield self._link.predict(self._scores(table, done, n_jobs))
+            return
         scores = self._first_scores(table)
         for done in range(self.n_iterations):
             predictor.add_scores(self._packed, table, self._trees_of(done, done + 1), scores, n_jobs)
@@ -130,6 +143,7 @@ class Model:
 
     def leaf_indices(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
         """The node in which each row ends, counted within the tree: int32 (rows, trees)."""
+        _check_jobs(n_jobs)
         trees = self._trees_of(0, self._rounds(iterations))
         return predictor.leaf_indices(self._packed, self._table(X), trees, n_jobs)
 
@@ -149,17 +163,22 @@ class Model:
         return np.repeat(self.base_scores[:, None], table.n_rows, axis=1)
 
     def _scores(self, table: Table, iterations: int | None, n_jobs: int | None) -> np.ndarray:
-        trees = self._trees_of(0, self._rounds(iterations))
+        _check_jobs(n_jobs)
+        rounds = self._rounds(iterations)
+        if rounds < self.n_iterations and self.ensemble.rescalings:
+            return self[:rounds]._scores(table, None, n_jobs)
         scores = self._first_scores(table)
-        predictor.add_scores(self._packed, table, trees, scores, n_jobs)
+        predictor.add_scores(self._packed, table, self._trees_of(0, rounds), scores, n_jobs)
         return scores
 
     def _rounds(self, iterations: int | None) -> int:
         if iterations is None:
             return self.n_iterations
-        if not 0 <= iterations <= self.n_iterations:
-            raise ParameterError(f"iterations must be between 0 and {self.n_iterations}, got {iterations!r}")
-        return iterations
+        if not is_integer(iterations) or not 0 <= iterations <= self.n_iterations:
+            raise ParameterError(
+                f"iterations must be between 0 and {self.n_iterations}, the rounds of the model, got {iterations!r}"
+            )
+        return int(iterations)
 
     def _trees_of(self, start: int, stop: int) -> range:
         first, last = np.searchsorted(self.ensemble.tree_round, [start, stop])
@@ -223,6 +242,11 @@ class Model:
         from sapwood.model import serialize
 
         return serialize.from_bytes, (serialize.to_bytes(self),)
+
+
+def _check_jobs(n_jobs: Any) -> None:
+    if n_jobs is not None and not (is_integer(n_jobs) and n_jobs != 0):
+        raise ParameterError(f"n_jobs must be an integer other than 0, or None (as many as allowed), got {n_jobs!r}")
 
 
 def _by_row(scores: np.ndarray) -> np.ndarray:

@@ -6,12 +6,14 @@ then fill in what files of an earlier version lack.
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import math
 import os
 import secrets
 import stat
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -23,12 +25,13 @@ from sapwood.model import container, labels, recipes
 from sapwood.model.container import damaged, parse_json
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.model import Model
+from sapwood.model.rescaling import rescalings_from_json
 from sapwood.model.terms import Terms
 from sapwood.model.tree import NODE_FIELDS, node_shapes
 from sapwood.model.validation import check_ensemble
 from sapwood.objectives.links import link_from_name
 
-VERSION = 2  # 2: category columns; a model without them is written as version 1
+VERSION = 3  # 2: category columns, 3: rescaled rounds; a model without them is written as version 1
 TREE_FIELDS: dict[str, type] = {"tree_start": np.int64, "tree_output": np.int32, "tree_round": np.int32}
 ARRAYS: dict[str, type] = {"base_scores": np.float64, **TREE_FIELDS, **NODE_FIELDS}
 # There only where leaves are linear: the tensors of ``Terms``, by its fields.
@@ -40,13 +43,19 @@ TERM_ARRAYS: dict[str, tuple[str, type]] = {
     "term_slope": ("slope", np.float64),
 }
 NONFINITE = "$float"
+RESCALINGS = "rescalings"
 
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model to a file. An older file is replaced in one step, or left as it was if anything fails."""
+    check_path(path)
     data = to_bytes(model)
     target = os.path.realpath(os.fspath(path))
     directory, name = os.path.split(target)
+    if os.path.isdir(target):
+        raise IsADirectoryError(errno.EISDIR, "the model needs a file name, this is a directory", target)
+    if not os.path.isdir(directory):
+        raise FileNotFoundError(errno.ENOENT, "there is no such directory to write the model into", directory)
     temporary = os.path.join(directory, f".{name}.{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as file:
@@ -62,6 +71,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str]) -> Model:
     """Read a model that ``save`` wrote, with this or any earlier version of Sapwood."""
+    check_path(path)
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise ModelFileError(f"{os.fspath(path)}: is not a file: give the path of a file that save wrote")
     with open(path, "rb") as file:
@@ -71,13 +81,19 @@ def load(path: str | os.PathLike[str]) -> Model:
             raise ModelFileError(f"{os.fspath(path)}: {error}") from error
 
 
+def check_path(path: Any) -> None:
+    """Refuse what is not the path of a file."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputTypeError(f"the path of a model file must be a text or a Path, got {path!r}")
+
+
 def to_bytes(model: Model) -> bytes:
     """The content of a model's file."""
     _check(model)
     kind, label_tensors = labels.to_tensors(model.classes)
     recipe, recipe_tensors = recipes.to_tensors(model.recipe)
-    described = {
-        "version": 1 if recipe is None else VERSION,
+    described: dict[str, Any] = {
+        "version": 3 if model.ensemble.rescalings else 1 if recipe is None else 2,
         "written_by": f"sapwood {sapwood.__version__}",
         "schema": model.schema.to_dict(),
         "link": model.link,
@@ -85,6 +101,8 @@ def to_bytes(model: Model) -> bytes:
         "objective": model.objective,
         "metadata": model.metadata,
     } | ({} if recipe is None else {"recipe": recipe})
+    if model.ensemble.rescalings:
+        described[RESCALINGS] = [one.to_json() for one in model.ensemble.rescalings]
     try:
         text = json.dumps(to_json(described), separators=(",", ":"), allow_nan=False)
     except TypeError as error:
@@ -123,7 +141,7 @@ def _read(file: BinaryIO, size: int) -> Model:
     terms = _terms(tensors, arrays["feature"].size)
     model = Model(
         schema=schema,
-        ensemble=_ensemble(arrays, terms),
+        ensemble=_rescaled(_ensemble(arrays, terms), described.get(RESCALINGS, [])),
         base_scores=arrays["base_scores"],
         link=described["link"],
         classes=labels.from_tensors(described.get("classes"), tensors),
@@ -218,8 +236,12 @@ def _ensemble(arrays: dict[str, np.ndarray], terms: Terms | None) -> Ensemble:
     for name, shape in shapes.items():
         if arrays[name].shape != shape:
             raise damaged(f"tensor {name!r} has the shape {arrays[name].shape} instead of {shape}")
-    fields = {name: arrays[name] for name in ARRAYS if name != "base_scores"}
+    fields: dict[str, Any] = {name: arrays[name] for name in ARRAYS if name != "base_scores"}
     return Ensemble(n_outputs=n_outputs, **fields, terms=terms)
+
+
+def _rescaled(ensemble: Ensemble, told: Any) -> Ensemble:
+    return replace(ensemble, rescalings=rescalings_from_json(told, ensemble.n_rounds))
 
 
 def to_json(value: Any) -> Any:

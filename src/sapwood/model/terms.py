@@ -16,7 +16,7 @@ TERM_FIELDS: dict[str, type] = {"feature": np.int32, "centre": np.float64, "slop
 class Terms:
     """Node i answers ``intercept[i]`` plus slope · (x[feature] − centre) for each of its terms.
 
-    Its terms are ``start[i]`` to ``start[i + 1]``, by ascending feature. A node without terms has its value as
+    Its terms are ``start[i]`` to ``start[i + 1]``. A node without terms has its value as
     intercept. A row that lacks a finite value of a term's feature gets the node's value instead.
     """
 
@@ -49,9 +49,10 @@ class Terms:
     def __len__(self) -> int:
         return len(self.feature)
 
-    def scaled(self, factor: float) -> Terms:
-        """The terms of answers times a number."""
-        return Terms(self.start, self.intercept * factor, self.feature, self.centre, self.slope * factor)
+    def scaled(self, factor: float | np.ndarray) -> Terms:
+        """The terms of answers times a number, or one for each node."""
+        of_terms = factor if isinstance(factor, float) else factor[self.nodes()]
+        return Terms(self.start, self.intercept * factor, self.feature, self.centre, self.slope * of_terms)
 
     def slice(self, first: int, last: int) -> Terms:
         """The terms of nodes ``first`` to ``last`` (excluded)."""

@@ -18,7 +18,7 @@ from sapwood.native.kernel import Kernel
 from sapwood.objectives.links import Identity, Link
 
 # Gradients are float32, which ends at 3e38.
-LARGEST_TARGET = 1e37
+LARGEST_TARGET = LARGEST_SCORE = 1e37
 
 Self = TypeVar("Self", bound="Objective")
 
@@ -91,6 +91,10 @@ class Objective:
     def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
         """The scores (n_outputs,) that are best for all rows alike."""
         raise NotImplementedError
+
+    def start(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+        """The scores (n_outputs,) that boosting starts from: the best for all rows alike, unless trees do better."""
+        return self.best_constant(y, weight, run)
 
     def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = alone) -> None:
         """Fill ``out`` (n_outputs, n, 2) with gradients and hessians at ``scores`` (n_outputs, n)."""

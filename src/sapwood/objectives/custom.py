@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import ParameterError
+from sapwood.functions import check_arguments, read_only
 from sapwood.kernels.losses_tape import LEAST_HESSIAN
 from sapwood.kernels.sums import Run, alone, fixed_mean, fixed_sum
 from sapwood.objectives.base import Objective
@@ -157,7 +158,7 @@ class GradientLoss(OneFunction):
 
     def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = alone) -> None:
         """Fill ``out`` (1, n, 2) with what the function returns."""
-        returned = self.function(y, scores[0].copy())
+        returned = self.function(read_only(y), scores[0].copy())
         if not isinstance(returned, tuple) or len(returned) != 2:
             given = f"returned {type(returned).__name__}"
             raise ParameterError(f"GradientLoss: the function {given}; allowed is a tuple (gradient, hessian)")
@@ -175,6 +176,7 @@ class GradientLoss(OneFunction):
 
 def custom_loss(function: Function) -> Objective:
     """The objective of a plain function: its loss, or, if it returns a tuple, its gradient and hessian."""
+    check_arguments(function, "objective", "y", "score")
     y, score = np.array([1.0, 0.0, 1.0]), np.array([0.25, -0.5, 0.75])
     try:
         with np.errstate(all="ignore"):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import ParameterError
+from sapwood.functions import read_only
 from sapwood.kernels.losses_tape import pack_pairs
 from sapwood.kernels.sums import Run, fixed_mean, fixed_sum
 from sapwood.objectives.base import in_a_row
@@ -110,7 +111,10 @@ class Evaluated(Traced):
 
 def differentiate(function: Function, y: np.ndarray, score: Any) -> Dual:
     """Call the function with a score that carries derivatives."""
-    result = function(y, Dual(score, 1.0, 0.0))
+    try:
+        result = function(read_only(y), Dual(score, 1.0, 0.0))
+    except TypeError as error:
+        raise ParameterError(f"custom objective: the function fails ({error}); {REMEDY}") from error
     if isinstance(result, tuple):
         given = "the function returns several things; if they are gradient and hessian"
         raise ParameterError(f"custom objective: {given}, use objective=GradientLoss(function)")

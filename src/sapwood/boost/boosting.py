@@ -1,0 +1,100 @@
+"""How trees are added up: the plain way, which the others build on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sapwood.boost.checkpoint import KeptTree
+from sapwood.boost.evaluation import EvalSet
+from sapwood.boost.linear import add_answers, forest_of
+from sapwood.boost.routing import add_to_all_rows
+from sapwood.data.dataset import Dataset
+from sapwood.kernels.leaves import add_leaf_values
+from sapwood.model.ensemble import Ensemble, EnsembleBuilder
+from sapwood.native.team import Team
+from sapwood.params import Params
+
+
+class View(NamedTuple):
+    """Rows in bins and their scores (outputs, rows): statistics of categories differ by the order of rows."""
+
+    dataset: Dataset
+    scores: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """Where trees go: the rows of training with their scores (outputs, rows), validation sets, and the model.
+
+    ``others`` are the same rows where statistics of categories come from other orders of them.
+    """
+
+    dataset: Dataset
+    scores: np.ndarray
+    sets: Sequence[EvalSet]
+    builder: EnsembleBuilder
+    team: Team
+    params: Params
+    first_round: int
+    others: tuple[View, ...] = ()
+
+    def order_of(self, round: int) -> int:
+        """The order of rows that the trees of a round are grown on: 0, or the place in ``others`` from 1."""
+        return self.dataset.order_of(self.params.run.random_state, self.first_round + round)
+
+    def add_to_scores(self, tree: KeptTree, has_all_rows: bool = False, order: int = 0) -> None:
+        """Add a tree's answers to the scores of training; it may have been grown, just now, on all rows in an order."""
+        for k, view in enumerate((View(self.dataset, self.scores), *self.others)):
+            self._add_to_view(tree, view, has_all_rows and k == order)
+
+    def _add_to_view(self, tree: KeptTree, view: View, has_all_rows: bool) -> None:
+        grown, value, output = tree.grown, tree.value, tree.output
+        if not has_all_rows:
+            add_to_all_rows(view.dataset, grown, value, output, view.scores, self.team)
+        elif grown.terms is None:
+            self.team.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, view.scores)
+        else:
+            assert view.dataset.values is not None
+            nodes = grown.node_of_row(view.dataset.n_rows)
+            add_answers(view.dataset.values, nodes, forest_of(grown, value, output), view.scores, self.team.run)
+
+    def add_to_sets(self, tree: KeptTree) -> None:
+        """Add a tree's answers to the scores of the validation sets."""
+        for one in self.sets:
+            one.add_tree(tree.grown, tree.value, tree.output, self.team.run)
+
+    def keep(self, tree: KeptTree, round: int) -> None:
+        """Add a tree to the model."""
+        self.builder.append(tree.grown.to_tree(self.dataset.encoder, tree.value), tree.output, round)
+
+
+class Boosting:
+    """Each tree corrects all before it. Told of every round and its trees, keeps the scores of all rows.
+
+    ``is_live`` is False where only trees count.
+    """
+
+    def __init__(self, field: Field) -> None:
+        self.field = field
+        self.is_live = True
+
+    def begin_round(self, round: int) -> None:
+        """Make the scores of training those at which the gradients of a round are taken."""
+
+    def add_tree(self, tree: KeptTree, round: int, has_all_rows: bool = False) -> None:
+        """Take a tree of the round at hand, its values with shrinkage."""
+        if self.is_live:
+            self.field.add_to_scores(tree, has_all_rows, self.field.order_of(round))
+            self.field.add_to_sets(tree)
+        self.field.keep(tree, round)
+
+    def end_round(self, round: int) -> None:
+        """Make all scores those of the model with this round."""
+
+    def build(self, rounds: int) -> Ensemble:
+        """The trees of the first rounds, as they were after these."""
+        return self.field.builder.build(rounds)

@@ -1,0 +1,107 @@
+"""Crossed categories: chosen by what they tell, the same levels for training and new rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sapwood.data import combining
+from sapwood.data.categories import Vocabulary
+from sapwood.data.columns import read_table
+from sapwood.data.combining import Limits, choose_crossings
+from sapwood.data.cooking import Crossed, Ingredients, cook
+from sapwood.data.crossing import cross_codes, find_keys
+from sapwood.data.response import Response
+from sapwood.encodings import Greedy, Ordered
+
+
+def ingredients(columns: list[np.ndarray], y: np.ndarray) -> tuple[Ingredients, object]:
+    table = read_table(np.array(columns, dtype=object).T)
+    vocabularies = {f: Vocabulary.of(table.levels(f)) for f in range(len(columns))}
+    codes = {f: vocabulary.encode(table.levels(f)) for f, vocabulary in vocabularies.items()}
+    order = np.random.default_rng(0).permutation(len(y)).astype(np.uint32)
+    return Ingredients(vocabularies, codes, Response.of(y), [order], np.zeros(len(y), dtype=bool)), table
+
+
+def drawn(n: int = 600) -> tuple[list[np.ndarray], np.ndarray]:
+    """Four columns; the target is whether the second and fourth agree, and the first has a copy."""
+    source = np.random.default_rng(1)
+    columns = [source.choice(list("abcd"), n) for _ in range(4)]
+    return [*columns, np.char.add(columns[0], "'")], (columns[1] == columns[3]).astype(float)
+
+
+def test_the_crossing_that_tells_the_target_comes_first():
+    columns, y = drawn()
+    stuff, _ = ingredients(columns, y)
+    assert choose_crossings(range(5), Limits(2, 1), 1, stuff) == [(1, 3)]
+
+
+def test_a_crossing_that_divides_no_further_is_left_out():
+    columns, y = drawn()
+    stuff, _ = ingredients(columns, y)
+    found = choose_crossings(range(5), Limits(4, 1000), 1, stuff)
+    assert (0, 4) not in found
+    assert not [sources for sources in found if {0, 4} <= set(sources)]
+    assert {len(sources) for sources in found} == {2, 3, 4}
+    assert len(set(found)) == len(found)
+
+
+def test_crossings_stay_within_memory(monkeypatch):
+    columns, y = drawn()
+    stuff, _ = ingredients(columns, y)
+    monkeypatch.setattr(combining, "MOST_VALUES", 3 * 2 * len(y) + 5)
+    assert len(choose_crossings(range(5), Limits(4, 1000), 2, stuff)) == 3
+    monkeypatch.setattr(combining, "MOST_VALUES", 10)
+    assert choose_crossings(range(5), Limits(4, 1000), 2, stuff) == []
+
+
+def test_statistics_of_crossed_levels_are_those_of_the_pairs():
+    columns, y = drawn()
+    stuff, table = ingredients(columns, y)
+    encodings = [Greedy(priors=(0.0,))]
+    done = cook(table, dict.fromkeys(range(5), encodings), {(1, 3): encodings}, stuff)
+    column = np.concatenate([m for _, m in done.tables[0].matrices(100)])[:, 5]
+    for a in "abcd":
+        for b in "abcd":
+            rows = (columns[1] == a) & (columns[3] == b)
+            np.testing.assert_allclose(column[rows], y[rows].sum() / (rows.sum() + 1))
+    new = np.array([["a", "b", "c", "b", "x"], ["a", "b", "c", "never", "x"]], dtype=object)
+    fresh = np.concatenate([m for _, m in done.recipe.apply(read_table(new)).matrices(100)])[:, 5]
+    n = np.count_nonzero((columns[1] == "b") & (columns[3] == "b"))
+    np.testing.assert_allclose(fresh, [n / (n + 1), 0.0])
+
+
+def test_different_codes_have_different_keys():
+    source = np.random.default_rng(2)
+    codes = [source.integers(0, 300, 50_000).astype(np.int32) for _ in range(3)]
+    keys = cross_codes(codes)
+    assert len(np.unique(keys)) == len(np.unique(np.array(codes), axis=1).T)
+    assert not np.array_equal(keys, cross_codes(codes[::-1]))
+
+
+def test_a_key_that_is_not_there_is_found_behind_the_last():
+    keys = np.array([3, 5, 9], dtype=np.uint64)
+    assert find_keys(keys, np.array([5, 4, 9, 10, 3], dtype=np.uint64)).tolist() == [1, 3, 2, 3, 0]
+    assert find_keys(keys[:0], np.array([5], dtype=np.uint64)).tolist() == [0]
+
+
+@pytest.mark.parametrize("sources", [(0, 1), (0, 1, 2), (0, 1, 2, 3)])
+def test_every_crossing_numbers_the_levels_that_are_there(sources):
+    columns, y = drawn()
+    stuff, _ = ingredients(columns, y)
+    crossed = Crossed.of(sources, stuff)
+    texts = ["|".join(row) for row in np.array(columns)[list(sources)].T]
+    assert crossed.n_codes - 1 == len(set(texts))
+    assert len({(text, code) for text, code in zip(texts, crossed.codes.tolist(), strict=True)}) == len(set(texts))
+
+
+def test_ordered_is_what_crossings_are_judged_by():
+    columns, y = drawn()
+    stuff, _ = ingredients(columns, y)
+    made = combining._error(Crossed.of((1, 3), stuff), stuff.orders[0], stuff)
+    table = cook(read_table(np.array(columns, dtype=object).T), {0: [Ordered()]}, {(1, 3): [Ordered()]}, stuff).tables[
+        0
+    ]
+    place = table.n_features - 1
+    statistic = np.concatenate([m for _, m in table.matrices(100, place)])[:, 0]
+    assert made == pytest.approx(np.sum((statistic - y) ** 2) - np.sum(y**2))

@@ -1,0 +1,52 @@
+"""Whatever is handed over: a documented result, or a named error before any work."""
+
+from __future__ import annotations
+
+import call_cells
+import feature_cells
+import frame_cells
+import pytest
+import target_cells
+from input_cells import Cell, Error
+
+from sapwood.boost import loop
+from sapwood.data.encoder import Encoder
+from sapwood.errors import SapwoodError
+
+CELLS: list[Cell] = [*feature_cells.CELLS, *frame_cells.CELLS, *target_cells.CELLS, *call_cells.CELLS]
+
+
+def test_the_grid_is_large_and_its_names_differ():
+    assert len(CELLS) == len({cell.name for cell in CELLS}) >= 300
+
+
+@pytest.fixture
+def begun(monkeypatch):
+    """The steps of training that were begun, in order."""
+    steps: list[str] = []
+    fit, make = Encoder.fit.__func__, loop.Work.make.__func__
+
+    def noted_fit(cls, *args, **given):
+        steps.append("bins")
+        return fit(cls, *args, **given)
+
+    def noted_make(cls, *args, **given):
+        steps.append("trees")
+        return make(cls, *args, **given)
+
+    monkeypatch.setattr(Encoder, "fit", classmethod(noted_fit))
+    monkeypatch.setattr(loop.Work, "make", classmethod(noted_make))
+    return steps
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.name)
+def test_a_cell_is_a_documented_result_or_a_named_error_before_any_work(cell: Cell, begun):
+    if not isinstance(cell.expected, Error):
+        assert cell.expected(cell.call())
+        return
+    with pytest.raises(cell.expected.kind) as caught:
+        cell.call()
+    assert isinstance(caught.value, SapwoodError)
+    for text in cell.expected.texts:
+        assert text in str(caught.value)
+    assert begun in ([], ["bins"] if cell.reads else [])
