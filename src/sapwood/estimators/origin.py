@@ -132,7 +132,7 @@ class OriginSpec:
             return Origin(_constants(self.init, n_outputs), link)
         if sample.init_score is not None:
             return Origin(np.zeros(n_outputs), link)
-        return Origin(self.objective.best_constant(sample.y, sample.weight, run), link)
+        return Origin(self.objective.start(sample.y, sample.weight, run), link)
 
     def _check_estimator(self) -> None:
         name = type(self.init).__name__

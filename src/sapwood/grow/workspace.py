@@ -10,6 +10,7 @@ from sapwood.data.dataset import Dataset
 from sapwood.kernels import layout
 
 ANY_BIN = 1 << 40
+MANY_BINS = 100
 POOL_BYTES = 1 << 29
 
 
@@ -37,13 +38,24 @@ class Shape:
 def make_features(dataset: Dataset, members: int, monotone: np.ndarray | None = None) -> layout.Features:
     """Describe the features of a dataset: where their cells lie and who searches them."""
     n_bins = dataset.n_bins.astype(np.int64)
-    start = np.concatenate([[0], np.cumsum(n_bins + 1)]).astype(np.int64)
+    bits = 3 if dataset.tiles.dtype.itemsize == 1 else 4
+    start = np.concatenate([[0], np.cumsum(_cell_room(n_bins, bits))]).astype(np.int64)
     targets = [start[-1] * t // members for t in range(members + 1)]
     share = np.searchsorted(start, targets).astype(np.int64)
     share[-1] = len(n_bins)
     if monotone is None:
         monotone = np.zeros(len(n_bins), dtype=np.int64)
-    return layout.Features(n_bins, start, share, monotone)
+    return layout.Features(n_bins, start, share, monotone, bits)
+
+
+def _cell_room(n_bins: np.ndarray, bits: int) -> np.ndarray:
+    """How many cells features take: eight that share a word lie at equal distances if all of them have many bins."""
+    room = n_bins + 1
+    if bits == 3:
+        for first in range(0, len(n_bins) - 7, 8):
+            if n_bins[first : first + 8].min() >= MANY_BINS:
+                room[first : first + 8] = layout.STRIDE
+    return room
 
 
 @dataclass(frozen=True, eq=False)

@@ -107,13 +107,13 @@ def build(member, members, sync, tiles, order, pairs, first, last, histogram, fe
     n = last - first
     if members == 1 or n < PARALLEL_BUILD:
         clear_share(histogram, own, end, start, n_planes)
-        add_planes(tiles, order, pairs, first, last, own, end, start, histogram)
+        add_planes(tiles, order, pairs, first, last, own, end, feature.bits, start, histogram)
         return 0
     n_features = feature.n_bins.shape[0]
     a = first + member * n // members
     e = first + (member + 1) * n // members
     clear_share(work[member], 0, n_features, start, n_planes)
-    add_planes(tiles, order, pairs, a, e, 0, n_features, start, work[member])
+    add_planes(tiles, order, pairs, a, e, 0, n_features, feature.bits, start, work[member])
     if meet(sync, members) != 0:
         return 1
     merge(work, members, histogram, own, end, start, n_planes)
@@ -358,8 +358,8 @@ def split_leaf(
 
 
 @kernel(
-    "u8[:,:,:], u8[:,:], " + GROWTH,
-    "u16[:,:,:], u16[:,:], " + GROWTH,
+    "u64[:,:,:], u8[:,:], " + GROWTH,
+    "u64[:,:,:], u16[:,:], " + GROWTH,
 )
 def grow_tree(
     member, members, sync, tiles, columns,

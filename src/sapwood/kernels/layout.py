@@ -24,6 +24,10 @@ NEXT_BIN = SLOT  # exact search has no histograms; it keeps the next bin that th
 GAIN, LOW, HIGH = range(3)
 LEAF_NUMBERS = 3
 
+# Cells between features with many bins, so that code need not look places up. A little more than the 256
+# that a feature takes: cells 4096 bytes apart would get into each other's way.
+STRIDE = 264
+
 # Columns of a candidate split; its left sums follow.
 CUT_BIN, CUT_SIDE, CUT_SURE, CUT_SUMS = range(4)
 CUT_NEXT = CUT_SURE  # exact search is always sure; it keeps the next bin that the leaf holds
@@ -48,6 +52,7 @@ class Features(NamedTuple):
     start: "i64[:]"  # (F + 1) first cell; the last entry is the number of cells
     share: "i64[:]"  # (T + 1) member t searches features share[t] to share[t + 1]
     monotone: "i64[:]"  # (F) 1 rising, -1 falling, 0 free
+    bits: "i64"  # a bin takes 2^bits bits
 
 
 @layout
