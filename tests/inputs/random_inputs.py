@@ -22,7 +22,7 @@ SPECIAL = [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 1e300, -1e300, 5e-324,
 JUNK = [
     None, -1, 0, 1, 2, 7, 0.5, 1.5, np.nan, np.inf, "auto", "none", "x", "", True, False, [], [1], [0, 1], {},
     {"c0": 1}, {0: 1},
-    10**30, 1e308, 5e-324, np.int8(3), np.float32(0.25), np.array([1.0, 2.0]), object, len, b"x", 1j,
+    10**30, 1e308, 5e-324, np.int8(3), np.float32(0.25), np.array([1.0, 2.0]), object, b"x", 1j,
     ["c0"], [["c0", "c1"]], (1, -1),
 ]  # fmt: skip
 VALID: dict[str, list[Any]] = {
@@ -41,6 +41,8 @@ VALID: dict[str, list[Any]] = {
     "growth": ["leafwise", "levelwise", "symmetric", Symmetric("cosine")],
     "split_search": ["histogram", "exact"],
     "leaf_model": ["constant", "linear"],
+    "max_combination": [1, 2, 3],
+    "callbacks": [lambda progress: None, lambda progress: True],
     "max_leaves": [None, 2, 5, 31],
     "max_depth": [None, 1, 3, 20],
     "min_child_samples": [1, 2, 50],
@@ -101,7 +103,7 @@ def _values(kind: str, n: int, random: np.random.Generator) -> Any:
     if kind == "texts":
         return np.array([["a", "b", "", "ü", "a"][k] for k in random.integers(0, 5, n)], dtype=object)
     if kind == "dates":
-        return random.integers(-(10**6), 10**6, n).astype("M8[s]")
+        return random.integers(-(10**6), 10**6, n).astype("M8[ms]")
     if kind == "constant":
         return np.full(n, random.choice(SPECIAL))
     return {
@@ -160,9 +162,14 @@ def tables(draw: Any, n: int) -> Any:
 
 
 @st.composite
-def targets(draw: Any, n: int) -> Any:
+def targets(draw: Any, n: int, is_classifier: bool) -> Any:
     """A target: mostly sound, sometimes of another length, shape or kind."""
     random = np.random.default_rng(draw(st.integers(0, 10**6)))
+    if not draw(one_in(5)):
+        if is_classifier:
+            codes = np.arange(n) % draw(st.integers(2, 4))
+            return random.permutation(draw(st.sampled_from([codes, codes > 0, np.array(["a", "b", "c", "d"])[codes]])))
+        return draw(st.sampled_from([random.normal(size=n), random.poisson(1.0, n), random.gamma(1.0, size=n) + 0.1]))
     kind = draw(
         st.sampled_from(["float64", "int", "labels", "texts", "bool", "positive", *KINDS, "huge", "columns", "short"])
     )
@@ -184,16 +191,16 @@ def targets(draw: Any, n: int) -> Any:
 @st.composite
 def situations(draw: Any) -> Situation:
     """All of it together."""
-    n = draw(st.sampled_from([1, 2, 3, 5, 8, 20, 40, 60]))
-    X, y = draw(tables(n)), draw(targets(n))
-    names = draw(st.lists(st.sampled_from(DRAWN), max_size=4, unique=True))
+    n = draw(st.sampled_from([1, 2, 3, 5, 8, 20, 40, 40, 60, 60]))
     is_classifier = draw(st.booleans())
+    X, y = draw(tables(n)), draw(targets(n, is_classifier))
+    names = draw(st.lists(st.sampled_from(DRAWN), max_size=4, unique=True))
     params = {}
     for name in names:
         if name == "class_weight" and not is_classifier:
             continue
         sound = VALID.get(name)
-        params[name] = draw(st.sampled_from(JUNK if sound is None or draw(one_in(6)) else sound))
+        params[name] = draw(st.sampled_from(JUNK if sound is None or draw(one_in(12)) else sound))
     given: dict[str, Any] = {}
     random = np.random.default_rng(n)
     if draw(one_in(4)):
