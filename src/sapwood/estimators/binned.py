@@ -109,7 +109,8 @@ def settings_of(X: Any) -> dict[str, Any]:
     """The parameters that a Dataset has settled; nothing for other tables."""
     if not isinstance(X, Dataset):
         return {}
-    return {"max_bins": X.max_bins, "categorical_features": list(X.categories)}
+    bins = {} if X.bins is not None or X.max_bins == check_value("max_bins", AUTO) else {"max_bins": X.max_bins}
+    return {"categorical_features": list(X.categories)} | bins
 
 
 def plain_rows(X: Any) -> Any:
