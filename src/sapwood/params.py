@@ -48,6 +48,7 @@ from sapwood.rules import (
 
 AUTO = "auto"
 SYMMETRIC_DEPTH, DEEPEST_SYMMETRIC = 6, 16
+MOST_VECTOR_LEAVES = 127
 MVS_SHARE = 0.8
 DEFAULT_OBJECTIVES = {"regression": "squared", "classification": "logistic"}
 
@@ -161,7 +162,11 @@ class TreeParams:
         "What a leaf answers: a number, or a linear model of the numeric features on the way to it. Linear(penalty=1) "
         "has an L2 penalty on slopes, per standard deviation. A row that lacks one of the features gets the number.",
     )
-    max_leaves: int | None = declare(31, or_none(integer(2), "no limit but max_depth"), "Leaves per tree at most.")
+    max_leaves: int | None = declare(
+        31,
+        or_none(integer(2), "no limit but max_depth"),
+        "Leaves per tree at most. Unset, a tree with vector_leaves has 31 per class, up to 127.",
+    )
     max_depth: int | None = declare(None, or_none(integer(1), "unlimited"), "Splits from root to leaf at most.")
     min_child_samples: int = declare(20, integer(1), "Rows in a leaf at least.")
     min_child_weight: float = declare(1e-3, number(0), "Sum of hessians in a leaf at least.")
@@ -356,6 +361,17 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: i
         name: group(**{f.name: values[f.name] for f in dataclasses.fields(group)}) for name, group in GROUPS.items()
     }
     return Params(**groups)
+
+
+def widen_trees(params: Params, user: Mapping[str, Any], n_outputs: int, n_rows: int) -> Params:
+    """Give trees that answer several outputs the leaves of several trees, unless the user or a preset sets how many."""
+    tree = params.tree
+    is_set = not _is_unset(user.get("max_leaves", AUTO)) or "max_leaves" in PRESETS[params.task.preset]
+    if is_set or symmetric_of(tree.growth) is not None:
+        return params
+    most = min(int(FIELDS["max_leaves"].default) * n_outputs, MOST_VECTOR_LEAVES)  # type: ignore[arg-type]
+    widened = dataclasses.replace(tree, max_leaves=_leaf_limit(most, tree.max_depth, n_rows))
+    return dataclasses.replace(params, tree=widened)
 
 
 def check_value(name: str, value: Any) -> Any:

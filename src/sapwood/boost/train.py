@@ -56,7 +56,7 @@ def train(
     """
     team = current_team(params.run.n_jobs, dataset.n_rows * dataset.n_features)
     if start is None:
-        start = Start(objective.best_constant(target.y, target.weight, team.run))
+        start = Start(objective.start(target.y, target.weight, team.run))
     if evaluation is None:
         evaluation = Evaluation((), (), objective)
     with Checkpoint.open(dataset, target, params, start, evaluation) as checkpoint:

@@ -17,7 +17,7 @@ import numpy as np
 
 from sapwood.data import conversion
 from sapwood.data.categories import Levels, levels_of_array
-from sapwood.errors import InputError, InputTypeError
+from sapwood.errors import InputError
 from sapwood.once import once
 
 CHUNK_ROWS = 65_536
@@ -47,6 +47,7 @@ class Table(ABC):
     dtype: np.dtype
     names: tuple[str, ...] | None = None
     has_string_names: bool = False
+    is_sparse: bool = False
 
     @property
     def text_columns(self) -> tuple[int, ...]:
@@ -169,20 +170,22 @@ class RowTable(Table):
 
 
 def read_table(X: Any) -> Table:
-    """See ``X`` (NumPy array, list of rows, or a pandas, polars or Arrow data frame) as a table of numbers."""
+    """See ``X`` (NumPy array, list of rows, pandas, polars or Arrow data frame, SciPy sparse matrix) as a table."""
     if not isinstance(X, np.ndarray | list | tuple):
         if type(X).__module__.startswith("scipy.sparse"):
-            raise InputTypeError("X is a scipy sparse matrix, which is not supported yet: pass X.toarray() for now")
-        if hasattr(type(X), "columns"):
-            from sapwood.data import frames  # what reads data frames is loaded only for them
+            from sapwood.data import sparse
 
-            return frames.read_frame(X)
+            return sparse.read_sparse(X)
+        if hasattr(type(X), "columns"):
+            from sapwood.data import frames, sparse  # what reads data frames is loaded only for them
+
+            return sparse.read_sparse_frame(X) or frames.read_frame(X)
     return ArrayTable(_matrix_of(X))
 
 
 def in_memory(table: Table) -> Table:
-    """The table as one array of floats, so that it is converted once."""
-    if isinstance(table, ArrayTable) and table.is_in_place:
+    """The table as one array of floats, so that it is converted once; a sparse one stays as it is."""
+    if table.is_sparse or (isinstance(table, ArrayTable) and table.is_in_place):
         return table
     matrix = np.empty((table.n_rows, table.n_features), dtype=table.dtype)
     for start, rows in table.float_blocks():
@@ -192,6 +195,11 @@ def in_memory(table: Table) -> Table:
 
 def whole_block(table: Table) -> Block:
     """All rows of a table as one block."""
+    if table.is_sparse:
+        raise InputError(
+            "leaf_model='linear' reads the values of all columns again and again, but X is sparse: leave leaf_model "
+            "unset, or pass X.toarray()"
+        )
     return next(in_memory(table).blocks())
 
 

@@ -9,6 +9,8 @@ import numpy as np
 from sapwood.data.columns import Table
 from sapwood.data.numeric import Run, edge_table, find_edges, run_alone
 from sapwood.data.schema import Schema
+from sapwood.data.sparse import SparseTable
+from sapwood.data.sparse_bins import encode_sparse, find_sparse_edges
 from sapwood.errors import ParameterError
 from sapwood.kernels import binning
 from sapwood.once import once
@@ -40,7 +42,11 @@ class Encoder:
             raise ParameterError(f"max_bins must be between 2 and {MAX_BINS}, got {max_bins!r}")
         if row_ids is None:
             row_ids = np.arange(table.n_rows, dtype=np.uint64)
-        return cls(Schema.of(table), tuple(find_edges(table, weight, max_bins, seed, row_ids, run)))
+        if isinstance(table, SparseTable):
+            edges = find_sparse_edges(table, weight, max_bins, seed, row_ids, run)
+        else:
+            edges = find_edges(table, weight, max_bins, seed, row_ids, run)
+        return cls(Schema.of(table), tuple(edges))
 
     @once
     def n_bins(self) -> np.ndarray:
@@ -73,6 +79,9 @@ class Encoder:
         n, p, width = table.n_rows, table.n_features, self.tile_width
         tiles = aligned_zeros((-(-p // width), n, width), self.dtype)
         columns = np.empty((p if with_columns else 0, n), dtype=self.dtype)
+        if isinstance(table, SparseTable):
+            encode_sparse(table, self.edges, tiles, columns)
+            return tiles, columns
         padded, starts = edge_table(self.edges, table.dtype)
         for block in table.blocks():
             run(

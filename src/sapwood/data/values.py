@@ -10,6 +10,7 @@ from sapwood.data.columns import Table
 from sapwood.data.encoder import Encoder
 from sapwood.data.numeric import Run, gather, run_alone
 from sapwood.data.schema import Schema
+from sapwood.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +20,11 @@ class ValueEncoder(Encoder):
     @classmethod
     def of(cls, table: Table) -> ValueEncoder:
         """Find the distinct values of every column."""
+        if table.is_sparse:
+            raise InputError(
+                "split_search='exact' sorts all values of every column, but X is sparse: use split_search='histogram', "
+                "or pass X.toarray()"
+            )
         columns = _columns(table)
         return cls(Schema.of(table), tuple(np.unique(line[~np.isnan(line)]).astype(float) + 0.0 for line in columns))
 

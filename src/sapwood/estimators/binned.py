@@ -105,12 +105,12 @@ class Dataset:
             )
 
 
-def settings_of(X: Any) -> dict[str, Any]:
-    """The parameters that a Dataset has settled; nothing for other tables."""
+def settings_of(X: Any, split_search: Any) -> dict[str, Any]:
+    """The parameters that a Dataset has settled, nothing for other tables; exact search does not use its bins."""
     if not isinstance(X, Dataset):
         return {}
-    bins = {} if X.bins is not None or X.max_bins == check_value("max_bins", AUTO) else {"max_bins": X.max_bins}
-    return {"categorical_features": list(X.categories)} | bins
+    bins = {} if split_search == "exact" else {"max_bins": X.max_bins}
+    return bins | {"categorical_features": list(X.categories)}
 
 
 def plain_rows(X: Any) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 from sapwood.boost.evaluation import EvalSet, Evaluation, measures_of
 from sapwood.boost.interrupt import TooSoon
+from sapwood.boost.memory import Size, check_memory
 from sapwood.boost.split import validation_rows
 from sapwood.boost.stopping import INTERRUPTED, TIME
 from sapwood.boost.train import Outcome, train
@@ -118,6 +119,8 @@ def _train(problem: Problem, sample: Sample, sets: Mapping[str, Sample], began: 
         left = max(LEAST_SECONDS, params.watch.time_limit - (time.perf_counter() - began))
         params = _watched(params, time_limit=left)
     team = current_team(params.run.n_jobs, sample.rows.n_rows * sample.table.n_features)
+    n_eval_rows = sum(len(one.y) for one in sets.values())
+    check_memory(Size(len(sample.y), sample.table.n_features, n_eval_rows), problem.objective, params, team.size)
     earlier = None if problem.origin.earlier is None else problem.origin.earlier.model
     known = None if earlier is None else earlier.recipe
     prepared = prepare(sample, problem.schema, params, problem.objective, known, team.run)

@@ -32,9 +32,15 @@ class HistogramGrower(Grower):
     def __init__(self, dataset: Dataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
         super().__init__(dataset, n_outputs, params, seed, team)
         _check_levels(self._features.levels, n_outputs, self._symmetric is not None)
-        self._cells = make_cells(self._shape, self._features)
+        self._cells = make_cells(self._shape, self._features, self._symmetric is not None)
+        self._words = dataset.tiles.view(np.uint64)
         most_bins = int(self._features.n_bins.max())
         self._worth = make_worth(self._shape, most_bins) if self._symmetric else ()
+
+    def see(self, dataset: Dataset) -> None:
+        """Grow the next trees on the same rows in other bins."""
+        super().see(dataset)
+        self._words = dataset.tiles.view(np.uint64)
 
     def _is_wide(self) -> bool:
         return is_wide(self._params.precision, self._dataset.n_rows)
@@ -42,7 +48,7 @@ class HistogramGrower(Grower):
     def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
         kernel = grow.grow_tree if self._symmetric is None else grow_symmetric.grow_symmetric_tree
         self._team.run(
-            kernel, self._dataset.tiles, self._dataset.columns, self._features, self.rules(), gradients,
+            kernel, self._words, self._dataset.columns, self._features, self.rules(), gradients,
             rows, self._scales, self._scratch, self._cells, self._leaves, self._search, self._choice, draws,
             self._nodes, *self._worth,
         )  # fmt: skip

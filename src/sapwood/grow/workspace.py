@@ -10,6 +10,8 @@ from sapwood.data.dataset import Dataset
 from sapwood.kernels import layout
 
 ANY_BIN = 1 << 40
+MANY_BINS = 100
+POOL_BYTES = 1 << 29
 
 
 @dataclass(frozen=True)
@@ -36,13 +38,24 @@ class Shape:
 def make_features(dataset: Dataset, members: int, monotone: np.ndarray | None = None) -> layout.Features:
     """Describe the features of a dataset: where their cells lie and who searches them."""
     n_bins = dataset.n_bins.astype(np.int64)
-    start = np.concatenate([[0], np.cumsum(n_bins + 1)]).astype(np.int64)
+    bits = 3 if dataset.tiles.dtype.itemsize == 1 else 4
+    start = np.concatenate([[0], np.cumsum(_cell_room(n_bins, bits))]).astype(np.int64)
     targets = [start[-1] * t // members for t in range(members + 1)]
     share = np.searchsorted(start, targets).astype(np.int64)
     share[-1] = len(n_bins)
     if monotone is None:
         monotone = np.zeros(len(n_bins), dtype=np.int64)
-    return layout.Features(n_bins, start, share, monotone, dataset.are_levels.astype(np.int64))
+    return layout.Features(n_bins, start, share, monotone, bits, dataset.are_levels.astype(np.int64))
+
+
+def _cell_room(n_bins: np.ndarray, bits: int) -> np.ndarray:
+    """How many cells features take: eight that share a word lie at equal distances if all of them have many bins."""
+    room = n_bins + 1
+    if bits == 3:
+        for first in range(0, len(n_bins) - 7, 8):
+            if n_bins[first : first + 8].min() >= MANY_BINS:
+                room[first : first + 8] = layout.STRIDE
+    return room
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +100,22 @@ def make_scratch(shape: Shape, most_bins: int) -> layout.Scratch:
     )
 
 
-def make_cells(shape: Shape, features: layout.Features) -> layout.Cells:
-    """Room for the histograms of all leaves."""
+def pool_lines(shape: Shape, width: int, symmetric: bool) -> int:
+    """How many histograms of so many cells are kept: one per leaf, but no more than fit into ``POOL_BYTES``.
+
+    A leaf whose histogram was not kept is counted again when it is split. A symmetric tree needs those of all leaves
+    that may be split at once, which are half of them.
+    """
+    if symmetric:
+        return max(1, shape.max_leaves // 2)
+    return min(shape.max_leaves, max(2, POOL_BYTES // (8 * width)))
+
+
+def make_cells(shape: Shape, features: layout.Features, symmetric: bool = False) -> layout.Cells:
+    """Room for the histograms of leaves."""
     width = shape.n_planes * int(features.start[-1])
     return layout.Cells(
-        pool=np.empty((shape.max_leaves, width), np.int64),
+        pool=np.empty((pool_lines(shape, width, symmetric), width), np.int64),
         work=np.empty((shape.members, width), np.int64),
         counts=np.zeros(int(features.n_bins.max()) + 1, np.int64),
     )

@@ -117,13 +117,13 @@ def build(member, members, sync, tiles, order, pairs, first, last, histogram, fe
     n = last - first
     if members == 1 or n < PARALLEL_BUILD:
         clear_share(histogram, own, end, start, n_planes)
-        add_planes(tiles, order, pairs, first, last, own, end, start, histogram)
+        add_planes(tiles, order, pairs, first, last, own, end, feature.bits, start, histogram)
         return 0
     n_features = feature.n_bins.shape[0]
     a = first + member * n // members
     e = first + (member + 1) * n // members
     clear_share(work[member], 0, n_features, start, n_planes)
-    add_planes(tiles, order, pairs, a, e, 0, n_features, start, work[member])
+    add_planes(tiles, order, pairs, a, e, 0, n_features, feature.bits, start, work[member])
     if meet(sync, members) != 0:
         return 1
     merge(work, members, histogram, own, end, start, n_planes)
@@ -273,6 +273,20 @@ def branch(leaf, leaves, nodes):
 
 
 @kernel()
+def weakest_leaf(n_leaves, one, other, integers, numbers):
+    """The leaf with a histogram that will be missed least: of least gain, and neither of two leaves."""
+    best = -1
+    for leaf in range(n_leaves):
+        if integers[leaf, SLOT] < 0 or leaf == one:
+            continue
+        if leaf == other:
+            continue
+        if best < 0 or numbers[leaf, GAIN] < numbers[best, GAIN]:
+            best = leaf
+    return best
+
+
+@kernel()
 def split_leaf(
     member, members, sync, tiles, columns, leaf, new,
     feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
@@ -299,16 +313,31 @@ def split_leaf(
     open_left = more and can_split(n_left, depth, rules)
     open_right = more and can_split(stop - middle, depth, rules)
     left_is_small = n_left <= stop - middle
-    slot_left = new if left_is_small else old_slot
-    slot_right = old_slot if left_is_small else new
+    slot_small = new if new < cells.pool.shape[0] else -1
+    slot_large = old_slot
+    robbed = -1
+    robbed_too = -1
     if open_left or open_right:
-        first = start if left_is_small else middle
-        last = middle if left_is_small else stop
-        small = cells.pool[new]
-        large = cells.pool[old_slot]
-        if build(member, members, sync, tiles, rows.order, rows.pairs, first, last, small, feature, cells.work) != 0:
-            return 1
-        subtract(small, large, feature.share[member], feature.share[member + 1], feature.start, n_planes)
+        if slot_small < 0:
+            robbed = weakest_leaf(new, leaf, leaf, integers, leaves.numbers)
+            slot_small = integers[robbed, SLOT]
+        if slot_large < 0:
+            robbed_too = weakest_leaf(new, leaf, robbed, integers, leaves.numbers)
+            slot_large = integers[robbed_too, SLOT]
+        # The parent's histogram may have been given away: then both children's are built.
+        for part in range(1 if old_slot >= 0 else 2):
+            is_left = left_is_small == (part == 0)
+            first = start if is_left else middle
+            last = middle if is_left else stop
+            line = cells.pool[slot_small if part == 0 else slot_large]
+            if part == 1 and meet(sync, members) != 0:
+                return 1
+            if build(member, members, sync, tiles, rows.order, rows.pairs, first, last, line, feature, cells.work) != 0:
+                return 1
+        if old_slot >= 0:
+            small = cells.pool[slot_small]
+            large = cells.pool[slot_large]
+            subtract(small, large, feature.share[member], feature.share[member + 1], feature.start, n_planes)
         node = nodes.info[N_NODES]
         if choice.groups.shape[0] > 0:
             narrow_groups(member, leaf, new, integers[leaf, FEATURE], choice)
@@ -319,7 +348,7 @@ def split_leaf(
                 at = new if child == 1 else leaf
                 allow_features(member, child, at, node + child, depth, feature.share, choice, draws, search.allowed)
                 search_share(
-                    member, cells.pool[slot_right if child == 1 else slot_left], child,
+                    member, cells.pool[slot_small if left_is_small == (child == 0) else slot_large], child,
                     sums[child * n_planes : (child + 1) * n_planes], bounds[2 * child], bounds[2 * child + 1],
                     feature, rules, scales, search, running,
                 )  # fmt: skip
@@ -327,6 +356,12 @@ def split_leaf(
         return 1
     if member == 0:
         child = branch(leaf, leaves, nodes)
+        if robbed >= 0:
+            integers[robbed, SLOT] = -1
+        if robbed_too >= 0:
+            integers[robbed_too, SLOT] = -1
+        slot_left = slot_small if left_is_small else slot_large
+        slot_right = slot_large if left_is_small else slot_small
         enter_leaf(leaf, start, middle, child, depth, slot_left, sums[:n_planes], bounds[0], bounds[1], leaves, nodes)
         enter_leaf(
             new, middle, stop, child + 1, depth, slot_right, sums[n_planes:], bounds[2], bounds[3], leaves, nodes
@@ -339,8 +374,8 @@ def split_leaf(
 
 
 @kernel(
-    "u8[:,:,:], u8[:,:], " + GROWTH,
-    "u16[:,:,:], u16[:,:], " + GROWTH,
+    "u64[:,:,:], u8[:,:], " + GROWTH,
+    "u64[:,:,:], u16[:,:], " + GROWTH,
 )
 def grow_tree(
     member, members, sync, tiles, columns,

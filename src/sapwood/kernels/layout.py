@@ -30,6 +30,10 @@ NEXT_BIN = SLOT  # exact search has no histograms; it keeps the next bin that th
 GAIN, LOW, HIGH = range(3)
 LEAF_NUMBERS = 3
 
+# Cells between features with many bins, so that code need not look places up. A little more than the 256
+# that a feature takes: cells 4096 bytes apart would get into each other's way.
+STRIDE = 264
+
 # Columns of a candidate split; its left sums follow.
 CUT_BIN, CUT_SIDE, CUT_SURE, CUT_SET = range(4)
 CUT_SUMS = CUT_SET + SET_WORDS
@@ -55,6 +59,7 @@ class Features(NamedTuple):
     start: "i64[:]"  # (F + 1) first cell; the last entry is the number of cells
     share: "i64[:]"  # (T + 1) member t searches features share[t] to share[t + 1]
     monotone: "i64[:]"  # (F) 1 rising, -1 falling, 0 free
+    bits: "i64"  # a bin takes 2^bits bits
     levels: "i64[:]"  # (F) 1 if bins are levels of a category, which have no order
 
 
@@ -127,7 +132,7 @@ class Scratch(NamedTuple):
 
 @layout
 class Cells(NamedTuple):
-    """Histograms: one line of the pool per leaf, one line of work per member."""
+    """Histograms: one line of work per member, one of the pool per leaf; if lines are fewer, some leaves have none."""
 
     pool: "i64[:,:]"  # (slots, P * cells)
     work: "i64[:,:]"  # (T, P * cells)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +42,17 @@ def leaf_indices(packed: Packed, table: Table, trees: range, n_jobs: int | None 
     return out
 
 
+def _narrowed(packed: Packed, table: Table) -> tuple[Packed, Table]:
+    """A sparse table with only the columns that trees ask for, so that little of it is made dense at a time."""
+    used = packed.forest.features
+    if not table.is_sparse or packed.linear is not None or len(used) == 0:
+        return packed, table
+    forest = packed.forest._replace(features=np.arange(len(used), dtype=np.int64))
+    return replace(packed, forest=forest), table.select(used.tolist())
+
+
 def _run(kernel: Kernel, packed: Packed, table: Table, trees: range, out: np.ndarray, n_jobs: int | None) -> None:
+    packed, table = _narrowed(packed, table)
     team = current_team(n_jobs, table.n_rows * len(trees))
     thresholds = packed.thresholds_for(table.dtype)
     work = _workspaces(packed, table.dtype, team.size)

@@ -1,0 +1,81 @@
+"""Bins of sparse tables, from the entries alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sapwood.data.numeric import Run, cut_sample, gather, middle, sample_rows, weight_units
+from sapwood.data.sparse import SparseTable
+
+DENSE_COLUMNS = 64  # columns of many values that are made dense at a time
+
+
+def find_sparse_edges(
+    table: SparseTable, weight: np.ndarray | None, max_bins: int, seed: int, row_ids: np.ndarray, run: Run
+) -> list[np.ndarray]:
+    """The edges that ``find_edges`` would find for the dense table.
+
+    A column of few distinct values is cut between all of them, whatever their numbers; only the others are made dense.
+    """
+    rows = sample_rows(row_ids, seed, run)
+    if len(rows) < table.n_rows:
+        taken = table.take(rows)
+        assert isinstance(taken, SparseTable)
+        table = taken
+    column, value = _distinct(table)
+    counts = np.bincount(column, minlength=table.n_features)
+    between = middle(value[:-1].astype(np.float64), value[1:].astype(np.float64))[column[1:] == column[:-1]]
+    edges = np.split(between, np.cumsum(np.maximum(counts - 1, 0))[:-1])
+    many = np.flatnonzero(counts > max_bins)
+    units = np.empty(0, dtype=np.int64) if weight is None else weight_units(weight[rows])
+    every = np.arange(table.n_rows, dtype=np.int64)
+    for first in range(0, len(many), DENSE_COLUMNS):
+        part = many[first : first + DENSE_COLUMNS]
+        values = gather(table.select(part.tolist()), every, 0, len(part), run)
+        for f, line in zip(part, cut_sample(values, units, max_bins, run), strict=True):
+            edges[f] = line
+    return edges
+
+
+def _distinct(table: SparseTable) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct values of every column, zeros that are not stored included and missing ones not, ascending."""
+    n_stored = np.diff(table.start)
+    column = np.repeat(np.arange(table.n_features), n_stored)
+    present = ~np.isnan(table.values)
+    with_zero = np.flatnonzero(n_stored < table.n_rows)
+    column = np.concatenate([column[present], with_zero])
+    value = np.concatenate([table.values[present], np.zeros(len(with_zero), table.dtype)])
+    order = np.lexsort((value, column))
+    column, value = column[order], value[order]
+    first = np.ones(len(column), dtype=bool)
+    first[1:] = (column[1:] != column[:-1]) | (value[1:] != value[:-1])
+    return column[first], value[first]
+
+
+def bins_of_entries(table: SparseTable, edges: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The bin of every stored entry, column by column, and the bin of 0 in each column."""
+    bins = np.zeros(len(table.values), dtype=np.int64)
+    start = table.start
+    for f in np.flatnonzero(np.diff(start)).tolist():
+        entries = slice(start[f], start[f + 1])
+        bins[entries] = np.searchsorted(edges[f], table.values[entries].astype(np.float64)) + 1
+    bins[np.isnan(table.values)] = 0
+    return bins, np.array([np.searchsorted(line, 0.0) + 1 for line in edges])
+
+
+def encode_sparse(
+    table: SparseTable, edges: Sequence[np.ndarray], tiles: np.ndarray, columns: np.ndarray
+) -> None:  # fmt: skip
+    """Write the bins into tiles (tile, row, lane) and columns (feature, row), unless that has no lines."""
+    bins, of_zero = bins_of_entries(table, edges)
+    n_tiles, _, width = tiles.shape
+    lanes = np.zeros(n_tiles * width, dtype=tiles.dtype)
+    lanes[: len(of_zero)] = of_zero
+    tiles[:] = lanes.reshape(n_tiles, 1, width)
+    feature = np.repeat(np.arange(table.n_features), np.diff(table.start))
+    tiles[feature // width, table.rows, feature % width] = bins
+    if len(columns):
+        columns[:] = of_zero[:, None]
+        columns[feature, table.rows] = bins

@@ -1,0 +1,209 @@
+"""Sparse tables (X5): the same bins, models and predictions as the dense ones, and named errors for broken ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from sapwood import Dataset, SapwoodClassifier, SapwoodRegressor, cv
+from sapwood.data.columns import read_table
+from sapwood.data.encoder import Encoder
+from sapwood.data.sparse import SparseTable
+from sapwood.errors import InputError, SchemaError
+
+
+def dense(n: int = 300, p: int = 12, seed: int = 0) -> np.ndarray:
+    """Mostly zeros: a full column, an empty one, negative values, missing ones, one of many values."""
+    random = np.random.default_rng(seed)
+    X = np.where(random.uniform(size=(n, p)) < 0.15, random.integers(-3, 4, (n, p)), 0).astype(float)
+    X[:, 0] = random.normal(size=n)
+    X[:, 1] = 0.0
+    X[random.uniform(size=n) < 0.1, 2] = np.nan
+    X[:, 3] = np.where(random.uniform(size=n) < 0.9, random.normal(size=n), 0.0)
+    return X
+
+
+def target(X: np.ndarray) -> np.ndarray:
+    signal = np.nan_to_num(X)
+    return signal[:, 0] + signal[:, 4] * 2 - signal[:, 5] + signal[:, 2]
+
+
+def with_int64(X: np.ndarray) -> sp.csr_matrix:
+    made = sp.csr_matrix(X)
+    made.indices, made.indptr = made.indices.astype(np.int64), made.indptr.astype(np.int64)
+    return made
+
+
+def unsorted(X: np.ndarray) -> sp.csr_matrix:
+    made = sp.csr_matrix(X)
+    for row in range(len(X)):
+        entries = slice(made.indptr[row], made.indptr[row + 1])
+        made.indices[entries], made.data[entries] = made.indices[entries][::-1].copy(), made.data[entries][::-1].copy()
+    made.has_sorted_indices = made.has_canonical_format = False
+    return made
+
+
+def doubled(X: np.ndarray) -> sp.csr_matrix:
+    """Every entry twice, half of it each time."""
+    entries = sp.csr_matrix(X)
+    indices, data = np.repeat(entries.indices, 2), np.repeat(entries.data / 2, 2)
+    return sp.csr_matrix((data, indices, 2 * entries.indptr), shape=X.shape)
+
+
+FORMS = {
+    "csr": sp.csr_matrix,
+    "csc": sp.csc_matrix,
+    "coo": sp.coo_matrix,
+    "lil": sp.lil_matrix,
+    "dok": sp.dok_matrix,
+    "csr array": sp.csr_array,
+    "csc array": sp.csc_array,
+    "64-bit indices": with_int64,
+    "unsorted": unsorted,
+    "every entry twice": doubled,
+    "stored zeros": lambda X: sp.csr_matrix((X.ravel(), np.tile(np.arange(X.shape[1]), len(X)),
+                                             np.arange(len(X) + 1) * X.shape[1]), shape=X.shape),
+    "pandas": lambda X: pd.DataFrame.sparse.from_spmatrix(sp.csr_matrix(X)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_model_and_predictions_of_the_dense_table(form):
+    X = dense()
+    y = target(X)
+    params = {"n_estimators": 5, "max_leaves": 8, "max_bins": 20}
+    expected = SapwoodRegressor(**params).fit(X, y)
+    fitted = SapwoodRegressor(**params).fit(FORMS[form](X), y)
+    assert fitted.model_.fingerprint() == expected.model_.fingerprint()
+    assert np.array_equal(fitted.predict(FORMS[form](X)), expected.predict(X))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int8, bool])
+def test_the_type_of_the_entries_does_not_matter(dtype):
+    X = np.nan_to_num(dense()).round().astype(dtype)
+    y = target(dense())
+    models = [SapwoodRegressor(n_estimators=3).fit(form(X), y).model_ for form in (np.asarray, sp.csr_matrix)]
+    assert models[0].fingerprint() == models[1].fingerprint()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("max_bins", [3, 255])
+def test_bins_are_those_of_the_dense_table(monkeypatch, max_bins, weighted):
+    monkeypatch.setattr("sapwood.data.numeric.SAMPLE_ROWS", 200)
+    X = dense()
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(X)) if weighted else None
+    found = []
+    for form in (X, sp.csr_matrix(X)):
+        encoder = Encoder.fit(read_table(form), weight, max_bins, seed=3)
+        found.append((encoder, *encoder.encode(read_table(form))))
+    (first, *arrays), (second, *others) = found
+    for one, other in zip(first.edges, second.edges, strict=True):
+        assert np.array_equal(one, other)
+    for one, other in zip(arrays, others, strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_a_stored_nan_is_missing_and_zero_is_a_value():
+    X = sp.csr_matrix(np.array([[0.0], [np.nan], [1.0], [0.0]]))
+    table = read_table(X)
+    _, columns = Encoder.fit(table).encode(table)
+    assert columns.tolist() == [[1, 0, 2, 1]]
+
+
+def test_everything_around_a_fit_takes_sparse_tables():
+    X = dense()
+    labels = (target(X) > 0.3).astype(int)
+    sparse = sp.csr_matrix(X)
+    params = {"n_estimators": 6, "early_stopping_rounds": 3, "subsample": 0.7, "boosting": "dart"}
+    first = SapwoodClassifier(**params).fit(X, labels, eval_set=(X[:100], labels[:100]))
+    second = SapwoodClassifier(**params).fit(sparse, labels, eval_set=(sparse[:100], labels[:100]))
+    assert first.model_.fingerprint() == second.model_.fingerprint()
+    assert first.evals_result_ == second.evals_result_
+    for one, other in zip(first.staged_predict_proba(X), second.staged_predict_proba(sparse), strict=True):
+        assert np.array_equal(one, other)
+    assert np.array_equal(first.apply(X), second.apply(sparse))
+    rows = np.arange(0, 300, 3)
+    binned = SapwoodClassifier(n_estimators=3).fit(Dataset(sparse)[rows], labels[rows])
+    assert (
+        binned.model_.fingerprint()
+        == SapwoodClassifier(n_estimators=3).fit(Dataset(X)[rows], labels[rows]).model_.fingerprint()
+    )
+    folds = [cv(SapwoodClassifier(n_estimators=3), form, labels, cv=3).predictions for form in (X, sparse)]
+    assert np.array_equal(folds[0], folds[1])
+
+
+def test_no_more_than_blocks_are_made_dense():
+    table = read_table(sp.random_array((1000, 50_000), density=1e-4, format="csr", random_state=0))
+    assert isinstance(table, SparseTable)
+    assert max(matrix.size for _, matrix in table.matrices(table.chunk_rows(), 0, 1000)) <= 4_194_304
+
+
+@pytest.mark.parametrize("n_rows, n_columns", [(5, 3), (4, 6)])
+def test_rows_and_columns_without_entries_are_fine(n_rows, n_columns):
+    X = sp.csr_matrix((n_rows, n_columns))
+    fitted = SapwoodRegressor(n_estimators=2).fit(X, np.arange(float(n_rows)))
+    assert (fitted.predict(X) == np.arange(n_rows).mean()).all()
+
+
+# --- broken matrices --------------------------------------------------------------------------------------------------
+
+
+def broken(kind: type, **changes) -> sp.csr_matrix:
+    made = kind(np.eye(4, 3))
+    for name, value in changes.items():
+        setattr(made, name, np.array(value))
+    return made
+
+
+@pytest.mark.parametrize(
+    "kind, outer, inner, most", [(sp.csr_matrix, "row", "column", 2), (sp.csc_matrix, "column", "row", 3)]
+)
+@pytest.mark.parametrize("index", [-1, 2**31 - 1])
+def test_an_index_out_of_range_is_named(kind, outer, inner, most, index):
+    X = broken(kind, indices=[0, 1, index])
+    with pytest.raises(InputError, match=f"{outer} 2 has an entry in {inner} {index}: allowed are 0 to {most}"):
+        SapwoodRegressor().fit(X, np.zeros(4))
+
+
+@pytest.mark.parametrize(
+    "changes, told",
+    [
+        ({"indptr": [0, 2, 1, 3, 3]}, "indptr falls after row 1"),
+        ({"indptr": [0, 1, 2, 3, 9]}, "indptr ends at 9"),
+        ({"indptr": [0, 1, 2]}, "indptr must have 5 entries"),
+    ],
+)
+def test_broken_row_starts_are_named(changes, told):
+    with pytest.raises(InputError, match=told):
+        read_table(broken(sp.csr_matrix, **changes))
+
+
+def test_a_coordinate_out_of_range_is_named():
+    X = sp.coo_matrix(np.eye(3))
+    X.row = np.array([0, -5, 2])
+    with pytest.raises(InputError, match="entry 1 is in row -5: allowed are 0 to 2"):
+        read_table(X)
+
+
+@pytest.mark.parametrize(
+    "X, error",
+    [(sp.csr_matrix(np.eye(3) * 1j), InputError), (sp.csr_matrix((3, 0)), InputError)],
+    ids=["complex", "no columns"],
+)
+def test_what_is_not_a_table_of_numbers_is_refused(X, error):
+    with pytest.raises(error):
+        read_table(X)
+
+
+def test_another_number_of_columns_is_refused_at_prediction():
+    fitted = SapwoodRegressor(n_estimators=1).fit(sp.csr_matrix(np.eye(30, 4)), np.arange(30.0))
+    with pytest.raises(SchemaError, match="X has 5 features"):
+        fitted.predict(sp.csr_matrix((2, 5)))
+
+
+@pytest.mark.parametrize("params", [{"split_search": "exact"}, {"leaf_model": "linear"}], ids=str)
+def test_what_needs_dense_values_says_so(params):
+    with pytest.raises(InputError, match=f"{next(iter(params))}.*X is sparse"):
+        SapwoodRegressor(**params).fit(sp.csr_matrix(dense()), target(dense()))
