@@ -76,7 +76,7 @@ PREDICTION: dict[str, tuple[Any, Any]] = {
     "nothing": (lambda: BY_ARRAY.predict(None), value_error("got NoneType")),
     "no rows": (lambda: BY_ARRAY.predict(X[:0]), value_error("0 sample(s)")),
     "complex": (lambda: BY_ARRAY.predict(X + 1j), value_error("Complex data not supported")),
-    "sparse": (lambda: BY_ARRAY.predict(scipy.sparse.csr_matrix(X)), type_error("toarray()")),
+    "sparse": (lambda: BY_ARRAY.predict(scipy.sparse.csr_matrix(X)), same_as_plain),
     "rounds as a NumPy integer": (lambda: BY_ARRAY.predict(X, iterations=np.int64(3)), same_as_plain),
     "more rounds than there are": (lambda: BY_ARRAY.predict(X, iterations=4), parameter_error("between 0 and 3", "4")),
     "rounds as a fraction": (lambda: BY_ARRAY.predict(X, iterations=1.5), parameter_error("between 0 and 3", "1.5")),

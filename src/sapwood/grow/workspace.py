@@ -45,7 +45,7 @@ def make_features(dataset: Dataset, members: int, monotone: np.ndarray | None = 
     share[-1] = len(n_bins)
     if monotone is None:
         monotone = np.zeros(len(n_bins), dtype=np.int64)
-    return layout.Features(n_bins, start, share, monotone, bits)
+    return layout.Features(n_bins, start, share, monotone, bits, dataset.are_levels.astype(np.int64))
 
 
 def _cell_room(n_bins: np.ndarray, bits: int) -> np.ndarray:
