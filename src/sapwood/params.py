@@ -115,12 +115,13 @@ class CategoryParams:
     category_encoding: object = declare(
         AUTO,
         Rule(
-            "'auto', 'one_hot', 'frequency', 'ordered', 'leave_one_out', 'holdout', 'greedy', an object such as "
-            "Ordered(prior_weight=1.0), a list of these, or a dict from columns to these",
+            "'auto', 'one_hot', 'partition', 'frequency', 'ordered', 'leave_one_out', 'holdout', 'greedy', an object "
+            "such as Ordered(prior_weight=1.0), a list of these, or a dict from columns to these",
             is_encoding,
         ),
-        "What trees see of a category: a column of 0 and 1 per level, the level's share of the rows, or statistics of "
-        "the target. 'auto' decides by the number of levels; the model tells what and why (`model_.encodings`).",
+        "What trees see of a category: a column of 0 and 1 per level, levels that leaves divide into two sets, the "
+        "level's share of the rows, or statistics of the target. 'auto' decides by the number of levels; the model "
+        "tells what and why (`model_.encodings`).",
     )
     one_hot_max: int = declare(2, integer(0), "Levels up to which 'auto' makes a column of 0 and 1 for each.")
     max_combination: int = declare(

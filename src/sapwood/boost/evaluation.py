@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sapwood.boost.level_sets import leaves_of
 from sapwood.boost.linear import add_answers, forest_of, nodes_in_bins
 from sapwood.boost.target import Target
 from sapwood.data.columns import Block
@@ -52,6 +53,9 @@ def add_tree(
         return
     if grown.threshold is not None:  # exact search has the values in the place of tiles
         scores[output : output + value.shape[1]] += value[grown.nodes_of(tiles)].T
+        return
+    if grown.sets is not None:
+        scores[output : output + value.shape[1]] += value[leaves_of(tiles, grown, run)].T
         return
     run(
         add_scores_binned, tiles, grown.feature, grown.bin, grown.missing_left, grown.left, value, output, scores,

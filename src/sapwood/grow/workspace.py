@@ -45,7 +45,7 @@ def make_features(dataset: Dataset, members: int, monotone: np.ndarray | None = 
     share[-1] = len(n_bins)
     if monotone is None:
         monotone = np.zeros(len(n_bins), dtype=np.int64)
-    return layout.Features(n_bins, start, share, monotone, bits)
+    return layout.Features(n_bins, start, share, monotone, bits, dataset.are_levels.astype(np.int64))
 
 
 def _cell_room(n_bins: np.ndarray, bits: int) -> np.ndarray:
@@ -95,7 +95,7 @@ def make_scratch(shape: Shape, most_bins: int) -> layout.Scratch:
     k, p, t = shape.n_outputs, shape.n_planes, shape.members
     return layout.Scratch(
         numbers=np.zeros((t, 4 * k + 8)),
-        integers=np.zeros((t, 4 * p + 4 * k + 8 + most_bins), np.int64),
+        integers=np.zeros((t, 4 * p + 4 * k + 8 + 2 * (most_bins + 1)), np.int64),
         partial=np.zeros((t, shape.max_leaves * (2 * k + 1)), np.int64),
     )
 

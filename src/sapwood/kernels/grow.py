@@ -19,6 +19,7 @@ from sapwood.kernels.layout import (
     FIRST,
     GAIN,
     HIGH,
+    IS_SET,
     LAST,
     LEAF_SUMS,
     LEVELWISE,
@@ -31,12 +32,16 @@ from sapwood.kernels.layout import (
     NODE_GAIN,
     NODE_LEFT,
     NODE_MISSING_LEFT,
+    NODE_SET,
+    SET,
+    SET_WORDS,
     SLOT,
 )
 from sapwood.kernels.leaves import finish_leaves
 from sapwood.kernels.meet import meet
 from sapwood.kernels.partition import settle_part, split_part
 from sapwood.kernels.pick import pick_split
+from sapwood.kernels.split_levels import divide_levels, split_members
 from sapwood.kernels.split_numeric import scan_feature, value_of
 from sapwood.native.kernel import kernel
 
@@ -80,9 +85,14 @@ def search_share(member, histogram, child, sums, low, high, feature, rules, scal
         search.gain[child, f] = 0.0
         if search.allowed[child, f] != 0:
             cut = search.cut[child, f]
-            search.gain[child, f] = scan_feature(
-                histogram, f, feature, sums, low, high, limits, rules, scales, running, cut
-            )
+            if feature.levels[f] != 0:
+                search.gain[child, f] = divide_levels(
+                    histogram, f, feature, sums, low, high, limits, 0, rules, scales, running, cut
+                )
+            else:
+                search.gain[child, f] = scan_feature(
+                    histogram, f, feature, sums, low, high, limits, rules, scales, running, cut
+                )
 
 
 @kernel()
@@ -201,7 +211,11 @@ def move_rows(member, members, sync, columns, leaf, rows, integers, n_left):
     e = start + (member + 1) * n // parts
     in_place = 1 if member == 0 else 0
     if member < parts:
-        own = split_part(bins, limit, missing_left, rows, a, e, in_place)
+        own = (
+            split_members(bins, integers[leaf, SET : SET + SET_WORDS], rows, a, e, in_place)
+            if limit == IS_SET
+            else split_part(bins, limit, missing_left, rows, a, e, in_place)
+        )
         n_left[member, 0] = own
         if parts == 1:
             settle_part(rows, a, e, own, a, a + own, 1)
@@ -251,6 +265,8 @@ def branch(leaf, leaves, nodes):
     nodes.integers[node, NODE_BIN] = leaves.integers[leaf, BIN]
     nodes.integers[node, NODE_MISSING_LEFT] = leaves.integers[leaf, MISSING_LEFT]
     nodes.integers[node, NODE_LEFT] = first
+    for w in range(SET_WORDS):
+        nodes.integers[node, NODE_SET + w] = leaves.integers[leaf, SET + w]
     nodes.numbers[node, NODE_GAIN] = leaves.numbers[leaf, GAIN]
     nodes.info[N_NODES] = first + 2
     return first
