@@ -57,7 +57,8 @@ class Scan:
         histogram[:, 3 : 3 + self.n_bins + 1] = planes
         n_bins = np.array([2, self.n_bins, 1])
         start = np.concatenate([[0], np.cumsum(n_bins + 1)])
-        feature = layout.Features(n_bins, start, np.array([0, 3]), np.array([0, self.direction, 0]))
+        lists = np.arange(3), np.full(3, -1), start, np.array([0, 3]), np.empty(0, np.int64), np.empty(0, np.uint32)
+        feature = layout.Features(n_bins, start, np.array([0, 3]), np.array([0, self.direction, 0]), *lists)
         hessian_range = np.array([[1, 2**40]] * n_outputs)
         scales = layout.Scales(np.array([[UNIT_G, UNIT_H]] * n_outputs), np.ones((n_outputs, 2)), hessian_range)
         sums = np.array([sum(plane) for plane in planes])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sapwood.data.dataset import Dataset
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown import Grown
@@ -31,6 +33,7 @@ class HistogramGrower(Grower):
         self._cells = make_cells(self._shape, self._features)
         most_bins = int(self._features.n_bins.max())
         self._worth = make_worth(self._shape, most_bins) if self._symmetric else ()
+        self._unpacked = np.empty(0 if dataset.lists is None else dataset.n_rows, dtype=dataset.columns.dtype)
 
     def _is_wide(self) -> bool:
         return is_wide(self._params.precision, self._dataset.n_rows)
@@ -38,7 +41,7 @@ class HistogramGrower(Grower):
     def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
         kernel = grow.grow_tree if self._symmetric is None else grow_symmetric.grow_symmetric_tree
         self._team.run(
-            kernel, self._dataset.tiles, self._dataset.columns, self._features, self.rules(), gradients,
+            kernel, self._dataset.tiles, self._dataset.columns, self._unpacked, self._features, self.rules(), gradients,
             rows, self._scales, self._scratch, self._cells, self._leaves, self._search, self._choice, draws,
             self._nodes, *self._worth,
         )  # fmt: skip

@@ -33,16 +33,32 @@ class Shape:
         return 2 * self.max_leaves - 1
 
 
-def make_features(dataset: Dataset, members: int, monotone: np.ndarray | None = None) -> layout.Features:
-    """Describe the features of a dataset: where their cells lie and who searches them."""
+def make_features(
+    dataset: Dataset, members: int, monotone: np.ndarray | None = None, hopeless: np.ndarray | None = None
+) -> layout.Features:
+    """Describe the features of a dataset: where their cells lie and who searches them.
+
+    Listed features that are ``hopeless`` get no cells.
+    """
     n_bins = dataset.n_bins.astype(np.int64)
-    start = np.concatenate([[0], np.cumsum(n_bins + 1)]).astype(np.int64)
+    sizes = n_bins + 1 if hopeless is None else np.where(hopeless, 0, n_bins + 1)
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     targets = [start[-1] * t // members for t in range(members + 1)]
     share = np.searchsorted(start, targets).astype(np.int64)
     share[-1] = len(n_bins)
     if monotone is None:
         monotone = np.zeros(len(n_bins), dtype=np.int64)
-    return layout.Features(n_bins, start, share, monotone)
+    if dataset.lists is None:
+        every, none = np.arange(len(n_bins)), np.full(len(n_bins), -1)
+        no_lists = (np.empty(0, np.int64), np.empty(0, np.uint32))
+        return layout.Features(n_bins, start, share, monotone, every, none, start, share, *no_lists)
+    lists = dataset.lists if hopeless is None else dataset.lists.without(hopeless)
+    in_tiles = np.flatnonzero(lists.column >= 0)
+    tile_start = np.append(start[in_tiles], start[-1])
+    tile_share = np.searchsorted(in_tiles, share)
+    return layout.Features(
+        n_bins, start, share, monotone, lists.column, lists.usual, tile_start, tile_share, lists.start, lists.entries
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +110,7 @@ def make_cells(shape: Shape, features: layout.Features) -> layout.Cells:
         pool=np.empty((shape.max_leaves, width), np.int64),
         work=np.empty((shape.members, width), np.int64),
         counts=np.zeros(int(features.n_bins.max()) + 1, np.int64),
+        listed=np.zeros(int(features.start[-1]) if len(features.row_start) else 0, np.int64),
     )
 
 

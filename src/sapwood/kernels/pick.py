@@ -26,6 +26,7 @@ from sapwood.kernels.layout import (
     MISSING_LEFT,
     SLOT,
 )
+from sapwood.kernels.lists import copy_counts, count_listed, drop_rare
 from sapwood.kernels.split_numeric import hessian_steps, locate_cut
 from sapwood.native.kernel import kernel
 
@@ -117,6 +118,7 @@ def pick_split(columns, leaf, child, order, feature, rules, scales, cells, leave
     limits = search.limits[4:8]
     low = leaves.numbers[leaf, LOW]
     high = leaves.numbers[leaf, HIGH]
+    is_counted = False
     while True:
         f = best_feature(gain)
         if gain[f] <= 0.0:
@@ -134,7 +136,17 @@ def pick_split(columns, leaf, child, order, feature, rules, scales, cells, leave
         ):
             break
         n_bins = feature.n_bins[f]
-        count_bins(columns[f], n_bins, order, first, last, cells.counts)
+        column = feature.column[f]
+        if column >= 0:
+            count_bins(columns[column], n_bins, order, first, last, cells.counts)
+        else:
+            if not is_counted:
+                is_counted = True
+                count_listed(feature, order, first, last, cells.listed)
+                drop_rare(feature, least, cells.listed, gain)
+                if gain[f] == 0.0:
+                    continue
+            copy_counts(feature, f, last - first, cells.listed, cells.counts)
         limit_cuts(cells.counts, n_bins, last - first, least, limits)
         cut[CUT_SURE] = SURE_WITH_MISSING if cells.counts[0] > 0 else SURE
         side = cut[CUT_SIDE]
