@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test lint docs bench clean help
+.PHONY: demo test test-bounds bounds-kernels bounds-fits lint docs bench clean help
 
 help:
 	@echo "make demo   train on census data, show what was learned, write demo-output/"
 	@echo "make test   lint, types, layers and all tests"
+	@echo "make test-bounds  some of the tests with every index of every kernel checked"
 	@echo "make lint   lint, types and layers alone"
 	@echo "make docs   regenerate the pages in docs/ that come from declarations"
 	@echo "make bench  run the benchmarks and write their figures"
@@ -49,6 +50,18 @@ lint: $(VENV)/installed-test
 
 test: lint
 	$(BIN)/python -m pytest
+
+# Kernels are memory-unsafe like C. Compiled by Numba with bounds checks, an index out of range is an IndexError.
+BOUNDS := SAPWOOD_KERNELS=jit SAPWOOD_BOUNDSCHECK=1 $(BIN)/python -m pytest
+
+bounds-kernels: $(VENV)/installed-test
+	$(BOUNDS) tests/kernels tests/grow
+
+bounds-fits: $(VENV)/installed-test
+	$(BOUNDS) tests/combinations/test_grid.py tests/model/test_predictor.py
+
+test-bounds: $(VENV)/installed-test
+	$(MAKE) --jobs=2 bounds-kernels bounds-fits
 
 docs: $(VENV)/installed $(VENV)/kernels
 	$(BIN)/python docs/generate.py

@@ -17,6 +17,7 @@ _WHERE = {
     "LeaveOneOut": "sapwood.encodings",
     "OneHot": "sapwood.encodings",
     "Ordered": "sapwood.encodings",
+    "Partition": "sapwood.encodings",
     "Bayesian": "sapwood.choices",
     "Dart": "sapwood.choices",
     "Dataset": "sapwood.estimators.binned",

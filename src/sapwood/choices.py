@@ -48,7 +48,8 @@ class Linear:
     """``leaf_model=Linear(penalty)``: a leaf answers by a linear model of the numeric features on the way to it.
 
     ``penalty`` is an L2 penalty on the slopes, each per standard deviation of its feature in the leaf, so that it does
-    not depend on units; it weighs against the sum of hessians as ``reg_lambda`` does.
+    not depend on units; it weighs against the sum of hessians as ``reg_lambda`` does. A leaf with fewer than two rows
+    for each number of its model stays constant.
     """
 
     penalty: float = 1.0

@@ -34,6 +34,26 @@ class Frequency(Encoding):
 
 
 @dataclass(frozen=True)
+class Partition(Encoding):
+    """``"partition"``: a split sends a set of levels to the left, found in the order of G/(H + ``smoothing``).
+
+    ``penalty`` is added to reg_lambda where such a split is judged, and a set has at most ``max_levels`` levels. Levels
+    beyond the 254 most frequent ones go together, with those never seen.
+    """
+
+    smoothing: float = 10.0
+    penalty: float = 10.0
+    max_levels: int = 32
+
+    def __post_init__(self) -> None:
+        for name in ("smoothing", "penalty"):
+            if not 0.0 <= getattr(self, name) < float("inf"):
+                raise ParameterError(f"Partition: {name} must be at least 0, got {getattr(self, name)!r}")
+        if not (isinstance(self.max_levels, int) and self.max_levels >= 1):
+            raise ParameterError(f"Partition: max_levels must be an integer of at least 1, got {self.max_levels!r}")
+
+
+@dataclass(frozen=True)
 class Statistic(Encoding):
     """Statistics of the target; ``priors`` are values p, one column each, None for the mean of the target."""
 
@@ -91,6 +111,7 @@ class Auto:
 
 ENCODINGS: dict[str, type[Encoding]] = {
     "one_hot": OneHot,
+    "partition": Partition,
     "frequency": Frequency,
     "greedy": Greedy,
     "leave_one_out": LeaveOneOut,

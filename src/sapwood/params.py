@@ -48,6 +48,7 @@ from sapwood.rules import (
 
 AUTO = "auto"
 SYMMETRIC_DEPTH, DEEPEST_SYMMETRIC = 6, 16
+MOST_VECTOR_LEAVES = 127
 MVS_SHARE = 0.8
 DEFAULT_OBJECTIVES = {"regression": "squared", "classification": "logistic"}
 
@@ -114,12 +115,13 @@ class CategoryParams:
     category_encoding: object = declare(
         AUTO,
         Rule(
-            "'auto', 'one_hot', 'frequency', 'ordered', 'leave_one_out', 'holdout', 'greedy', an object such as "
-            "Ordered(prior_weight=1.0), a list of these, or a dict from columns to these",
+            "'auto', 'one_hot', 'partition', 'frequency', 'ordered', 'leave_one_out', 'holdout', 'greedy', an object "
+            "such as Ordered(prior_weight=1.0), a list of these, or a dict from columns to these",
             is_encoding,
         ),
-        "What trees see of a category: a column of 0 and 1 per level, the level's share of the rows, or statistics of "
-        "the target. 'auto' decides by the number of levels; the model tells what and why (`model_.encodings`).",
+        "What trees see of a category: a column of 0 and 1 per level, levels that leaves divide into two sets, the "
+        "level's share of the rows, or statistics of the target. 'auto' decides by the number of levels; the model "
+        "tells what and why (`model_.encodings`).",
     )
     one_hot_max: int = declare(2, integer(0), "Levels up to which 'auto' makes a column of 0 and 1 for each.")
     max_combination: int = declare(
@@ -160,7 +162,11 @@ class TreeParams:
         "What a leaf answers: a number, or a linear model of the numeric features on the way to it. Linear(penalty=1) "
         "has an L2 penalty on slopes, per standard deviation. A row that lacks one of the features gets the number.",
     )
-    max_leaves: int | None = declare(31, or_none(integer(2), "no limit but max_depth"), "Leaves per tree at most.")
+    max_leaves: int | None = declare(
+        31,
+        or_none(integer(2), "no limit but max_depth"),
+        "Leaves per tree at most. Unset, a tree with vector_leaves has 31 per class, up to 127.",
+    )
     max_depth: int | None = declare(None, or_none(integer(1), "unlimited"), "Splits from root to leaf at most.")
     min_child_samples: int = declare(20, integer(1), "Rows in a leaf at least.")
     min_child_weight: float = declare(1e-3, number(0), "Sum of hessians in a leaf at least.")
@@ -355,6 +361,17 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: i
         name: group(**{f.name: values[f.name] for f in dataclasses.fields(group)}) for name, group in GROUPS.items()
     }
     return Params(**groups)
+
+
+def widen_trees(params: Params, user: Mapping[str, Any], n_outputs: int, n_rows: int) -> Params:
+    """Give trees that answer several outputs the leaves of several trees, unless the user or a preset sets how many."""
+    tree = params.tree
+    is_set = not _is_unset(user.get("max_leaves", AUTO)) or "max_leaves" in PRESETS[params.task.preset]
+    if is_set or symmetric_of(tree.growth) is not None:
+        return params
+    most = min(int(FIELDS["max_leaves"].default) * n_outputs, MOST_VECTOR_LEAVES)  # type: ignore[arg-type]
+    widened = dataclasses.replace(tree, max_leaves=_leaf_limit(most, tree.max_depth, n_rows))
+    return dataclasses.replace(params, tree=widened)
 
 
 def check_value(name: str, value: Any) -> Any:

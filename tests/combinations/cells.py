@@ -10,6 +10,7 @@ import numpy as np
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.choices import Dart, Goss, Linear, Symmetric, Uniform
+from sapwood.encodings import Ordered
 from sapwood.objectives import (
     CustomLoss,
     Expectile,
@@ -30,6 +31,7 @@ Pair = frozenset[tuple[str, Any]]
 
 N_CLASSES = 3
 MONOTONE = {"monotone_constraints": [1, -1, 0, 0, 0]}
+CATEGORIES = {"categorical_features": [3, 4]}
 INTERACTION = {"interaction_constraints": [[0, 1], [2, 3, 4]]}
 
 
@@ -104,6 +106,14 @@ KINDS: dict[str, dict[str, dict[str, Any]]] = {
         "refit": {"early_stopping_rounds": 3, "validation_fraction": 0.2, "refit": True},
     },
     "missing": {"none": {}, "some": {}},
+    "category_encoding": {
+        "none": {},
+        "one_hot": CATEGORIES | {"category_encoding": "one_hot"},
+        "partition": CATEGORIES | {"category_encoding": "partition"},
+        "ordered": CATEGORIES | {"category_encoding": ["ordered", "frequency"], "max_combination": 2},
+        "orders": CATEGORIES | {"category_encoding": Ordered(priors=(0.0, None), permutations=3)},
+        "holdout": CATEGORIES | {"category_encoding": "holdout"},
+    },
 }
 
 # Two choices that cannot meet: the error names the two parameters.
@@ -130,7 +140,16 @@ REFUSED: list[tuple[tuple[str, str], tuple[str, str]]] = [
         for constraint in ("monotone_constraints", "both")
         for choice in ("linear", "penalty")
     ),
-]
+    (("category_encoding", "orders"), ("split_search", "exact")),
+    *(
+        (("category_encoding", "partition"), other)
+        for other in [
+            ("growth", "symmetric"), ("growth", "cosine"), ("split_search", "exact"),
+            ("leaf_model", "linear"), ("leaf_model", "penalty"),
+            *(("objective", name) for name, loss in LOSSES.items() if loss.vector_leaves),
+        ]
+    ),
+]  # fmt: skip
 
 
 def must_learn(cell: Cell) -> bool:
@@ -197,6 +216,8 @@ class Rows:
         X = random.normal(size=(n, 5))
         signal = X[:, 0] - 0.7 * X[:, 1] + np.where(X[:, 2] > 0, X[:, 3], -X[:, 3]) + 0.3 * random.normal(size=n)
         X[:, 4] = np.round(X[:, 4])
+        if cell["category_encoding"] != "none":
+            X[:, 3] = np.round(2.0 * X[:, 3])
         if cell["missing"] == "some":
             X[random.uniform(size=X.shape) < 0.15] = np.nan
         weights = {

@@ -17,10 +17,11 @@ import pytest
 
 import sapwood
 from sapwood import Dataset, SapwoodClassifier, SapwoodRegressor
-from sapwood.encodings import ENCODINGS, Ordered
+from sapwood.encodings import ENCODINGS, Ordered, Partition
 from sapwood.errors import InputError, InputTypeError, ModelFileError, ParameterError, SchemaError
 from sapwood.model import container, serialize
 from sapwood.model.container import parse_json
+from sapwood.objectives import Softmax
 
 SMALL = {"n_estimators": 8, "max_leaves": 8}
 
@@ -84,6 +85,11 @@ def test_importance_is_told_in_the_users_columns():
     assert fitted.importance("weight").sum() == np.count_nonzero(fitted.model_.ensemble.feature >= 0)
 
 
+def test_splits_on_sets_are_drawn_with_their_levels():
+    text = SapwoodRegressor(category_encoding="partition", **SMALL).fit(X, Y).model_.to_text()
+    assert "letter (none of " in text
+
+
 def test_trees_are_drawn_with_the_levels_they_ask_for():
     text = SapwoodRegressor(category_encoding="one_hot", **SMALL).fit(X, Y).model_.to_text()
     assert "letter (is 'a')" in text
@@ -110,7 +116,7 @@ def test_the_container_changes_neither_model_nor_predictions(name):
 
 
 @pytest.mark.parametrize("members", ["1", "2", "3", "8"])
-@pytest.mark.parametrize("encoding", ["auto", "ordered", "leave_one_out", "holdout", "greedy"])
+@pytest.mark.parametrize("encoding", ["auto", "partition", "ordered", "leave_one_out", "holdout", "greedy"])
 def test_any_number_of_threads_trains_the_same_model(monkeypatch, members, encoding):
     """N2."""
     expected = SapwoodClassifier(category_encoding=encoding, **SMALL).fit(X, LABELS).model_.fingerprint()
@@ -226,10 +232,11 @@ def test_integers_may_be_categories_by_name_or_number():
 def test_ordered_statistics_may_follow_the_rows_or_a_column_of_time():
     source = np.random.default_rng(3)
     time = source.permutation(len(X))
-    by_column = SapwoodRegressor(has_time="when", **SMALL).fit(X.assign(when=time), Y)
+    ordered = {"category_encoding": "ordered", **SMALL}
+    by_column = SapwoodRegressor(has_time="when", **ordered).fit(X.assign(when=time), Y)
     order = np.argsort(time)
-    by_row = SapwoodRegressor(has_time=True, **SMALL).fit(X.assign(when=time).iloc[order], Y[order])
-    random = SapwoodRegressor(**SMALL).fit(X.assign(when=time), Y)
+    by_row = SapwoodRegressor(has_time=True, **ordered).fit(X.assign(when=time).iloc[order], Y[order])
+    random = SapwoodRegressor(**ordered).fit(X.assign(when=time), Y)
     tables = [f.model_.recipe.columns[0].sums for f in (by_column, by_row, random)]
     np.testing.assert_array_equal(tables[0], tables[1])
     assert by_column.model_.fingerprint() != random.model_.fingerprint()
@@ -294,6 +301,55 @@ def test_a_row_at_a_time_is_answered_as_in_a_table():
         assert one.predict(X.iloc[k].tolist()) == fitted.predict(X.iloc[[k]])[0]
 
 
+PARTITION_REFUSED = [
+    {"growth": "symmetric"},
+    {"split_search": "exact"},
+    {"leaf_model": "linear"},
+    {"category_encoding": {"letter": "partition", "side": Partition(max_levels=1)}},
+]
+
+
+@pytest.mark.parametrize("params", PARTITION_REFUSED, ids=str)
+def test_a_partition_that_cannot_be_is_refused(params):
+    with pytest.raises(ParameterError, match=rf"{next(iter(params))}"):
+        SapwoodRegressor(**{"category_encoding": "partition"} | SMALL | params).fit(X, Y)
+    with pytest.raises(ParameterError, match=r"category_encoding.*vector_leaves"):
+        SapwoodClassifier(category_encoding="partition", objective=Softmax(vector_leaves=True)).fit(X, LABELS)
+
+
+@pytest.mark.parametrize("params", [{"growth": "symmetric"}, {"leaf_model": "linear"}, {"split_search": "exact"}])
+def test_auto_has_something_for_every_kind_of_tree(params):
+    assert SapwoodRegressor(**SMALL | params).fit(X, Y).model_.encodings["letter"]["encoding"][0] == "ordered"
+    assert SapwoodRegressor(**SMALL).fit(X, Y).model_.encodings["letter"]["encoding"] == ["partition"]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{"subsample": 0.6}, {"boosting": "dart"}, {"reg_alpha": 0.5}, {"objective": "absolute"}, {"precision": "packed"}],
+    ids=str,
+)
+def test_sets_of_levels_answer_the_same_in_training_and_prediction(params):
+    test, y = frame(200, 1)
+    fitted = SapwoodRegressor(category_encoding="partition", eval_metric="rmse", **SMALL | params)
+    fitted.fit(X, Y, eval_set=(test, y))
+    assert fitted.evals_result_["validation"]["rmse"][-1] == pytest.approx(np.sqrt(error(fitted, test, y)))
+
+
+def test_a_checkpoint_keeps_sets_of_levels(tmp_path):
+    params = {"category_encoding": "partition", "checkpoint": tmp_path / "c", "checkpoint_every": 2, "max_leaves": 8}
+    SapwoodRegressor(n_estimators=4, **params).fit(X, Y)
+    plain = SapwoodRegressor(n_estimators=4, category_encoding="partition", max_leaves=8).fit(X, Y)
+    again = SapwoodRegressor(n_estimators=4, **params).fit(X, Y)
+    assert again.model_.fingerprint() == plain.model_.fingerprint()
+
+
+def test_a_leaf_has_its_least_number_of_rows_on_both_sides_of_a_set():
+    ensemble = (
+        SapwoodRegressor(category_encoding="partition", n_estimators=5, min_child_samples=30).fit(X, Y).model_.ensemble
+    )
+    assert ensemble.count[ensemble.feature < 0].min() >= 30
+
+
 def test_interactions_are_kept_to_the_users_columns():
     fitted = SapwoodRegressor(interaction_constraints=[["letter"], ["x", "side"]], **SMALL).fit(X, Y)
     sources = fitted.model_.recipe.sources
@@ -311,7 +367,7 @@ REFUSED = [
     ({"category_encoding": {"x": "ordered"}}, ParameterError, "'x' is a column of numbers"),
     ({"category_encoding": {"z": "ordered"}}, ParameterError, "no column 'z'"),
     ({"category_encoding": "magic"}, ParameterError, "category_encoding must be"),
-    ({"has_time": "letter"}, InputError, "'letter' is a category, not a time"),
+    ({"has_time": "letter", "category_encoding": "ordered"}, InputError, "'letter' is a category, not a time"),
 ]
 
 
@@ -343,8 +399,9 @@ def crossed_rows(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
 
 def test_crossing_two_columns_finds_what_neither_tells_alone(tmp_path):
     (rows, y), (test, y_test) = crossed_rows(2000, 0), crossed_rows(1000, 1)
-    alone = SapwoodClassifier(max_combination=1, max_leaves=4, n_estimators=10).fit(rows, y)
-    crossed = SapwoodClassifier(max_combination=2, max_leaves=4, n_estimators=10).fit(rows, y)
+    params = {"category_encoding": "ordered", "max_leaves": 4, "n_estimators": 10}
+    alone = SapwoodClassifier(max_combination=1, **params).fit(rows, y)
+    crossed = SapwoodClassifier(max_combination=2, **params).fit(rows, y)
     assert crossed.score(test, y_test) > 0.85 > alone.score(test, y_test)
     importances = crossed.feature_importances_
     assert importances[2] < 0.1
@@ -357,7 +414,9 @@ def test_crossing_two_columns_finds_what_neither_tells_alone(tmp_path):
 
 def test_columns_that_no_tree_uses_are_not_kept():
     rows, y = crossed_rows(500, 0)
-    fitted = SapwoodClassifier(max_combination=3, n_estimators=1, max_leaves=2).fit(rows, y)
+    fitted = SapwoodClassifier(category_encoding="ordered", max_combination=3, n_estimators=1, max_leaves=2).fit(
+        rows, y
+    )
     assert fitted.model_.n_columns <= 4
 
 

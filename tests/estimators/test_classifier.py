@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sapwood import SapwoodClassifier
 from sapwood.errors import InputError, ParameterError
+from sapwood.objectives import Softmax
 
 FEW = {"n_estimators": 10, "min_child_samples": 5}
 
@@ -147,3 +148,25 @@ def test_it_works_in_a_pipeline_with_cross_validation():
 def test_it_can_be_calibrated():
     X, y = example()
     assert CalibratedClassifierCV(SapwoodClassifier(**FEW), cv=2).fit(X, y).score(X, y) > 0.9
+
+
+@pytest.mark.parametrize(
+    "n_classes, settings, leaves",
+    [
+        (3, {}, 93),
+        (6, {}, 127),
+        (3, {"max_leaves": 20}, 20),
+        (3, {"preset": "lightgbm"}, 31),
+        (3, {"max_depth": 2}, 4),
+        (3, {"growth": "symmetric"}, 64),
+    ],
+)
+def test_trees_for_all_classes_have_the_leaves_of_several_trees(n_classes, settings, leaves):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(4000, 4))
+    y = random.integers(0, n_classes, 4000)
+    limits = {} if settings.get("growth") == "symmetric" else {"min_child_samples": 1}
+    fitted = SapwoodClassifier(
+        objective=Softmax(vector_leaves=True), n_estimators=1, min_child_weight=0.0, **limits, **settings
+    )
+    assert fitted.fit(X, y).model_.ensemble[0].n_leaves == leaves

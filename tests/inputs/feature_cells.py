@@ -61,6 +61,8 @@ SAME = {
     "unsigned beyond 2**63": ((X * 100).round().astype(np.int64) * 2**40).astype(np.uint64) + np.uint64(2**63),
     "durations": (X * 100).round().astype("m8[D]"),
     "dates": (X * 100).round().astype("M8[D]"),
+    "a sparse matrix": scipy.sparse.csr_matrix(X),
+    "a sparse array by columns": scipy.sparse.csc_array(X),
 }
 RESULTS = {
     "one column": (X[:, :1], fine),
@@ -104,8 +106,6 @@ REFUSED = {
     "complex": (X + 1j, value_error("Complex data not supported", "complex128", "real and imaginary parts")),
     "records": (np.zeros((N, 1), dtype=[("a", float)]), type_error("does not stand for numbers", "pass floats")),
     "raw bytes": (np.zeros((N, 2), dtype="V4"), type_error("V4", "pass floats")),
-    "a sparse matrix": (scipy.sparse.csr_matrix(X), type_error("sparse", "toarray()")),
-    "a sparse array": (scipy.sparse.csr_array(X), type_error("sparse", "toarray()")),
 }
 IN_A_VALUE = {
     "a dict among numbers": (with_value({}), type_error("column 1, row 3", "{}", "must be a number or None")),

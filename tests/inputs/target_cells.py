@@ -137,7 +137,12 @@ WEIGHTS: dict[str, tuple[Any, Any]] = {
     "integers": (np.ones(N, int), same_as_plain),
     "truth values": (Y > 0, fine),
     "one row alone": (np.eye(N)[3], constant),
-    "multiples of 1e-300": (np.full(N, 1e-300), constant),
+    "multiples of 1e-100": (np.full(N, 1e-100), constant),
+    "too small": (
+        spoilt(np.ones(N), 1e-300),
+        value_error("1e-200 and 1e+70", "row 5 has 1e-300", "their mean"),
+    ),
+    "too large": (spoilt(np.ones(N), 1e300), value_error("between 1e-200 and 1e+70", "row 5 has 1e+300", "their mean")),
     "too short": (np.ones(N - 1), value_error("X has 40 rows", "sample_weight has 39", "one value for each row")),
     "two columns": (np.ones((N, 2)), value_error("sample_weight", *ONE_D)),
     "a number": (2.0, value_error("sample_weight", *ONE_D)),
@@ -181,8 +186,9 @@ CLASS_WEIGHTS: dict[str, Error] = {
     "a class that is not there": parameter_error("names the class 7", "its classes are 0, 1"),
     "a text for a weight": parameter_error("class_weight of 0", "got 'a'"),
     "all zero": value_error("leaves no row with a positive weight", "a weight above 0"),
+    "too large": value_error("class_weight times sample_weight", "between 1e-200 and 1e+70"),
 }
-GIVEN = ["bogus", {0: np.nan}, {0: -1}, {7: 1.0}, {0: "a"}, {0: 0, 1: 0}]
+GIVEN = ["bogus", {0: np.nan}, {0: -1}, {7: 1.0}, {0: "a"}, {0: 0, 1: 0}, {0: 1e300}]
 
 CELLS = [
     *cells("y", fit, TARGETS, same_as_plain),

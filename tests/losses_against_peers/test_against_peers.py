@@ -39,8 +39,6 @@ FOR_XGBOOST = {
     "hinge": ("hinge", {"objective": "binary:hinge", "base_score": 0.0}),
     "softmax": ("softmax", {"objective": "multi:softprob", "num_class": 3}),
 }
-# XGBoost starts the hinge loss from no side; our best constant is the side of the heavier class.
-STARTS = {"hinge": 0.0}
 FOR_SKLEARN = {
     "squared": ("squared", {"loss": "squared_error"}),
     "absolute": ("absolute", {"loss": "absolute_error"}),
@@ -77,7 +75,7 @@ def our_loss_and(name: str, objective: Any, their_scores: np.ndarray) -> tuple[f
     loss = resolve(objective)
     loss = loss.for_classes(3) if loss.task == "multiclass" else loss
     model = (SapwoodRegressor if loss.task == "regression" else SapwoodClassifier)(
-        objective=objective, init=STARTS.get(name), n_estimators=ROUNDS, max_leaves=LEAVES, learning_rate=RATE,
+        objective=objective, n_estimators=ROUNDS, max_leaves=LEAVES, learning_rate=RATE,
         min_child_samples=ROWS_IN_LEAF, reg_lambda=PENALTY,
     ).fit(X, y)  # fmt: skip
     both = [np.asarray(s, dtype=np.float64).reshape(len(y_test), -1) for s in (model.predict_raw(X_test), their_scores)]

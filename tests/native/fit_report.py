@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sapwood import Bayesian, Dart, Goss, Mvs, SapwoodClassifier, SapwoodRegressor, Uniform
+from sapwood import Bayesian, Dart, Goss, Mvs, Ordered, SapwoodClassifier, SapwoodRegressor, Uniform
 from sapwood.kernels import elementary, quantise, random
 from sapwood.model.model import Model
 
@@ -161,6 +161,20 @@ def linear_fit() -> str:
         for values in (X, X.astype(np.float32))
     ]
     return digest(*(fitted.predict(X) for fitted in fits))
+
+
+@case
+def category_fit() -> str:
+    """Sets of levels, statistics in several orders, crossed columns."""
+    X, y = table()
+    codes = np.random.default_rng(2).integers(0, 9, (len(y), 2))
+    mixed = np.column_stack([X.astype(object), *(np.array(list("abcdefghi"), dtype=object)[line] for line in codes.T)])
+    orders = {"category_encoding": [Ordered(permutations=2), "frequency"], "max_combination": 2}
+    fits = [
+        SapwoodRegressor(**SMALL | params).fit(mixed, y + codes[:, 0])
+        for params in ({"category_encoding": "partition"}, orders, {"category_encoding": "leave_one_out"})
+    ]
+    return digest(*(fitted.predict(mixed) for fitted in fits))
 
 
 @case

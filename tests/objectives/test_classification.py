@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from loss_examples import pairs_of
 
+from sapwood import SapwoodClassifier
 from sapwood.errors import InputError, ParameterError
 from sapwood.objectives import CrossEntropy, Exponential, Focal, Hinge, Logistic, OneVsAll, Softmax
 
@@ -158,3 +159,25 @@ def test_softmax_must_be_told_the_number_of_classes():
 def test_focal_settings_out_of_range_are_refused(gamma, alpha):
     with pytest.raises(ParameterError, match="allowed is"):
         Focal(gamma, alpha)
+
+
+def test_hinge_starts_between_the_margins_where_every_row_has_a_gradient():
+    y = np.array([0.0, 0.0, 0.0, 1.0])
+    loss = Hinge()
+    start, out = loss.start(y), np.empty((1, 4, 2), dtype=np.float32)
+    assert start.tolist() == [-0.5]
+    loss.pairs(y, np.repeat(start[:, None], 4, axis=1), out)
+    assert out[0, :, 0].tolist() == [1.0, 1.0, 1.0, -1.0]
+
+
+def test_hinge_from_its_own_start_is_as_good_as_from_other_constants_on_the_whole():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(1500, 4))
+    y = (X[:, 0] * X[:, 1] + X[:, 2] + 0.5 * random.normal(size=1500) > 0).astype(float)
+    train, test = slice(0, 1000), slice(1000, None)
+
+    def loss(init) -> float:
+        model = SapwoodClassifier(objective="hinge", n_estimators=40, init=init).fit(X[train], y[train])
+        return float(np.mean(np.maximum(0.0, 1.0 - (2 * y[test] - 1) * model.predict_raw(X[test]))))
+
+    assert loss(None) < 1.01 * np.mean([loss(0.0), loss(1.0), loss(-1.0)])

@@ -10,6 +10,7 @@ import numpy as np
 
 from sapwood.boost.checkpoint import KeptTree
 from sapwood.boost.evaluation import EvalSet
+from sapwood.boost.level_sets import LevelSets
 from sapwood.boost.linear import add_answers, forest_of
 from sapwood.boost.routing import add_to_all_rows
 from sapwood.data.dataset import Dataset
@@ -40,7 +41,8 @@ class Field:
     team: Team
     params: Params
     first_round: int
-    others: tuple[View, ...] = ()
+    others: tuple[View, ...]
+    sets_of_levels: LevelSets
 
     def order_of(self, round: int) -> int:
         """The order of rows that the trees of a round are grown on: 0, or the place in ``others`` from 1."""
@@ -69,7 +71,8 @@ class Field:
 
     def keep(self, tree: KeptTree, round: int) -> None:
         """Add a tree to the model."""
-        self.builder.append(tree.grown.to_tree(self.dataset.encoder, tree.value), tree.output, round)
+        made = self.sets_of_levels.named(tree.grown.to_tree(self.dataset.encoder, tree.value), tree.grown)
+        self.builder.append(made, tree.output, round)
 
 
 class Boosting:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sapwood.boost.level_sets import leaves_of
 from sapwood.boost.linear import add_answers, forest_of, nodes_in_bins
 from sapwood.boost.target import Target
 from sapwood.data.columns import Block
@@ -62,6 +63,9 @@ def add_tree(
             add_scores_listed, tiles, lists.table, lists.start, lists.entries, grown.feature, grown.bin,
             grown.missing_left, grown.left, value, output, scores,
         )  # fmt: skip
+        return
+    if grown.sets is not None:
+        scores[output : output + value.shape[1]] += value[leaves_of(tiles, grown, run)].T
         return
     run(
         add_scores_binned, tiles, grown.feature, grown.bin, grown.missing_left, grown.left, value, output, scores,

@@ -15,6 +15,7 @@ from sapwood.boost.evaluation import Evaluation
 from sapwood.boost.forest import ForestBoosting
 from sapwood.boost.interrupt import Interruption, TooSoon
 from sapwood.boost.leaves import Renewal
+from sapwood.boost.level_sets import LevelSets
 from sapwood.boost.linear import LinearLeaves
 from sapwood.boost.progress import Bar, Progress, describe
 from sapwood.boost.sampling import Pool, Sampler, make_sampler
@@ -89,7 +90,8 @@ class Work:
 def make_boosting(work: Work, evaluation: Evaluation) -> Boosting:
     """What adds trees up as the parameters ask for."""
     field = Field(
-        work.dataset, work.scores, evaluation.sets, work.builder, work.team, work.params, work.first_round, work.others
+        work.dataset, work.scores, evaluation.sets, work.builder, work.team, work.params, work.first_round, work.others,
+        LevelSets(work.dataset),
     )  # fmt: skip
     spec = work.params.boost.boosting
     if (dart := dart_of(spec)) is not None:

@@ -28,7 +28,7 @@ class Routes(NamedTuple):
     def of(cls, grown: Grown) -> Routes | None:
         """The routes of a tree cut between bins; None if it is too large, or its leaves are linear."""
         n_leaves = len(grown.feature) // 2 + 1
-        if grown.threshold is not None or grown.terms is not None or n_leaves > LARGE:
+        if grown.threshold is not None or grown.terms is not None or grown.sets is not None or n_leaves > LARGE:
             return None
         first, last = leaf_ranges(grown.feature, grown.left)
         inner, leaves = np.flatnonzero(grown.feature != LEAF), np.flatnonzero(grown.feature == LEAF)

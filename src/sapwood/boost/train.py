@@ -13,6 +13,7 @@ from sapwood.boost.loop import Work, make_boosting, run_rounds
 from sapwood.boost.start import Start
 from sapwood.boost.target import Target
 from sapwood.data.dataset import Dataset
+from sapwood.data.recipe import Derived
 from sapwood.log import logger
 from sapwood.model.ensemble import Ensemble
 from sapwood.native.team import current_team
@@ -28,6 +29,7 @@ class Outcome:
 
     ``best_iteration`` counts rounds, those of an earlier model included; ``best_score`` is None without validation
     rows; ``stopped`` says why training ended; ``earlier`` are the seconds of training that a checkpoint saved.
+    ``columns`` are made of categories for the trees, behind those of the dataset.
     """
 
     ensemble: Ensemble
@@ -37,6 +39,7 @@ class Outcome:
     stopped: str = "n_estimators"
     evals: Mapping[str, Mapping[str, list[float]]] = field(default_factory=dict)
     earlier: float = 0.0
+    columns: tuple[Derived, ...] = ()
 
 
 def train(
@@ -53,7 +56,7 @@ def train(
     """
     team = current_team(params.run.n_jobs, dataset.n_rows * dataset.n_features)
     if start is None:
-        start = Start(objective.best_constant(target.y, target.weight, team.run))
+        start = Start(objective.start(target.y, target.weight, team.run))
     if evaluation is None:
         evaluation = Evaluation((), (), objective)
     with Checkpoint.open(dataset, target, params, start, evaluation) as checkpoint:
@@ -72,4 +75,5 @@ def train(
         stopped=stopped,
         evals=evaluation.history,
         earlier=checkpoint.past.elapsed,
+        columns=tuple(boosting.field.sets_of_levels.columns),
     )

@@ -126,7 +126,8 @@ def _time_to_float(value: Any) -> float:
 
 def shown(value: Any, most: int = 60) -> str:
     """A value in a message, cut if it is long."""
-    text = repr(value.item() if isinstance(value, np.generic) else value)
+    plain = float(value) if isinstance(value, np.longdouble) else value
+    text = repr(plain.item() if isinstance(plain, np.generic) else plain)
     return text if len(text) <= most else text[: most - 3] + "..."
 
 

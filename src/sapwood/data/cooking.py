@@ -11,9 +11,20 @@ from sapwood.data.categories import MISSING, Vocabulary
 from sapwood.data.columns import Table
 from sapwood.data.crossing import cross_codes
 from sapwood.data.numeric import Run, run_alone
-from sapwood.data.recipe import FREQUENCY, MEMBER, STATISTIC, Derived, Recipe, RecipeTable
+from sapwood.data.recipe import FREQUENCY, MEMBER, RANK, STATISTIC, Derived, Recipe, RecipeTable
 from sapwood.data.response import Response
-from sapwood.encodings import Encoding, Frequency, Greedy, Holdout, LeaveOneOut, OneHot, Ordered, Statistic
+from sapwood.encodings import (
+    Encoding,
+    Frequency,
+    Greedy,
+    Holdout,
+    LeaveOneOut,
+    OneHot,
+    Ordered,
+    Partition,
+    Statistic,
+)
+from sapwood.kernels.layout import MOST_LEVELS
 from sapwood.kernels.target_stats import ordered_statistics, sum_levels
 
 Values = np.ndarray | None  # of training rows, where they differ from those of new rows
@@ -29,6 +40,7 @@ class Ingredients:
     orders: Sequence[np.ndarray]
     held_out: np.ndarray
     run: Run = run_alone
+    max_bins: int = 255
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +99,18 @@ def _one_hot(_: Encoding, crossed: Crossed, stuff: Ingredients) -> Made:
         made.add(Derived(crossed.sources, MEMBER, member, nothing, keys=crossed.keys, part=part))
     if not made.columns:
         made.add(Derived(crossed.sources, MEMBER, nothing, nothing, keys=crossed.keys))
+    return made
+
+
+def _partition(_: Encoding, crossed: Crossed, stuff: Ingredients) -> Made:
+    """Levels by their rank among the most frequent ones, 1 for the first; the others have none."""
+    counts = np.bincount(crossed.codes, minlength=crossed.n_codes)
+    order = np.lexsort((np.arange(len(counts)), -counts))[: min(MOST_LEVELS, stuff.max_bins)]
+    order = order[counts[order] > 0]
+    ranks = np.zeros(crossed.n_codes)
+    ranks[order] = np.arange(1, len(order) + 1)
+    made = Made()
+    made.add(Derived(crossed.sources, RANK, ranks, np.zeros_like(ranks)))
     return made
 
 
@@ -160,6 +184,7 @@ def _statistics(
 
 MAKERS: dict[type[Encoding], Callable[..., Made]] = {
     OneHot: _one_hot,
+    Partition: _partition,
     Frequency: _frequency,
     Ordered: _ordered,
     Greedy: _greedy,

@@ -10,8 +10,9 @@ from sapwood.data.columns import Block, Table
 from sapwood.data.encoder import Encoder, aligned_zeros
 from sapwood.data.lists import RowLists
 from sapwood.data.numeric import Run, run_alone
-from sapwood.data.recipe import Recipe
+from sapwood.data.recipe import RANK, Derived, Recipe
 from sapwood.data.schema import Schema
+from sapwood.encodings import Partition
 from sapwood.kernels.random import TREE_ORDER, draw_all
 
 
@@ -35,6 +36,7 @@ class Dataset:
     user: Schema | None = None
     lists: RowLists | None = None
     others: tuple[Dataset, ...] = ()
+    partition: Partition | None = None
 
     @classmethod
     def build(
@@ -65,6 +67,13 @@ class Dataset:
         drawn = np.empty(1, dtype=np.uint64)
         draw_all(seed, TREE_ORDER, round, np.zeros(1, dtype=np.uint64), drawn)
         return int(drawn[0] % np.uint64(1 + len(self.others)))
+
+    @property
+    def are_levels(self) -> np.ndarray:
+        """Which columns hold levels in their bins, to be divided as ``partition`` says."""
+        if self.recipe is None:
+            return np.zeros(self.n_features, dtype=bool)
+        return np.array([isinstance(c, Derived) and c.kind == RANK for c in self.recipe.columns])
 
     @property
     def n_rows(self) -> int:

@@ -14,7 +14,7 @@ from sapwood.kernels import binning
 from sapwood.kernels.random import EDGES
 
 SAMPLE_ROWS = 200_000
-GATHERED_VALUES = 2**26  # columns of the sample are gathered as many at a time as this allows
+GATHERED_VALUES = 2**24  # columns of the sample are gathered as many at a time as this allows
 WEIGHT_BITS = 44  # the total weight fits, times the greatest number of bins and a factor of 4 still an int64
 
 Run = Callable[..., Any]

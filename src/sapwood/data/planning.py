@@ -10,10 +10,11 @@ import numpy as np
 
 from sapwood.data.columns import Table
 from sapwood.data.schema import Schema
-from sapwood.encodings import AUTO, Auto, Encoding, Frequency, OneHot, encodings_of
+from sapwood.encodings import AUTO, Auto, Encoding, Frequency, OneHot, Partition, encodings_of
 from sapwood.errors import ParameterError
 
 NAMES_SHOWN = 10
+MOST_DIVIDED = 64  # levels up to which "auto" lets leaves divide them
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,15 @@ def column_number(key: Any, schema: Schema, parameter: str) -> int:
     raise ParameterError(f"{parameter}: {key!r} is neither a column name nor a number below {schema.n_features}")
 
 
-def decide(spec: Any, schema: Schema, n_levels: Mapping[int, int], one_hot_max: int) -> dict[int, Decision]:
+@dataclass(frozen=True)
+class Room:
+    """What "auto" has to choose from: levels up to which it is one-hot, and whether splits can divide levels."""
+
+    one_hot_max: int
+    can_divide: bool
+
+
+def decide(spec: Any, schema: Schema, n_levels: Mapping[int, int], room: Room) -> dict[int, Decision]:
     """What becomes of every category, by ``category_encoding`` and the number of its levels."""
     by_column: dict[int, Any] = {}
     if isinstance(spec, Mapping):
@@ -72,17 +81,20 @@ def decide(spec: Any, schema: Schema, n_levels: Mapping[int, int], one_hot_max: 
     for f in schema.categories:
         asked = encodings_of(by_column.get(f, AUTO if isinstance(spec, Mapping) else spec))
         if isinstance(asked, Auto):
-            decided[f] = choose(n_levels[f], one_hot_max, asked)
+            decided[f] = choose(n_levels[f], room, asked)
         else:
             decided[f] = Decision(asked, "as asked by category_encoding")
     return decided
 
 
-def choose(n_levels: int, one_hot_max: int, auto: Auto) -> Decision:
+def choose(n_levels: int, room: Room, auto: Auto) -> Decision:
     """What "auto" makes of a column with so many levels."""
-    if n_levels <= one_hot_max:
-        return Decision((OneHot(),), f"{n_levels} levels, no more than one_hot_max = {one_hot_max}")
-    return Decision((auto.statistic, Frequency()), f"{n_levels} levels, more than one_hot_max = {one_hot_max}")
+    if n_levels <= room.one_hot_max:
+        return Decision((OneHot(),), f"{n_levels} levels, no more than one_hot_max = {room.one_hot_max}")
+    if n_levels <= MOST_DIVIDED and room.can_divide:
+        return Decision((Partition(),), f"{n_levels} levels, which leaves can divide: no more than {MOST_DIVIDED}")
+    why = "too many for leaves to divide" if room.can_divide else "which trees of this kind cannot divide"
+    return Decision((auto.statistic, Frequency()), f"{n_levels} levels, {why}")
 
 
 def _few(names: Sequence[str]) -> str:

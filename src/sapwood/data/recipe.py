@@ -18,7 +18,7 @@ from sapwood.data.crossing import cross_codes, find_keys
 from sapwood.data.schema import Schema
 from sapwood.once import once
 
-STATISTIC, FREQUENCY, MEMBER = "statistic", "frequency", "member"
+STATISTIC, FREQUENCY, MEMBER, RANK = "statistic", "frequency", "member", "rank"
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,8 @@ class Derived:
 
     The tables have an entry for each code of the source. Crossed levels are found by their ``keys``, which ascend, and
     have an entry each. The last entry is for all others. A statistic is (``sums`` + weight·prior)/(``counts`` +
-    weight), a frequency ``counts``/weight, membership ``sums`` itself, 0 or 1. ``part`` tells such columns apart.
+    weight), a frequency ``counts``/weight, membership ``sums`` itself, 0 or 1, a rank ``sums`` too, 0 being missing.
+    ``part`` tells such columns apart.
     """
 
     sources: tuple[int, ...]
@@ -44,6 +45,8 @@ class Derived:
         """The value of every level."""
         if self.kind == MEMBER:
             return self.sums
+        if self.kind == RANK:
+            return np.where(self.sums > 0.0, self.sums, np.nan)
         if self.kind == FREQUENCY:
             return self.counts / self.weight
         return (self.sums + self.weight * self.prior) / (self.counts + self.weight)

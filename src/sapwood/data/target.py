@@ -13,6 +13,7 @@ from sapwood.data.conversion import shown
 from sapwood.errors import InputError, InputTypeError, SapwoodWarning
 
 CLASSES_SHOWN = 10
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-200, 1e70
 MANY_CLASSES = 20  # where most rows have a class of their own, labels look like numbers to be predicted
 
 
@@ -36,7 +37,19 @@ def check_weight(weight: Any, n_rows: int, name: str = "sample_weight") -> np.nd
         raise InputError(f"{name} must not be negative, row {row} has {shown(values[row])}: leave a row out with 0")
     if not values.any():
         raise InputError(f"{name} is zero for every row: at least one row must have a positive weight")
+    check_range(values, name)
     return values
+
+
+def check_range(weight: np.ndarray, name: str) -> None:
+    """Refuse weights so small or large that products and sums of them could not be told apart."""
+    fits = (weight == 0.0) | ((weight >= LEAST_WEIGHT) & (weight <= LARGEST_WEIGHT))
+    if not fits.all():
+        row = int(np.argmin(fits))
+        raise InputError(
+            f"{name} must be 0 or between {LEAST_WEIGHT:g} and {LARGEST_WEIGHT:g}, row {row} has {shown(weight[row])}: "
+            "divide all weights by their mean, or leave the row out with 0"
+        )
 
 
 def encode_labels(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -113,7 +126,7 @@ def column_of(y: Any, n_rows: int, name: str) -> np.ndarray:
 
 def _has_huge(values: np.ndarray) -> bool:
     """Tell whether there are numbers that floats do not tell apart."""
-    return bool((np.abs(values) >= 2.0**53).any())
+    return bool((np.abs(values.astype(np.float64)) >= 2.0**53).any())
 
 
 def numbers_of(array: np.ndarray, name: str, remedy: str) -> np.ndarray:

@@ -26,7 +26,7 @@ from sapwood.estimators.sample import Request, Sample, read_features, read_group
 from sapwood.model.model import Model
 from sapwood.objectives.base import Objective
 from sapwood.objectives.registry import resolve
-from sapwood.params import AUTO, Params, resolve_params, unknown_parameter
+from sapwood.params import AUTO, Params, resolve_params, unknown_parameter, widen_trees
 
 Estimator = TypeVar("Estimator", bound="SapwoodEstimator")
 
@@ -128,9 +128,12 @@ class SapwoodEstimator(FittedEstimator):
         y, classes = self._read_target(request.y, table.n_rows, None if earlier is None else earlier.model.classes)
         weight = self._weigh(y, check_weight(request.sample_weight, table.n_rows), classes)
         n_classes = 0 if classes is None else len(classes)
-        given = self.get_params(deep=False) | settings_of(request.X)
+        given = self.get_params(deep=False)
+        given |= settings_of(request.X, given["split_search"])
         params = resolve_params(given, table.n_rows, self._task, n_classes)
         objective = self._objective(params, classes)
+        if objective.vector_leaves:
+            params = widen_trees(params, given, objective.n_outputs, table.n_rows)
         objective.check_target(y)
         schema = Schema.of(table, self._categories(params, table, earlier))
         schema.align(table)

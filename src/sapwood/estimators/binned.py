@@ -107,11 +107,12 @@ class Dataset:
             )
 
 
-def settings_of(X: Any) -> dict[str, Any]:
-    """The parameters that a Dataset has settled; nothing for other tables."""
+def settings_of(X: Any, split_search: Any) -> dict[str, Any]:
+    """The parameters that a Dataset has settled, nothing for other tables; exact search does not use its bins."""
     if not isinstance(X, Dataset):
         return {}
-    return {"max_bins": X.max_bins, "categorical_features": list(X.categories)}
+    bins = {} if split_search == "exact" else {"max_bins": X.max_bins}
+    return bins | {"categorical_features": list(X.categories)}
 
 
 def plain_rows(X: Any) -> Any:

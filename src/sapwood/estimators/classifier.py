@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sapwood.data.conversion import shown
-from sapwood.data.target import code_labels, column_of, encode_labels
+from sapwood.data.target import check_range, code_labels, column_of, encode_labels
 from sapwood.errors import InputError
 from sapwood.estimators.base import SapwoodEstimator
 from sapwood.estimators.keeping import keeps_parameters
@@ -50,6 +50,7 @@ class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
                 f"class_weight={self.class_weight!r} leaves no row with a positive weight: give at least one class "
                 "that has rows a weight above 0"
             )
+        check_range(combined, "class_weight times sample_weight")
         return combined
 
     def _answer(self, X: Any) -> np.ndarray:

@@ -71,15 +71,17 @@ def cv(
     objective = estimator._objective(params, rows.classes)
     measures = measures_of(params.watch.eval_metric, objective, task_of(rows.classes))
     folds: list[Fold] = []
-    for train, test in _split(rows, cv, params.run.random_state):
-        _check_fold(len(folds), rows.classes, rows.y[train])
+    splits = list(_split(rows, cv, params.run.random_state))
+    if not splits:
+        raise InputError("cv is an empty list: give (train rows, test rows) of at least one fold")
+    for fold, (train, _) in enumerate(splits):
+        _check_fold(fold, rows.classes, rows.y[train])
+    for train, test in splits:
         fitted = _fit_fold(estimator, rows, train, test)
         scores = fitted.predict_raw(rows.part(rows.X, test)).T.reshape(objective.n_outputs, -1)
         weight = None if rows.weight is None else rows.weight[test]
         values = measured(measures, objective, Target(rows.y[test], weight), np.ascontiguousarray(scores))
         folds.append(Fold(fitted, test, fitted._answer(rows.part(rows.X, test)), values))
-    if not folds:
-        raise InputError("cv is an empty list: give (train rows, test rows) of at least one fold")
     return _gather(folds, measures, len(rows.y))
 
 

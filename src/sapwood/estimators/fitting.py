@@ -12,6 +12,7 @@ import numpy as np
 
 from sapwood.boost.evaluation import EvalSet, Evaluation, measures_of
 from sapwood.boost.interrupt import TooSoon
+from sapwood.boost.memory import Size, check_memory
 from sapwood.boost.split import validation_rows
 from sapwood.boost.stopping import INTERRUPTED, TIME
 from sapwood.boost.train import Outcome, train
@@ -118,10 +119,11 @@ def _train(problem: Problem, sample: Sample, sets: Mapping[str, Sample], began: 
         left = max(LEAST_SECONDS, params.watch.time_limit - (time.perf_counter() - began))
         params = _watched(params, time_limit=left)
     team = current_team(params.run.n_jobs, sample.rows.n_rows * sample.table.n_features)
+    n_eval_rows = sum(len(one.y) for one in sets.values())
+    check_memory(Size(len(sample.y), sample.table.n_features, n_eval_rows), problem.objective, params, team.size)
     earlier = None if problem.origin.earlier is None else problem.origin.earlier.model
     known = None if earlier is None else earlier.recipe
-    n_classes = 0 if problem.classes is None else len(problem.classes)
-    prepared = prepare(sample, problem.schema, params, n_classes, known, team.run)
+    prepared = prepare(sample, problem.schema, params, problem.objective, known, team.run)
     sample, dataset = prepared.sample, prepared.dataset
     origin = problem.origin.fit(sample, team.run)
     measures = measures_of(params.watch.eval_metric, problem.objective, task_of(problem.classes))
@@ -142,6 +144,7 @@ def join_recipes(
     """Leave out the columns that no tree uses; those of new trees come behind those of an earlier model."""
     if recipe is None:
         return outcome, None
+    recipe = dataclasses.replace(recipe, columns=recipe.columns + outcome.columns)
     trees, n_old = outcome.ensemble, 0
     if earlier is not None and earlier.recipe is not None:
         n_old = earlier.ensemble.n_trees

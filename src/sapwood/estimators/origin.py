@@ -116,6 +116,10 @@ class OriginSpec:
     def __post_init__(self) -> None:
         if self.init is not None and self.earlier is not None:
             raise ParameterError("init and init_model are both given: a model that is continued keeps its own start")
+        if hasattr(self.init, "fit"):
+            self._check_estimator()
+        elif self.init is not None:
+            _constants(self.init, self.objective.n_outputs)
 
     def fit(self, sample: Sample, run: Run) -> Origin:
         """Find the start from the rows of training."""
@@ -128,15 +132,18 @@ class OriginSpec:
             return Origin(_constants(self.init, n_outputs), link)
         if sample.init_score is not None:
             return Origin(np.zeros(n_outputs), link)
-        return Origin(self.objective.best_constant(sample.y, sample.weight, run), link)
+        return Origin(self.objective.start(sample.y, sample.weight, run), link)
 
-    def _fitted(self, sample: Sample) -> Any:
+    def _check_estimator(self) -> None:
         name = type(self.init).__name__
         if self.classes is not None and not hasattr(self.init, "predict_proba"):
             raise ParameterError(
                 f"init: {name} has no predict_proba, from which scores of classes come: use a classifier that has, or "
                 "wrap it in CalibratedClassifierCV"
             )
+
+    def _fitted(self, sample: Sample) -> Any:
+        name = type(self.init).__name__
         y = sample.y if self.classes is None else self.classes[sample.y.astype(np.intp)]
         arguments = {}
         if sample.weight is not None:

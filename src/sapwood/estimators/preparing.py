@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.choices import linear_of
+from sapwood.choices import linear_of, symmetric_of
 from sapwood.data import dataset as binned
 from sapwood.data.categories import Vocabulary
 from sapwood.data.columns import Block, Table, whole_block
@@ -17,15 +17,16 @@ from sapwood.data.cooking import Ingredients, cook
 from sapwood.data.encoder import Encoder
 from sapwood.data.lists import RowLists
 from sapwood.data.numeric import Run
-from sapwood.data.planning import Decision, column_number, decide
+from sapwood.data.planning import Decision, Room, column_number, decide
 from sapwood.data.recipe import Recipe
 from sapwood.data.response import Response
 from sapwood.data.schema import Schema
 from sapwood.data.values import ValueEncoder
-from sapwood.encodings import Encoding, Holdout, Ordered, Statistic
+from sapwood.encodings import Encoding, Holdout, Ordered, Partition, Statistic
 from sapwood.errors import InputError, ParameterError
 from sapwood.estimators.sample import Sample
 from sapwood.kernels.random import HELD_OUT, ORDERS, draw_all
+from sapwood.objectives.base import Objective
 from sapwood.params import Params
 
 HASH_RANGE = 2.0**64
@@ -53,7 +54,9 @@ class Prepared:
         return dataset.encoder.encode(table, run, with_columns=False)[0], None, _values(table, self.params)
 
 
-def prepare(sample: Sample, schema: Schema, params: Params, n_classes: int, known: Recipe | None, run: Run) -> Prepared:
+def prepare(
+    sample: Sample, schema: Schema, params: Params, objective: Objective, known: Recipe | None, run: Run
+) -> Prepared:
     """Put rows into bins; ``known`` is the recipe of a model that is continued, whose levels keep their codes."""
     if not schema.categories:
         return Prepared(sample, sample.binned(params, run), params)
@@ -62,16 +65,20 @@ def prepare(sample: Sample, schema: Schema, params: Params, n_classes: int, know
         f: Vocabulary.of(table.levels(f), None if known is None else known.vocabularies[f]) for f in schema.categories
     }
     n_levels = {f: len(table.levels(f).present()) for f in schema.categories}
-    decisions = decide(params.categories.category_encoding, schema, n_levels, params.categories.one_hot_max)
+    can_divide = _can_divide(params, objective)
+    decisions = decide(
+        params.categories.category_encoding, schema, n_levels, Room(params.categories.one_hot_max, can_divide)
+    )
     every = [encoding for decision in decisions.values() for encoding in decision.encodings]
     held_out = _held_out(every, sample, params)
     stuff = Ingredients(
         vocabularies=vocabularies,
         codes={f: vocabulary.encode(table.levels(f)) for f, vocabulary in vocabularies.items()},
-        response=Response.of(sample.y, sample.weight, n_classes),
+        response=Response.of(sample.y, sample.weight, objective.n_outputs if objective.task == "multiclass" else 0),
         orders=_orders(every, sample, schema, params),
         held_out=held_out,
         run=run,
+        max_bins=params.bins.max_bins,
     )
     crossings = _crossings(decisions, params, stuff)
     cooked = cook(table, {f: decision.encodings for f, decision in decisions.items()}, crossings, stuff)
@@ -80,6 +87,7 @@ def prepare(sample: Sample, schema: Schema, params: Params, n_classes: int, know
         sample = sample.take(~held_out)
         tables = tuple(one.take(np.flatnonzero(~held_out)) for one in tables)
     dataset = _binned(tables, cooked.recipe, schema, sample, params, run)
+    dataset = replace(dataset, partition=_partition(every, params))
     return Prepared(sample, dataset, params, _described(decisions, schema, n_levels))
 
 
@@ -97,6 +105,33 @@ def _crossings(
     n_lines = max(len(one.priors) for f in features for one in statistics[f]) * stuff.response.n_targets
     limits = Limits(size, MOST_CROSSINGS)
     return {one: statistics[one[0]] for one in choose_crossings(features, limits, n_lines, stuff)}
+
+
+def _can_divide(params: Params, objective: Objective) -> bool:
+    """Whether splits can send sets of levels to the left."""
+    tree = params.tree
+    by_leaf = symmetric_of(tree.growth) is None and tree.split_search == "histogram"
+    return by_leaf and not objective.vector_leaves and linear_of(tree.leaf_model) is None
+
+
+def _partition(encodings: list[Encoding], params: Params) -> Partition | None:
+    """How levels are divided, the same for all columns; refuse what cannot go together with it."""
+    asked = [encoding for encoding in encodings if isinstance(encoding, Partition)]
+    if not asked:
+        return None
+    if any(one != asked[0] for one in asked):
+        raise ParameterError(f"category_encoding has {asked[0]} and others: give all columns the same Partition")
+    if params.tree.split_search == "exact":
+        raise ParameterError(
+            "category_encoding='partition' is for histograms, which split_search='exact' does without: use "
+            "'ordered', or split_search='histogram'"
+        )
+    if linear_of(params.tree.leaf_model) is not None:
+        raise ParameterError(
+            "category_encoding='partition' has no numbers for leaf_model='linear' to slope in: use 'ordered', or leave "
+            "leaf_model unset"
+        )
+    return asked[0]
 
 
 def _binned(

@@ -8,6 +8,7 @@ import numpy as np
 
 from sapwood.choices import symmetric_of
 from sapwood.data.dataset import Dataset
+from sapwood.encodings import Partition
 from sapwood.errors import TrainingError
 from sapwood.grow.constraints import column_directions, column_groups, count_of, draw_tree_features
 from sapwood.grow.grown import Grown
@@ -113,7 +114,7 @@ class Grower(ABC):
 
     def rules(self) -> layout.Rules:
         """When and how leaves are split, and what they answer."""
-        params = self._params
+        params, partition = self._params, self._dataset.partition or Partition()
         return layout.Rules(
             order=layout.LEVELWISE if params.growth == "levelwise" else layout.LEAFWISE,
             wide=int(self._shape.wide),
@@ -127,6 +128,9 @@ class Grower(ABC):
             reg_alpha=params.reg_alpha,
             min_split_gain=params.min_split_gain,
             max_delta_step=params.max_delta_step,
+            max_levels=partition.max_levels,
+            level_smoothing=partition.smoothing,
+            level_lambda=partition.penalty,
         )
 
     def _check(self, round: int, gradients: layout.Gradients, rows: np.ndarray | None) -> None:

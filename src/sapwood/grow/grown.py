@@ -17,7 +17,8 @@ class Grown:
     """A tree in bins, its values before shrinkage. Leaf l is node ``leaf_node[l]``; its rows are order[span[l]].
 
     ``order`` and ``span`` are the grower's own and are overwritten by the next tree. ``threshold`` is there where cuts
-    do not lie on the edges of bins, ``terms`` (shrinkage included) where leaves are linear.
+    do not lie on the edges of bins, ``terms`` (shrinkage included) where leaves are linear. Where bins are
+    levels, ``sets`` hold those that go left (see ``kernels/split_levels.py``).
     """
 
     feature: np.ndarray
@@ -35,9 +36,10 @@ class Grown:
     order: np.ndarray
     threshold: np.ndarray | None = None
     terms: Terms | None = None
+    sets: np.ndarray | None = None
 
     @classmethod
-    def read(cls, nodes: layout.Nodes, leaves: layout.Leaves, order: np.ndarray) -> Grown:
+    def read(cls, nodes: layout.Nodes, leaves: layout.Leaves, order: np.ndarray, has_sets: bool = False) -> Grown:
         """Take a finished tree out of the grower's tables."""
         n_nodes, n_leaves = int(nodes.info[layout.N_NODES]), int(nodes.info[layout.N_LEAVES])
         integers, numbers = nodes.integers[:n_nodes], nodes.numbers[:n_nodes]
@@ -56,6 +58,7 @@ class Grown:
             leaf_node=leaves.integers[:n_leaves, layout.NODE].copy(),
             span=np.ascontiguousarray(leaves.integers[:n_leaves, layout.FIRST : layout.LAST + 1]),
             order=order,
+            sets=integers[:, layout.NODE_SET : layout.NODE_SET + layout.SET_WORDS].copy() if has_sets else None,
         )
 
     def to_tree(self, encoder: Encoder, value: np.ndarray) -> Tree:
@@ -98,7 +101,7 @@ class Grown:
 def thresholds(feature: np.ndarray, bins: np.ndarray, encoder: Encoder) -> np.ndarray:
     """The largest value that goes left at each node; infinite where all values do and missing ones do not."""
     out = np.zeros(len(feature))
-    inner = np.flatnonzero(feature != LEAF)
+    inner = np.flatnonzero((feature != LEAF) & (bins > 0))
     edges, start = encoder.cut_points
     out[inner] = edges[start[feature[inner]] + bins[inner] - 1]
     return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.data.dataset import Dataset
+from sapwood.errors import ParameterError
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown import Grown
 from sapwood.grow.workspace import make_cells, make_worth
@@ -30,10 +31,17 @@ class HistogramGrower(Grower):
 
     def __init__(self, dataset: Dataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
         super().__init__(dataset, n_outputs, params, seed, team)
-        self._cells = make_cells(self._shape, self._features)
+        _check_levels(self._features.levels, n_outputs, self._symmetric is not None)
+        self._cells = make_cells(self._shape, self._features, self._symmetric is not None)
+        self._words = dataset.tiles.view(np.uint64)
         most_bins = int(self._features.n_bins.max())
         self._worth = make_worth(self._shape, most_bins) if self._symmetric else ()
         self._unpacked = np.empty(0 if dataset.lists is None else dataset.n_rows, dtype=dataset.columns.dtype)
+
+    def see(self, dataset: Dataset) -> None:
+        """Grow the next trees on the same rows in other bins."""
+        super().see(dataset)
+        self._words = dataset.tiles.view(np.uint64)
 
     def _is_wide(self) -> bool:
         return is_wide(self._params.precision, self._dataset.n_rows)
@@ -41,8 +49,23 @@ class HistogramGrower(Grower):
     def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
         kernel = grow.grow_tree if self._symmetric is None else grow_symmetric.grow_symmetric_tree
         self._team.run(
-            kernel, self._dataset.tiles, self._dataset.columns, self._unpacked, self._features, self.rules(), gradients,
+            kernel, self._words, self._dataset.columns, self._unpacked, self._features, self.rules(), gradients,
             rows, self._scales, self._scratch, self._cells, self._leaves, self._search, self._choice, draws,
             self._nodes, *self._worth,
         )  # fmt: skip
-        return Grown.read(self._nodes, self._leaves, rows.order)
+        return Grown.read(self._nodes, self._leaves, rows.order, bool(self._features.levels.any()))
+
+
+def _check_levels(levels: np.ndarray, n_outputs: int, is_symmetric: bool) -> None:
+    if not levels.any():
+        return
+    if is_symmetric:
+        raise ParameterError(
+            "category_encoding='partition' divides levels leaf by leaf, but growth='symmetric' has one split for all "
+            "leaves of a level: use another growth, or 'ordered'"
+        )
+    if n_outputs > 1:
+        raise ParameterError(
+            "category_encoding='partition' orders levels by one gradient, but an objective with vector_leaves=True has "
+            "several: leave vector_leaves unset, or use 'ordered'"
+        )

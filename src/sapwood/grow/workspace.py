@@ -10,6 +10,8 @@ from sapwood.data.dataset import Dataset
 from sapwood.kernels import layout
 
 ANY_BIN = 1 << 40
+MANY_BINS = 100
+POOL_BYTES = 1 << 29
 
 
 @dataclass(frozen=True)
@@ -41,24 +43,37 @@ def make_features(
     Listed features that are ``hopeless`` get no cells.
     """
     n_bins = dataset.n_bins.astype(np.int64)
-    sizes = n_bins + 1 if hopeless is None else np.where(hopeless, 0, n_bins + 1)
-    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    bits = 3 if dataset.tiles.dtype.itemsize == 1 else 4
+    room = _cell_room(n_bins, bits) if dataset.lists is None else np.where(_or_none(hopeless, n_bins), 0, n_bins + 1)
+    start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
     targets = [start[-1] * t // members for t in range(members + 1)]
     share = np.searchsorted(start, targets).astype(np.int64)
     share[-1] = len(n_bins)
     if monotone is None:
         monotone = np.zeros(len(n_bins), dtype=np.int64)
+    known = (n_bins, start, share, monotone, bits, dataset.are_levels.astype(np.int64))
     if dataset.lists is None:
         every, none = np.arange(len(n_bins)), np.full(len(n_bins), -1)
-        no_lists = (np.empty(0, np.int64), np.empty(0, np.uint32))
-        return layout.Features(n_bins, start, share, monotone, every, none, start, share, *no_lists)
-    lists = dataset.lists if hopeless is None else dataset.lists.without(hopeless)
+        return layout.Features(*known, every, none, start, share, np.empty(0, np.int64), np.empty(0, np.uint32))
+    lists = dataset.lists.without(_or_none(hopeless, n_bins))
     in_tiles = np.flatnonzero(lists.column >= 0)
     tile_start = np.append(start[in_tiles], start[-1])
     tile_share = np.searchsorted(in_tiles, share)
-    return layout.Features(
-        n_bins, start, share, monotone, lists.column, lists.usual, tile_start, tile_share, lists.start, lists.entries
-    )
+    return layout.Features(*known, lists.column, lists.usual, tile_start, tile_share, lists.start, lists.entries)
+
+
+def _or_none(hopeless: np.ndarray | None, n_bins: np.ndarray) -> np.ndarray:
+    return np.zeros(len(n_bins), dtype=bool) if hopeless is None else hopeless
+
+
+def _cell_room(n_bins: np.ndarray, bits: int) -> np.ndarray:
+    """How many cells features take: eight that share a word lie at equal distances if all of them have many bins."""
+    room = n_bins + 1
+    if bits == 3:
+        for first in range(0, len(n_bins) - 7, 8):
+            if n_bins[first : first + 8].min() >= MANY_BINS:
+                room[first : first + 8] = layout.STRIDE
+    return room
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,16 +113,27 @@ def make_scratch(shape: Shape, most_bins: int) -> layout.Scratch:
     k, p, t = shape.n_outputs, shape.n_planes, shape.members
     return layout.Scratch(
         numbers=np.zeros((t, 4 * k + 8)),
-        integers=np.zeros((t, 4 * p + 4 * k + 8 + most_bins), np.int64),
+        integers=np.zeros((t, 4 * p + 4 * k + 8 + 2 * (most_bins + 1)), np.int64),
         partial=np.zeros((t, shape.max_leaves * (2 * k + 1)), np.int64),
     )
 
 
-def make_cells(shape: Shape, features: layout.Features) -> layout.Cells:
-    """Room for the histograms of all leaves."""
+def pool_lines(shape: Shape, width: int, symmetric: bool) -> int:
+    """How many histograms of so many cells are kept: one per leaf, but no more than fit into ``POOL_BYTES``.
+
+    A leaf whose histogram was not kept is counted again when it is split. A symmetric tree needs those of all leaves
+    that may be split at once, which are half of them.
+    """
+    if symmetric:
+        return max(1, shape.max_leaves // 2)
+    return min(shape.max_leaves, max(2, POOL_BYTES // (8 * width)))
+
+
+def make_cells(shape: Shape, features: layout.Features, symmetric: bool = False) -> layout.Cells:
+    """Room for the histograms of leaves."""
     width = shape.n_planes * int(features.start[-1])
     return layout.Cells(
-        pool=np.empty((shape.max_leaves, width), np.int64),
+        pool=np.empty((pool_lines(shape, width, symmetric), width), np.int64),
         work=np.empty((shape.members, width), np.int64),
         counts=np.zeros(int(features.n_bins.max()) + 1, np.int64),
         listed=np.zeros(int(features.start[-1]) if len(features.row_start) else 0, np.int64),

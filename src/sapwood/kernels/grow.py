@@ -19,6 +19,7 @@ from sapwood.kernels.layout import (
     FIRST,
     GAIN,
     HIGH,
+    IS_SET,
     LAST,
     LEAF_SUMS,
     LEVELWISE,
@@ -31,6 +32,9 @@ from sapwood.kernels.layout import (
     NODE_GAIN,
     NODE_LEFT,
     NODE_MISSING_LEFT,
+    NODE_SET,
+    SET,
+    SET_WORDS,
     SLOT,
 )
 from sapwood.kernels.leaves import finish_leaves
@@ -38,6 +42,7 @@ from sapwood.kernels.lists import add_listed_planes, fill_usual, unpack
 from sapwood.kernels.meet import meet
 from sapwood.kernels.partition import settle_part, split_part
 from sapwood.kernels.pick import pick_split
+from sapwood.kernels.split_levels import divide_levels, split_members
 from sapwood.kernels.split_numeric import LOW_HALF, least_hessian, scan_feature, value_of
 from sapwood.native.kernel import kernel
 
@@ -94,9 +99,14 @@ def search_share(member, histogram, child, sums, low, high, feature, rules, scal
         search.gain[child, f] = 0.0
         if search.allowed[child, f] != 0 and may_split(histogram, f, feature, sums, rules, scales):
             cut = search.cut[child, f]
-            search.gain[child, f] = scan_feature(
-                histogram, f, feature, sums, low, high, limits, rules, scales, running, cut
-            )
+            if feature.levels[f] != 0:
+                search.gain[child, f] = divide_levels(
+                    histogram, f, feature, sums, low, high, limits, 0, rules, scales, running, cut
+                )
+            else:
+                search.gain[child, f] = scan_feature(
+                    histogram, f, feature, sums, low, high, limits, rules, scales, running, cut
+                )
 
 
 @kernel()
@@ -124,7 +134,16 @@ def build(member, members, sync, tiles, order, pairs, first, last, sums, histogr
         clear_share(histogram, own, end, start, n_planes)
         tile = feature.tile_share[member]
         add_planes(
-            tiles, order, pairs, first, last, tile, feature.tile_share[member + 1], feature.tile_start, histogram
+            tiles,
+            order,
+            pairs,
+            first,
+            last,
+            tile,
+            feature.tile_share[member + 1],
+            feature.bits,
+            feature.tile_start,
+            histogram,
         )
         if has_lists:
             add_listed_planes(feature, order, pairs, first, last, start[own], start[end], histogram)
@@ -135,7 +154,7 @@ def build(member, members, sync, tiles, order, pairs, first, last, sums, histogr
     a = first + member * n // members
     e = first + (member + 1) * n // members
     clear_share(work[member], 0, n_features, start, n_planes)
-    add_planes(tiles, order, pairs, a, e, 0, n_columns, feature.tile_start, work[member])
+    add_planes(tiles, order, pairs, a, e, 0, n_columns, feature.bits, feature.tile_start, work[member])
     if has_lists:
         add_listed_planes(feature, order, pairs, a, e, 0, start[n_features], work[member])
     if meet(sync, members) != 0:
@@ -230,7 +249,11 @@ def move_rows(member, members, sync, columns, unpacked, leaf, feature, rows, int
     if member < parts:
         if column < 0:
             unpack(feature, integers[leaf, FEATURE], rows.order, a, e, unpacked)
-        own = split_part(bins, limit, missing_left, rows, a, e, in_place)
+        own = (
+            split_members(bins, integers[leaf, SET : SET + SET_WORDS], rows, a, e, in_place)
+            if limit == IS_SET
+            else split_part(bins, limit, missing_left, rows, a, e, in_place)
+        )
         n_left[member, 0] = own
         if parts == 1:
             settle_part(rows, a, e, own, a, a + own, 1)
@@ -280,9 +303,25 @@ def branch(leaf, leaves, nodes):
     nodes.integers[node, NODE_BIN] = leaves.integers[leaf, BIN]
     nodes.integers[node, NODE_MISSING_LEFT] = leaves.integers[leaf, MISSING_LEFT]
     nodes.integers[node, NODE_LEFT] = first
+    for w in range(SET_WORDS):
+        nodes.integers[node, NODE_SET + w] = leaves.integers[leaf, SET + w]
     nodes.numbers[node, NODE_GAIN] = leaves.numbers[leaf, GAIN]
     nodes.info[N_NODES] = first + 2
     return first
+
+
+@kernel()
+def weakest_leaf(n_leaves, one, other, integers, numbers):
+    """The leaf with a histogram that will be missed least: of least gain, and neither of two leaves."""
+    best = -1
+    for leaf in range(n_leaves):
+        if integers[leaf, SLOT] < 0 or leaf == one:
+            continue
+        if leaf == other:
+            continue
+        if best < 0 or numbers[leaf, GAIN] < numbers[best, GAIN]:
+            best = leaf
+    return best
 
 
 @kernel()
@@ -312,20 +351,33 @@ def split_leaf(
     open_left = more and can_split(n_left, depth, rules)
     open_right = more and can_split(stop - middle, depth, rules)
     left_is_small = n_left <= stop - middle
-    slot_left = new if left_is_small else old_slot
-    slot_right = old_slot if left_is_small else new
+    slot_small = new if new < cells.pool.shape[0] else -1
+    slot_large = old_slot
+    robbed = -1
+    robbed_too = -1
     if open_left or open_right:
-        first = start if left_is_small else middle
-        last = middle if left_is_small else stop
-        small = cells.pool[new]
-        large = cells.pool[old_slot]
-        own = sums[:n_planes] if left_is_small else sums[n_planes:]
-        if (
-            build(member, members, sync, tiles, rows.order, rows.pairs, first, last, own, small, feature, cells.work)
-            != 0
-        ):
-            return 1
-        subtract(small, large, feature.share[member], feature.share[member + 1], feature.start, n_planes)
+        if slot_small < 0:
+            robbed = weakest_leaf(new, leaf, leaf, integers, leaves.numbers)
+            slot_small = integers[robbed, SLOT]
+        if slot_large < 0:
+            robbed_too = weakest_leaf(new, leaf, robbed, integers, leaves.numbers)
+            slot_large = integers[robbed_too, SLOT]
+        # The parent's histogram may have been given away: then both children's are built.
+        for part in range(1 if old_slot >= 0 else 2):
+            is_left = left_is_small == (part == 0)
+            first = start if is_left else middle
+            last = middle if is_left else stop
+            line = cells.pool[slot_small if part == 0 else slot_large]
+            own = sums[:n_planes] if is_left else sums[n_planes:]
+            order = rows.order
+            if part == 1 and meet(sync, members) != 0:
+                return 1
+            if build(member, members, sync, tiles, order, rows.pairs, first, last, own, line, feature, cells.work) != 0:
+                return 1
+        if old_slot >= 0:
+            small = cells.pool[slot_small]
+            large = cells.pool[slot_large]
+            subtract(small, large, feature.share[member], feature.share[member + 1], feature.start, n_planes)
         node = nodes.info[N_NODES]
         if choice.groups.shape[0] > 0:
             narrow_groups(member, leaf, new, integers[leaf, FEATURE], choice)
@@ -336,7 +388,7 @@ def split_leaf(
                 at = new if child == 1 else leaf
                 allow_features(member, child, at, node + child, depth, feature.share, choice, draws, search.allowed)
                 search_share(
-                    member, cells.pool[slot_right if child == 1 else slot_left], child,
+                    member, cells.pool[slot_small if left_is_small == (child == 0) else slot_large], child,
                     sums[child * n_planes : (child + 1) * n_planes], bounds[2 * child], bounds[2 * child + 1],
                     feature, rules, scales, search, running,
                 )  # fmt: skip
@@ -344,6 +396,12 @@ def split_leaf(
         return 1
     if member == 0:
         child = branch(leaf, leaves, nodes)
+        if robbed >= 0:
+            integers[robbed, SLOT] = -1
+        if robbed_too >= 0:
+            integers[robbed_too, SLOT] = -1
+        slot_left = slot_small if left_is_small else slot_large
+        slot_right = slot_large if left_is_small else slot_small
         enter_leaf(leaf, start, middle, child, depth, slot_left, sums[:n_planes], bounds[0], bounds[1], leaves, nodes)
         enter_leaf(
             new, middle, stop, child + 1, depth, slot_right, sums[n_planes:], bounds[2], bounds[3], leaves, nodes
@@ -356,8 +414,8 @@ def split_leaf(
 
 
 @kernel(
-    "u8[:,:,:], u8[:,:], u8[:], " + GROWTH,
-    "u16[:,:,:], u16[:,:], u16[:], " + GROWTH,
+    "u64[:,:,:], u8[:,:], u8[:], " + GROWTH,
+    "u64[:,:,:], u16[:,:], u16[:], " + GROWTH,
 )
 def grow_tree(
     member, members, sync, tiles, columns, unpacked,

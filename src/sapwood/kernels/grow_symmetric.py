@@ -278,8 +278,8 @@ def set_cut(n_leaves, n_planes, best, gain, feature, cells, leaves):
 
 
 @kernel(
-    "u8[:,:,:], u8[:,:], u8[:], " + GROWTH + ", f64[:,:,:,:], f64[:,:]",
-    "u16[:,:,:], u16[:,:], u16[:], " + GROWTH + ", f64[:,:,:,:], f64[:,:]",
+    "u64[:,:,:], u8[:,:], u8[:], " + GROWTH + ", f64[:,:,:,:], f64[:,:]",
+    "u64[:,:,:], u16[:,:], u16[:], " + GROWTH + ", f64[:,:,:,:], f64[:,:]",
 )
 def grow_symmetric_tree(
     member, members, sync, tiles, columns, unpacked,

@@ -17,20 +17,31 @@ from sapwood.native.kernel import layout
 # Orders in which leaves are split.
 LEAFWISE, LEVELWISE = 0, 1
 
-# Columns of a leaf's integers; its sums and the left sums of its best split follow, P columns each.
-FIRST, LAST, NODE, DEPTH, SLOT, FEATURE, BIN, MISSING_LEFT, LEAF_SUMS = range(9)
+SET_WORDS = 4  # words of a set of bins, 64 each; a category has at most MOST_LEVELS bins beside bin 0
+MOST_LEVELS = 64 * SET_WORDS - 1
+IS_SET = -1  # the bin of a split that sends a set of bins to the left
+
+# Columns of a leaf's integers; its sums and the left sums of its best split follow, P columns each. The set of bins
+# that goes left counts where the feature is a category.
+FIRST, LAST, NODE, DEPTH, SLOT, FEATURE, BIN, MISSING_LEFT, SET = range(9)
+LEAF_SUMS = SET + SET_WORDS
 NEXT_BIN = SLOT  # exact search has no histograms; it keeps the next bin that the leaf holds after its cut (0: none)
 # Columns of a leaf's numbers: the gain of its best split (0: none) and the bounds of its value.
 GAIN, LOW, HIGH = range(3)
 LEAF_NUMBERS = 3
 
+# Cells between features with many bins, so that code need not look places up. A little more than the 256
+# that a feature takes: cells 4096 bytes apart would get into each other's way.
+STRIDE = 264
+
 # Columns of a candidate split; its left sums follow.
-CUT_BIN, CUT_SIDE, CUT_SURE, CUT_SUMS = range(4)
+CUT_BIN, CUT_SIDE, CUT_SURE, CUT_SET = range(4)
+CUT_SUMS = CUT_SET + SET_WORDS
 CUT_NEXT = CUT_SURE  # exact search is always sure; it keeps the next bin that the leaf holds
 
 # Columns of a node's integers. The right child is the left child + 1; feature −1 is a leaf.
-NODE_FEATURE, NODE_BIN, NODE_MISSING_LEFT, NODE_LEFT, NODE_COUNT = range(5)
-NODE_INTEGERS = 5
+NODE_FEATURE, NODE_BIN, NODE_MISSING_LEFT, NODE_LEFT, NODE_COUNT, NODE_SET = range(6)
+NODE_INTEGERS = NODE_SET + SET_WORDS
 # Columns of a node's numbers; then G, H and value of each output.
 NODE_GAIN, NODE_WEIGHT, NODE_LOW, NODE_HIGH, NODE_OUTPUTS = range(5)
 PER_OUTPUT = 3
@@ -48,6 +59,8 @@ class Features(NamedTuple):
     start: "i64[:]"  # (F + 1) first cell; the last entry is the number of cells
     share: "i64[:]"  # (T + 1) member t searches features share[t] to share[t + 1]
     monotone: "i64[:]"  # (F) 1 rising, -1 falling, 0 free
+    bits: "i64"  # a bin takes 2^bits bits
+    levels: "i64[:]"  # (F) 1 if bins are levels of a category, which have no order
     column: "i64[:]"  # (F) its place in tiles and columns; -1: rows list where it differs from its usual bin
     usual: "i64[:]"  # (F) that bin; -1 if the feature is not listed, or can never be split
     tile_start: "i64[:]"  # (columns + 1) first cell of each column; the last entry is the number of cells
@@ -72,6 +85,9 @@ class Rules(NamedTuple):
     reg_alpha: "f64"
     min_split_gain: "f64"
     max_delta_step: "f64"
+    max_levels: "i64"  # of a category, on one side of a split
+    level_smoothing: "f64"
+    level_lambda: "f64"
 
 
 @layout
@@ -116,13 +132,13 @@ class Scratch(NamedTuple):
     """Room of the members' own, a line each."""
 
     numbers: "f64[:,:]"  # (T, 4 K + 8)
-    integers: "i64[:,:]"  # (T, 4 P + 4 K + 8 + most bins of a feature)
+    integers: "i64[:,:]"  # (T, 4 P + 4 K + 10 + twice the most bins of a feature)
     partial: "i64[:,:]"  # (T, L * (2 K + 1)) exact sums of leaves: G and H of each output, then the weight
 
 
 @layout
 class Cells(NamedTuple):
-    """Histograms: one line of the pool per leaf, one line of work per member."""
+    """Histograms: one line of work per member, one of the pool per leaf; if lines are fewer, some leaves have none."""
 
     pool: "i64[:,:]"  # (slots, P * cells)
     work: "i64[:,:]"  # (T, P * cells)

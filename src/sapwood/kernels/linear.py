@@ -21,6 +21,8 @@ from sapwood.kernels.layout import Rules  # noqa: F401 (named in a signature)
 from sapwood.native.kernel import kernel, layout
 
 ROWS, SUM_G, SUM_H, HEAD = range(4)
+# A leaf with fewer rows for each number of its model stays constant.
+ROWS_PER_NUMBER = 2
 # A feature whose variance, after the features before it, is at most this part of its squared range has no slope.
 LEAST_SPREAD = 1e-10
 LEAST_RANGE, MOST_RANGE = 1e-290, 1e290
@@ -175,7 +177,7 @@ def solve_terms(member, members, sync, terms, sums, scale, unit, rules, penalty,
         for k in range(first, first + n_terms):
             out[k, 0] = unit[k, 0]
             out[k, 1] = 0.0
-        if sums[at + ROWS] < 2 or h <= 0.0:
+        if sums[at + ROWS] < ROWS_PER_NUMBER * (n_terms + 1) or h <= 0.0:
             continue
         mean, right, matrix = work[member, :n_terms], work[member, n_terms : 2 * n_terms], work[member, 2 * n_terms :]
         centre_sums(at, n_terms, sums, scale, mean, matrix, right)

@@ -20,7 +20,7 @@ AHEAD = np.uint64(32)
 ONE = np.uint64(1)
 
 
-@kernel()
+@kernel(apart=True)
 def split_part(bins, limit, missing_left, rows, start, stop, in_place):
     """Send the positions ``start`` to ``stop`` apart; return how many went left.
 

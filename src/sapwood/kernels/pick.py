@@ -13,6 +13,7 @@ import numpy as np
 from sapwood.kernels.layout import (
     BIN,
     CUT_BIN,
+    CUT_SET,
     CUT_SIDE,
     CUT_SUMS,
     CUT_SURE,
@@ -20,13 +21,17 @@ from sapwood.kernels.layout import (
     FIRST,
     GAIN,
     HIGH,
+    IS_SET,
     LAST,
     LEAF_SUMS,
     LOW,
     MISSING_LEFT,
+    SET,
+    SET_WORDS,
     SLOT,
 )
 from sapwood.kernels.lists import copy_counts, count_listed, drop_rare
+from sapwood.kernels.split_levels import count_chosen, divide_levels
 from sapwood.kernels.split_numeric import hessian_steps, locate_cut
 from sapwood.native.kernel import kernel
 
@@ -88,7 +93,9 @@ def take_cut(leaf, f, gain, cut, missing, wide, leaves):
     integers[leaf, MISSING_LEFT] = cut[CUT_SIDE]
     for p in range(n_planes):
         integers[leaf, LEAF_SUMS + n_planes + p] = cut[CUT_SUMS + p]
-    if not missing:
+    for w in range(SET_WORDS):
+        integers[leaf, SET + w] = cut[CUT_SET + w]
+    if not missing and cut[CUT_BIN] != IS_SET:
         left = hessian_steps(cut[CUT_SUMS:], 0, wide)
         both = hessian_steps(integers[leaf, LEAF_SUMS : LEAF_SUMS + n_planes], 0, wide)
         integers[leaf, MISSING_LEFT] = np.int64(left >= both - left)
@@ -147,6 +154,15 @@ def pick_split(columns, leaf, child, order, feature, rules, scales, cells, leave
                 if gain[f] == 0.0:
                     continue
             copy_counts(feature, f, last - first, cells.listed, cells.counts)
+        if feature.levels[f] != 0:
+            cut[CUT_SURE] = SURE
+            on_left = count_chosen(cut[CUT_SET : CUT_SET + SET_WORDS], cells.counts, n_bins)
+            if on_left >= least and last - first - on_left >= least:
+                break
+            gain[f] = divide_levels(
+                histogram, f, feature, sums, low, high, cells.counts, last - first, rules, scales, running, cut
+            )
+            continue
         limit_cuts(cells.counts, n_bins, last - first, least, limits)
         cut[CUT_SURE] = SURE_WITH_MISSING if cells.counts[0] > 0 else SURE
         side = cut[CUT_SIDE]

@@ -75,7 +75,8 @@ class Metric:
         """Measure predictions; rows weigh ``weight``."""
         y = np.asarray(y, dtype=np.float64)
         prediction = np.asarray(prediction, dtype=np.float64)
-        return self.function(Answers(y, prediction, weight, self.numbers, run))
+        with np.errstate(over="ignore", invalid="ignore"):  # what is beyond floats is infinite
+            return self.function(Answers(y, prediction, weight, self.numbers, run))
 
 
 @dataclass(frozen=True)

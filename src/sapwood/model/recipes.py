@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from sapwood.data.categories import Vocabulary
-from sapwood.data.recipe import FREQUENCY, MEMBER, STATISTIC, Derived, Recipe
+from sapwood.data.recipe import FREQUENCY, MEMBER, RANK, STATISTIC, Derived, Recipe
 from sapwood.data.schema import Schema
 from sapwood.errors import ModelFileError
 from sapwood.model.container import damaged
 from sapwood.model.texts import join_texts, split_texts
 
-KINDS = (STATISTIC, FREQUENCY, MEMBER)
+KINDS = (STATISTIC, FREQUENCY, MEMBER, RANK)
 MOST_SOURCES = 64
 
 

@@ -16,7 +16,7 @@ TERM_FIELDS: dict[str, type] = {"feature": np.int32, "centre": np.float64, "slop
 class Terms:
     """Node i answers ``intercept[i]`` plus slope · (x[feature] − centre) for each of its terms.
 
-    Its terms are ``start[i]`` to ``start[i + 1]``, by ascending feature. A node without terms has its value as
+    Its terms are ``start[i]`` to ``start[i + 1]``. A node without terms has its value as
     intercept. A row that lacks a finite value of a term's feature gets the node's value instead.
     """
 

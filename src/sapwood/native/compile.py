@@ -22,7 +22,7 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 
 from sapwood.native import intrinsics
-from sapwood.native.kernel import Kernel
+from sapwood.native.kernel import REGISTRY, Kernel
 from sapwood.native.signature import Array, Record, Scalar, flatten
 
 ITEM_SIZES = {"u8": 1, "i8": 1, "u16": 2, "i16": 2, "u32": 4, "i32": 4, "f32": 4, "u64": 8, "i64": 8, "f64": 8}
@@ -34,6 +34,7 @@ NUMBA_TYPES = {
 
 # SYS_futex; elsewhere members that wait long sleep a little and look again.
 FUTEX = {"x86_64": 202, "aarch64": 98}
+SCHED_YIELD = {"x86_64": 24, "aarch64": 124}
 FUTEX_WAIT, FUTEX_WAKE = 128, 129  # private to the process
 WAIT_NANOSECONDS = 1_000_000
 
@@ -89,6 +90,43 @@ def _atomic_store(typing, array, i, value):
         return context.get_dummy_value()
 
     return types.void(array, i, value), generate
+
+
+@intrinsic
+def _atomic_swap_if(typing, array, i, expected, value):
+    def generate(context, builder, signature, args):
+        pointer = _pointer(context, builder, array, args[0], args[1], i)
+        old = context.cast(builder, args[2], expected, types.int64)
+        new = context.cast(builder, args[3], value, types.int64)
+        return builder.extract_value(builder.cmpxchg(pointer, old, new, "seq_cst", "seq_cst"), 0)
+
+    return types.int64(array, i, expected, value), generate
+
+
+@intrinsic
+def _call_entry(typing, entry, block, member, members):
+    def generate(context, builder, signature, args):
+        entry_type = ir.FunctionType(ir.VoidType(), [_BYTE_POINTER, _I64, _I64])
+        numbers = [
+            context.cast(builder, arg, kind, types.int64) for arg, kind in zip(args, signature.args, strict=True)
+        ]
+        function = builder.inttoptr(numbers[0], entry_type.as_pointer())
+        builder.call(function, [builder.inttoptr(numbers[1], _BYTE_POINTER), numbers[2], numbers[3]])
+        return context.get_dummy_value()
+
+    return types.void(entry, block, member, members), generate
+
+
+@intrinsic
+def _yield_core(typing):
+    def generate(context, builder, signature, args):
+        number = SCHED_YIELD.get(_machine()) if _is_linux() else None
+        if number is not None:
+            syscall = _c_function(builder, "syscall", _I64, [_I64] * 7)
+            builder.call(syscall, [ir.Constant(_I64, number)] + [ir.Constant(_I64, 0)] * 6)
+        return context.get_dummy_value()
+
+    return types.void(), generate
 
 
 @intrinsic
@@ -258,9 +296,12 @@ def module_of(kernel: Kernel, variant: int):
     target = result.fndesc.llvm_func_name
     module.link_in(llvm.parse_assembly(_entry_point(kernel, variant, target)))
     symbol = symbol_of(kernel, variant)
+    apart = [f"{len(name)}{name}B" for name, kernel in REGISTRY.items() if kernel.is_apart]
     for function in module.functions:
         if not function.is_declaration and function.name != symbol:
             function.linkage = "internal"
+            if any(name in function.name for name in apart):
+                function.add_function_attribute("noinline")
     for variable in module.global_variables:
         if not variable.is_declaration and not variable.name.startswith("llvm."):
             variable.linkage = "internal"

@@ -6,6 +6,7 @@ instructions (or a call into libc) in place of each.
 
 from __future__ import annotations
 
+import ctypes
 import struct
 import threading
 import time
@@ -13,6 +14,7 @@ import time
 import numpy as np
 
 _atomic = threading.Lock()
+ENTRY_POINT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
 def atomic_add(array, i, value):
@@ -35,6 +37,15 @@ def atomic_store(array, i, value):
         array[i] = value
 
 
+def atomic_swap_if(array, i, expected, value):
+    """Write ``array[i]`` if it is ``expected``, and return what was there, as one step."""
+    with _atomic:
+        before = int(array[i])
+        if before == expected:
+            array[i] = value
+    return before
+
+
 def pause():
     """Tell the core that it is spinning."""
     time.sleep(0)
@@ -47,6 +58,16 @@ def sleep_while(array, i, value):
 
 def wake_all(array, i):
     """Wake those who sleep on ``array[i]``."""
+
+
+def yield_core():
+    """Let another thread run on this core, if one is waiting."""
+    time.sleep(0)
+
+
+def call_entry(entry, block, member, members):
+    """Call the entry point of a compiled kernel at an address, with the block of arguments at another."""
+    ENTRY_POINT(int(entry))(int(block), int(member), int(members))
 
 
 def prefetch(array, i):
@@ -63,4 +84,7 @@ def bits_float(bits):
     return np.float64(struct.unpack("<d", struct.pack("<q", int(bits)))[0])
 
 
-ALL = (atomic_add, atomic_load, atomic_store, pause, sleep_while, wake_all, prefetch, float_bits, bits_float)
+ALL = (
+    atomic_add, atomic_load, atomic_store, atomic_swap_if, pause, sleep_while, wake_all, yield_core, call_entry,
+    prefetch, float_bits, bits_float,
+)  # fmt: skip

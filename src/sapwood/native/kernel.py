@@ -49,8 +49,9 @@ def new_sync() -> np.ndarray:
 class Kernel:
     """A function on arrays with the types it accepts; calling it runs it in the chosen mode."""
 
-    def __init__(self, function: Callable[..., Any], texts: tuple[str, ...]) -> None:
+    def __init__(self, function: Callable[..., Any], texts: tuple[str, ...], is_apart: bool = False) -> None:
         self.function = function
+        self.is_apart = is_apart
         self.name = function.__name__
         self.texts = texts
         self.__doc__ = function.__doc__
@@ -133,11 +134,14 @@ def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def kernel(*texts: str) -> Callable[[Callable[..., Any]], Kernel]:
-    """Declare a kernel; each text is one signature (see ``signature.py``). With none, only kernels may call it."""
+def kernel(*texts: str, apart: bool = False) -> Callable[[Callable[..., Any]], Kernel]:
+    """Declare a kernel; each text is one signature (see ``signature.py``). With none, only kernels may call it.
+
+    One that is ``apart`` is never merged into its callers: a hot loop then has all registers to itself.
+    """
 
     def decorate(function: Callable[..., Any]) -> Kernel:
-        made = Kernel(function, texts)
+        made = Kernel(function, texts, apart)
         if made.name in REGISTRY and REGISTRY[made.name].function.__module__ != function.__module__:
             raise TypeError(f"two kernels are named {made.name}")
         REGISTRY[made.name] = made

@@ -73,21 +73,37 @@ def manifest() -> str:
 def launcher(kernel: Kernel) -> Callable[..., Callable[[int, int], None]]:
     """How calls of a kernel are prepared: ``launcher(kernel)(*args)(member, members)``."""
     entries = [_entry(f"sapwood_{kernel.name}_{variant}") for variant in range(len(kernel.variants))]
+    addresses = [ctypes.cast(entry, ctypes.c_void_p).value or 0 for entry in entries]
     sync = (Array("i64", 1),) if kernel.takes_team else ()
     types = [sync + variant for variant in kernel.variants]
     first = len(sync)
 
     def launch(*args: Any) -> Callable[[int, int], None]:
         number = kernel.variant_of(args[first:]) if len(types) > 1 else 0
-        block = pack(kernel.name, types[number], args)
-        entry = entries[number]
-
-        def call(member: int, members: int, keep: tuple[Any, ...] = args) -> None:
-            entry(block, member, members)
-
-        return call
+        return Call(entries[number], addresses[number], pack(kernel.name, types[number], args), args)
 
     return launch
+
+
+class Call:
+    """A prepared call of a compiled kernel: where its code is, where its arguments are, and the arrays among them."""
+
+    __slots__ = ("_args", "_block", "_entry", "entry_address")
+
+    def __init__(self, entry: Any, entry_address: int, block: Any, args: tuple[Any, ...]) -> None:
+        self._entry = entry
+        self.entry_address = entry_address
+        self._block = block
+        self._args = args
+
+    def __call__(self, member: int, members: int) -> None:
+        """Make the call on this thread, as one member of a team."""
+        self._entry(self._block, member, members)
+
+    @property
+    def block_address(self) -> int:
+        """Where the arguments are."""
+        return ctypes.addressof(self._block)
 
 
 def _entry(symbol: str) -> Any:

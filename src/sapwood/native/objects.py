@@ -25,6 +25,7 @@ from sapwood.native.signature import Record
 def import_kernels() -> None:
     """Import every kernel module, so that the registry is complete."""
     import sapwood.kernels
+    import sapwood.native.linger
 
     for module in pkgutil.iter_modules(sapwood.kernels.__path__):
         importlib.import_module(f"sapwood.kernels.{module.name}")

@@ -11,7 +11,7 @@ UNLIMITED = float("inf")
 
 @dataclass(frozen=True)
 class Mount:
-    """A place where a tree of control groups can be seen: version 2 of the interface, or the cpu part of version 1."""
+    """A place where a tree of control groups can be seen: version 2 of the interface, or a part of version 1."""
 
     version: int
     point: str
@@ -23,29 +23,33 @@ def granted_cpus(system: str = "/") -> float:
 
     Infinite where nobody limits it. ``system`` is the directory that /proc and /sys are looked for in.
     """
-    groups = _groups(os.path.join(system, "proc/self/cgroup"))
-    found = UNLIMITED
-    for mount in _mounts(os.path.join(system, "proc/self/mountinfo")):
-        if mount.version not in groups:
-            continue
-        for directory in _up_from(groups[mount.version], mount):
-            found = min(found, _quota(os.path.join(system, directory.lstrip("/")), mount.version))
-    return found
+    return min(
+        (_quota(directory, version) for version, directory in group_directories("cpu", system)), default=UNLIMITED
+    )
 
 
-def _groups(path: str) -> dict[int, str]:
+def group_directories(controller: str, system: str = "/") -> Iterator[tuple[int, str]]:
+    """The version and directory of this process's control group for a controller, and of those it lies in."""
+    groups = _groups(os.path.join(system, "proc/self/cgroup"), controller)
+    for mount in _mounts(os.path.join(system, "proc/self/mountinfo"), controller):
+        if mount.version in groups:
+            for directory in _up_from(groups[mount.version], mount):
+                yield mount.version, os.path.join(system, directory.lstrip("/"))
+
+
+def _groups(path: str, controller: str) -> dict[int, str]:
     """The control group of this process by version of the interface; its lines are ``number:controllers:path``."""
     groups = {}
     for line in _lines(path):
         parts = line.split(":", 2)
         if len(parts) == 3 and (parts[0], parts[1]) == ("0", ""):
             groups[2] = parts[2]
-        elif len(parts) == 3 and "cpu" in parts[1].split(","):
+        elif len(parts) == 3 and controller in parts[1].split(","):
             groups[1] = parts[2]
     return groups
 
 
-def _mounts(path: str) -> Iterator[Mount]:
+def _mounts(path: str, controller: str) -> Iterator[Mount]:
     """Where control groups are mounted; a line is ``.. .. .. root point options .. - type source options``."""
     for line in _lines(path):
         before, _, after = line.partition(" - ")
@@ -55,7 +59,7 @@ def _mounts(path: str) -> Iterator[Mount]:
         root, point = left[3], left[4]
         if right[0] == "cgroup2":
             yield Mount(2, point, root)
-        elif right[0] == "cgroup" and "cpu" in right[2].split(","):
+        elif right[0] == "cgroup" and controller in right[2].split(","):
             yield Mount(1, point, root)
 
 

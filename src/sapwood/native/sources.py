@@ -29,7 +29,7 @@ def levels() -> dict[str, str]:
 
 def source_files() -> list[Path]:
     """The files that decide what the library contains."""
-    compiler = ("signature.py", "intrinsics.py", "compile.py", "objects.py", "sources.py")
+    compiler = ("signature.py", "intrinsics.py", "compile.py", "objects.py", "sources.py", "linger.py")
     return sorted((PACKAGE / "kernels").glob("*.py")) + [PACKAGE / "native" / name for name in compiler]
 
 

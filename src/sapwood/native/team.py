@@ -5,7 +5,7 @@
 here.
 
 Threads are kept in crews that are handed out, so two fits in two Python threads never share one; a forked child starts
-with none.
+with none. Between calls that follow each other closely the members wait in compiled code (``linger.py``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,19 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.native.kernel import Kernel, new_sync
+from sapwood.native.kernel import Kernel, mode, new_sync
+from sapwood.native.linger import (
+    BLOCK,
+    ENTRY,
+    KNOCK,
+    LINGER_SPINS,
+    MEMBER_WORDS,
+    MISSED,
+    await_members,
+    lead,
+    linger,
+)
+from sapwood.native.load import Call
 from sapwood.native.quota import granted_cpus
 
 # Words of ``sync``: see ``kernels/meet``.
@@ -63,7 +75,7 @@ class Task:
         while self._n_ended < n_members:
             self._news.get()
 
-    def stop(self) -> None:
+    def stop(self, post: Post | None) -> None:
         """Let nobody begin any more, and wait for those who have, whatever interrupts: they write into our arrays."""
         while True:
             try:
@@ -71,9 +83,49 @@ class Task:
                 with self._lock:
                     self._is_closed = True
                 self.wait(self._n_begun)
+                if post is not None:
+                    post.await_all()
                 return
             except BaseException:
                 continue
+
+
+class Post:
+    """Where members that linger in compiled code are given calls."""
+
+    def __init__(self, size: int) -> None:
+        self.words = np.zeros(MEMBER_WORDS * (size + 1), dtype=np.int64)
+        self._lead = lead.bind(self.words, size)
+        self._await = await_members.bind(self.words, size)
+        self._linger = [linger.bind(self.words, k, size, LINGER_SPINS) for k in range(size)]
+
+    def lead(self, call: Call, inboxes: list[SimpleQueue[Task | None]], task: Task) -> None:
+        """Make a call with all members and wait for them; those who do not linger find the task in their inbox."""
+        words = self.words
+        words[ENTRY] = call.entry_address
+        words[BLOCK] = call.block_address
+        self._lead(0, 1)
+        missed = int(words[MISSED])
+        if missed == 0:
+            return
+        for member, inbox in enumerate(inboxes, start=1):
+            if words[member * MEMBER_WORDS + KNOCK]:
+                inbox.put(task)
+        call(0, len(inboxes) + 1)
+        task.wait(missed)
+        self.await_all()
+
+    def await_all(self) -> None:
+        """Wait until no member works on the call."""
+        self._await(0, 1)
+
+    def answer(self, member: int) -> None:
+        """Note that a member has looked into its inbox."""
+        self.words[member * MEMBER_WORDS + KNOCK] = 0
+
+    def linger(self, member: int) -> None:
+        """Stay for calls that follow soon."""
+        self._linger[member](0, 1)
 
 
 class Crew:
@@ -82,35 +134,45 @@ class Crew:
     def __init__(self, size: int) -> None:
         self.size = size
         self.sync = new_sync()
-        self._spins = SPINS if size <= usable_cpus() else 0
+        has_cores = size <= usable_cpus()
+        self._spins = SPINS if has_cores else 0
+        self._post = Post(size) if has_cores and mode() == "native" else None
         self._inboxes: list[SimpleQueue[Task | None]] = [SimpleQueue() for _ in range(1, size)]
         weakref.finalize(self, _dismiss, self._inboxes)
         for member, inbox in enumerate(self._inboxes, start=1):
-            name = f"sapwood-{member}"
-            threading.Thread(target=_serve, args=(inbox, member, size), daemon=True, name=name).start()
+            name, args = f"sapwood-{member}", (inbox, self._post, member, size)
+            threading.Thread(target=_serve, args=args, daemon=True, name=name).start()
 
     def run(self, kernel: Kernel, args: tuple[Any, ...]) -> None:
         """Run a kernel on all members and wait for them."""
         self.sync[:] = 0
         self.sync[SPINS_WORD] = self._spins
-        task = Task(kernel.bind(self.sync, *args), self.sync)
+        call = kernel.bind(self.sync, *args)
+        task = Task(call, self.sync)
         # Ctrl-C may strike between any two steps, so that only the task itself knows who has begun it.
         try:
-            for inbox in self._inboxes:
-                inbox.put(task)
-            task.call(0, self.size)
-            task.wait(self.size - 1)
+            if self._post is not None and isinstance(call, Call):
+                self._post.lead(call, self._inboxes, task)
+            else:
+                for inbox in self._inboxes:
+                    inbox.put(task)
+                task.call(0, self.size)
+                task.wait(self.size - 1)
         except BaseException:
-            task.stop()
+            task.stop(self._post)
             raise
         if task.failure is not None:
             raise task.failure
 
 
-def _serve(inbox: SimpleQueue[Task | None], member: int, members: int) -> None:
+def _serve(inbox: SimpleQueue[Task | None], post: Post | None, member: int, members: int) -> None:
     while (task := inbox.get()) is not None:
+        if post is not None:
+            post.answer(member)
         task.join(member, members)
         del task  # with it the caller's arrays
+        if post is not None:
+            post.linger(member)
 
 
 def _dismiss(inboxes: list[SimpleQueue[Task | None]]) -> None:

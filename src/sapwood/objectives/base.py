@@ -92,6 +92,10 @@ class Objective:
         """The scores (n_outputs,) that are best for all rows alike."""
         raise NotImplementedError
 
+    def start(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+        """The scores (n_outputs,) that boosting starts from: the best for all rows alike, unless trees do better."""
+        return self.best_constant(y, weight, run)
+
     def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = alone) -> None:
         """Fill ``out`` (n_outputs, n, 2) with gradients and hessians at ``scores`` (n_outputs, n)."""
         run(self.pairs_kernel, y, scores, self.numbers(), in_a_row(out))

@@ -142,6 +142,10 @@ class Hinge(TwoClasses):
         """The side of the heavier class."""
         return np.sign([fixed_mean(y, weight, run) - 0.5])
 
+    def start(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+        """Between the margins: at the best constant the rows of the heavier class have no gradient at all."""
+        return np.array([2.0 * fixed_mean(y, weight, run) - 1.0])
+
 
 class SeveralClasses(Objective):
     """A loss with one score per class; the target is the number of the class."""

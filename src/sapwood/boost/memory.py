@@ -1,0 +1,69 @@
+"""How much memory a training will take, told before it begins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sapwood.choices import symmetric_of
+from sapwood.data.encoder import TILE_BYTES
+from sapwood.errors import OutOfMemoryError
+from sapwood.grow.histogram_grower import is_wide
+from sapwood.grow.workspace import Shape, pool_lines
+from sapwood.native.memory import available_memory
+from sapwood.objectives.base import Objective
+from sapwood.params import Params
+
+REMEDIES = {
+    "bins": "use max_bins=255 or less, of one byte each, or fewer rows or columns",
+    "rows": "use fewer rows",
+    "histograms": "use a smaller max_bins, max_leaves or max_depth, or fewer columns",
+    "validation": "use fewer validation rows",
+}
+
+
+@dataclass(frozen=True)
+class Size:
+    """Rows to train on, columns, and rows to validate on."""
+
+    n_rows: int
+    n_features: int
+    n_eval_rows: int = 0
+
+
+def estimate(size: Size, objective: Objective, params: Params, members: int) -> dict[str, int]:
+    """The bytes that the arrays of a training take, by what they are for."""
+    n, p, n_outputs = size.n_rows, size.n_features, objective.n_outputs
+    is_exact = params.tree.split_search == "exact"
+    assert params.tree.max_leaves is not None
+    width = n_outputs if objective.vector_leaves else 1
+    shape = Shape(n, width, params.tree.max_leaves, members, is_exact or is_wide(params.tree.precision, n))
+    per_value = 1 if params.bins.max_bins <= 255 else 2
+    tiles = -(-p * per_value // TILE_BYTES) * TILE_BYTES
+    cells = 0 if is_exact else shape.n_planes * p * (min(params.bins.max_bins, n) + 1)
+    lines = 0 if is_exact else pool_lines(shape, cells, symmetric_of(params.tree.growth) is not None)
+    per_eval_row = 8 * p if is_exact else tiles
+    return {
+        "bins": n * (24 * p if is_exact else tiles + per_value * p),
+        "rows": n * (3 * 4 + 2 * 8 * shape.n_planes + 16 * n_outputs + 8),
+        "histograms": 8 * cells * (lines + members),
+        "validation": size.n_eval_rows * (per_eval_row + 8 * n_outputs),
+    }
+
+
+def check_memory(size: Size, objective: Objective, params: Params, members: int) -> None:
+    """Refuse a training that would need more memory than there is, rather than be killed in the middle of it."""
+    parts = estimate(size, objective, params, members)
+    needed, available = sum(parts.values()), available_memory()
+    if available is None or needed <= available:
+        return
+    largest = max(parts, key=lambda name: parts[name])
+    listed = ", ".join(f"{name} {shown(part)}" for name, part in parts.items() if part)
+    raise OutOfMemoryError(
+        f"training on {size.n_rows} rows and {size.n_features} columns needs about {shown(needed)} of memory "
+        f"({listed}), but only {shown(available)} can be had: {REMEDIES[largest]}"
+    )
+
+
+def shown(n_bytes: int) -> str:
+    """Bytes in words."""
+    return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.0f} MB"

@@ -1,0 +1,193 @@
+"""Divide the levels of a category into two sets: levels in the order of their best values, cut somewhere.
+
+Every level has a bin; bin 0 holds the levels without one. A set of bins is SET_WORDS words of 64 bits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.kernels.gain import leaf_value, split_gain, value_score, within
+from sapwood.kernels.layout import CUT_BIN, CUT_SET, CUT_SIDE, CUT_SUMS, IS_SET, SET_WORDS
+from sapwood.kernels.split_numeric import gradient_sum, hessian_sum, is_heavy, score_of
+from sapwood.native.intrinsics import float_bits, prefetch
+from sapwood.native.kernel import kernel
+
+AHEAD = np.uint64(32)
+ONE = np.uint64(1)
+MAGNITUDE = np.int64(0x7FFFFFFFFFFFFFFF)
+
+
+@kernel()
+def is_member(words, bin):
+    """1 if the set has the bin."""
+    b = np.uint64(bin)
+    return (np.uint64(words[b >> np.uint64(6)]) >> (b & np.uint64(63))) & ONE
+
+
+@kernel()
+def add_member(words, bin):
+    """Put a bin into the set."""
+    b = np.uint64(bin)
+    words[b >> np.uint64(6)] |= np.int64(ONE << (b & np.uint64(63)))
+
+
+@kernel()
+def sort_key(x):
+    """The bits of a float as an integer of the same order."""
+    bits = float_bits(x)
+    return bits if bits >= 0 else bits ^ MAGNITUDE
+
+
+@kernel()
+def sort_levels(cells, stride, n_bins, n_planes, rules, quantum, sums, keys, order):
+    """List the bins that hold anything by G/(H + smoothing); return how many there are."""
+    n = 0
+    for b in range(n_bins + 1):
+        used = 0
+        for p in range(n_planes):
+            sums[p] = cells[p * stride + b]
+            if sums[p] != 0:
+                used = 1
+        if used == 0:
+            continue
+        g = gradient_sum(sums, 0, rules.wide, quantum)
+        h = hessian_sum(sums, 0, rules.wide, quantum)
+        key = sort_key(g / (h + rules.level_smoothing))
+        place = n
+        while place > 0 and keys[place - 1] > key:
+            keys[place] = keys[place - 1]
+            order[place] = order[place - 1]
+            place -= 1
+        keys[place] = key
+        order[place] = b
+        n += 1
+    return n
+
+
+@kernel()
+def side_score(sums, low, high, rules, quantum):
+    """The score of one side, whose value pays the penalty of levels too."""
+    g = gradient_sum(sums, 0, rules.wide, quantum)
+    h = hessian_sum(sums, 0, rules.wide, quantum) + rules.level_lambda
+    return value_score(g, h, within(leaf_value(g, h, rules), low, high), rules)
+
+
+@kernel()
+def scan_levels(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, scales, running, cut):
+    """The largest gain of dividing the levels, 0 where there is none; fill ``cut`` with the set that goes left.
+
+    With ``n_rows`` above 0 both sides must have ``min_child_samples`` by the rows per bin in ``counts``. From both
+    ends of the order, at most ``max_levels`` levels are taken.
+    """
+    n_planes = sums.shape[0]
+    left = running[:n_planes]
+    right = running[n_planes : 2 * n_planes]
+    keys = running[2 * n_planes : 2 * n_planes + n_bins + 1]
+    order = running[2 * n_planes + n_bins + 1 : 2 * n_planes + 2 * n_bins + 2]
+    n = sort_levels(cells, stride, n_bins, n_planes, rules, scales.quantum, left, keys, order)
+    before = score_of(sums, low, high, rules, scales.quantum)
+    most = min(rules.max_levels, (n + 1) // 2)
+    best = 0.0
+    best_size = 0
+    best_end = 0
+    for end in range(2):
+        for p in range(n_planes):
+            left[p] = 0
+        rows = np.int64(0)
+        for k in range(min(most, n - 1)):
+            b = order[k] if end == 0 else order[n - 1 - k]
+            for p in range(n_planes):
+                left[p] += cells[p * stride + b]
+                right[p] = sums[p] - left[p]
+            if n_rows > 0:
+                rows += counts[b]
+                if rows < rules.min_child_samples or n_rows - rows < rules.min_child_samples:
+                    continue
+            if not is_heavy(left, rules, scales) or not is_heavy(right, rules, scales):
+                continue
+            score = side_score(left, low, high, rules, scales.quantum)
+            score += side_score(right, low, high, rules, scales.quantum)
+            gain = split_gain(score, before, rules.min_split_gain)
+            if gain > best:
+                best = gain
+                best_size = k + 1
+                best_end = end
+                for p in range(n_planes):
+                    cut[CUT_SUMS + p] = left[p]
+    if best > 0.0:
+        for w in range(SET_WORDS):
+            cut[CUT_SET + w] = 0
+        for k in range(best_size):
+            add_member(cut[CUT_SET : CUT_SET + SET_WORDS], order[k] if best_end == 0 else order[n - 1 - k])
+        cut[CUT_BIN] = IS_SET
+        cut[CUT_SIDE] = np.int64(is_member(cut[CUT_SET : CUT_SET + SET_WORDS], 0))
+    return best
+
+
+@kernel()
+def divide_levels(histogram, f, feature, sums, low, high, counts, n_rows, rules, scales, running, cut):
+    """The largest gain of dividing the levels of one feature of a leaf; see ``scan_levels``."""
+    stride = feature.start[feature.start.shape[0] - 1]
+    cells = histogram[feature.start[f] :]
+    return scan_levels(
+        cells, stride, feature.n_bins[f], sums, low, high, counts, n_rows, rules, scales, running, cut
+    )  # fmt: skip
+
+
+@kernel()
+def count_chosen(words, counts, n_bins):
+    """The rows in the bins of a set."""
+    n = np.int64(0)
+    for b in range(n_bins + 1):
+        n += counts[b] * np.int64(is_member(words, b))
+    return n
+
+
+@kernel()
+def split_members(bins, words, rows, start, stop, in_place):
+    """Send the positions ``start`` to ``stop`` apart as ``split_part`` does, those in the set to the left."""
+    left = np.uint64(start)
+    right = np.uint64(stop - 1)
+    end = np.uint64(stop)
+    n_planes = rows.pairs.shape[0]
+    for k in range(np.uint64(start), end):
+        if k + AHEAD < end:
+            prefetch(bins, rows.order[k + AHEAD])
+        row = rows.order[k]
+        go = is_member(words, bins[row])
+        rows.spare[right] = row
+        if in_place != 0:
+            rows.order[left] = row
+        else:
+            rows.spare[left] = row
+        for p in range(n_planes):
+            value = rows.pairs[p, k]
+            rows.spare_pairs[p, right] = value
+            if in_place != 0:
+                rows.pairs[p, left] = value
+            else:
+                rows.spare_pairs[p, left] = value
+        left += go
+        right -= ONE - go
+    return np.int64(left) - start
+
+
+@kernel(
+    "u8[:,:,:], i32[:], i32[:], u8[:], i32[:], i64[:,:], i32[:]",
+    "u16[:,:,:], i32[:], i32[:], u8[:], i32[:], i64[:,:], i32[:]",
+)
+def find_leaves(member, members, sync, tiles, feature, bin, missing_left, left, sets, out):
+    """Write the leaf in which each binned row ends; nodes whose bin is IS_SET send a set of bins to the left."""
+    n, width = tiles.shape[1], tiles.shape[2]
+    for row in range(member * n // members, (member + 1) * n // members):
+        node = 0
+        while feature[node] >= 0:
+            f = np.int64(feature[node])
+            b = np.int64(tiles[f // width, row, f % width])
+            if bin[node] == IS_SET:
+                goes_left = is_member(sets[node], b) == ONE
+            else:
+                goes_left = missing_left[node] != 0 if b == 0 else b <= np.int64(bin[node])
+            node = np.int64(left[node]) + (0 if goes_left else 1)
+        out[row] = node

@@ -1,0 +1,56 @@
+"""What a training will take, and the refusal of one that would take too much."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sapwood import SapwoodRegressor
+from sapwood.boost import memory
+from sapwood.boost.memory import Size, estimate
+from sapwood.errors import OutOfMemoryError
+from sapwood.objectives import Softmax, Squared
+from sapwood.params import resolve_params
+
+X = np.random.default_rng(0).normal(size=(300, 4))
+
+
+def parts(n_rows: int = 10**6, n_features: int = 28, **given: object) -> dict[str, int]:
+    params = resolve_params(given, n_rows, "regression")
+    return estimate(Size(n_rows, n_features), Squared(), params, 2)
+
+
+def test_bins_take_a_byte_by_rows_and_a_byte_by_columns():
+    assert parts()["bins"] == 10**6 * (32 + 28)
+    assert parts(max_bins=1000)["bins"] == 10**6 * (64 + 56)
+
+
+def test_histograms_are_bounded_however_large_trees_may_be():
+    assert parts(max_leaves=None, max_depth=None)["histograms"] < 1.1 * 2**29
+    assert parts(growth="symmetric", max_depth=16)["histograms"] > 2**30
+
+
+def test_every_class_has_scores_of_its_own():
+    params = resolve_params({}, 1000, "classification")
+    one, three = (estimate(Size(1000, 5), Softmax().for_classes(k), params, 1)["rows"] for k in (2, 4))
+    assert three - one == 2 * 16 * 1000
+
+
+def test_a_training_that_needs_too_much_is_refused_before_it_begins(monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 10_000)
+    with pytest.raises(
+        OutOfMemoryError, match=r"300 rows and 4 columns needs about 0 MB .* only 0 MB .*: use"
+    ) as caught:
+        SapwoodRegressor(n_estimators=2).fit(X, X[:, 0])
+    assert isinstance(caught.value, MemoryError)
+
+
+def test_the_remedy_is_that_of_the_largest_part(monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 10_000)
+    with pytest.raises(OutOfMemoryError, match="a smaller max_bins, max_leaves or max_depth"):
+        SapwoodRegressor(growth="symmetric", max_depth=12).fit(X, X[:, 0])
+
+
+def test_nothing_is_refused_where_nobody_tells_what_is_free(monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: None)
+    assert SapwoodRegressor(n_estimators=2).fit(X, X[:, 0]).n_iter_ == 2

@@ -1,0 +1,53 @@
+"""A pool of fewer histograms than leaves: the same trees."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sapwood import SapwoodRegressor
+from sapwood.grow import workspace
+from sapwood.grow.workspace import Shape, pool_lines
+
+SHAPES = [
+    {"growth": "leafwise"},
+    {"growth": "levelwise"},
+    {"growth": "leafwise", "precision": "packed"},
+    {"growth": "leafwise", "interaction_constraints": [[0, 1], [2, 3]], "monotone_constraints": [1, 0, 0, -1]},
+    {"growth": "levelwise", "max_bins": 400, "subsample": 0.7},
+]
+
+
+def table(n: int = 3000) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, 4))
+    X[random.uniform(size=X.shape) < 0.05] = np.nan
+    return X, np.nansum(X, axis=1) + np.nan_to_num(X[:, 0] * X[:, 2]) + random.normal(size=n)
+
+
+@pytest.mark.parametrize("members", ["1", "3"])
+@pytest.mark.parametrize("given", SHAPES, ids=str)
+def test_a_small_pool_grows_the_same_trees(given, members, monkeypatch):
+    X, y = table()
+    monkeypatch.setenv("SAPWOOD_TEAM", members)
+    made = SapwoodRegressor(n_estimators=3, max_leaves=40, min_child_samples=3, **given)
+    expected = made.fit(X, y).model_.fingerprint()
+    kept = []
+    for lines in (2, 3, 7):
+        monkeypatch.setattr(
+            workspace, "pool_lines", lambda shape, width, symmetric, lines=lines: kept.append(lines) or lines
+        )
+        assert made.fit(X, y).model_.fingerprint() == expected
+    assert kept == [2, 3, 7]
+
+
+def test_the_pool_is_bounded_in_bytes_however_many_leaves_a_tree_may_have():
+    shape = Shape(n_rows=10**6, n_outputs=1, max_leaves=10**6, members=1, wide=True)
+    assert pool_lines(shape, 50_000, False) * 50_000 * 8 <= workspace.POOL_BYTES
+    assert pool_lines(shape, 10**12, False) == 2
+    assert pool_lines(Shape(100, 1, 31, 1, True), 500, False) == 31
+
+
+def test_a_symmetric_tree_keeps_the_histograms_of_the_leaves_that_may_be_split():
+    assert pool_lines(Shape(100, 1, 64, 1, True), 10**12, True) == 32
+    assert pool_lines(Shape(100, 1, 2, 1, True), 500, True) == 1

@@ -1,0 +1,89 @@
+"""Sets of levels against every set there is."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from sapwood.kernels import layout
+from sapwood.kernels.split_levels import find_leaves, scan_levels
+
+N_BINS = 6
+QUANTUM = np.array([[64.0, 64.0]])
+
+
+def rules(**given) -> layout.Rules:
+    plain = {"min_child_samples": 1, "wide": 1, "max_levels": 32}
+    return layout.Rules(**dict.fromkeys(layout.Rules._fields, 0) | plain | given)
+
+
+def scanned(g: np.ndarray, h: np.ndarray, rule: layout.Rules, counts: np.ndarray | None = None):
+    """The gain, the set that goes left, and its sums."""
+    cells = np.concatenate([g, h])
+    sums = np.array([g.sum(), h.sum()])
+    running = np.full(100, 77, dtype=np.int64)
+    cut = np.full(layout.CUT_SUMS + 2, 77, dtype=np.int64)
+    scales = layout.Scales(QUANTUM, np.ones((1, 2)), np.zeros((1, 2), np.int64))
+    n_rows = 0 if counts is None else int(counts.sum())
+    counts = running if counts is None else counts
+    gain = scan_levels(cells, len(g), N_BINS, sums, -np.inf, np.inf, counts, n_rows, rule, scales, running, cut)
+    words = cut[layout.CUT_SET : layout.CUT_SUMS]
+    return gain, {b for b in range(N_BINS + 1) if words[b >> 6] >> (b & 63) & 1}, cut[layout.CUT_SUMS :]
+
+
+def gain_of(chosen, g, h, rule) -> float:
+    left = np.isin(np.arange(N_BINS + 1), list(chosen))
+    total = 0.0
+    for side, sign in ((left, 1), (~left, 1), (np.ones_like(left), -1)):
+        extra = rule.level_lambda if sign == 1 else 0.0
+        total += sign * (g[side].sum() / 64) ** 2 / (h[side].sum() / 64 + rule.reg_lambda + extra)
+    return 0.5 * total
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("smoothing", [0.0, 5.0])
+def test_without_penalty_the_set_is_the_best_of_all_sets(seed, smoothing):
+    """Fisher: cutting the order of G/H is enough where λ = 0."""
+    source = np.random.default_rng(seed)
+    g, h = source.integers(-500, 500, N_BINS + 1), source.integers(50, 90, N_BINS + 1)
+    rule = rules(level_smoothing=smoothing)
+    gain, chosen, left = scanned(g, h, rule)
+    assert gain == pytest.approx(gain_of(chosen, g, h, rule))
+    assert left.tolist() == [g[list(chosen)].sum(), h[list(chosen)].sum()]
+    if smoothing == 0.0:
+        sets = [s for size in range(1, N_BINS + 1) for s in combinations(range(N_BINS + 1), size)]
+        assert gain == pytest.approx(max(gain_of(one, g, h, rule) for one in sets))
+
+
+def test_the_penalty_and_the_largest_set_are_kept():
+    g, h = np.array([400, 380, 390, -10, -5, 0, 410]), np.full(N_BINS + 1, 64)
+    plain, penalised = scanned(g, h, rules()), scanned(g, h, rules(level_lambda=0.1))
+    assert penalised[0] < plain[0]
+    assert penalised[0] == pytest.approx(gain_of(penalised[1], g, h, rules(level_lambda=0.1)))
+    assert len(scanned(g, h, rules(max_levels=1))[1]) == 1
+
+
+def test_empty_levels_are_in_no_set_and_both_sides_have_rows_enough():
+    g, h = np.array([0, 900, -300, 0, -250, -200, 0]), np.array([0, 64, 64, 0, 64, 64, 0])
+    assert scanned(g, h, rules())[1] in ({1}, {2, 4, 5})
+    counts = np.array([0, 3, 10, 0, 10, 10, 0])
+    _, chosen, _ = scanned(g, h, rules(min_child_samples=10), counts)
+    assert 10 <= counts[list(chosen)].sum() <= 23
+    assert scanned(g, h, rules(min_child_samples=17), counts)[0] == 0.0
+
+
+def test_rows_find_their_leaves_by_sets_and_by_bins():
+    tiles = np.zeros((1, 6, 32), dtype=np.uint8)
+    tiles[0, :, 0] = [0, 1, 2, 70, 200, 255]
+    tiles[0, :, 1] = [3, 0, 5, 3, 4, 9]
+    feature = np.array([0, 1, -1, -1, -1], dtype=np.int32)
+    bins = np.array([layout.IS_SET, 3, 0, 0, 0], dtype=np.int32)
+    left = np.array([1, 3, 0, 0, 0], dtype=np.int32)
+    sets = np.zeros((5, layout.SET_WORDS), dtype=np.int64)
+    for b in (0, 1, 70, 255):
+        sets[0].view(np.uint64)[b >> 6] |= np.uint64(1) << np.uint64(b & 63)
+    out = np.full(6, 77, dtype=np.int32)
+    find_leaves(tiles, feature, bins, np.array([0, 0, 0, 0, 0], dtype=np.uint8), left, sets, out)
+    assert out.tolist() == [3, 4, 2, 3, 2, 4]
