@@ -63,7 +63,9 @@ class Grower(ABC):
         if dataset.lists is None or drawn != (0, 0):
             return np.zeros(dataset.n_features, dtype=bool)
         lists = dataset.lists
-        return (lists.usual >= 0) & (lists.counts() < max(1, self._params.min_child_samples))
+        found = (lists.usual >= 0) & (lists.counts() < max(1, self._params.min_child_samples))
+        found[0] &= not found.all()  # histograms have at least one feature
+        return found
 
     @abstractmethod
     def _is_wide(self) -> bool:
