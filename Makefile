@@ -55,7 +55,7 @@ test: lint
 BOUNDS := SAPWOOD_KERNELS=jit SAPWOOD_BOUNDSCHECK=1 $(BIN)/python -m pytest
 
 bounds-kernels: $(VENV)/installed-test
-	$(BOUNDS) tests/kernels tests/grow
+	$(BOUNDS) tests/kernels
 
 bounds-fits: $(VENV)/installed-test
 	$(BOUNDS) tests/combinations/test_grid.py tests/model/test_predictor.py

@@ -119,7 +119,7 @@ def test_the_scale_of_next_to_nothing_is_finite(bound):
     st.integers(1, 400),
     st.integers(0, 10**6),
     st.sampled_from([0.0, 1.0, 20.0]),
-    st.sampled_from([1.0, 1e-30, 1e-5, 1e5]),
+    st.sampled_from([1.0, 1e-30, 1e20, 1e35]),
     st.integers(0, 100),
 )
 def test_no_subset_of_rows_can_overflow_a_packed_cell(n, seed, spread, size, round):
@@ -148,7 +148,7 @@ def test_even_if_every_row_were_rounded_up_nothing_overflows(n):
 
 def test_wide_sums_stay_far_from_the_end_of_64_bits():
     pairs, weight = table(500, 3, 20.0)
-    done = run(pairs, weight * 1e5, wide=True)
+    done = run(pairs, weight * 1e50, wide=True)
     assert sum(abs(g) for g in done.gradient.tolist()) < 2**62
     assert sum(done.hessian.tolist()) < 2**62
 
@@ -268,7 +268,7 @@ def test_a_hessian_below_zero_is_noted_and_zero_is_not():
 
 def test_the_largest_gradients_allowed_are_quantised():
     pairs, _ = table(20)
-    weight = np.full(20, 2.0**245)
+    weight = np.full(20, 2.0**200)
     done = run(pairs, weight)
     assert done.info[layout.STATUS] == layout.FINE
     assert 2**29 < sum(abs(g) for g in done.gradient.tolist()) < 2**31
