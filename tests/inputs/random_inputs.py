@@ -47,6 +47,7 @@ VALID: dict[str, list[Any]] = {
     "max_depth": [None, 1, 3, 20],
     "min_child_samples": [1, 2, 50],
     "min_child_weight": [0.0, 1.0, 1e300],
+    "min_split_gain": [0.0, 1e-300, 0.1],
     "reg_lambda": [0.0, 1e-300, 10.0, 1e300],
     "reg_alpha": [0.5],
     "max_delta_step": [0.1],
@@ -84,6 +85,20 @@ class Situation:
         made = SapwoodClassifier if self.is_classifier else SapwoodRegressor
         X = sapwood.Dataset(self.X) if self.given.get("groups") is not None and len(self.params) == 1 else self.X
         return made(**{"n_estimators": 3, "min_child_samples": 2, **self.params}).fit(X, self.y, **self.given)
+
+    def other_tables(self) -> list[Any]:
+        """The table with a column less, more, in another order, as texts, as objects."""
+        if isinstance(self.X, pd.DataFrame):
+            frame = self.X
+            return [
+                frame.iloc[:, 1:],
+                frame.iloc[:, ::-1],
+                frame.assign(z=1.0),
+                frame.astype(object),
+                frame.astype(str),
+            ]
+        array = np.asarray(self.X)
+        return [array[:, 1:], array[:, ::-1], array.astype(object), array.astype(str), pd.DataFrame(array), array[:0]]
 
 
 def one_in(n: int) -> st.SearchStrategy[bool]:
@@ -194,35 +209,31 @@ def situations(draw: Any) -> Situation:
     n = draw(st.sampled_from([1, 2, 3, 5, 8, 20, 40, 40, 60, 60]))
     is_classifier = draw(st.booleans())
     X, y = draw(tables(n)), draw(targets(n, is_classifier))
-    names = draw(st.lists(st.sampled_from(DRAWN), max_size=4, unique=True))
+    names = draw(st.lists(st.sampled_from(DRAWN), max_size=6, unique=True))
     params = {}
     for name in names:
         if name == "class_weight" and not is_classifier:
             continue
         sound = VALID.get(name)
-        params[name] = draw(st.sampled_from(JUNK if sound is None or draw(one_in(12)) else sound))
+        params[name] = draw(st.sampled_from(JUNK if sound is None or draw(one_in(20)) else sound))
+    return Situation(X, y, n, params, draw(arguments(X, y, n)), is_classifier)
+
+
+@st.composite
+def arguments(draw: Any, X: Any, y: Any, n: int) -> dict[str, Any]:
+    """What else ``fit`` may be given."""
     given: dict[str, Any] = {}
     random = np.random.default_rng(n)
     if draw(one_in(4)):
-        odd = [
-            -np.ones(n),
-            np.where(np.arange(n) % 2, 1e-300, 1e100),
-            np.full(n, 5e-324),
-            np.full(n, 1e200),
-            [1.0],
-            "x",
-        ]
-        sound = [np.ones(n), random.gamma(0.1, size=n), random.integers(0, 3, n), np.full(n, 1e-200)]
-        weights = [*sound, *odd]
-        given["sample_weight"] = draw(st.sampled_from(weights))
+        odd = [-np.ones(n), np.where(np.arange(n) % 2, 1e-100, 1e60), np.full(n, 1e200), [1.0], "x"]
+        sound = [np.ones(n), random.gamma(0.1, size=n) + 1e-9, random.integers(0, 3, n) + (n < 9), np.full(n, 1e-180)]
+        given["sample_weight"] = draw(st.sampled_from(odd if draw(one_in(5)) else sound))
     if draw(one_in(6)):
-        given["eval_set"] = draw(
-            st.sampled_from([(X, y), [(X, y), (X, y)], {"v": (X, y)}, (X, None), X, [], (X, y, np.zeros(n))])
-        )
+        sound = [(X, y), [(X, y), (X, y)], {"v": (X, y)}]
+        given["eval_set"] = draw(st.sampled_from([(X, None), X, [], (X, y, np.zeros(n))] if draw(one_in(5)) else sound))
     if draw(one_in(8)):
         given["groups"] = draw(st.sampled_from([np.arange(n), ["a"] * n, [None] * n, np.arange(n) % 3]))
-    if draw(one_in(8)):
-        given["init_score"] = draw(
-            st.sampled_from([np.zeros(n), np.full(n, 1e30), np.full(n, np.nan), np.zeros((n, 2)), np.zeros((n, 3))])
-        )
-    return Situation(X, y, n, params, given, is_classifier)
+    if draw(one_in(10)):
+        odd = [np.full(n, 1e30), np.full(n, np.nan), np.zeros((n, 2)), np.zeros((n, 3))]
+        given["init_score"] = draw(st.sampled_from([np.zeros(n), *odd]))
+    return given

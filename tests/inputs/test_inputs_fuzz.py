@@ -9,6 +9,7 @@ import os
 import warnings
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from random_inputs import Situation, situations
 from sklearn.exceptions import DataConversionWarning
@@ -17,6 +18,26 @@ import sapwood
 from sapwood.errors import SapwoodError, SapwoodWarning
 
 N_CASES = int(os.environ.get("SAPWOOD_FUZZ", "60"))
+
+
+def check_other_tables(situation: Situation, fitted: sapwood.SapwoodRegressor | sapwood.SapwoodClassifier) -> None:
+    """Tables with other columns, orders and types are answered or refused by name."""
+    for other in situation.other_tables():
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X (has|does not have valid) feature names")
+            try:
+                assert np.isfinite(fitted.predict_raw(other)).all()
+            except SapwoodError as error:
+                assert str(error)
+
+
+def check_team(situation: Situation, fitted: sapwood.SapwoodRegressor | sapwood.SapwoodClassifier) -> None:
+    """Three threads train the same model as one."""
+    if situation.params.get("random_state", 0) is None or fitted.stopped_ == "time_limit":
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SAPWOOD_TEAM", "3")
+        assert situation.fit().model_.fingerprint() == fitted.model_.fingerprint()
 
 
 @settings(max_examples=N_CASES, derandomize=N_CASES <= 60, suppress_health_check=list(HealthCheck))
@@ -32,6 +53,7 @@ def test_a_fit_is_a_model_that_answers_or_a_named_error(situation: Situation):
             assert str(error)
             return
         check_answers(situation, fitted)
+        check_team(situation, fitted)
 
 
 def check_answers(situation: Situation, fitted: sapwood.SapwoodRegressor | sapwood.SapwoodClassifier) -> None:
@@ -47,6 +69,7 @@ def check_answers(situation: Situation, fitted: sapwood.SapwoodRegressor | sapwo
     stages = list(fitted.staged_predict(X))
     if stages:
         np.testing.assert_array_equal(stages[-1], fitted.predict(X))
+    check_other_tables(situation, fitted)
     if isinstance(fitted, sapwood.SapwoodClassifier):
         total = fitted.predict_proba(X).sum(axis=1)
         np.testing.assert_allclose(total, 1.0, rtol=1e-9)

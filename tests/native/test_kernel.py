@@ -125,3 +125,36 @@ def test_an_unknown_mode_is_refused(monkeypatch):
     monkeypatch.setenv("SAPWOOD_KERNELS", "cuda")
     with pytest.raises(ValueError, match="SAPWOOD_KERNELS must be one of native, jit, python, got 'cuda'"):
         kernels.mode()
+
+
+OUT_OF_BOUNDS = """
+import sys
+import numpy as np
+from sapwood.native.kernel import kernel
+from sapwood.native.team import Team
+
+@kernel()
+def deep(values, i):
+    values[i] = 1.0
+
+@kernel("f64[:], i64")
+def write(member, members, sync, values, i):
+    deep(values, i)
+
+write(np.zeros(3), 2)
+for run in (write, lambda *args: Team(3).run(write, *args)):
+    try:
+        run(np.zeros(3), 3)
+    except IndexError:
+        continue
+    sys.exit("nobody noticed")
+"""
+
+
+def test_an_index_out_of_bounds_is_an_error_where_bounds_are_checked(start, tmp_path):
+    pytest.importorskip("numba")
+    script = tmp_path / "script.py"
+    script.write_text(OUT_OF_BOUNDS)
+    process = start(script, SAPWOOD_KERNELS="jit", SAPWOOD_BOUNDSCHECK="1")
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors

@@ -81,7 +81,7 @@ class Schema:
             message += "Feature names unseen at fit time:\n" + _listed(unexpected)
         if missing:
             message += "Feature names seen at fit time, yet now missing:\n" + _listed(missing)
-        raise SchemaError(message)
+        raise SchemaError(message + "Pass a table with the columns of training, in any order.")
 
 
 def _listed(names: list[str]) -> str:

@@ -31,7 +31,7 @@ from sapwood.model.tree import NODE_FIELDS, node_shapes
 from sapwood.model.validation import check_ensemble
 from sapwood.objectives.links import link_from_name
 
-VERSION = 3  # 2: category columns, 3: rescaled rounds; a model without them is written as version 1
+VERSION = 3  # 2: category columns or linear leaves, 3: rescaled rounds; see _version_needed
 TREE_FIELDS: dict[str, type] = {"tree_start": np.int64, "tree_output": np.int32, "tree_round": np.int32}
 ARRAYS: dict[str, type] = {"base_scores": np.float64, **TREE_FIELDS, **NODE_FIELDS}
 # There only where leaves are linear: the tensors of ``Terms``, by its fields.
@@ -93,7 +93,7 @@ def to_bytes(model: Model) -> bytes:
     kind, label_tensors = labels.to_tensors(model.classes)
     recipe, recipe_tensors = recipes.to_tensors(model.recipe)
     described: dict[str, Any] = {
-        "version": 3 if model.ensemble.rescalings else 1 if recipe is None else 2,
+        "version": _version_needed(model),
         "written_by": f"sapwood {sapwood.__version__}",
         "schema": model.schema.to_dict(),
         "link": model.link,
@@ -168,6 +168,13 @@ def _check(model: Model) -> None:
     if not np.isfinite(model.base_scores).all():
         raise ModelFileError(f"the model is not valid, its base scores are {model.base_scores.tolist()}")
     link_from_name(model.link)
+
+
+def _version_needed(model: Model) -> int:
+    """The first version whose readers understand all that a model has, so that older ones open what they can."""
+    if model.ensemble.rescalings:
+        return 3
+    return 1 if model.recipe is None and model.ensemble.terms is None else 2
 
 
 def _check_version(described: dict[str, Any]) -> None:

@@ -1,0 +1,69 @@
+"""Write a model file of each kind to ``tests/models`` with what it answers; run it when the version of files is raised.
+
+Files that are there stay as they are: they stand for the versions that wrote them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from sapwood import SapwoodClassifier, SapwoodRegressor
+from sapwood.choices import Dart
+from sapwood.model.model import Model
+
+MODELS = Path(__file__).parents[1] / "models"
+SOURCE = np.random.default_rng(20)
+
+
+def numbers(n: int) -> np.ndarray:
+    X = np.round(SOURCE.normal(size=(n, 3)), 2)
+    X[SOURCE.uniform(size=X.shape) < 0.1] = np.nan
+    return X
+
+
+def linear() -> tuple[Model, np.ndarray]:
+    X = numbers(400)
+    model = SapwoodRegressor(n_estimators=3, max_leaves=4, leaf_model="linear").fit(X, np.nan_to_num(X[:, 0] + X[:, 1]))
+    return model.model_, X[:12]
+
+
+def categories() -> tuple[Model, np.ndarray]:
+    levels = np.array(["oak", "elm", "ash", "yew", None, *(f"tree {k}" for k in range(30))], dtype=object)
+    X = np.stack([levels[SOURCE.integers(0, 35, 400)], SOURCE.choice(["wet", "dry"], 400)], axis=1).astype(object)
+    y = np.where(np.isin(X[:, 0], ["oak", "ash"]), "hard", np.where(X[:, 1] == "wet", "soft", "none"))
+    model = SapwoodClassifier(n_estimators=3, max_leaves=4).fit(X, y).model_
+    return model, np.concatenate([X[:12], [["never seen", "dry"], [None, None]]])
+
+
+def dart() -> tuple[Model, np.ndarray]:
+    X = numbers(400)
+    model = SapwoodRegressor(n_estimators=6, max_leaves=4, boosting=Dart(drop=0.5)).fit(X, np.nan_to_num(X[:, 0]))
+    return model.model_, X[:12]
+
+
+def keep(name: str, about: str, model: Model, rows: np.ndarray) -> None:
+    path = MODELS / f"{name}.sapwood"
+    if path.exists():
+        return
+    model.save(path)
+    plain = [[None if value is None or value != value else value for value in row] for row in rows.tolist()]
+    told = {
+        "about": about,
+        "rows": plain,
+        "raw": model.predict_raw(rows).tolist(),
+        "prediction": model.predict(rows).tolist(),
+        "leaves": model.leaf_indices(rows).tolist(),
+        "classes": None if model.classes is None else model.classes.tolist(),
+        "fingerprint": model.fingerprint(),
+        "importance": model.importance("total_gain").tolist(),
+    }
+    path.with_suffix(".json").write_text(json.dumps(told) + "\n")
+
+
+if __name__ == "__main__":
+    keep("v2-linear", "linear leaves", *linear())
+    keep("v2-categories", "category columns, levels missing and never seen", *categories())
+    keep("v3-dart", "rounds rescaled by DART", *dart())
