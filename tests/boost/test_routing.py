@@ -52,7 +52,7 @@ def test_it_answers_what_walking_down_answers(n_leaves, dtype, n_bins, width):
         expected[1 : 1 + width, row] += value[walk(tree, columns, row)]
     for members in (1, 3):
         scores = first.copy()
-        add_to_all_rows(SimpleNamespace(columns=columns), tree, value, 1, scores, Team(members))
+        add_to_all_rows(SimpleNamespace(columns=columns, lists=None), tree, value, 1, scores, Team(members))
         assert np.array_equal(scores[:, ::7], expected[:, ::7])
         assert np.array_equal(scores[[0, -1]], first[[0, -1]])
 

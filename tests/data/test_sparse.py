@@ -94,22 +94,29 @@ def test_bins_are_those_of_the_dense_table(monkeypatch, max_bins, weighted):
     monkeypatch.setattr("sapwood.data.numeric.SAMPLE_ROWS", 200)
     X = dense()
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(X)) if weighted else None
-    found = []
-    for form in (X, sp.csr_matrix(X)):
-        encoder = Encoder.fit(read_table(form), weight, max_bins, seed=3)
-        found.append((encoder, *encoder.encode(read_table(form))))
-    (first, *arrays), (second, *others) = found
+    first, second = (Encoder.fit(read_table(form), weight, max_bins, seed=3) for form in (X, sp.csr_matrix(X)))
     for one, other in zip(first.edges, second.edges, strict=True):
         assert np.array_equal(one, other)
-    for one, other in zip(arrays, others, strict=True):
-        assert np.array_equal(one, other)
+    _, expected = first.encode(read_table(X))
+    for form in (X, sp.csr_matrix(X)):
+        assert np.array_equal(unlisted(second, form), expected)
+
+
+def unlisted(encoder: Encoder, X) -> np.ndarray:
+    """All columns of bins, those that are listed too."""
+    lists, found = encoder.lists(read_table(X)), np.repeat(encoder.usual[:, None], X.shape[0], axis=1)
+    found[encoder.usual < 0] = encoder.encode(read_table(X))[1]
+    for row in range(X.shape[0]):
+        for cell in lists.entries[lists.start[row] : lists.start[row + 1]].tolist():
+            f = int(np.searchsorted(lists.first_cell, cell, side="right")) - 1
+            found[f, row] = cell - lists.first_cell[f]
+    return found
 
 
 def test_a_stored_nan_is_missing_and_zero_is_a_value():
-    X = sp.csr_matrix(np.array([[0.0], [np.nan], [1.0], [0.0]]))
+    X = sp.csr_matrix(np.array([[0.0], [np.nan], [1.0], [0.0], [0.0], [0.0], [0.0], [0.0]]))
     table = read_table(X)
-    _, columns = Encoder.fit(table).encode(table)
-    assert columns.tolist() == [[1, 0, 2, 1]]
+    assert unlisted(Encoder.fit(table), X).tolist() == [[1, 0, 2, 1, 1, 1, 1, 1]]
 
 
 def test_everything_around_a_fit_takes_sparse_tables():
@@ -207,3 +214,27 @@ def test_another_number_of_columns_is_refused_at_prediction():
 def test_what_needs_dense_values_says_so(params):
     with pytest.raises(InputError, match=f"{next(iter(params))}.*X is sparse"):
         SapwoodRegressor(**params).fit(sp.csr_matrix(dense()), target(dense()))
+
+
+GROWTHS = [
+    {},
+    {"growth": "levelwise", "max_depth": 4},
+    {"growth": "symmetric", "max_depth": 3},
+    {"precision": "packed", "reg_alpha": 0.1, "monotone_constraints": [1, 0, 0, 0, 1, -1, 0, 0, 0, 0, 0, 0]},
+    {"colsample_bytree": 0.7, "colsample_bynode": 0.6, "precision": "packed"},
+    {"sampling": "goss", "interaction_constraints": [[0, 4], [2, 5, 6]]},
+    {"max_bins": 1000, "boosting": "dart", "precision": "packed"},
+]
+
+
+@pytest.mark.parametrize("params", GROWTHS, ids=str)
+@pytest.mark.parametrize("members", ["1", "3"])
+def test_listed_columns_give_the_model_of_columns_in_full(monkeypatch, params, members):
+    """L2: whatever the growth, the rules and the number of threads."""
+    monkeypatch.setenv("SAPWOOD_TEAM", members)
+    X = dense(2500)
+    y = target(X) + np.random.default_rng(2).normal(size=2500)
+    settings = {"n_estimators": 4, "min_child_samples": 1 if params.get("growth") == "symmetric" else 15} | params
+    full, listed = (SapwoodRegressor(**settings).fit(form, y).model_ for form in (X, sp.csr_matrix(X)))
+    assert listed.fingerprint() == full.fingerprint()
+    assert np.array_equal(listed.ensemble.count, full.ensemble.count)

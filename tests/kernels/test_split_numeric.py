@@ -57,8 +57,17 @@ class Scan:
         histogram[:, 3 : 3 + self.n_bins + 1] = planes
         n_bins = np.array([2, self.n_bins, 1])
         start = np.concatenate([[0], np.cumsum(n_bins + 1)])
-        directions = np.array([0, self.direction, 0])
-        feature = layout.Features(n_bins, start, np.array([0, 3]), directions, 3, np.zeros(3, np.int64))
+        more = (
+            3,
+            np.zeros(3, np.int64),
+            np.arange(3),
+            np.full(3, -1),
+            start,
+            np.array([0, 3]),
+            np.empty(0, np.int64),
+            np.empty(0, np.uint32),
+        )
+        feature = layout.Features(n_bins, start, np.array([0, 3]), np.array([0, self.direction, 0]), *more)
         hessian_range = np.array([[1, 2**40]] * n_outputs)
         scales = layout.Scales(np.array([[UNIT_G, UNIT_H]] * n_outputs), np.ones((n_outputs, 2)), hessian_range)
         sums = np.array([sum(plane) for plane in planes])

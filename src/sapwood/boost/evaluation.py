@@ -13,8 +13,10 @@ from sapwood.boost.linear import add_answers, forest_of, nodes_in_bins
 from sapwood.boost.target import Target
 from sapwood.data.columns import Block
 from sapwood.data.dataset import Dataset
+from sapwood.data.lists import RowLists
 from sapwood.errors import ParameterError
 from sapwood.grow.grown import Grown
+from sapwood.kernels.lists import add_scores_listed
 from sapwood.kernels.predict import add_scores_binned
 from sapwood.kernels.sums import Run, alone
 from sapwood.metrics.base import Metric
@@ -28,7 +30,7 @@ LOSS = "loss"
 class EvalSet:
     """Rows in the bins of training with their targets; ``scores`` (outputs, rows) grow with the model.
 
-    ``values`` are those that the bins come from, where leaves are linear.
+    ``values`` are those that the bins come from, where leaves are linear. ``lists`` has the columns not in ``tiles``.
     """
 
     name: str
@@ -36,6 +38,7 @@ class EvalSet:
     target: Target
     scores: np.ndarray
     values: Block | None = None
+    lists: RowLists | None = None
 
     def add_tree(self, grown: Grown, value: np.ndarray, output: int, run: Run) -> None:
         """Add what a tree with these values answers."""
@@ -53,6 +56,13 @@ def add_tree(
         return
     if grown.threshold is not None:  # exact search has the values in the place of tiles
         scores[output : output + value.shape[1]] += value[grown.nodes_of(tiles)].T
+        return
+    if rows.lists is not None:
+        lists = rows.lists
+        run(
+            add_scores_listed, tiles, lists.table, lists.start, lists.entries, grown.feature, grown.bin,
+            grown.missing_left, grown.left, value, output, scores,
+        )  # fmt: skip
         return
     if grown.sets is not None:
         scores[output : output + value.shape[1]] += value[leaves_of(tiles, grown, run)].T

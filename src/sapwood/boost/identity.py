@@ -30,14 +30,16 @@ def parameters(params: Params) -> dict[str, str]:
 def data(dataset: Dataset, target: Target, start: Start, evaluation: Evaluation) -> dict[str, str]:
     """A digest of each part of the data: the rows in bins, targets, weights, first scores, validation sets."""
     told = {
-        "X": digest(dataset.encoder, dataset.recipe, dataset.tiles, dataset.row_ids, _values(dataset, dataset)),
+        "X": digest(
+            dataset.encoder, dataset.recipe, dataset.tiles, dataset.lists, dataset.row_ids, _values(dataset, dataset)
+        ),
         "y": digest(target.y),
         "sample_weight": digest(target.weight),
         "groups": digest(target.groups),
         "what training starts from (init, init_score or init_model)": digest(start),
     }
     for one in evaluation.sets:
-        told[f"eval_set {one.name!r}"] = digest(one.tiles, one.target, one.scores, _values(one, dataset))
+        told[f"eval_set {one.name!r}"] = digest(one.tiles, one.lists, one.target, one.scores, _values(one, dataset))
     return told | {"the order of eval_set": digest([one.name for one in evaluation.sets])}
 
 

@@ -61,7 +61,7 @@ def add_to_all_rows(
     dataset: Dataset, grown: Grown, value: np.ndarray, output: int, scores: np.ndarray, team: Team
 ) -> None:  # fmt: skip
     """Add the answers of a tree with these values to the scores of every row of a dataset."""
-    routes = Routes.of(grown)
+    routes = None if dataset.lists is not None else Routes.of(grown)
     if routes is None:
         add_tree(dataset, grown, value, output, scores, team.run)
         return

@@ -8,6 +8,7 @@ import numpy as np
 
 from sapwood.data.columns import Block, Table
 from sapwood.data.encoder import Encoder, aligned_zeros
+from sapwood.data.lists import RowLists
 from sapwood.data.numeric import Run, run_alone
 from sapwood.data.recipe import RANK, Derived, Recipe
 from sapwood.data.schema import Schema
@@ -20,7 +21,8 @@ class Dataset:
     """The bins of some rows twice over, by rows in ``tiles`` and by features in ``columns``, and the rows' numbers.
 
     ``schema`` is that of the columns in bins. With categories these come from the user's by a ``recipe``, and ``user``
-    is the schema of those. ``values`` are those that the bins come from, kept only where training needs them.
+    is the schema of those. ``values`` are those that the bins come from, kept only where training needs them. Columns
+    that nearly always have the same bin are in ``lists`` instead of tiles and columns.
     ``others`` hold the same rows where statistics of categories come from other orders of the rows; rounds draw one.
     """
 
@@ -32,6 +34,7 @@ class Dataset:
     values: Block | None = None
     recipe: Recipe | None = None
     user: Schema | None = None
+    lists: RowLists | None = None
     others: tuple[Dataset, ...] = ()
     partition: Partition | None = None
 
@@ -50,7 +53,7 @@ class Dataset:
             kept = np.flatnonzero(weight)
             table, weight, row_ids = table.take(kept), weight[kept], row_ids[kept]
         encoder = Encoder.fit(table, weight, max_bins, seed, run, row_ids)
-        return cls(encoder.schema, encoder, *encoder.encode(table, run), row_ids)
+        return cls(encoder.schema, encoder, *encoder.encode(table, run), row_ids, lists=encoder.lists(table, run))
 
     @property
     def user_schema(self) -> Schema:
@@ -90,11 +93,13 @@ class Dataset:
     @property
     def nbytes(self) -> int:
         """Bytes held by the arrays."""
-        return self.tiles.nbytes + self.columns.nbytes + self.row_ids.nbytes
+        listed = 0 if self.lists is None else self.lists.nbytes
+        return self.tiles.nbytes + self.columns.nbytes + self.row_ids.nbytes + listed
 
     def take(self, rows: np.ndarray) -> Dataset:
         """The same bins for some of the rows, by their places in this dataset."""
         tiles = aligned_zeros((self.tiles.shape[0], len(rows), self.tiles.shape[2]), self.tiles.dtype)
         np.take(self.tiles, rows, axis=1, out=tiles)
         columns = np.take(self.columns, rows, axis=1)
-        return replace(self, tiles=tiles, columns=columns, row_ids=self.row_ids[rows])
+        lists = None if self.lists is None else self.lists.take(rows)
+        return replace(self, tiles=tiles, columns=columns, row_ids=self.row_ids[rows], lists=lists)

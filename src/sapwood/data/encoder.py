@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sapwood.data.columns import Table
+from sapwood.data.lists import RowLists, make_lists
 from sapwood.data.numeric import Run, edge_table, find_edges, run_alone
 from sapwood.data.schema import Schema
 from sapwood.data.sparse import SparseTable
-from sapwood.data.sparse_bins import encode_sparse, find_sparse_edges
+from sapwood.data.sparse_bins import bins_of_entries, encode_sparse, find_sparse_edges, usual_bins
 from sapwood.errors import ParameterError
 from sapwood.kernels import binning
 from sapwood.once import once
@@ -18,14 +20,19 @@ from sapwood.once import once
 MAX_BINS = 65_535
 TILE_BYTES = 32
 CACHE_LINE = 64
+LISTED_AT_ONCE = 64  # columns of a dense table that are looked through together
 
 
 @dataclass(frozen=True, eq=False)
 class Encoder:
-    """The edges between bins of every column: value x is in bin 1 + (number of edges below x), missing in bin 0."""
+    """The edges between bins of every column: value x is in bin 1 + (number of edges below x), missing in bin 0.
+
+    Where some columns are listed, ``usual`` is the bin of each that is not, and −1 for the others.
+    """
 
     schema: Schema
     edges: tuple[np.ndarray, ...]
+    usual: np.ndarray | None = None
 
     @classmethod
     def fit(
@@ -44,9 +51,8 @@ class Encoder:
             row_ids = np.arange(table.n_rows, dtype=np.uint64)
         if isinstance(table, SparseTable):
             edges = find_sparse_edges(table, weight, max_bins, seed, row_ids, run)
-        else:
-            edges = find_edges(table, weight, max_bins, seed, row_ids, run)
-        return cls(Schema.of(table), tuple(edges))
+            return cls(Schema.of(table), tuple(edges), usual_bins(table, edges))
+        return cls(Schema.of(table), tuple(find_edges(table, weight, max_bins, seed, row_ids, run)))
 
     @once
     def n_bins(self) -> np.ndarray:
@@ -73,22 +79,51 @@ class Encoder:
     def encode(self, table: Table, run: Run = run_alone, with_columns: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """The bins of a table with these columns, as tiles (tile, row, lane) and as columns (feature, row).
 
-        Without columns, that array has no lines.
+        Without columns, that array has no lines. Columns that are listed are left out.
         """
         table = self.schema.align(table)
+        if self.usual is None:
+            return self._encode(table, self.edges, run, with_columns)
+        in_tiles = np.flatnonzero(self.usual < 0).tolist()
+        if not in_tiles:
+            n = table.n_rows
+            return np.empty((0, n, self.tile_width), self.dtype), np.empty((0, n), self.dtype)
+        return self._encode(table.select(in_tiles), [self.edges[f] for f in in_tiles], run, with_columns)
+
+    def _encode(
+        self, table: Table, edges: Sequence[np.ndarray], run: Run, with_columns: bool
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         n, p, width = table.n_rows, table.n_features, self.tile_width
         tiles = aligned_zeros((-(-p // width), n, width), self.dtype)
         columns = np.empty((p if with_columns else 0, n), dtype=self.dtype)
         if isinstance(table, SparseTable):
-            encode_sparse(table, self.edges, tiles, columns)
+            encode_sparse(table, edges, tiles, columns)
             return tiles, columns
-        padded, starts = edge_table(self.edges, table.dtype)
+        padded, starts = edge_table(tuple(edges), table.dtype)
         for block in table.blocks():
             run(
                 binning.encode, block.values, block.row_stride, block.column_stride, block.start, block.n_rows, 0, p,
                 padded, starts, tiles, columns,
             )  # fmt: skip
         return tiles, columns
+
+    def lists(self, table: Table, run: Run = run_alone) -> RowLists | None:
+        """The columns that are listed, if there are any."""
+        if self.usual is None:
+            return None
+        table = self.schema.align(table)
+        if isinstance(table, SparseTable):
+            bins, _ = bins_of_entries(table, self.edges)
+            features = np.repeat(np.arange(table.n_features), np.diff(table.start))
+            return make_lists(table.rows, features, bins, table.n_rows, self.n_bins, self.usual)
+        listed, parts = np.flatnonzero(self.usual >= 0), []
+        for first in range(0, len(listed), LISTED_AT_ONCE):
+            part = listed[first : first + LISTED_AT_ONCE]
+            _, columns = self._encode(table.select(part.tolist()), [self.edges[f] for f in part], run, True)
+            line, rows = np.nonzero(columns != self.usual[part, None])
+            parts.append((rows, part[line], columns[line, rows].astype(np.int64)))
+        rows, features, bins = (np.concatenate(one) for one in zip(*parts, strict=True))
+        return make_lists(rows, features, bins, table.n_rows, self.n_bins, self.usual)
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

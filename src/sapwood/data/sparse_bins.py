@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sapwood.data.lists import MOST_LISTED
 from sapwood.data.numeric import Run, cut_sample, gather, middle, sample_rows, weight_units
 from sapwood.data.sparse import SparseTable
 
@@ -63,6 +64,13 @@ def bins_of_entries(table: SparseTable, edges: Sequence[np.ndarray]) -> tuple[np
         bins[entries] = np.searchsorted(edges[f], table.values[entries].astype(np.float64)) + 1
     bins[np.isnan(table.values)] = 0
     return bins, np.array([np.searchsorted(line, 0.0) + 1 for line in edges])
+
+
+def usual_bins(table: SparseTable, edges: Sequence[np.ndarray]) -> np.ndarray | None:
+    """The bin of 0 of columns that store few entries, −1 for the others; None if there are only others."""
+    is_listed = np.diff(table.start) <= MOST_LISTED * table.n_rows
+    of_zero = np.array([np.searchsorted(line, 0.0) + 1 for line in edges])
+    return np.where(is_listed, of_zero, -1) if is_listed.any() else None
 
 
 def encode_sparse(

@@ -58,7 +58,9 @@ class Dataset:
             places = np.flatnonzero(weight)
             chosen, weight, kept = self.table.take(places), weight[places], row_ids[places]
         encoder = Encoder.fit(chosen, weight, self.max_bins, seed, team.run, kept)
-        self.bins = binned.Dataset(encoder.schema, encoder, *encoder.encode(self.table, team.run), row_ids)
+        tiles, columns = encoder.encode(self.table, team.run)
+        lists = encoder.lists(self.table, team.run)
+        self.bins = binned.Dataset(encoder.schema, encoder, tiles, columns, row_ids, lists=lists)
 
     @property
     def shape(self) -> tuple[int, int]:

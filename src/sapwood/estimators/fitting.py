@@ -130,8 +130,8 @@ def _train(problem: Problem, sample: Sample, sets: Mapping[str, Sample], began: 
     eval_sets = []
     for name, one in sets.items():
         with blaming(name):
-            tiles, values = prepared.tiles(one, team.run)
-            eval_sets.append(EvalSet(name, tiles, one.target, origin.scores(one), values))
+            tiles, lists, values = prepared.tiles(one, team.run)
+            eval_sets.append(EvalSet(name, tiles, one.target, origin.scores(one), values, lists))
     evaluation = Evaluation(eval_sets, measures, problem.objective)
     outcome = train(dataset, sample.target, problem.objective, params, origin.start(sample), evaluation)
     outcome, recipe = join_recipes(outcome, earlier, dataset.recipe, problem.schema)

@@ -15,6 +15,7 @@ from sapwood.data.columns import Block, Table, whole_block
 from sapwood.data.combining import Limits, choose_crossings
 from sapwood.data.cooking import Ingredients, cook
 from sapwood.data.encoder import Encoder
+from sapwood.data.lists import RowLists
 from sapwood.data.numeric import Run
 from sapwood.data.planning import Decision, Room, column_number, decide
 from sapwood.data.recipe import Recipe
@@ -44,13 +45,13 @@ class Prepared:
     params: Params
     decisions: Mapping[str, Any] = field(default_factory=dict)
 
-    def tiles(self, sample: Sample, run: Run) -> tuple[np.ndarray, Block | None]:
-        """Other rows in the same bins, as tiles, and their values if training needs them."""
+    def tiles(self, sample: Sample, run: Run) -> tuple[np.ndarray, RowLists | None, Block | None]:
+        """Other rows in the same bins, as tiles and lists, and their values if training needs them."""
         dataset = self.dataset
         if dataset.recipe is None:
-            return sample.tiles(dataset.encoder, run), sample.values(self.params, dataset.schema)
+            return *sample.tiles(dataset.encoder, run), sample.values(self.params, dataset.schema)
         table = dataset.recipe.apply(dataset.user_schema.align(sample.rows))
-        return dataset.encoder.encode(table, run, with_columns=False)[0], _values(table, self.params)
+        return dataset.encoder.encode(table, run, with_columns=False)[0], None, _values(table, self.params)
 
 
 def prepare(

@@ -17,6 +17,7 @@ from sapwood.data import dataset as binned
 from sapwood.data.columns import Block, Table, read_table, whole_block
 from sapwood.data.conversion import is_missing, shown
 from sapwood.data.encoder import Encoder
+from sapwood.data.lists import RowLists
 from sapwood.data.numeric import Run
 from sapwood.data.schema import Schema
 from sapwood.data.target import column_of, numbers_of
@@ -106,17 +107,19 @@ class Sample:
         else:
             encoder = Encoder.fit(table, self.weight, params.bins.max_bins, params.run.random_state, run, row_ids)
         values = self.values(params, encoder.schema)
-        return binned.Dataset(encoder.schema, encoder, *encoder.encode(table, run), row_ids, values)
+        lists = encoder.lists(table, run)
+        return binned.Dataset(encoder.schema, encoder, *encoder.encode(table, run), row_ids, values, lists=lists)
 
     def values(self, params: Params, schema: Schema) -> Block | None:
         """The rows as numbers in the order of a schema's columns, if training needs them."""
         return None if linear_of(params.tree.leaf_model) is None else whole_block(schema.align(self.rows))
 
-    def tiles(self, encoder: Encoder, run: Run) -> np.ndarray:
-        """The rows in the bins of an encoder, as tiles."""
+    def tiles(self, encoder: Encoder, run: Run) -> tuple[np.ndarray, RowLists | None]:
+        """The rows in the bins of an encoder, as tiles and lists."""
         if self.bins is not None and self.bins.encoder is encoder:
-            return self.bins.tiles if self.places is None else self.bins.take(self.places).tiles
-        return encoder.encode(self.rows, run, with_columns=False)[0]
+            bins = self.bins if self.places is None else self.bins.take(self.places)
+            return bins.tiles, bins.lists
+        return encoder.encode(self.rows, run, with_columns=False)[0], encoder.lists(self.rows, run)
 
 
 def read_features(X: Any) -> tuple[Any, Table, binned.Dataset | None]:

@@ -43,15 +43,29 @@ class Grower(ABC):
         self._shape = Shape(dataset.n_rows, n_outputs, params.max_leaves, team.size, self._is_wide())
         directions = column_directions(params.monotone_constraints, dataset)
         groups = column_groups(params.interaction_constraints, dataset)
-        self._features = make_features(dataset, team.size, directions)
+        counts = self._drawn_counts(n_features)
+        self._hopeless = self._find_hopeless(dataset, counts)
+        self._features = make_features(dataset, team.size, directions, self._hopeless)
         self._rows = RowRoom.make(self._shape)
         self._scales = make_scales(self._shape)
         self._scratch = make_scratch(self._shape, int(self._features.n_bins.max()))
         self._leaves = make_leaves(self._shape)
         self._search = make_search(self._shape, n_features)
-        self._choice = make_choice(self._shape, n_features, groups, self._drawn_counts(n_features))
+        self._choice = make_choice(self._shape, n_features, groups, counts)
         self._nodes = make_nodes(self._shape)
         self._symmetric = symmetric_of(params.growth)
+
+    def _find_hopeless(self, dataset: Dataset, drawn: tuple[int, int]) -> np.ndarray:
+        """Tell which listed features differ from their usual bin in too few rows to be split; they need no histograms.
+
+        Where levels or nodes draw features they take part, as the draw counts them.
+        """
+        if dataset.lists is None or drawn != (0, 0):
+            return np.zeros(dataset.n_features, dtype=bool)
+        lists = dataset.lists
+        found = (lists.usual >= 0) & (lists.counts() < max(1, self._params.min_child_samples))
+        found[0] &= not found.all()  # histograms have at least one feature
+        return found
 
     @abstractmethod
     def _is_wide(self) -> bool:
@@ -82,6 +96,7 @@ class Grower(ABC):
         )
         self._check(number // per_round, gradients, rows)
         tree = draw_tree_features(self._params.colsample_bytree, self._dataset.n_features, self._seed, number)
+        tree[self._hopeless] = 0
         self._choice.tree[:] = tree
         self._choice.active[0] = 1
         return self._grow_tree(gradients, room, draws)

@@ -36,6 +36,7 @@ class HistogramGrower(Grower):
         self._words = dataset.tiles.view(np.uint64)
         most_bins = int(self._features.n_bins.max())
         self._worth = make_worth(self._shape, most_bins) if self._symmetric else ()
+        self._unpacked = np.empty(0 if dataset.lists is None else dataset.n_rows, dtype=dataset.columns.dtype)
 
     def see(self, dataset: Dataset) -> None:
         """Grow the next trees on the same rows in other bins."""
@@ -48,7 +49,7 @@ class HistogramGrower(Grower):
     def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
         kernel = grow.grow_tree if self._symmetric is None else grow_symmetric.grow_symmetric_tree
         self._team.run(
-            kernel, self._words, self._dataset.columns, self._features, self.rules(), gradients,
+            kernel, self._words, self._dataset.columns, self._unpacked, self._features, self.rules(), gradients,
             rows, self._scales, self._scratch, self._cells, self._leaves, self._search, self._choice, draws,
             self._nodes, *self._worth,
         )  # fmt: skip

@@ -35,17 +35,35 @@ class Shape:
         return 2 * self.max_leaves - 1
 
 
-def make_features(dataset: Dataset, members: int, monotone: np.ndarray | None = None) -> layout.Features:
-    """Describe the features of a dataset: where their cells lie and who searches them."""
+def make_features(
+    dataset: Dataset, members: int, monotone: np.ndarray | None = None, hopeless: np.ndarray | None = None
+) -> layout.Features:
+    """Describe the features of a dataset: where their cells lie and who searches them.
+
+    Listed features that are ``hopeless`` get no cells.
+    """
     n_bins = dataset.n_bins.astype(np.int64)
     bits = 3 if dataset.tiles.dtype.itemsize == 1 else 4
-    start = np.concatenate([[0], np.cumsum(_cell_room(n_bins, bits))]).astype(np.int64)
+    room = _cell_room(n_bins, bits) if dataset.lists is None else np.where(_or_none(hopeless, n_bins), 0, n_bins + 1)
+    start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
     targets = [start[-1] * t // members for t in range(members + 1)]
     share = np.searchsorted(start, targets).astype(np.int64)
     share[-1] = len(n_bins)
     if monotone is None:
         monotone = np.zeros(len(n_bins), dtype=np.int64)
-    return layout.Features(n_bins, start, share, monotone, bits, dataset.are_levels.astype(np.int64))
+    known = (n_bins, start, share, monotone, bits, dataset.are_levels.astype(np.int64))
+    if dataset.lists is None:
+        every, none = np.arange(len(n_bins)), np.full(len(n_bins), -1)
+        return layout.Features(*known, every, none, start, share, np.empty(0, np.int64), np.empty(0, np.uint32))
+    lists = dataset.lists.without(_or_none(hopeless, n_bins))
+    in_tiles = np.flatnonzero(lists.column >= 0)
+    tile_start = np.append(start[in_tiles], start[-1])
+    tile_share = np.searchsorted(in_tiles, share)
+    return layout.Features(*known, lists.column, lists.usual, tile_start, tile_share, lists.start, lists.entries)
+
+
+def _or_none(hopeless: np.ndarray | None, n_bins: np.ndarray) -> np.ndarray:
+    return np.zeros(len(n_bins), dtype=bool) if hopeless is None else hopeless
 
 
 def _cell_room(n_bins: np.ndarray, bits: int) -> np.ndarray:
@@ -118,6 +136,7 @@ def make_cells(shape: Shape, features: layout.Features, symmetric: bool = False)
         pool=np.empty((pool_lines(shape, width, symmetric), width), np.int64),
         work=np.empty((shape.members, width), np.int64),
         counts=np.zeros(int(features.n_bins.max()) + 1, np.int64),
+        listed=np.zeros(int(features.start[-1]) if len(features.row_start) else 0, np.int64),
     )
 
 

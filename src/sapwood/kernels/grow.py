@@ -38,11 +38,12 @@ from sapwood.kernels.layout import (
     SLOT,
 )
 from sapwood.kernels.leaves import finish_leaves
+from sapwood.kernels.lists import add_listed_planes, fill_usual, unpack
 from sapwood.kernels.meet import meet
 from sapwood.kernels.partition import settle_part, split_part
 from sapwood.kernels.pick import pick_split
 from sapwood.kernels.split_levels import divide_levels, split_members
-from sapwood.kernels.split_numeric import scan_feature, value_of
+from sapwood.kernels.split_numeric import LOW_HALF, least_hessian, scan_feature, value_of
 from sapwood.native.kernel import kernel
 
 # Fewer rows than this are not worth sharing out.
@@ -78,12 +79,25 @@ def can_split(n_rows, depth, rules):
 
 
 @kernel()
+def may_split(histogram, f, feature, sums, rules, scales):
+    """Tell whether a listed feature has enough hessian outside its usual bin; one side of any cut has no more."""
+    usual = feature.usual[f]
+    if usual < 0:
+        return True
+    stride = feature.start[feature.start.shape[0] - 1]
+    plane = rules.wide  # of the hessian of the first output
+    rest = sums[plane] - histogram[plane * stride + feature.start[f] + usual]
+    steps = rest if rules.wide != 0 else rest & LOW_HALF
+    return np.float64(steps) / scales.quantum[0, 1] >= least_hessian(rules, scales, 0)
+
+
+@kernel()
 def search_share(member, histogram, child, sums, low, high, feature, rules, scales, search, running):
     """Find the best split of each feature in the member's share, for a leaf with these sums and bounds."""
     limits = search.limits[0:4]
     for f in range(feature.share[member], feature.share[member + 1]):
         search.gain[child, f] = 0.0
-        if search.allowed[child, f] != 0:
+        if search.allowed[child, f] != 0 and may_split(histogram, f, feature, sums, rules, scales):
             cut = search.cut[child, f]
             if feature.levels[f] != 0:
                 search.gain[child, f] = divide_levels(
@@ -104,8 +118,8 @@ def clear_share(histogram, first, last, start, n_planes):
 
 
 @kernel()
-def build(member, members, sync, tiles, order, pairs, first, last, histogram, feature, work):
-    """Build the histogram of the rows at positions ``first`` to ``last``; each member completes its share of features.
+def build(member, members, sync, tiles, order, pairs, first, last, sums, histogram, feature, work):
+    """Build the histogram of the rows at ``first`` to ``last`` with these sums; each member completes its features.
 
     Many rows: each member adds a part of them, all features, and the parts are merged. Few: each adds all of them to
     its own features. Nonzero means stop.
@@ -114,19 +128,40 @@ def build(member, members, sync, tiles, order, pairs, first, last, histogram, fe
     start = feature.start
     own = feature.share[member]
     end = feature.share[member + 1]
+    has_lists = feature.row_start.shape[0] > 0
     n = last - first
     if members == 1 or n < PARALLEL_BUILD:
         clear_share(histogram, own, end, start, n_planes)
-        add_planes(tiles, order, pairs, first, last, own, end, feature.bits, start, histogram)
+        tile = feature.tile_share[member]
+        add_planes(
+            tiles,
+            order,
+            pairs,
+            first,
+            last,
+            tile,
+            feature.tile_share[member + 1],
+            feature.bits,
+            feature.tile_start,
+            histogram,
+        )
+        if has_lists:
+            add_listed_planes(feature, order, pairs, first, last, start[own], start[end], histogram)
+            fill_usual(feature, own, end, sums, histogram)
         return 0
     n_features = feature.n_bins.shape[0]
+    n_columns = feature.tile_start.shape[0] - 1
     a = first + member * n // members
     e = first + (member + 1) * n // members
     clear_share(work[member], 0, n_features, start, n_planes)
-    add_planes(tiles, order, pairs, a, e, 0, n_features, feature.bits, start, work[member])
+    add_planes(tiles, order, pairs, a, e, 0, n_columns, feature.bits, feature.tile_start, work[member])
+    if has_lists:
+        add_listed_planes(feature, order, pairs, a, e, 0, start[n_features], work[member])
     if meet(sync, members) != 0:
         return 1
     merge(work, members, histogram, own, end, start, n_planes)
+    if has_lists:
+        fill_usual(feature, own, end, sums, histogram)
     return 0
 
 
@@ -173,7 +208,7 @@ def sum_root(member, members, sync, pairs, integers, out):
 
 @kernel()
 def plant(
-    member, members, sync, tiles, columns,
+    member, members, sync, tiles, columns, unpacked,
     feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
 ):  # fmt: skip
     """Make the root a leaf with its best split; nonzero means stop."""
@@ -183,7 +218,7 @@ def plant(
     running = scratch.integers[member][2 * n_planes :]
     if sum_root(member, members, sync, rows.pairs, scratch.integers, sums) != 0:
         return 1
-    if build(member, members, sync, tiles, rows.order, rows.pairs, 0, n, cells.pool[0], feature, cells.work) != 0:
+    if build(member, members, sync, tiles, rows.order, rows.pairs, 0, n, sums, cells.pool[0], feature, cells.work) != 0:
         return 1
     is_open = can_split(n, 0, rules)
     if is_open:
@@ -199,11 +234,12 @@ def plant(
 
 
 @kernel()
-def move_rows(member, members, sync, columns, leaf, rows, integers, n_left):
+def move_rows(member, members, sync, columns, unpacked, leaf, feature, rows, integers, n_left):
     """Move the rows of a leaf to its children; return how many went left, or −1 to stop."""
     start = integers[leaf, FIRST]
     n = integers[leaf, LAST] - start
-    bins = columns[integers[leaf, FEATURE]]
+    column = feature.column[integers[leaf, FEATURE]]
+    bins = columns[column] if column >= 0 else unpacked
     limit = integers[leaf, BIN]
     missing_left = integers[leaf, MISSING_LEFT]
     parts = members if n >= PARALLEL_MOVE else 1
@@ -211,6 +247,8 @@ def move_rows(member, members, sync, columns, leaf, rows, integers, n_left):
     e = start + (member + 1) * n // parts
     in_place = 1 if member == 0 else 0
     if member < parts:
+        if column < 0:
+            unpack(feature, integers[leaf, FEATURE], rows.order, a, e, unpacked)
         own = (
             split_members(bins, integers[leaf, SET : SET + SET_WORDS], rows, a, e, in_place)
             if limit == IS_SET
@@ -288,7 +326,7 @@ def weakest_leaf(n_leaves, one, other, integers, numbers):
 
 @kernel()
 def split_leaf(
-    member, members, sync, tiles, columns, leaf, new,
+    member, members, sync, tiles, columns, unpacked, leaf, new,
     feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
 ):  # fmt: skip
     """Split a leaf in two, the right child becoming leaf ``new``; nonzero means stop."""
@@ -301,7 +339,7 @@ def split_leaf(
     sums = scratch.integers[member][: 2 * n_planes]
     running = scratch.integers[member][2 * n_planes :]
     bounds = scratch.numbers[member][:4]
-    n_left = move_rows(member, members, sync, columns, leaf, rows, integers, search.n_left)
+    n_left = move_rows(member, members, sync, columns, unpacked, leaf, feature, rows, integers, search.n_left)
     if n_left < 0:
         return 1
     middle = start + n_left
@@ -330,9 +368,11 @@ def split_leaf(
             first = start if is_left else middle
             last = middle if is_left else stop
             line = cells.pool[slot_small if part == 0 else slot_large]
+            own = sums[:n_planes] if is_left else sums[n_planes:]
+            order = rows.order
             if part == 1 and meet(sync, members) != 0:
                 return 1
-            if build(member, members, sync, tiles, rows.order, rows.pairs, first, last, line, feature, cells.work) != 0:
+            if build(member, members, sync, tiles, order, rows.pairs, first, last, own, line, feature, cells.work) != 0:
                 return 1
         if old_slot >= 0:
             small = cells.pool[slot_small]
@@ -374,16 +414,16 @@ def split_leaf(
 
 
 @kernel(
-    "u64[:,:,:], u8[:,:], " + GROWTH,
-    "u64[:,:,:], u16[:,:], " + GROWTH,
+    "u64[:,:,:], u8[:,:], u8[:], " + GROWTH,
+    "u64[:,:,:], u16[:,:], u16[:], " + GROWTH,
 )
 def grow_tree(
-    member, members, sync, tiles, columns,
+    member, members, sync, tiles, columns, unpacked,
     feature, rules, grad, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
 ):  # fmt: skip
     """Grow a tree from the quantised rows; ``nodes`` and ``leaves`` hold it afterwards."""
     stop = plant(
-        member, members, sync, tiles, columns,
+        member, members, sync, tiles, columns, unpacked,
         feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
     )  # fmt: skip
     n_leaves = 1
@@ -392,7 +432,7 @@ def grow_tree(
         if leaf < 0:
             break
         stop = split_leaf(
-            member, members, sync, tiles, columns, leaf, n_leaves,
+            member, members, sync, tiles, columns, unpacked, leaf, n_leaves,
             feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
         )  # fmt: skip
         n_leaves += 1

@@ -200,7 +200,7 @@ def sum_left(cells, stride, b, side, left):
 
 @kernel()
 def divide_leaf(
-    member, members, sync, tiles, columns, leaf, new, more,
+    member, members, sync, tiles, columns, unpacked, leaf, new, more,
     feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
 ):  # fmt: skip
     """Split one leaf by the level's cut; histograms of the children are made if ``more`` levels follow."""
@@ -212,7 +212,7 @@ def divide_leaf(
     old_slot = integers[leaf, SLOT]
     sums = scratch.integers[member][: 2 * n_planes]
     bounds = scratch.numbers[member][:4]
-    n_left = move_rows(member, members, sync, columns, leaf, rows, integers, search.n_left)
+    n_left = move_rows(member, members, sync, columns, unpacked, leaf, feature, rows, integers, search.n_left)
     if n_left < 0:
         return 1
     middle = start + n_left
@@ -225,7 +225,10 @@ def divide_leaf(
         first = start if left_is_small else middle
         last = middle if left_is_small else stop
         small = cells.pool[new]
-        if build(member, members, sync, tiles, rows.order, rows.pairs, first, last, small, feature, cells.work) != 0:
+        of_small = sums[:n_planes] if left_is_small else sums[n_planes:]
+        if build(
+            member, members, sync, tiles, rows.order, rows.pairs, first, last, of_small, small, feature, cells.work
+        ) != 0:  # fmt: skip
             return 1
         own = feature.share[member]
         subtract(small, cells.pool[old_slot], own, feature.share[member + 1], feature.start, n_planes)
@@ -250,7 +253,7 @@ def plant_symmetric(member, members, sync, tiles, feature, rows, scratch, cells,
     sums = scratch.integers[member][:n_planes]
     if sum_root(member, members, sync, rows.pairs, scratch.integers, sums) != 0:
         return 1
-    if build(member, members, sync, tiles, rows.order, rows.pairs, 0, n, cells.pool[0], feature, cells.work) != 0:
+    if build(member, members, sync, tiles, rows.order, rows.pairs, 0, n, sums, cells.pool[0], feature, cells.work) != 0:
         return 1
     if member == 0:
         enter_leaf(0, 0, n, 0, 0, 0, sums, -INFINITE, INFINITE, leaves, nodes)
@@ -275,11 +278,11 @@ def set_cut(n_leaves, n_planes, best, gain, feature, cells, leaves):
 
 
 @kernel(
-    "u64[:,:,:], u8[:,:], " + GROWTH + ", f64[:,:,:,:], f64[:,:]",
-    "u64[:,:,:], u16[:,:], " + GROWTH + ", f64[:,:,:,:], f64[:,:]",
+    "u64[:,:,:], u8[:,:], u8[:], " + GROWTH + ", f64[:,:,:,:], f64[:,:]",
+    "u64[:,:,:], u16[:,:], u16[:], " + GROWTH + ", f64[:,:,:,:], f64[:,:]",
 )
 def grow_symmetric_tree(
-    member, members, sync, tiles, columns,
+    member, members, sync, tiles, columns, unpacked,
     feature, rules, grad, rows, scales, scratch, cells, leaves, search, choice, draws, nodes, worth, bests,
 ):  # fmt: skip
     """Grow a symmetric tree of at most ``max_depth`` levels from the quantised rows."""
@@ -312,7 +315,7 @@ def grow_symmetric_tree(
         more = depth + 1 < rules.max_depth and 4 * n_leaves <= rules.max_leaves
         for leaf in range(n_leaves):
             stop = divide_leaf(
-                member, members, sync, tiles, columns, leaf, n_leaves + leaf, more,
+                member, members, sync, tiles, columns, unpacked, leaf, n_leaves + leaf, more,
                 feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
             )  # fmt: skip
             if stop != 0:

@@ -30,6 +30,7 @@ from sapwood.kernels.layout import (
     SET_WORDS,
     SLOT,
 )
+from sapwood.kernels.lists import copy_counts, count_listed, drop_rare
 from sapwood.kernels.split_levels import count_chosen, divide_levels
 from sapwood.kernels.split_numeric import hessian_steps, locate_cut
 from sapwood.native.kernel import kernel
@@ -124,6 +125,7 @@ def pick_split(columns, leaf, child, order, feature, rules, scales, cells, leave
     limits = search.limits[4:8]
     low = leaves.numbers[leaf, LOW]
     high = leaves.numbers[leaf, HIGH]
+    is_counted = False
     while True:
         f = best_feature(gain)
         if gain[f] <= 0.0:
@@ -141,7 +143,17 @@ def pick_split(columns, leaf, child, order, feature, rules, scales, cells, leave
         ):
             break
         n_bins = feature.n_bins[f]
-        count_bins(columns[f], n_bins, order, first, last, cells.counts)
+        column = feature.column[f]
+        if column >= 0:
+            count_bins(columns[column], n_bins, order, first, last, cells.counts)
+        else:
+            if not is_counted:
+                is_counted = True
+                count_listed(feature, order, first, last, cells.listed)
+                drop_rare(feature, least, cells.listed, gain)
+                if gain[f] == 0.0:
+                    continue
+            copy_counts(feature, f, last - first, cells.listed, cells.counts)
         if feature.levels[f] != 0:
             cut[CUT_SURE] = SURE
             on_left = count_chosen(cut[CUT_SET : CUT_SET + SET_WORDS], cells.counts, n_bins)

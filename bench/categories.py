@@ -1,0 +1,140 @@
+"""Compare tables with category columns with CatBoost and LightGBM: ``python -m bench.categories [--only NAME]``.
+
+Each peer meets the preset that stands for it, at the same number of trees, and Sapwood's own defaults run beside them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bench.data import TABLES, UnavailableError
+from bench.measures import held_out_loss
+
+NAMES = ("adult", "amazon_employee", "airline_100k", "bank_marketing", "telco_churn", "bike_sharing", "diamonds")
+THREADS = 2
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Training and test rows of a table: a data frame whose category columns hold texts, targets, the task."""
+
+    X: Any
+    y: np.ndarray
+    X_test: Any
+    y_test: np.ndarray
+    categories: list[str]
+    task: str
+
+
+def read(name: str, seed: int, max_rows: int | None) -> Rows:
+    """Split a table at random, a fifth for the test."""
+    try:
+        import pandas as pd
+
+        facts = json.loads((TABLES / "meta.json").read_text())[name]
+        frame = pd.read_parquet(TABLES / facts["file"])
+    except (OSError, KeyError, ImportError) as error:
+        raise UnavailableError(f"table {name!r} cannot be read from {TABLES}: {error}") from error
+    frame = frame[frame[facts["target"]].notna()]
+    target, categories = frame[facts["target"]], list(facts["categorical"])
+    aside = {facts["target"], facts["group"], facts["weight"], "split", *facts["drop"]}
+    X = frame.drop(columns=[column for column in frame.columns if column in aside])
+    for column in X.columns:
+        if column in categories:
+            X[column] = X[column].astype(str).where(X[column].notna(), "missing")
+        else:
+            X[column] = pd.to_numeric(X[column], errors="coerce")
+    task = "binary" if facts["task"] == "binary" else "regression"
+    y = (target == target.value_counts().index[-1]) if task == "binary" else target
+    order = np.random.default_rng(seed).permutation(len(X))[:max_rows]
+    test, train = np.split(order, [len(order) // 5])
+    values = y.to_numpy(np.float64)
+    return Rows(X.iloc[train], values[train], X.iloc[test], values[test], categories, task)
+
+
+def sapwood(rows: Rows, **params: Any) -> np.ndarray:
+    """Predictions of Sapwood."""
+    from sapwood import SapwoodClassifier, SapwoodRegressor
+
+    kind = SapwoodClassifier if rows.task == "binary" else SapwoodRegressor
+    model = kind(categorical_features=rows.categories, n_jobs=THREADS, **params).fit(rows.X, rows.y)
+    return model.predict_proba(rows.X_test)[:, 1] if rows.task == "binary" else model.predict(rows.X_test)
+
+
+def lightgbm(rows: Rows, n_trees: int) -> np.ndarray:
+    """Predictions of LightGBM, which divides the levels of pandas categories."""
+    import lightgbm
+    import pandas as pd
+
+    kind = lightgbm.LGBMClassifier if rows.task == "binary" else lightgbm.LGBMRegressor
+    train, test = rows.X.copy(), rows.X_test.copy()
+    for column in rows.categories:
+        train[column] = train[column].astype("category")
+        test[column] = pd.Categorical(test[column], categories=train[column].cat.categories)
+    model = kind(n_estimators=n_trees, verbose=-1, n_jobs=THREADS).fit(train, rows.y)
+    return model.predict_proba(test)[:, 1] if rows.task == "binary" else model.predict(test)
+
+
+def catboost(rows: Rows, n_trees: int) -> np.ndarray:
+    """Predictions of CatBoost by its defaults."""
+    import catboost
+
+    kind = catboost.CatBoostClassifier if rows.task == "binary" else catboost.CatBoostRegressor
+    settings = {"verbose": 0, "thread_count": THREADS, "allow_writing_files": False, "cat_features": rows.categories}
+    model = kind(iterations=n_trees, **settings).fit(rows.X, rows.y)
+    return model.predict_proba(rows.X_test)[:, 1] if rows.task == "binary" else model.predict(rows.X_test)
+
+
+def contestants(n_trees: int) -> dict[str, Callable[[Rows], np.ndarray]]:
+    """Who is compared, by name."""
+    partition = {"preset": "lightgbm", "category_encoding": "partition", "n_estimators": n_trees}
+    return {
+        "LightGBM": lambda rows: lightgbm(rows, n_trees),
+        "preset lightgbm, partition": lambda rows: sapwood(rows, **partition),
+        "CatBoost": lambda rows: catboost(rows, n_trees),
+        "preset catboost": lambda rows: sapwood(rows, preset="catboost", n_estimators=n_trees),
+        "Sapwood's defaults": lambda rows: sapwood(rows, n_estimators=n_trees),
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Fit everyone on every table and print test losses and seconds."""
+    parser = argparse.ArgumentParser("python -m bench.categories", description=__doc__)
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="tables whose name contains NAME")
+    parser.add_argument(
+        "--who", action="append", default=[], metavar="NAME", help="contestants whose name contains NAME"
+    )
+    parser.add_argument("--trees", type=int, default=100)
+    parser.add_argument("--rows", type=int, default=None, help="rows of a table at most")
+    parser.add_argument("--seeds", type=int, default=1)
+    args = parser.parse_args(argv)
+    for name in NAMES:
+        if args.only and not any(text in name for text in args.only):
+            continue
+        for who, predictions in contestants(args.trees).items():
+            if args.who and not any(text in who for text in args.who):
+                continue
+            losses, seconds = [], []
+            try:
+                for seed in range(args.seeds):
+                    rows = read(name, seed, args.rows)
+                    began = time.perf_counter()
+                    found = predictions(rows)
+                    seconds.append(time.perf_counter() - began)
+                    losses.append(held_out_loss(rows.y_test, found, rows.task))
+            except (UnavailableError, ImportError) as reason:
+                print(f"{name}, {who}: skipped, {reason}")
+                continue
+            print(f"{name:<18}{who:<28}loss {np.mean(losses):.5f}   {np.median(seconds):7.2f} s", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,78 @@
+"""Columns that nearly always have the same bin, as lists of the rows' other bins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+# A column with more than this share of other bins is quicker to read as bytes.
+MOST_LISTED = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class RowLists:
+    """The cells that each row lists, ascending: entries[start[row]] to entries[start[row + 1]].
+
+    The cells of column f are ``first_cell[f]`` plus its bins. ``column`` is the place of each column among those that
+    are not listed, −1 for the others; ``usual`` is the bin that is not listed, −1 for columns that are not listed.
+    """
+
+    start: np.ndarray
+    entries: np.ndarray
+    first_cell: np.ndarray
+    n_bins: np.ndarray
+    column: np.ndarray
+    usual: np.ndarray
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the lists."""
+        return self.start.nbytes + self.entries.nbytes
+
+    @property
+    def table(self) -> np.ndarray:
+        """A line per column: its place, first cell, bins and usual bin."""
+        return np.stack([self.column, self.first_cell[:-1], self.n_bins, self.usual], axis=1).astype(np.int64)
+
+    def counts(self) -> np.ndarray:
+        """How many rows list each column."""
+        of_entry = np.searchsorted(self.first_cell, self.entries, side="right") - 1
+        return np.bincount(of_entry, minlength=len(self.usual))
+
+    def without(self, features: np.ndarray) -> RowLists:
+        """The lists without some features, which then have no cells."""
+        if not features.any():
+            return self
+        of_entry = np.searchsorted(self.first_cell, self.entries, side="right") - 1
+        sizes = np.where(features, 0, np.diff(self.first_cell))
+        first_cell = np.concatenate([[0], np.cumsum(sizes)])
+        kept = ~features[of_entry]
+        start = np.concatenate([[0], np.cumsum(kept)])[self.start]
+        moved = self.entries.astype(np.int64) + (first_cell - self.first_cell)[of_entry]
+        usual = np.where(features, -1, self.usual)
+        return RowLists(start, moved[kept].astype(np.uint32), first_cell, self.n_bins, self.column, usual)
+
+    def take(self, rows: np.ndarray) -> RowLists:
+        """The lists of some rows."""
+        lengths = np.diff(self.start)[rows]
+        start = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.repeat(self.start[:-1][rows] - start[:-1], lengths) + np.arange(start[-1])
+        return RowLists(start, self.entries[places], self.first_cell, self.n_bins, self.column, self.usual)
+
+
+def make_lists(
+    rows: np.ndarray, features: np.ndarray, bins: np.ndarray, n_rows: int, n_bins: np.ndarray, usual: np.ndarray
+) -> RowLists:  # fmt: skip
+    """Lists from entries (row, feature, bin); those in usual bins or of columns that are not listed are left out.
+
+    ``usual`` is −1 for columns that are not listed.
+    """
+    first_cell = np.concatenate([[0], np.cumsum(n_bins + 1)]).astype(np.int64)
+    kept = (usual[features] >= 0) & (bins != usual[features])
+    rows, cells = rows[kept], (first_cell[features[kept]] + bins[kept]).astype(np.uint32)
+    order = np.lexsort((cells, rows))
+    start = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))]).astype(np.int64)
+    is_listed = usual >= 0
+    column = np.where(is_listed, -1, np.cumsum(~is_listed) - 1)
+    return RowLists(start, np.ascontiguousarray(cells[order]), first_cell, n_bins, column, usual)

@@ -1,0 +1,145 @@
+"""Columns that nearly always have the same bin: each row lists the cells of those in which it differs.
+
+A listed column costs what it differs, not a byte per row. Rows add their listed cells to histograms; what is left of
+the leaf's sums belongs to the usual bin.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.native.intrinsics import prefetch
+from sapwood.native.kernel import kernel
+
+AHEAD = np.uint64(16)
+
+
+@kernel()
+def add_listed(row_start, entries, order, values, first, last, low, high, out):
+    """Add the values at positions ``first`` to ``last`` to the cells from ``low`` to ``high`` that the rows list."""
+    stop = np.uint64(last)
+    from_cell = np.uint32(low)
+    to_cell = np.uint32(high)
+    for k in range(np.uint64(first), stop):
+        if k + AHEAD < stop:
+            prefetch(entries, np.uint64(row_start[order[k + AHEAD]]))
+        row = np.uint64(order[k])
+        value = values[k]
+        for e in range(np.uint64(row_start[row]), np.uint64(row_start[row + np.uint64(1)])):
+            cell = entries[e]
+            if cell >= from_cell and cell < to_cell:
+                out[np.uint64(cell)] += value
+
+
+@kernel()
+def add_listed_planes(feature, order, pairs, first, last, low, high, out):
+    """Add all planes of the rows at positions ``first`` to ``last`` to the listed cells of a histogram."""
+    n_cells = feature.start[feature.start.shape[0] - 1]
+    for p in range(pairs.shape[0]):
+        plane = out[p * n_cells : (p + 1) * n_cells]
+        add_listed(feature.row_start, feature.entries, order, pairs[p], first, last, low, high, plane)
+
+
+@kernel()
+def fill_usual(feature, from_feature, to_feature, sums, out):
+    """Give the usual bin of each listed feature what the others leave of a leaf's sums."""
+    n_cells = feature.start[feature.start.shape[0] - 1]
+    for f in range(from_feature, to_feature):
+        if feature.usual[f] < 0:
+            continue
+        for p in range(sums.shape[0]):
+            first = np.uint64(p * n_cells + feature.start[f])
+            rest = sums[p]
+            for j in range(first, first + np.uint64(feature.n_bins[f] + 1)):
+                rest -= out[j]
+            out[first + np.uint64(feature.usual[f])] += rest
+
+
+@kernel()
+def count_listed(feature, order, first, last, counts):
+    """Count the rows at some positions that list each cell."""
+    for c in range(counts.shape[0]):
+        counts[c] = 0
+    for k in range(np.uint64(first), np.uint64(last)):
+        row = np.uint64(order[k])
+        for e in range(np.uint64(feature.row_start[row]), np.uint64(feature.row_start[row + np.uint64(1)])):
+            counts[np.uint64(feature.entries[e])] += 1
+
+
+@kernel()
+def drop_rare(feature, least, counts, gain):
+    """Give up listed features that fewer than ``least`` rows list: one side of any cut has no others."""
+    for f in range(gain.shape[0]):
+        if feature.column[f] < 0 and gain[f] > 0.0:
+            total = np.int64(0)
+            for j in range(feature.start[f], feature.start[f] + feature.n_bins[f] + 1):
+                total += counts[j]
+            if total < least:
+                gain[f] = 0.0
+
+
+@kernel()
+def copy_counts(feature, f, n_rows, listed, counts):
+    """Write how many of ``n_rows`` rows are in each bin of a listed feature, given how many list each cell."""
+    rest = n_rows
+    for b in range(feature.n_bins[f] + 1):
+        counts[b] = listed[feature.start[f] + b]
+        rest -= counts[b]
+    counts[feature.usual[f]] += rest
+
+
+@kernel()
+def listed_bin(row_start, entries, row, low, n_bins, usual):
+    """The bin of a row in the listed feature whose first cell is ``low``."""
+    begin = np.uint64(row_start[row])
+    end = np.uint64(row_start[row + np.uint64(1)])
+    stop = end
+    while begin < end:
+        middle = (begin + end) >> np.uint64(1)
+        if np.int64(entries[middle]) < low:
+            begin = middle + np.uint64(1)
+        else:
+            end = middle
+    if begin < stop and np.int64(entries[begin]) <= low + n_bins:
+        return np.int64(entries[begin]) - low
+    return usual
+
+
+@kernel()
+def unpack(feature, f, order, first, last, out):
+    """Write the bins of a listed feature for the rows at some positions into ``out``, by row."""
+    low = feature.start[f]
+    n_bins = feature.n_bins[f]
+    usual = feature.usual[f]
+    for k in range(np.uint64(first), np.uint64(last)):
+        row = np.uint64(order[k])
+        out[row] = listed_bin(feature.row_start, feature.entries, row, low, n_bins, usual)
+
+
+@kernel(
+    "u8[:,:,:], i64[:,:], i64[:], u32[:], i32[:], i32[:], u8[:], i32[:], f64[:,:], i64, f64[:,:]",
+    "u16[:,:,:], i64[:,:], i64[:], u32[:], i32[:], i32[:], u8[:], i32[:], f64[:,:], i64, f64[:,:]",
+)
+def add_scores_listed(
+    member, members, sync, tiles, columns, row_start, entries, feature, bin, missing_left, left, value, output, out
+):
+    """Add one tree's answers for binned rows, some of whose columns are listed, to ``out`` (outputs, rows).
+
+    A line of ``columns`` is the place of a column in the tiles (−1: listed), its first cell, bins and usual bin.
+    """
+    n = out.shape[1]
+    width = tiles.shape[2]
+    for i in range(member * n // members, (member + 1) * n // members):
+        row = np.uint64(i)
+        node = np.int64(0)
+        while feature[node] >= 0:
+            f = np.int64(feature[node])
+            place = columns[f, 0]
+            if place >= 0:
+                b = np.int64(tiles[place // width, i, place % width])
+            else:
+                b = listed_bin(row_start, entries, row, columns[f, 1], columns[f, 2], columns[f, 3])
+            right = b > bin[node] or (b == 0 and missing_left[node] == 0)
+            node = np.int64(left[node]) + np.int64(right)
+        for k in range(value.shape[1]):
+            out[output + k, i] += value[node, k]
