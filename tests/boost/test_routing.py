@@ -25,7 +25,7 @@ def random_tree(random: np.random.Generator, n_leaves: int, n_features: int, n_b
                 line.append(value)
     return SimpleNamespace(
         feature=np.array(feature, np.int32), bin=np.array(bins, np.int32), missing_left=np.array(side, np.uint8),
-        left=np.array(left, np.int32), leaf_node=np.array(leaves), threshold=None, terms=None,
+        left=np.array(left, np.int32), leaf_node=np.array(leaves), threshold=None, terms=None, sets=None,
     )  # fmt: skip
 
 
