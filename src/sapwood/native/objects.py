@@ -98,8 +98,10 @@ def compile_objects(levels: list[str], names: list[str], cache_folder: str, take
     compile.compile_ahead()
     import_kernels()
     machines = {level: _machine(level) for level in levels}
-    for kernel in (REGISTRY[name] for name in names if _take(Path(taken, name))):
+    for kernel in (REGISTRY[name] for name in names):
         for variant in range(len(kernel.variants)):
+            if not _take(Path(taken, f"{kernel.name}_{variant}")):
+                continue
             code = str(compile.module_of(kernel, variant))
             for level, machine in machines.items():
                 path = object_path(kernel, variant, level, Path(cache_folder))
