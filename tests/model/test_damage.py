@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import pickle
+import random
 import zipfile
 
 import numpy as np
@@ -373,3 +374,25 @@ def test_another_safetensors_file_is_told_apart():
 
     with pytest.raises(ModelFileError, match="safetensors file, but holds no Sapwood model"):
         from_bytes(save({"weights": np.zeros(3)}))
+
+
+def test_a_signed_file_without_the_names_of_its_features_is_refused():
+    text, tensors = taken_apart(DATA)
+    del text["schema"]["names"]
+    with pytest.raises(ModelFileError, match="names"):
+        from_bytes(forged(text, tensors))
+
+
+def test_any_signed_change_of_bytes_is_refused_or_predicts():
+    source, n_refused = random.Random(5), 0
+    for _ in range(500):
+        content = bytearray(DATA[:-32])
+        for _ in range(source.randint(1, 4)):
+            content[source.randrange(len(content))] = source.randrange(256)
+        try:
+            model = from_bytes(bytes(content) + hashlib.sha256(content).digest())
+        except ModelFileError:
+            n_refused += 1
+        else:
+            assert model.predict_raw(ROWS).shape == ANSWER.shape
+    assert 0 < n_refused < 500

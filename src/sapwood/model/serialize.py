@@ -192,6 +192,8 @@ def _schema(described: dict[str, Any]) -> Schema:
     n_features, names, kinds = (described.get(key) for key in ("n_features", "names", "kinds"))
     if type(n_features) is not int or n_features < 1:
         raise damaged(f"the number of features is {n_features!r}")
+    if "names" not in described:
+        raise damaged("it does not tell the names of its features")
     for what, values in (("names", names), ("kinds", kinds)):
         if what == "names" and values is None:
             continue
