@@ -24,6 +24,7 @@ from sapwood.grow.workspace import (
     make_search,
 )
 from sapwood.kernels import layout, quantise
+from sapwood.kernels.random import LUCK, draw_all
 from sapwood.native.team import Team
 from sapwood.params import TreeParams
 
@@ -31,7 +32,10 @@ UNLIMITED = 1 << 30
 
 
 class Grower(ABC):
-    """Grows one tree after another on the same dataset."""
+    """Grows one tree after another on the same dataset.
+
+    ``noise`` is the standard deviation of what chance adds to gains when the next trees choose their features.
+    """
 
     def __init__(self, dataset: Dataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
         self._dataset = dataset
@@ -54,6 +58,8 @@ class Grower(ABC):
         self._choice = make_choice(self._shape, n_features, groups, counts)
         self._nodes = make_nodes(self._shape)
         self._symmetric = symmetric_of(params.growth)
+        self._number = 0
+        self.noise = 0.0
 
     def _find_hopeless(self, dataset: Dataset, drawn: tuple[int, int]) -> np.ndarray:
         """Tell which listed features differ from their usual bin in too few rows to be split; they need no histograms.
@@ -86,6 +92,7 @@ class Grower(ABC):
 
         ``weight`` is empty when all rows weigh the same.
         """
+        self._number = number
         room = self._rows.take(rows)
         nodes = self._nodes
         nodes.info[:] = (1, 1, layout.FINE)
@@ -114,6 +121,14 @@ class Grower(ABC):
         """How numbers of the latest tree became integers."""
         return self._scales
 
+    def _noise_key(self) -> int:
+        """What the noise of the tree at hand is drawn from."""
+        if self.noise == 0.0:
+            return 0
+        drawn = np.empty(1, dtype=np.uint64)
+        draw_all(self._seed, LUCK, self._number, np.zeros(1, dtype=np.uint64), drawn)
+        return int(drawn[0] >> np.uint64(1))
+
     @property
     def directions(self) -> np.ndarray:
         """Which way predictions may go with each feature."""
@@ -138,6 +153,8 @@ class Grower(ABC):
             max_levels=partition.max_levels,
             level_smoothing=partition.smoothing,
             level_lambda=partition.penalty,
+            noise=self.noise,
+            noise_key=self._noise_key(),
         )
 
     def _check(self, round: int, gradients: layout.Gradients, rows: np.ndarray | None) -> None:
