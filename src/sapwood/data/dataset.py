@@ -10,6 +10,7 @@ from sapwood.data.columns import Block, Table
 from sapwood.data.encoder import Encoder, aligned_zeros
 from sapwood.data.lists import RowLists
 from sapwood.data.numeric import Run, run_alone
+from sapwood.data.ranks import Ranks
 from sapwood.data.recipe import RANK, Derived, Recipe
 from sapwood.data.schema import Schema
 from sapwood.encodings import Partition
@@ -24,6 +25,7 @@ class Dataset:
     is the schema of those. ``values`` are those that the bins come from, kept only where training needs them. Columns
     that nearly always have the same bin are in ``lists`` instead of tiles and columns.
     ``others`` hold the same rows where statistics of categories come from other orders of the rows; rounds draw one.
+    ``ranks`` train on the rows together with others.
     """
 
     schema: Schema
@@ -37,6 +39,7 @@ class Dataset:
     lists: RowLists | None = None
     others: tuple[Dataset, ...] = ()
     partition: Partition | None = None
+    ranks: Ranks | None = None
 
     @classmethod
     def build(
