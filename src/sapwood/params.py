@@ -136,8 +136,8 @@ class CategoryParams:
             lambda v: isinstance(v, (bool, np.bool_, str)) or is_integer(v),
             lambda v: bool(v) if isinstance(v, np.bool_) else v,
         ),
-        "Ordered statistics use earlier rows only: those above (True) or of an earlier time by that column. Else the "
-        "order is random.",
+        "Ordered statistics and ordered boosting use earlier rows only: those above (True) or of an earlier time by "
+        "that column. Else the order is random.",
     )
 
 
@@ -206,9 +206,16 @@ class BoostParams:
     learning_rate: float = declare(0.1, number(0, above=True), "Share of each tree that is added.")
     boosting: object = declare(
         "plain",
-        Rule("'plain', 'dart', 'forest' or a Dart object", is_boosting),
-        "How trees are added up: each corrects all before it; rounds are dropped at random while a new one is fitted "
-        "(Dart); or trees on bootstrapped rows are averaged (a random forest, whose learning rate is 1).",
+        Rule("'plain', 'ordered', 'dart', 'forest' or a Dart object", is_boosting),
+        "How trees are added up: each corrects all before it; the same, but the gradient of a row comes from a model "
+        "that has not seen it (ordered); rounds are dropped at random while a new one is fitted (Dart); or trees on "
+        "bootstrapped rows are averaged (a random forest, whose learning rate is 1). See boosting.md.",
+    )
+    leaf_steps: int = declare(
+        1,
+        integer(1, 100),
+        "Newton steps by which a leaf's value is found. With more than one, and with boosting='ordered', leaves are "
+        "fitted to all rows, whatever rows the tree was grown on.",
     )
     sampling: object = declare(
         AUTO,

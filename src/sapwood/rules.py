@@ -142,4 +142,4 @@ def is_path(value: Any) -> bool:
 
 def is_boosting(value: Any) -> bool:
     """Tell whether a value names a way to add trees up."""
-    return dart_of(value) is not None or (isinstance(value, str) and value in ("plain", "forest"))
+    return dart_of(value) is not None or (isinstance(value, str) and value in ("plain", "ordered", "forest"))

@@ -71,9 +71,11 @@ KINDS: dict[str, dict[str, dict[str, Any]]] = {
     "objective": {name: {"objective": loss} for name, loss in LOSSES.items()},
     "boosting": {
         "plain": {},
+        "ordered": {"boosting": "ordered"},
         "dart": {"boosting": Dart(0.3, skip=0.2)},
         "forest": {"boosting": "forest", "reg_lambda": 10.0},  # whole Newton steps overshoot where losses are steep
     },
+    "leaf_steps": {"1": {}, "3": {"leaf_steps": 3}},
     "sampling": {
         "none": {},
         "uniform": {"sampling": "uniform", "subsample": 0.7},
@@ -141,6 +143,12 @@ REFUSED: list[tuple[tuple[str, str], tuple[str, str]]] = [
         for choice in ("linear", "penalty")
     ),
     (("category_encoding", "orders"), ("split_search", "exact")),
+    *(
+        (("leaf_model", choice), other)
+        for choice in ("linear", "penalty")
+        for other in [("boosting", "ordered"), ("leaf_steps", "3")]
+    ),
+    *((("objective", name), ("leaf_steps", "3")) for name, loss in LOSSES.items() if loss.renews_leaves),
     *(
         (("category_encoding", "partition"), other)
         for other in [

@@ -27,6 +27,8 @@ SET = {
     "min_child_samples": 60,
     "max_depth": 1,
     "leaf_model": "linear",
+    "boosting": "ordered",
+    "leaf_steps": 4,
     "max_bins": 3,
     "learning_rate": 0.05,
     "monotone_constraints": [-1, 1, 0, 0, 0],

@@ -158,6 +158,8 @@ def test_a_gradient_that_is_not_finite_stops_all_ranks(processes: Processes) -> 
         ({"early_stopping_rounds": 3}, "eval_set"),
         ({"categorical_features": [4]}, "category"),
         ({"sampling": Goss()}, "Goss"),
+        ({"boosting": "ordered"}, "ordered"),
+        ({"leaf_steps": 2}, "leaf_steps"),
         ({"split_search": "exact"}, "exact"),
         ({"growth": "symmetric"}, "symmetric"),
         ({"checkpoint": "here"}, "checkpoint"),

@@ -13,10 +13,12 @@ from sapwood.boost.evaluation import EvalSet
 from sapwood.boost.level_sets import LevelSets
 from sapwood.boost.linear import add_answers, forest_of
 from sapwood.boost.routing import add_to_all_rows
+from sapwood.boost.target import Target
 from sapwood.data.dataset import Dataset
 from sapwood.kernels.leaves import add_leaf_values
 from sapwood.model.ensemble import Ensemble, EnsembleBuilder
 from sapwood.native.team import Team
+from sapwood.objectives.base import Objective
 from sapwood.params import Params
 
 
@@ -43,10 +45,16 @@ class Field:
     first_round: int
     others: tuple[View, ...]
     sets_of_levels: LevelSets
+    target: Target
+    objective: Objective
 
     def order_of(self, round: int) -> int:
         """The order of rows that the trees of a round are grown on: 0, or the place in ``others`` from 1."""
         return self.dataset.order_of(self.params.run.random_state, self.first_round + round)
+
+    def view(self, round: int) -> View:
+        """The rows as the trees of a round see them."""
+        return (View(self.dataset, self.scores), *self.others)[self.order_of(round)]
 
     def add_to_scores(self, tree: KeptTree, has_all_rows: bool = False, order: int = 0) -> None:
         """Add a tree's answers to the scores of training; it may have been grown, just now, on all rows in an order."""
@@ -87,6 +95,11 @@ class Boosting:
 
     def begin_round(self, round: int) -> None:
         """Make the scores of training those at which the gradients of a round are taken."""
+
+    def take_pairs(self, round: int, out: np.ndarray) -> None:
+        """Fill ``out`` (outputs, rows, 2) with the gradient pairs that the trees of a round are grown on."""
+        field = self.field
+        field.objective.pairs(field.target.y, field.view(round).scores, out, field.team.run)
 
     def add_tree(self, tree: KeptTree, round: int, has_all_rows: bool = False) -> None:
         """Take a tree of the round at hand, its values with shrinkage."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sapwood.boost.target import Target
+from sapwood.choices import linear_of
 from sapwood.data.dataset import Dataset
 from sapwood.data.schema import Schema
 from sapwood.errors import ParameterError
@@ -17,7 +18,7 @@ from sapwood.kernels.losses_leaves import renew_leaves
 from sapwood.kernels.sums import Run
 from sapwood.model.tree import LEAF
 from sapwood.objectives.base import Objective
-from sapwood.params import TreeParams
+from sapwood.params import Params, TreeParams
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +79,22 @@ def check_constraints(params: TreeParams, schema: Schema, objective: Objective) 
             "leaves answer all outputs at once: leave vector_leaves unset, or drop the constraints"
         )
     return directions
+
+
+def check_steps(objective: Objective, params: Params) -> None:
+    """Refuse what cannot go with leaves that are fitted in several steps, or for several models."""
+    is_ordered, steps = params.boost.boosting == "ordered", params.boost.leaf_steps
+    if linear_of(params.tree.leaf_model) is not None and (is_ordered or steps > 1):
+        asked = "boosting='ordered'" if is_ordered else f"leaf_steps={steps}"
+        raise ParameterError(
+            f"{asked} fits the value of each leaf by itself, but leaf_model='linear' has leaves that slope: leave "
+            "leaf_model unset, or use boosting='plain' with leaf_steps=1"
+        )
+    if objective.renews_leaves and steps > 1:
+        raise ParameterError(
+            f"leaf_steps={steps} has no meaning for objective {objective.name!r}, whose leaves take their best value "
+            "at once: leave leaf_steps unset"
+        )
 
 
 def set_means(grown: Grown, value: np.ndarray) -> None:

@@ -10,20 +10,23 @@ import numpy as np
 
 from sapwood.boost.boosting import Boosting, Field, View
 from sapwood.boost.checkpoint import Checkpoint, KeptTree
+from sapwood.boost.copies import Copies, LeafFit, LeafRules
 from sapwood.boost.dart import DartBoosting
 from sapwood.boost.evaluation import Evaluation
 from sapwood.boost.forest import ForestBoosting
 from sapwood.boost.interrupt import Interruption, TooSoon
-from sapwood.boost.leaves import Renewal
+from sapwood.boost.leaves import Renewal, check_steps
 from sapwood.boost.level_sets import LevelSets
 from sapwood.boost.linear import LinearLeaves
+from sapwood.boost.ordered import OrderedBoosting
 from sapwood.boost.progress import Bar, Progress, describe
+from sapwood.boost.routing import find_nodes
 from sapwood.boost.sampling import Pool, Sampler, make_sampler
 from sapwood.boost.sampling.base import Drawn
 from sapwood.boost.start import Start
 from sapwood.boost.stopping import ALL_ROUNDS, CALLBACK, EARLY, INTERRUPTED, TIME, Best
 from sapwood.boost.target import Target
-from sapwood.choices import dart_of
+from sapwood.choices import dart_of, linear_of
 from sapwood.data.dataset import Dataset
 from sapwood.errors import TrainingError
 from sapwood.grow.choice import make_grower
@@ -51,6 +54,7 @@ class Work:
     sampler: Sampler | None
     renewal: Renewal | None
     linear: LinearLeaves | None
+    leaf_fit: LeafFit | None
     builder: EnsembleBuilder
     scores: np.ndarray
     others: tuple[View, ...]
@@ -64,38 +68,53 @@ class Work:
         width = objective.n_outputs if objective.vector_leaves else 1
         seed = params.run.random_state
         pool = Pool(dataset.row_ids, target, objective.task, seed, team, dataset.ranks)
+        grower, scores = make_grower(dataset, width, params.tree, seed, team), start.first_scores(dataset.n_rows)
+        renewal = Renewal.of(objective, target, params.tree, dataset)
+        check_steps(objective, params)
         return cls(
             dataset=dataset,
             target=target,
             objective=objective,
             params=params,
             team=team,
-            grower=make_grower(dataset, width, params.tree, seed, team),
+            grower=grower,
             sampler=make_sampler(params.boost, pool),
-            renewal=Renewal.of(objective, target, params.tree, dataset),
+            renewal=renewal,
             linear=LinearLeaves.of(objective, params, dataset, team),
+            leaf_fit=_leaf_fit(
+                dataset, Copies.once(target, scores), params, leaf_rules(objective, params, grower, team)
+            ),
             builder=EnsembleBuilder(objective.n_outputs, width),
-            scores=start.first_scores(dataset.n_rows),
+            scores=scores,
             others=tuple(View(other, start.first_scores(dataset.n_rows)) for other in dataset.others),
             pairs=np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32),
             first_round=start.n_rounds,
         )
 
-    def view(self, round: int) -> View:
-        """The rows as the trees of a round see them."""
-        order = self.dataset.order_of(self.params.run.random_state, self.first_round + round)
-        return (View(self.dataset, self.scores), *self.others)[order]
+
+def leaf_rules(objective: Objective, params: Params, grower: Grower, team: Team) -> LeafRules:
+    """How leaves are fitted to rows that trees were not grown on."""
+    boost = params.boost
+    return LeafRules(objective, grower.rules(), grower.directions, boost.leaf_steps, boost.learning_rate, team)
+
+
+def _leaf_fit(dataset: Dataset, copies: Copies, params: Params, rules: LeafRules) -> LeafFit | None:
+    """What fits leaves to all rows, where those that a tree was grown on do not tell; None for linear leaves."""
+    is_asked = bool(dataset.others) or params.boost.boosting == "ordered" or params.boost.leaf_steps > 1
+    return LeafFit(copies, rules) if is_asked and linear_of(params.tree.leaf_model) is None else None
 
 
 def make_boosting(work: Work, evaluation: Evaluation) -> Boosting:
     """What adds trees up as the parameters ask for."""
     field = Field(
         work.dataset, work.scores, evaluation.sets, work.builder, work.team, work.params, work.first_round, work.others,
-        LevelSets(work.dataset),
+        LevelSets(work.dataset), work.target, work.objective,
     )  # fmt: skip
     spec = work.params.boost.boosting
     if (dart := dart_of(spec)) is not None:
         return DartBoosting(field, dart)
+    if spec == "ordered":
+        return OrderedBoosting(field, leaf_rules(work.objective, work.params, work.grower, work.team))
     return ForestBoosting(field) if spec == "forest" else Boosting(field)
 
 
@@ -167,11 +186,13 @@ def add_round(
     work: Work, boosting: Boosting, checkpoint: Checkpoint, round: int, interruption: Interruption
 ) -> bool:  # fmt: skip
     """Grow the trees of a round; tell whether all of them are there, or Ctrl-C came before."""
-    team, width = work.team, work.builder.width
-    number, view = work.first_round + round, work.view(round)
+    number, width = work.first_round + round, work.builder.width
+    view = boosting.field.view(round)
     boosting.begin_round(round)
+    if work.leaf_fit is not None:
+        work.leaf_fit.begin_round()
     work.grower.see(view.dataset)
-    work.objective.pairs(work.target.y, view.scores, work.pairs, team.run)
+    boosting.take_pairs(round, work.pairs)
     drawn = _drawn(work, number)
     for output in range(0, work.objective.n_outputs, width):
         if interruption.was_asked and (output > 0 or round == 0):
@@ -181,7 +202,12 @@ def add_round(
         pairs = work.pairs[output : output + width]
         n_outputs = work.objective.n_outputs
         grown = work.grower.grow(pairs, drawn.weight, number * n_outputs + output, drawn.rows, n_outputs)
-        value = _values(work, grown, output, drawn, view.scores)
+        if work.leaf_fit is not None:
+            nodes = find_nodes(work.dataset, grown, work.team)
+            grown, value = work.leaf_fit.fitted(grown, nodes, output)
+        else:
+            value = _values(work, grown, output, drawn, view.scores)
+        _check_values(value, work)
         if work.linear is not None:
             grown = work.linear.on(view.dataset).fitted(grown, work.grower, pairs[0], drawn.weight)
         tree = KeptTree(grown, value, output)
@@ -207,10 +233,13 @@ def _values(work: Work, grown: Grown, output: int, drawn: Drawn, scores: np.ndar
             renewal = renewal.drawn(drawn.weight)
         value = renewal.values(grown, scores[output], output, work.team.run)
     with np.errstate(over="ignore"):
-        value = value * rate
+        return value * rate
+
+
+def _check_values(value: np.ndarray, work: Work) -> None:
     if not np.isfinite(value).all():
+        rate = work.params.boost.learning_rate
         raise TrainingError(
             f"a leaf value of tree {len(work.builder) + 1} is beyond float64: lower learning_rate={rate:g}, raise "
             "reg_lambda, or rescale the target"
         )
-    return value

@@ -20,6 +20,8 @@ REMEDIES = {
     "validation": "use fewer validation rows",
 }
 
+MOST_COPIES = 4  # of a row, in ordered boosting
+
 
 @dataclass(frozen=True)
 class Size:
@@ -41,10 +43,11 @@ def estimate(size: Size, objective: Objective, params: Params, members: int) -> 
     tiles = -(-p * per_value // TILE_BYTES) * TILE_BYTES
     cells = 0 if is_exact else shape.n_planes * p * (min(params.bins.max_bins, n) + 1)
     lines = 0 if is_exact else pool_lines(shape, cells, symmetric_of(params.tree.growth) is not None)
+    is_ordered, per_copy = params.boost.boosting == "ordered", 20 + 16 * n_outputs
     per_eval_row = 8 * p if is_exact else tiles
     return {
         "bins": n * (24 * p if is_exact else tiles + per_value * p),
-        "rows": n * (3 * 4 + 2 * 8 * shape.n_planes + 16 * n_outputs + 8),
+        "rows": n * (3 * 4 + 2 * 8 * shape.n_planes + 16 * n_outputs + 8 + per_copy * MOST_COPIES * is_ordered),
         "histograms": 8 * cells * (lines + members),
         "validation": size.n_eval_rows * (per_eval_row + 8 * n_outputs),
     }

@@ -24,7 +24,9 @@ class Dataset:
     ``schema`` is that of the columns in bins. With categories these come from the user's by a ``recipe``, and ``user``
     is the schema of those. ``values`` are those that the bins come from, kept only where training needs them. Columns
     that nearly always have the same bin are in ``lists`` instead of tiles and columns.
-    ``others`` hold the same rows where statistics of categories come from other orders of the rows; rounds draw one.
+    ``others`` hold the same rows where statistics of categories come from other orders of the rows: rounds draw one of
+    them to grow trees on, and their leaves are fitted to this one. ``order`` lists the rows as ordered boosting takes
+    them, None where it has not been asked for.
     ``ranks`` train on the rows together with others.
     """
 
@@ -39,6 +41,7 @@ class Dataset:
     lists: RowLists | None = None
     others: tuple[Dataset, ...] = ()
     partition: Partition | None = None
+    order: np.ndarray | None = None
     ranks: Ranks | None = None
 
     @classmethod
@@ -64,12 +67,12 @@ class Dataset:
         return self.schema if self.user is None else self.user
 
     def order_of(self, seed: int, round: int) -> int:
-        """Which of the orders of rows the trees of a round see: 0 is this dataset, k is ``others[k - 1]``."""
+        """Which of the orders of rows the trees of a round are grown on: 0 is the only one, k is ``others[k - 1]``."""
         if not self.others:
             return 0
         drawn = np.empty(1, dtype=np.uint64)
         draw_all(seed, TREE_ORDER, round, np.zeros(1, dtype=np.uint64), drawn)
-        return int(drawn[0] % np.uint64(1 + len(self.others)))
+        return 1 + int(drawn[0] % np.uint64(len(self.others)))
 
     @property
     def are_levels(self) -> np.ndarray:

@@ -47,6 +47,7 @@ class SapwoodEstimator(FittedEstimator):
         n_estimators: Any = AUTO,
         learning_rate: Any = AUTO,
         boosting: Any = AUTO,
+        leaf_steps: Any = AUTO,
         sampling: Any = AUTO,
         subsample: Any = AUTO,
         growth: Any = AUTO,

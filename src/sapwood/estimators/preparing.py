@@ -58,8 +58,11 @@ def prepare(
     sample: Sample, schema: Schema, params: Params, objective: Objective, known: Recipe | None, run: Run
 ) -> Prepared:
     """Put rows into bins; ``known`` is the recipe of a model that is continued, whose levels keep their codes."""
+    is_ordered = params.boost.boosting == "ordered"
     if not schema.categories:
-        return Prepared(sample, sample.binned(params, run), params)
+        dataset = sample.binned(params, run)
+        orders = _orders(1, sample, schema, params) if is_ordered else [None]
+        return Prepared(sample, replace(dataset, order=orders[0]), params)
     table = sample.rows
     vocabularies = {
         f: Vocabulary.of(table.levels(f), None if known is None else known.vocabularies[f]) for f in schema.categories
@@ -71,11 +74,13 @@ def prepare(
     )
     every = [encoding for decision in decisions.values() for encoding in decision.encodings]
     held_out = _held_out(every, sample, params)
+    n_orders = max([encoding.permutations for encoding in every if isinstance(encoding, Ordered)], default=0)
+    orders = _orders(max(n_orders, int(is_ordered)), sample, schema, params)
     stuff = Ingredients(
         vocabularies=vocabularies,
         codes={f: vocabulary.encode(table.levels(f)) for f, vocabulary in vocabularies.items()},
         response=Response.of(sample.y, sample.weight, objective.n_outputs if objective.task == "multiclass" else 0),
-        orders=_orders(every, sample, schema, params),
+        orders=orders,
         held_out=held_out,
         run=run,
         max_bins=params.bins.max_bins,
@@ -86,8 +91,12 @@ def prepare(
     if held_out.any():
         sample = sample.take(~held_out)
         tables = tuple(one.take(np.flatnonzero(~held_out)) for one in tables)
+        orders = [_without(order, held_out) for order in orders]
     dataset = _binned(tables, cooked.recipe, schema, sample, params, run)
     dataset = replace(dataset, partition=_partition(every, params))
+    if is_ordered:
+        others = tuple(replace(one, order=order) for one, order in zip(dataset.others, orders[1:], strict=True))
+        dataset = replace(dataset, order=orders[0], others=others)
     return Prepared(sample, dataset, params, _described(decisions, schema, n_levels))
 
 
@@ -183,9 +192,8 @@ def _held_out(encodings: list[Encoding], sample: Sample, params: Params) -> np.n
     return chosen
 
 
-def _orders(encodings: list[Encoding], sample: Sample, schema: Schema, params: Params) -> list[np.ndarray]:
-    """The orders in which ordered statistics see the rows: of time, or random ones."""
-    wanted = max([encoding.permutations for encoding in encodings if isinstance(encoding, Ordered)], default=0)
+def _orders(wanted: int, sample: Sample, schema: Schema, params: Params) -> list[np.ndarray]:
+    """So many orders in which ordered statistics and ordered boosting take the rows: random, or the one of time."""
     has_time: Any = params.categories.has_time
     row_ids = sample.row_ids
     if has_time is True:
@@ -202,3 +210,9 @@ def _orders(encodings: list[Encoding], sample: Sample, schema: Schema, params: P
         draw_all(params.run.random_state, ORDERS, permutation, row_ids, hashes)
         orders.append(np.argsort(hashes, kind="stable").astype(np.uint32))
     return orders
+
+
+def _without(order: np.ndarray, left_out: np.ndarray) -> np.ndarray:
+    """An order of rows when some are left out, by the places of those that stay."""
+    place = np.cumsum(~left_out) - 1
+    return place[order[~left_out[order]]].astype(np.uint32)

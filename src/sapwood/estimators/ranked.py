@@ -48,6 +48,10 @@ def _refusals(problem: Problem, sample: Sample, request: Request) -> Iterator[tu
         yield f"objective {objective.name!r}, whose leaves take quantiles of their rows,", "use a smooth one"
     if linear_of(params.tree.leaf_model) is not None:
         yield "leaf_model='linear'", "leave it unset"
+    if params.boost.boosting == "ordered":
+        yield "boosting='ordered'", "use 'plain'"
+    if params.boost.leaf_steps > 1:
+        yield f"leaf_steps={params.boost.leaf_steps}", "use 1"
     if hasattr(params.task.init, "fit"):
         yield "an estimator as init", "give init_score"
     watch = params.watch

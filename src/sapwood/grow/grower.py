@@ -125,6 +125,11 @@ class Grower(ABC):
         """How numbers of the latest tree became integers."""
         return self._scales
 
+    @property
+    def directions(self) -> np.ndarray:
+        """Which way predictions may go with each feature."""
+        return self._features.monotone
+
     def rules(self) -> layout.Rules:
         """When and how leaves are split, and what they answer."""
         params, partition = self._params, self._dataset.partition or Partition()

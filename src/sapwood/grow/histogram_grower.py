@@ -8,7 +8,7 @@ from sapwood.data.dataset import Dataset
 from sapwood.errors import ParameterError
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown import Grown
-from sapwood.grow.workspace import make_cells, make_worth
+from sapwood.grow.workspace import make_bins, make_cells, make_worth
 from sapwood.kernels import grow, grow_symmetric, layout, quantise
 from sapwood.native.team import Team
 from sapwood.params import TreeParams
@@ -33,15 +33,14 @@ class HistogramGrower(Grower):
         super().__init__(dataset, n_outputs, params, seed, team)
         _check_levels(self._features.levels, n_outputs, self._symmetric is not None)
         self._cells = make_cells(self._shape, self._features, self._symmetric is not None)
-        self._words = dataset.tiles.view(np.uint64)
+        self._bins = make_bins(dataset)
         most_bins = int(self._features.n_bins.max())
         self._worth = make_worth(self._shape, most_bins) if self._symmetric else ()
-        self._unpacked = np.empty(0 if dataset.lists is None else dataset.n_rows, dtype=dataset.columns.dtype)
 
     def see(self, dataset: Dataset) -> None:
         """Grow the next trees on the same rows in other bins."""
         super().see(dataset)
-        self._words = dataset.tiles.view(np.uint64)
+        self._bins = make_bins(dataset)
 
     def _is_wide(self) -> bool:
         return is_wide(self._params.precision, self._dataset.n_rows)
@@ -49,9 +48,8 @@ class HistogramGrower(Grower):
     def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
         kernel = grow.grow_tree if self._symmetric is None else grow_symmetric.grow_symmetric_tree
         self._team.run(
-            kernel, self._words, self._dataset.columns, self._unpacked, self._features, self.rules(), gradients,
-            rows, self._scales, self._scratch, self._cells, self._leaves, self._search, self._choice, draws,
-            self._nodes, *self._worth,
+            kernel, self._bins, self._features, self.rules(), gradients, rows, self._scales, self._scratch,
+            self._cells, self._leaves, self._search, self._choice, draws, self._nodes, *self._worth,
         )  # fmt: skip
         return Grown.read(self._nodes, self._leaves, rows.order, bool(self._features.levels.any()))
 

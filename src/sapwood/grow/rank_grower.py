@@ -195,7 +195,7 @@ class RankGrower(HistogramGrower):
         first, last = (int(place) for place in self._leaves.integers[leaf, layout.FIRST : layout.LAST + 1])
         features, target = (self._features, self._cells.work[0]) if self._ranks.share_rows else (self._own, line)
         self._team.run(
-            steps.build_share, self._words, rows.order, rows.pairs, first, last, features.share, features.bits,
+            steps.build_share, self._bins.words, rows.order, rows.pairs, first, last, features.share, features.bits,
             features.start, target,
         )  # fmt: skip
         if self._ranks.share_rows:

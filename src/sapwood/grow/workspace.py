@@ -35,6 +35,17 @@ class Shape:
         return 2 * self.max_leaves - 1
 
 
+def make_bins(dataset: Dataset) -> layout.Bins:
+    """The bins of a dataset, and room for a listed column."""
+    by_bytes = dataset.columns.dtype == np.uint8
+    return layout.Bins(
+        words=dataset.tiles.view(np.uint64),
+        bytes=dataset.columns if by_bytes else np.empty((0, 0), np.uint8),
+        halves=np.empty((0, 0), np.uint16) if by_bytes else dataset.columns,
+        unpacked=np.empty(0 if dataset.lists is None else dataset.n_rows, np.uint16),
+    )
+
+
 def make_features(
     dataset: Dataset, members: int, monotone: np.ndarray | None = None, hopeless: np.ndarray | None = None
 ) -> layout.Features:

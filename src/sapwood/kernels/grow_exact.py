@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.kernels.build import sum_root
 from sapwood.kernels.choose import allow_features, narrow_groups
-from sapwood.kernels.grow import branch, can_split, enter_leaf, next_leaf, set_child_bounds, sum_root
+from sapwood.kernels.frontier import branch, can_split, enter_leaf, next_leaf, set_child_bounds
 from sapwood.kernels.layout import (
     BIN,
     CUT_NEXT,

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.kernels.build import build, sum_root
 from sapwood.kernels.choose import allow_features, narrow_groups
+from sapwood.kernels.frontier import branch, can_split, enter_leaf, set_child_bounds
 from sapwood.kernels.gain import is_plain, leaf_value, plain_score, split_gain, value_score, within
-from sapwood.kernels.grow import GROWTH, branch, build, can_split, enter_leaf, move_rows, set_child_bounds, sum_root
+from sapwood.kernels.grow import GROWTH
 from sapwood.kernels.histogram import subtract
 from sapwood.kernels.layout import (
     BIN,
@@ -29,6 +31,7 @@ from sapwood.kernels.layout import (
 )
 from sapwood.kernels.leaves import finish_leaves
 from sapwood.kernels.meet import meet
+from sapwood.kernels.partition import move_rows
 from sapwood.kernels.pick import has_missing
 from sapwood.kernels.split_numeric import (
     LEAST_HESSIAN,
@@ -200,7 +203,7 @@ def sum_left(cells, stride, b, side, left):
 
 @kernel()
 def divide_leaf(
-    member, members, sync, tiles, columns, unpacked, leaf, new, more,
+    member, members, sync, bins, leaf, new, more,
     feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
 ):  # fmt: skip
     """Split one leaf by the level's cut; histograms of the children are made if ``more`` levels follow."""
@@ -212,7 +215,7 @@ def divide_leaf(
     old_slot = integers[leaf, SLOT]
     sums = scratch.integers[member][: 2 * n_planes]
     bounds = scratch.numbers[member][:4]
-    n_left = move_rows(member, members, sync, columns, unpacked, leaf, feature, rows, integers, search.n_left)
+    n_left = move_rows(member, members, sync, bins, integers[leaf], feature, rows, search.n_left)
     if n_left < 0:
         return 1
     middle = start + n_left
@@ -226,9 +229,7 @@ def divide_leaf(
         last = middle if left_is_small else stop
         small = cells.pool[new]
         of_small = sums[:n_planes] if left_is_small else sums[n_planes:]
-        if build(
-            member, members, sync, tiles, rows.order, rows.pairs, first, last, of_small, small, feature, cells.work
-        ) != 0:  # fmt: skip
+        if build(member, members, sync, bins.words, rows, first, last, of_small, small, feature, cells.work) != 0:
             return 1
         own = feature.share[member]
         subtract(small, cells.pool[old_slot], own, feature.share[member + 1], feature.start, n_planes)
@@ -246,14 +247,14 @@ def divide_leaf(
 
 
 @kernel()
-def plant_symmetric(member, members, sync, tiles, feature, rows, scratch, cells, leaves, nodes):
+def plant_symmetric(member, members, sync, words, feature, rows, scratch, cells, leaves, nodes):
     """Make the root a leaf with its histogram; nonzero means stop."""
     n = rows.order.shape[0]
     n_planes = rows.pairs.shape[0]
     sums = scratch.integers[member][:n_planes]
     if sum_root(member, members, sync, rows.pairs, scratch.integers, sums) != 0:
         return 1
-    if build(member, members, sync, tiles, rows.order, rows.pairs, 0, n, sums, cells.pool[0], feature, cells.work) != 0:
+    if build(member, members, sync, words, rows, 0, n, sums, cells.pool[0], feature, cells.work) != 0:
         return 1
     if member == 0:
         enter_leaf(0, 0, n, 0, 0, 0, sums, -INFINITE, INFINITE, leaves, nodes)
@@ -277,17 +278,14 @@ def set_cut(n_leaves, n_planes, best, gain, feature, cells, leaves):
         leaves.numbers[leaf, GAIN] = gain / np.float64(n_leaves)
 
 
-@kernel(
-    "u64[:,:,:], u8[:,:], u8[:], " + GROWTH + ", f64[:,:,:,:], f64[:,:]",
-    "u64[:,:,:], u16[:,:], u16[:], " + GROWTH + ", f64[:,:,:,:], f64[:,:]",
-)
+@kernel("Bins, " + GROWTH + ", f64[:,:,:,:], f64[:,:]")
 def grow_symmetric_tree(
-    member, members, sync, tiles, columns, unpacked,
+    member, members, sync, bins,
     feature, rules, grad, rows, scales, scratch, cells, leaves, search, choice, draws, nodes, worth, bests,
 ):  # fmt: skip
     """Grow a symmetric tree of at most ``max_depth`` levels from the quantised rows."""
     n_planes = rows.pairs.shape[0]
-    if plant_symmetric(member, members, sync, tiles, feature, rows, scratch, cells, leaves, nodes) != 0:
+    if plant_symmetric(member, members, sync, bins.words, feature, rows, scratch, cells, leaves, nodes) != 0:
         return
     running = scratch.integers[member][2 * n_planes :]
     n_leaves = 1
@@ -315,7 +313,7 @@ def grow_symmetric_tree(
         more = depth + 1 < rules.max_depth and 4 * n_leaves <= rules.max_leaves
         for leaf in range(n_leaves):
             stop = divide_leaf(
-                member, members, sync, tiles, columns, unpacked, leaf, n_leaves + leaf, more,
+                member, members, sync, bins, leaf, n_leaves + leaf, more,
                 feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
             )  # fmt: skip
             if stop != 0:

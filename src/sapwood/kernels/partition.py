@@ -13,52 +13,79 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.kernels.layout import BIN, FEATURE, FIRST, IS_SET, LAST, MISSING_LEFT, SET, SET_WORDS
+from sapwood.kernels.lists import unpack
+from sapwood.kernels.meet import meet
+from sapwood.kernels.sets import is_member
 from sapwood.native.intrinsics import prefetch
 from sapwood.native.kernel import kernel
 
 AHEAD = np.uint64(32)
 ONE = np.uint64(1)
+# Fewer rows than this are not worth sharing out.
+PARALLEL_MOVE = 4096
+
+
+@kernel()
+def send(rows, left_order, left_pairs, k, left, right):
+    """Write position k to both sides. One of the two is overwritten by the next: no branch to mispredict."""
+    row = rows.order[k]
+    pair = rows.pairs[0, k]
+    rows.spare[right] = row
+    rows.spare_pairs[0, right] = pair
+    left_order[left] = row
+    left_pairs[0, left] = pair
+    for p in range(1, rows.pairs.shape[0]):
+        value = rows.pairs[p, k]
+        rows.spare_pairs[p, right] = value
+        left_pairs[p, left] = value
 
 
 @kernel(apart=True)
 def split_part(bins, limit, missing_left, rows, start, stop, in_place):
-    """Send the positions ``start`` to ``stop`` apart; return how many went left.
-
-    Every row is written to both sides and one of the two is overwritten by the next: no branch to mispredict.
-    """
+    """Send the positions ``start`` to ``stop`` apart, those up to bin ``limit`` to the left; return how many."""
     left = np.uint64(start)
     right = np.uint64(stop - 1)
     end = np.uint64(stop)
     # Missing is bin 0. Where it goes right, a shift by one sends it around to the largest number, beyond any limit.
     shift = np.uint32(1) if missing_left == 0 else np.uint32(0)
     most = np.uint32(limit) - shift
-    order = rows.order
-    spare = rows.spare
-    pairs = rows.pairs[0]
-    spare_pairs = rows.spare_pairs[0]
-    left_order = order if in_place != 0 else spare
-    left_pairs = pairs if in_place != 0 else spare_pairs
-    n_planes = rows.pairs.shape[0]
+    left_order = rows.order if in_place != 0 else rows.spare
+    left_pairs = rows.pairs if in_place != 0 else rows.spare_pairs
     for k in range(np.uint64(start), end):
         if k + AHEAD < end:
-            prefetch(bins, order[k + AHEAD])
-        row = order[k]
-        pair = pairs[k]
-        go = np.uint64(np.uint32(np.uint32(bins[row]) - shift) <= most)
-        spare[right] = row
-        spare_pairs[right] = pair
-        left_order[left] = row
-        left_pairs[left] = pair
-        for p in range(1, n_planes):
-            value = rows.pairs[p, k]
-            rows.spare_pairs[p, right] = value
-            if in_place != 0:
-                rows.pairs[p, left] = value
-            else:
-                rows.spare_pairs[p, left] = value
+            prefetch(bins, rows.order[k + AHEAD])
+        go = np.uint64(np.uint32(np.uint32(bins[rows.order[k]]) - shift) <= most)
+        send(rows, left_order, left_pairs, k, left, right)
         left += go
         right -= ONE - go
     return np.int64(left) - start
+
+
+@kernel(apart=True)
+def split_members(bins, words, rows, start, stop, in_place):
+    """The same with the bins of a set to the left."""
+    left = np.uint64(start)
+    right = np.uint64(stop - 1)
+    end = np.uint64(stop)
+    left_order = rows.order if in_place != 0 else rows.spare
+    left_pairs = rows.pairs if in_place != 0 else rows.spare_pairs
+    for k in range(np.uint64(start), end):
+        if k + AHEAD < end:
+            prefetch(bins, rows.order[k + AHEAD])
+        go = is_member(words, bins[rows.order[k]])
+        send(rows, left_order, left_pairs, k, left, right)
+        left += go
+        right -= ONE - go
+    return np.int64(left) - start
+
+
+@kernel()
+def split_by(bins, split, rows, start, stop, in_place):
+    """Send positions apart by the split in a leaf's integers."""
+    if split[BIN] == IS_SET:
+        return split_members(bins, split[SET : SET + SET_WORDS], rows, start, stop, in_place)
+    return split_part(bins, split[BIN], split[MISSING_LEFT], rows, start, stop, in_place)
 
 
 @kernel()
@@ -90,3 +117,41 @@ def settle_part(rows, start, stop, n_left, left_at, right_at, in_place):
     if in_place == 0:
         copy_back(rows.spare, rows.order, start, n_left, left_at)
     copy_back_reversed(rows.spare, rows.order, stop - 1, n_right, right_at)
+
+
+@kernel()
+def move_rows(member, members, sync, bins, split, feature, rows, n_left):
+    """Move the rows of the leaf whose integers are given to its children; return how many went left, or −1 to stop."""
+    start = split[FIRST]
+    n = split[LAST] - start
+    column = feature.column[split[FEATURE]]
+    parts = members if n >= PARALLEL_MOVE else 1
+    a = start + member * n // parts
+    e = start + (member + 1) * n // parts
+    in_place = 1 if member == 0 else 0
+    if member < parts:
+        if column < 0:
+            unpack(feature, split[FEATURE], rows.order, a, e, bins.unpacked)
+            own = split_by(bins.unpacked, split, rows, a, e, in_place)
+        elif feature.bits == 3:
+            own = split_by(bins.bytes[column], split, rows, a, e, in_place)
+        else:
+            own = split_by(bins.halves[column], split, rows, a, e, in_place)
+        n_left[member, 0] = own
+        if parts == 1:
+            settle_part(rows, a, e, own, a, a + own, 1)
+    if meet(sync, members) != 0:
+        return -1
+    total = np.int64(0)
+    left_at = start
+    right_at = start
+    for t in range(parts):
+        if t < member:
+            left_at += n_left[t, 0]
+            right_at += (t + 1) * n // parts - t * n // parts - n_left[t, 0]
+        total += n_left[t, 0]
+    if parts > 1:
+        settle_part(rows, a, e, n_left[member, 0], left_at, right_at + total, in_place)
+        if meet(sync, members) != 0:
+            return -1
+    return total

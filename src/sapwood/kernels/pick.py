@@ -111,7 +111,7 @@ def has_missing(histogram, cell, stride, n_planes):
 
 
 @kernel()
-def pick_split(columns, leaf, child, order, feature, rules, scales, cells, leaves, search, running):
+def pick_split(bins, leaf, child, order, feature, rules, scales, cells, leaves, search, running):
     """Give a leaf its best split, if it has one; ``child`` tells which half of the search results is its own."""
     integers = leaves.integers
     first = integers[leaf, FIRST]
@@ -144,8 +144,10 @@ def pick_split(columns, leaf, child, order, feature, rules, scales, cells, leave
             break
         n_bins = feature.n_bins[f]
         column = feature.column[f]
-        if column >= 0:
-            count_bins(columns[column], n_bins, order, first, last, cells.counts)
+        if column >= 0 and feature.bits == 3:
+            count_bins(bins.bytes[column], n_bins, order, first, last, cells.counts)
+        elif column >= 0:
+            count_bins(bins.halves[column], n_bins, order, first, last, cells.counts)
         else:
             if not is_counted:
                 is_counted = True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.grow import clear_share
+from sapwood.kernels.build import clear_share
 from sapwood.kernels.histogram import add_planes
 from sapwood.kernels.layout import (
     CUT_BIN,

@@ -1,6 +1,6 @@
 """Divide the levels of a category into two sets: levels in the order of their best values, cut somewhere.
 
-Every level has a bin; bin 0 holds the levels without one. A set of bins is SET_WORDS words of 64 bits.
+Every level has a bin; bin 0 holds the levels without one.
 """
 
 from __future__ import annotations
@@ -9,27 +9,12 @@ import numpy as np
 
 from sapwood.kernels.gain import leaf_value, split_gain, value_score, within
 from sapwood.kernels.layout import CUT_BIN, CUT_SET, CUT_SIDE, CUT_SUMS, IS_SET, SET_WORDS
+from sapwood.kernels.sets import add_member, is_member
 from sapwood.kernels.split_numeric import gradient_sum, hessian_sum, is_heavy, score_of
-from sapwood.native.intrinsics import float_bits, prefetch
+from sapwood.native.intrinsics import float_bits
 from sapwood.native.kernel import kernel
 
-AHEAD = np.uint64(32)
-ONE = np.uint64(1)
 MAGNITUDE = np.int64(0x7FFFFFFFFFFFFFFF)
-
-
-@kernel()
-def is_member(words, bin):
-    """1 if the set has the bin."""
-    b = np.uint64(bin)
-    return (np.uint64(words[b >> np.uint64(6)]) >> (b & np.uint64(63))) & ONE
-
-
-@kernel()
-def add_member(words, bin):
-    """Put a bin into the set."""
-    b = np.uint64(bin)
-    words[b >> np.uint64(6)] |= np.int64(ONE << (b & np.uint64(63)))
 
 
 @kernel()
@@ -144,35 +129,6 @@ def count_chosen(words, counts, n_bins):
     return n
 
 
-@kernel()
-def split_members(bins, words, rows, start, stop, in_place):
-    """Send the positions ``start`` to ``stop`` apart as ``split_part`` does, those in the set to the left."""
-    left = np.uint64(start)
-    right = np.uint64(stop - 1)
-    end = np.uint64(stop)
-    n_planes = rows.pairs.shape[0]
-    for k in range(np.uint64(start), end):
-        if k + AHEAD < end:
-            prefetch(bins, rows.order[k + AHEAD])
-        row = rows.order[k]
-        go = is_member(words, bins[row])
-        rows.spare[right] = row
-        if in_place != 0:
-            rows.order[left] = row
-        else:
-            rows.spare[left] = row
-        for p in range(n_planes):
-            value = rows.pairs[p, k]
-            rows.spare_pairs[p, right] = value
-            if in_place != 0:
-                rows.pairs[p, left] = value
-            else:
-                rows.spare_pairs[p, left] = value
-        left += go
-        right -= ONE - go
-    return np.int64(left) - start
-
-
 @kernel(
     "u8[:,:,:], i32[:], i32[:], u8[:], i32[:], i64[:,:], i32[:]",
     "u16[:,:,:], i32[:], i32[:], u8[:], i32[:], i64[:,:], i32[:]",
@@ -186,7 +142,7 @@ def find_leaves(member, members, sync, tiles, feature, bin, missing_left, left, 
             f = np.int64(feature[node])
             b = np.int64(tiles[f // width, row, f % width])
             if bin[node] == IS_SET:
-                goes_left = is_member(sets[node], b) == ONE
+                goes_left = is_member(sets[node], b) != np.uint64(0)
             else:
                 goes_left = missing_left[node] != 0 if b == 0 else b <= np.int64(bin[node])
             node = np.int64(left[node]) + (0 if goes_left else 1)

@@ -244,7 +244,7 @@ def dispatcher(kernel: Kernel):
     """The Numba function of a kernel, its callees translated with it."""
     if kernel.name not in _dispatchers:
         is_called_from_python = kernel.is_entry and not _ahead
-        _dispatchers[kernel.name] = njit(
+        made = njit(
             nogil=True,
             error_model="numpy",
             boundscheck=os.environ.get("SAPWOOD_BOUNDSCHECK") == "1",
@@ -252,6 +252,10 @@ def dispatcher(kernel: Kernel):
             no_cfunc_wrapper=True,
             _nrt=False,
         )(_translated(kernel.function))
+        # Numba would compile a function anew for every constant that it is called with.
+        template = made.get_call_template
+        made.get_call_template = lambda args, kws: template([types.unliteral(arg) for arg in args], kws)
+        _dispatchers[kernel.name] = made
     return _dispatchers[kernel.name]
 
 

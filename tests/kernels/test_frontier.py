@@ -13,7 +13,7 @@ import pytest
 from sapwood.data.columns import read_table
 from sapwood.data.dataset import Dataset
 from sapwood.grow.histogram_grower import HistogramGrower
-from sapwood.kernels import grow, layout
+from sapwood.kernels import frontier, layout
 from sapwood.native.team import Team
 from sapwood.params import TreeParams
 
@@ -35,7 +35,7 @@ def next_leaf(order: int, gains: list[float], depths: list[int], nodes: list[int
     integers[:-1, layout.DEPTH], integers[:-1, layout.NODE] = depths, nodes
     numbers = np.full((len(gains) + 1, layout.LEAF_NUMBERS), 99.0)  # what lies beyond the leaves is not looked at
     numbers[:-1, layout.GAIN] = gains
-    return grow.next_leaf(len(gains), order, integers, numbers)
+    return frontier.next_leaf(len(gains), order, integers, numbers)
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,11 @@ def test_levelwise_the_first_node_of_the_upper_level_is_next():
     ("n_rows", "depth", "allowed"), [(10, 0, True), (9, 0, False), (10, 2, True), (10, 3, False), (1000, 3, False)]
 )
 def test_a_leaf_may_be_split_if_both_children_can_be_large_enough_and_depth_allows(n_rows, depth, allowed):
-    assert bool(grow.can_split(n_rows, depth, make_rules(max_depth=3, min_child_samples=5))) is allowed
+    assert bool(frontier.can_split(n_rows, depth, make_rules(max_depth=3, min_child_samples=5))) is allowed
 
 
 def test_a_single_row_is_never_split():
-    assert not grow.can_split(1, 0, make_rules(max_depth=3, min_child_samples=1))
+    assert not frontier.can_split(1, 0, make_rules(max_depth=3, min_child_samples=1))
 
 
 # --- bounds -----------------------------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ def child_bounds(direction: int, low: float = -np.inf, high: float = np.inf) -> 
     sums = np.array([1 << 10, 1 << 10, -3 << 10, 1 << 10])
     bounds = guards.array(4, np.float64)
     rules, quantum = make_rules(wide=1, constrained=1), np.full((1, 2), 2.0**10)
-    grow.set_child_bounds(0, sums, bounds, direction, rules, quantum, leaves)
+    frontier.set_child_bounds(0, sums, bounds, direction, rules, quantum, leaves)
     guards.check()
     return bounds.tolist()
 
@@ -93,7 +93,12 @@ def test_the_middle_is_that_of_values_within_the_bounds():
 # --- the whole tree in garbage ----------------------------------------------------------------------------------------
 
 # What a grower prepares once; everything else it must write before it reads.
-PREPARED = {"_features": layout.Features._fields, "_choice": layout.Choice._fields, "_search": ("limits",)}
+PREPARED = {
+    "_bins": ("words", "bytes", "halves"),
+    "_features": layout.Features._fields,
+    "_choice": layout.Choice._fields,
+    "_search": ("limits",),
+}
 
 
 def in_garbage(grower: HistogramGrower) -> Guards:

@@ -1,0 +1,175 @@
+"""What the leaves of a tree answer, from rows that it need not have been grown on, for one model or several."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from sapwood.boost.leaves import project, set_means
+from sapwood.boost.target import Target
+from sapwood.errors import TrainingError
+from sapwood.grow.grown import Grown
+from sapwood.kernels.copies import add_to_copies, merge_sums, step_values, sum_copies
+from sapwood.kernels.layout import Rules
+from sapwood.kernels.losses_leaves import renew_leaves
+from sapwood.kernels.quantise import EXACT, find_scale
+from sapwood.native.team import Team
+from sapwood.objectives.base import Objective
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """Rows as several models see them; see ``kernels/copies.py``. ``scores`` are (outputs, copies)."""
+
+    rows: np.ndarray
+    start: np.ndarray
+    learned: np.ndarray
+    target: Target
+    scores: np.ndarray
+
+    @classmethod
+    def once(cls, target: Target, scores: np.ndarray) -> Copies:
+        """One model that learns from every row; ``scores`` are shared."""
+        n = len(target.y)
+        return cls(np.arange(n, dtype=np.uint32), np.array([0, n]), np.array([n]), target, scores)
+
+    @property
+    def n_models(self) -> int:
+        """How many models there are."""
+        return len(self.learned)
+
+
+@dataclass(frozen=True, eq=False)
+class LeafRules:
+    """How leaves get their values: ``n_steps`` Newton steps by rules, or the loss's own optimum; monotone ones."""
+
+    objective: Objective
+    rules: Rules
+    directions: np.ndarray
+    n_steps: int
+    learning_rate: float
+    team: Team
+
+
+class LeafFit:
+    """Fits the leaves of trees to copies of rows, round by round."""
+
+    def __init__(self, copies: Copies, rules: LeafRules) -> None:
+        self.copies = copies
+        self._rules = rules
+        objective, n = rules.objective, len(copies.rows)
+        self.pairs = np.empty((objective.n_outputs, n, 2), dtype=np.float32)
+        self._before = copies.scores
+        self._weight = np.empty(0) if copies.target.weight is None else copies.target.weight
+        self._work = (np.empty(n), np.empty(n, dtype=np.uint32)) if objective.renews_leaves else None
+        self._leaf_weight = objective.leaf_weights(copies.target.y, copies.target.weight) if self._work else None
+
+    def begin_round(self) -> None:
+        """Take the gradients at the scores as they are."""
+        copies, rules = self.copies, self._rules
+        rules.objective.pairs(copies.target.y, copies.scores, self.pairs, rules.team.run)
+        if rules.n_steps > 1:
+            self._before = copies.scores.copy()
+
+    def fitted(self, grown: Grown, node_of_row: np.ndarray, output: int) -> tuple[Grown, np.ndarray]:
+        """The tree with the sums of the only model's rows, and the values of its nodes with shrinkage."""
+        sums, values = self.values(grown, node_of_row, output)
+        width = values.shape[1]
+        told = dataclasses.replace(
+            grown, gradient=sums[:, 0 : 2 * width : 2].copy(), hessian=sums[:, 1 : 2 * width : 2].copy(),
+            weight=sums[:, -2].copy(), count=sums[:, -1].astype(np.int64),
+        )  # fmt: skip
+        return told, values
+
+    def add(self, grown: Grown, node_of_row: np.ndarray, output: int) -> None:
+        """Add what a tree of each model's own values answers to the scores of its copies."""
+        _, values = self.values(grown, node_of_row, output)
+        copies, n_nodes = self.copies, len(grown.feature)
+        self._rules.team.run(
+            add_to_copies, copies.rows, copies.start, node_of_row, n_nodes, values, output, copies.scores
+        )
+
+    def values(self, grown: Grown, node_of_row: np.ndarray, output: int) -> tuple[np.ndarray, np.ndarray]:
+        """Sums and values (models * nodes, ...) of a tree's nodes, shrinkage included."""
+        rules, width = self._rules, grown.value.shape[1]
+        sums = self._sums(grown, node_of_row, self.pairs[output : output + width])
+        if self._work is not None:
+            values = self._optima(grown, node_of_row, output)
+        else:
+            values = self._steps(grown, node_of_row, output, sums)
+        is_bound = bool(rules.directions.any())
+        for k in range(self.copies.n_models if is_bound or self.copies.n_models == 1 else 0):
+            part = slice(k * len(grown.feature), (k + 1) * len(grown.feature))
+            own = dataclasses.replace(grown, weight=sums[part, -2])
+            if self._work is not None or rules.n_steps > 1:
+                set_means(own, values[part])
+            if is_bound:
+                project(own, values[part, 0], rules.directions)
+        return sums, values * rules.learning_rate
+
+    def _steps(self, grown: Grown, node_of_row: np.ndarray, output: int, sums: np.ndarray) -> np.ndarray:
+        rules, copies, width = self._rules, self.copies, grown.value.shape[1]
+        values = np.zeros((len(sums), width))
+        bounds = np.tile(np.array([-np.inf, np.inf]), (*values.shape, 1))
+        step_values(sums, rules.rules, bounds, values)
+        for _ in range(1, rules.n_steps):
+            scores, pairs = self._before.copy(), np.empty_like(self.pairs)
+            rules.team.run(
+                add_to_copies, copies.rows, copies.start, node_of_row, len(grown.feature), values, output, scores
+            )
+            rules.objective.pairs(copies.target.y, scores, pairs, rules.team.run)
+            further = self._sums(grown, node_of_row, pairs[output : output + width])
+            step_values(further, rules.rules, bounds, values)
+        return values
+
+    def _sums(self, grown: Grown, node_of_row: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+        """G and H of each output, weight and count of every node, for every model."""
+        copies, n_nodes, n_lines = self.copies, len(grown.feature), self.copies.n_models * len(grown.feature)
+        scale = _scales(pairs, self._weight, copies)
+        width = 2 * len(pairs) + 2
+        partial = np.empty((self._rules.team.size, n_lines * width), dtype=np.int64)
+        self._rules.team.run(
+            sum_copies, copies.rows, copies.start, copies.learned, node_of_row, n_nodes, pairs, self._weight, scale,
+            partial,
+        )  # fmt: skip
+        sums = np.empty((n_lines, width))
+        merge_sums(partial, n_nodes, grown.left, scale, sums)
+        return sums
+
+    def _optima(self, grown: Grown, node_of_row: np.ndarray, output: int) -> np.ndarray:
+        """The loss's own optimum in each leaf: a quantile of the residuals of its copies."""
+        copies, rules, n_nodes = self.copies, self._rules, len(grown.feature)
+        assert self._work is not None
+        learns = np.concatenate(
+            [first + np.arange(n) for first, n in zip(copies.start[:-1], copies.learned, strict=True)]
+        )
+        model = np.repeat(np.arange(copies.n_models), copies.learned)
+        line = model * n_nodes + node_of_row[copies.rows[learns]].astype(np.int64)
+        order = learns[np.argsort(line, kind="stable")].astype(np.uint32)
+        start = np.concatenate([[0], np.cumsum(np.bincount(line, minlength=copies.n_models * n_nodes))])
+        found = np.empty(copies.n_models * n_nodes)
+        rules.team.run(
+            renew_leaves, order, start, copies.target.y, copies.scores[output], self._leaf_weight,
+            rules.objective.leaf_levels[output], *self._work, found,
+        )  # fmt: skip
+        limit = rules.rules.max_delta_step or np.inf
+        return np.clip(found, -limit, limit)[:, None]
+
+
+def _scales(pairs: np.ndarray, weight: np.ndarray, copies: Copies) -> np.ndarray:
+    """Integers per unit of G and H of each output, then of the weight, so that no sum of learned copies overflows."""
+    n, heaviest = max(1, int(copies.learned.max())), float(weight.max()) if len(weight) else 1.0
+    largest = np.append(np.abs(pairs).max(axis=1).astype(np.float64), [[1.0, 1.0]], axis=0) * heaviest
+    if not np.isfinite(largest).all():
+        where = int(np.argmin(np.isfinite(pairs).all(axis=(0, 2))))
+        raise TrainingError(
+            f"the gradient of row {int(copies.rows[where])} is not finite while leaves are fitted: lower "
+            "learning_rate, raise reg_lambda, or rescale the target"
+        )
+    scale, out = np.empty_like(largest), np.empty(1)
+    for place, bound in np.ndenumerate(largest):
+        find_scale(EXACT, float(bound) * n, n, out)
+        scale[place] = out[0]
+    return scale

@@ -1,0 +1,79 @@
+"""Ordered boosting: the gradient of a row comes from a model that never saw it (C6).
+
+The rows stand in a random order, or that of time. Beside the model there are helpers, which share the structure of its
+trees: each learns from a first part of the rows, twice as long as the one before. A row's gradient is taken at the
+scores of the helper with the longest part that ends before the row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.boost.boosting import Boosting, Field, View
+from sapwood.boost.checkpoint import KeptTree
+from sapwood.boost.copies import Copies, LeafFit, LeafRules
+from sapwood.boost.routing import find_nodes
+from sapwood.boost.target import Target
+
+FIRST_PART = 64  # the first helper learns from so many parts of the rows less one
+
+
+class OrderedBoosting(Boosting):
+    """Keeps the scores of the helpers, for each order of rows that trees are grown on."""
+
+    def __init__(self, field: Field, rules: LeafRules) -> None:
+        super().__init__(field)
+        views = field.others or (View(field.dataset, field.scores),)
+        self._views = views
+        self._fits = [LeafFit(make_copies(view, field.target), rules) for view in views]
+        self._own = [own_copies(fit.copies) for fit in self._fits]
+
+    def begin_round(self, round: int) -> None:
+        """Take the gradients of all helpers."""
+        if self.is_live:
+            for fit in self._fits:
+                fit.begin_round()
+
+    def take_pairs(self, round: int, out: np.ndarray) -> None:
+        """Give every row the gradient pair of the helper that goes before it."""
+        place = max(0, self.field.order_of(round) - 1)
+        for output, pairs in enumerate(self._fits[place].pairs):
+            np.take(pairs, self._own[place], axis=0, out=out[output])
+
+    def add_tree(self, tree: KeptTree, round: int, has_all_rows: bool = False) -> None:
+        """Let every helper give the tree values of its own."""
+        if self.is_live:
+            for view, fit in zip(self._views, self._fits, strict=True):
+                fit.add(tree.grown, find_nodes(view.dataset, tree.grown, self.field.team), tree.output)
+        super().add_tree(tree, round, has_all_rows)
+
+
+def parts(n_rows: int) -> list[int]:
+    """How many of the first rows each helper learns from: none, then a share, doubling."""
+    sizes, size = [0], max(1, n_rows // FIRST_PART)
+    while size < n_rows:
+        sizes.append(size)
+        size *= 2
+    return sizes
+
+
+def make_copies(view: View, target: Target) -> Copies:
+    """The rows in their order, as often as there are helpers that need them: those learned from and those served."""
+    order = view.dataset.order
+    assert order is not None
+    sizes = parts(len(order))
+    ends = [*sizes[1:], len(order)]
+    rows = np.concatenate([order[:end] for end in ends]).astype(np.uint32)
+    weight = None if target.weight is None else target.weight[rows]
+    start = np.concatenate([[0], np.cumsum(ends)])
+    scores = np.ascontiguousarray(view.scores[:, rows])
+    return Copies(rows, start, np.array(sizes), Target(target.y[rows], weight), scores)
+
+
+def own_copies(copies: Copies) -> np.ndarray:
+    """The place of every row's own copy: that of the helper with the most rows before it."""
+    own = np.empty(copies.start[-1] - copies.start[-2], dtype=np.int64)
+    for first, end, learned in zip(copies.start[:-1], copies.start[1:], copies.learned, strict=True):
+        served = np.arange(first + learned, end)
+        own[copies.rows[served]] = served
+    return own

@@ -1,0 +1,77 @@
+"""Build the histogram of a leaf on a team."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.kernels.histogram import add_planes, clear, merge
+from sapwood.kernels.lists import add_listed_planes, fill_usual
+from sapwood.kernels.meet import meet
+from sapwood.native.kernel import kernel
+
+# Fewer rows than this are not worth sharing out.
+PARALLEL_BUILD = 2048
+
+
+@kernel()
+def sum_root(member, members, sync, pairs, integers, out):
+    """Sum the quantised pairs of all rows, every member for itself; nonzero means stop."""
+    n_planes = pairs.shape[0]
+    n = pairs.shape[1]
+    for p in range(n_planes):
+        total = np.int64(0)
+        for i in range(np.uint64(member * n // members), np.uint64((member + 1) * n // members)):
+            total += pairs[p, i]
+        integers[member, 3 * n_planes + p] = total
+    if meet(sync, members) != 0:
+        return 1
+    for p in range(n_planes):
+        total = np.int64(0)
+        for t in range(members):
+            total += integers[t, 3 * n_planes + p]
+        out[p] = total
+    return meet(sync, members)
+
+
+@kernel()
+def clear_share(histogram, first, last, start, n_planes):
+    """Set the cells of some features to zero."""
+    n_cells = start[start.shape[0] - 1]
+    for p in range(n_planes):
+        clear(histogram, p * n_cells + start[first], p * n_cells + start[last])
+
+
+@kernel()
+def build(member, members, sync, words, rows, first, last, sums, histogram, feature, work):
+    """Build the histogram of the rows at ``first`` to ``last`` with these sums; each member completes its features.
+
+    Many rows: each member adds a part of them, all features, and the parts are merged. Few: each adds all of them to
+    its own features. Nonzero means stop.
+    """
+    n_planes = rows.pairs.shape[0]
+    start = feature.start
+    own = feature.share[member]
+    end = feature.share[member + 1]
+    has_lists = feature.row_start.shape[0] > 0
+    n_features = feature.n_bins.shape[0]
+    is_shared = members > 1 and last - first >= PARALLEL_BUILD
+    part = members if is_shared else 1
+    number = member if is_shared else 0
+    a = first + number * (last - first) // part
+    e = first + (number + 1) * (last - first) // part
+    out = work[member] if is_shared else histogram
+    low = 0 if is_shared else own
+    high = n_features if is_shared else end
+    from_column = 0 if is_shared else feature.tile_share[member]
+    to_column = feature.tile_start.shape[0] - 1 if is_shared else feature.tile_share[member + 1]
+    clear_share(out, low, high, start, n_planes)
+    add_planes(words, rows.order, rows.pairs, a, e, from_column, to_column, feature.bits, feature.tile_start, out)
+    if has_lists:
+        add_listed_planes(feature, rows.order, rows.pairs, a, e, start[low], start[high], out)
+    if is_shared:
+        if meet(sync, members) != 0:
+            return 1
+        merge(work, members, histogram, own, end, start, n_planes)
+    if has_lists:
+        fill_usual(feature, own, end, sums, histogram)
+    return 0

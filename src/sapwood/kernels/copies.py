@@ -1,0 +1,92 @@
+"""Leaves of several models that share the structure of their trees.
+
+A *copy* is a row as one of the models sees it. Model m has the copies ``start[m]`` to ``start[m + 1]`` and learns from
+the first ``learned[m]`` of them; ``rows`` tells which row each is. The answer of model m at node i stands in the line
+``m * nodes + i`` of a table.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.kernels.gain import leaf_value
+from sapwood.kernels.layout import Rules  # noqa: F401 (named in a signature)
+from sapwood.native.kernel import kernel
+
+
+@kernel("u32[:], i64[:], i64[:], f64[:], i64, f32[:,:,:], f64[:], f64[:,:], i64[:,:]")
+def sum_copies(
+    member, members, sync, rows, start, learned, node_of_row, n_nodes, pairs, weight, scale, partial
+):  # fmt: skip
+    """Add the pairs (outputs, copies, 2), weights and numbers of copies to their leaves, a line of ``partial`` each.
+
+    Columns are G and H of each output, the weight and the count, in fixed point by ``scale`` (outputs + 1, 2).
+    """
+    n_outputs = pairs.shape[0]
+    width = 2 * n_outputs + 2
+    own = partial[member]
+    for j in range(own.shape[0]):
+        own[j] = 0
+    for m in range(learned.shape[0]):
+        n = learned[m]
+        for i in range(start[m] + member * n // members, start[m] + (member + 1) * n // members):
+            at = (m * n_nodes + np.int64(node_of_row[rows[i]])) * width
+            w = weight[i] if weight.shape[0] > 0 else 1.0
+            for k in range(n_outputs):
+                own[at + 2 * k] += np.int64(np.rint(w * np.float64(pairs[k, i, 0]) * scale[k, 0]))
+                own[at + 2 * k + 1] += np.int64(np.rint(w * np.float64(pairs[k, i, 1]) * scale[k, 1]))
+            own[at + width - 2] += np.int64(np.rint(w * scale[n_outputs, 0]))
+            own[at + width - 1] += 1
+
+
+@kernel("i64[:,:], i64, i32[:], f64[:,:], f64[:,:]")
+def merge_sums(partial, n_nodes, left, scale, sums):
+    """Add up what the members found, and inner nodes (``left`` above 0) from their children; back to true units."""
+    width = sums.shape[1]
+    total = partial[0]
+    for t in range(1, partial.shape[0]):
+        for j in range(total.shape[0]):
+            total[j] += partial[t, j]
+    for m in range(sums.shape[0] // n_nodes):
+        for back in range(n_nodes):
+            node = n_nodes - 1 - back
+            line = m * n_nodes + node
+            for j in range(width):
+                if left[node] > 0:
+                    child = (m * n_nodes + np.int64(left[node])) * width + j
+                    total[line * width + j] = total[child] + total[child + width]
+                unit = scale[j // 2, j % 2] if j < width - 1 else 1.0
+                sums[line, j] = np.float64(total[line * width + j]) / unit
+
+
+@kernel("f64[:,:], Rules, f64[:,:,:], f64[:,:]")
+def step_values(sums, rules, bounds, values):
+    """Move every value by a Newton step of the penalised loss, given G and H at the value it has.
+
+    ``bounds`` (lines, outputs, 2) hold values from which steps led up and down. A step beyond them ends halfway between
+    them: the best value of a convex loss lies there.
+    """
+    for line in range(values.shape[0]):
+        for k in range(values.shape[1]):
+            g = sums[line, 2 * k]
+            h = sums[line, 2 * k + 1]
+            old = values[line, k]
+            new = leaf_value(g - h * old, h, rules)
+            side = 0 if new > old else 1
+            bounds[line, k, side] = old
+            low = bounds[line, k, 0]
+            high = bounds[line, k, 1]
+            if (new <= low or new >= high) and new != old:
+                new = 0.5 * low + 0.5 * high
+            values[line, k] = new
+
+
+@kernel("u32[:], i64[:], f64[:], i64, f64[:,:], i64, f64[:,:]")
+def add_to_copies(member, members, sync, rows, start, node_of_row, n_nodes, values, first_output, scores):
+    """Add the answers of each model to the scores of its copies."""
+    for m in range(start.shape[0] - 1):
+        n = start[m + 1] - start[m]
+        for i in range(start[m] + member * n // members, start[m] + (member + 1) * n // members):
+            line = m * n_nodes + np.int64(node_of_row[rows[i]])
+            for k in range(values.shape[1]):
+                scores[first_output + k, i] += values[line, k]

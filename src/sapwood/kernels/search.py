@@ -1,0 +1,40 @@
+"""Search the histograms of a leaf, each member its share of the features."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.kernels.split_levels import divide_levels
+from sapwood.kernels.split_numeric import LOW_HALF, least_hessian, scan_feature
+from sapwood.native.kernel import kernel
+
+
+@kernel()
+def may_split(histogram, f, feature, sums, rules, scales):
+    """Tell whether a listed feature has enough hessian outside its usual bin; one side of any cut has no more."""
+    usual = feature.usual[f]
+    if usual < 0:
+        return True
+    stride = feature.start[feature.start.shape[0] - 1]
+    plane = rules.wide  # of the hessian of the first output
+    rest = sums[plane] - histogram[plane * stride + feature.start[f] + usual]
+    steps = rest if rules.wide != 0 else rest & LOW_HALF
+    return np.float64(steps) / scales.quantum[0, 1] >= least_hessian(rules, scales, 0)
+
+
+@kernel()
+def search_share(member, histogram, child, sums, low, high, feature, rules, scales, search, running):
+    """Find the best split of each feature in the member's share, for a leaf with these sums and bounds."""
+    limits = search.limits[0:4]
+    for f in range(feature.share[member], feature.share[member + 1]):
+        search.gain[child, f] = 0.0
+        if search.allowed[child, f] != 0 and may_split(histogram, f, feature, sums, rules, scales):
+            cut = search.cut[child, f]
+            if feature.levels[f] != 0:
+                search.gain[child, f] = divide_levels(
+                    histogram, f, feature, sums, low, high, limits, 0, rules, scales, running, cut
+                )
+            else:
+                search.gain[child, f] = scan_feature(
+                    histogram, f, feature, sums, low, high, limits, rules, scales, running, cut
+                )

@@ -1,0 +1,122 @@
+"""Leaf values fitted to copies of rows: sums, several Newton steps, and orders of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sapwood import SapwoodClassifier, SapwoodRegressor
+from sapwood.encodings import Ordered
+from sapwood.errors import ParameterError
+from sapwood.kernels.copies import add_to_copies, merge_sums, sum_copies
+from sapwood.native.team import current_team
+from sapwood.objectives import Absolute
+from sapwood.objectives.base import mean_loss
+from sapwood.objectives.registry import losses
+
+ONE_LEAF = {"n_estimators": 1, "learning_rate": 1.0, "reg_lambda": 1.0, "init": 0.0}
+
+
+def only_leaf(y: list[int], steps: int, **params) -> float:
+    """The score of a single leaf, fitted in steps."""
+    model = SapwoodClassifier(leaf_steps=steps, **ONE_LEAF | params).fit(np.zeros((len(y), 1)), y)
+    return float(model.model_.predict_raw(np.zeros((1, 1)))[0])
+
+
+def sigmoid(x: float) -> float:
+    return 1.0 / (1.0 + np.exp(-x))
+
+
+def test_two_steps_by_hand():
+    """The example of docs/boosting.md: three of four rows are positive."""
+    assert only_leaf([1, 1, 1, 0], 1) == pytest.approx(0.5, abs=1e-6)
+    p = sigmoid(0.5)
+    g, h = 4.0 * p - 3.0, 4.0 * p * (1.0 - p)
+    assert only_leaf([1, 1, 1, 0], 2) == pytest.approx((h * 0.5 - g) / (h + 1.0), abs=1e-6)
+    assert only_leaf([1, 1, 1, 0], 2) == pytest.approx(0.5053, abs=1e-4)
+
+
+@pytest.mark.parametrize("init", [-8.0, 0.0, 3.0])
+@pytest.mark.parametrize("y", [[1, 1, 1, 0], [0, 0, 0, 0, 0, 1], [1] * 9 + [0]])
+def test_many_steps_reach_the_best_value_from_anywhere(y, init):
+    """From −8 a whole step overshoots by far; halving brings it back."""
+    value = only_leaf(y, 60, init=init) - init
+    slope = np.sum(sigmoid(init + value) - np.array(y)) + 1.0 * value
+    assert abs(slope) < 1e-4
+
+
+def test_an_l1_penalty_is_kept_in_every_step():
+    value = only_leaf([1, 1, 1, 0], 30, reg_alpha=0.4)
+    assert np.sum(sigmoid(value) - np.array([1, 1, 1, 0])) + value + 0.4 == pytest.approx(0.0, abs=1e-4)
+    assert only_leaf([1, 1, 1, 0], 30, reg_alpha=2.0) == 0.0
+
+
+def test_more_steps_lower_the_training_loss_of_a_tree():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(400, 3))
+    y = random.poisson(np.exp(X[:, 0]))
+    found = []
+    for steps in (1, 2, 5):
+        model = SapwoodRegressor(
+            objective="poisson", n_estimators=1, learning_rate=1.0, max_leaves=8, leaf_steps=steps, reg_lambda=0.0
+        )
+        raw = model.fit(X, y).model_.predict_raw(X)
+        found.append(mean_loss(losses()["poisson"](), y.astype(float), raw[None, :]))
+    assert found[0] > found[1] > found[2]
+
+
+def test_squared_error_needs_one_step():
+    random = np.random.default_rng(1)
+    X, y = random.normal(size=(200, 3)), random.normal(size=200)
+    one, many = (SapwoodRegressor(n_estimators=5, leaf_steps=steps).fit(X, y).predict(X) for steps in (1, 6))
+    np.testing.assert_allclose(one, many, atol=1e-5)
+
+
+def test_a_loss_that_takes_its_best_value_at_once_refuses_steps():
+    with pytest.raises(ParameterError, match=r"leaf_steps=2.*objective 'absolute'"):
+        SapwoodRegressor(objective=Absolute(), leaf_steps=2).fit(np.zeros((5, 1)), np.arange(5.0))
+
+
+@pytest.mark.parametrize("members", ["1", "3"])
+def test_sums_and_answers_equal_plain_loops(members, monkeypatch):
+    random = np.random.default_rng(2)
+    n, n_models, n_nodes = 9, 2, 3
+    rows = np.concatenate([np.arange(4), np.arange(n)]).astype(np.uint32)
+    start, learned = np.array([0, 4, 4 + n]), np.array([3, 7])
+    node = random.integers(1, 3, n).astype(float)
+    pairs = random.normal(size=(2, len(rows), 2)).astype(np.float32)
+    weight, scale = random.gamma(1.0, size=len(rows)), np.full((3, 2), 2.0**40)
+    monkeypatch.setenv("SAPWOOD_TEAM", members)
+    team = current_team(None)
+    partial = np.full((team.size, n_models * n_nodes * 6), 77)
+    team.run(sum_copies, rows, start, learned, node, n_nodes, pairs, weight, scale, partial)
+    sums = np.empty((n_models * n_nodes, 6))
+    merge_sums(partial, n_nodes, np.array([1, 0, 0], dtype=np.int32), scale, sums)
+    slow = np.zeros_like(sums)
+    for m in range(n_models):
+        for i in range(start[m], start[m] + learned[m]):
+            told = [*(weight[i] * pairs[:, i].astype(float)).reshape(-1), weight[i], 1.0]
+            slow[m * n_nodes + int(node[rows[i]])] += told
+            slow[m * n_nodes] += told
+    np.testing.assert_allclose(sums, slow, atol=1e-9)
+    values, scores = random.normal(size=(n_models * n_nodes, 1)), np.zeros((2, len(rows)))
+    team.run(add_to_copies, rows, start, node, n_nodes, values, 1, scores)
+    for m in range(n_models):
+        for i in range(start[m], start[m + 1]):
+            assert scores[1, i] == values[m * n_nodes + int(node[rows[i]]), 0]
+    assert (scores[0] == 0.0).all()
+
+
+def test_leaf_values_come_from_an_order_of_their_own():
+    """C5: statistics of the first order give the leaves their values, whatever order the tree was grown on."""
+    random = np.random.default_rng(3)
+    X = random.integers(0, 40, (600, 1)).astype(str).astype(object)
+    y = random.normal(size=600)
+    model = SapwoodRegressor(
+        category_encoding=Ordered(permutations=3), n_estimators=3, learning_rate=1.0, reg_lambda=0.0, max_leaves=4
+    ).fit(X, y)
+    trees = model.model_.ensemble
+    for k in range(3):
+        root, left = trees.tree_start[k], trees.left[trees.tree_start[k]]
+        assert trees.count[root] == 600
+        assert trees.count[root + left] + trees.count[root + left + 1] == 600
