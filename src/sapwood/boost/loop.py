@@ -68,7 +68,7 @@ class Work:
         team = current_team(params.run.n_jobs, dataset.n_rows * dataset.n_features)
         width = objective.n_outputs if objective.vector_leaves else 1
         seed = params.run.random_state
-        pool = Pool(dataset.row_ids, target, objective.task, seed, team)
+        pool = Pool(dataset.row_ids, target, objective.task, seed, team, dataset.ranks)
         grower, scores = make_grower(dataset, width, params.tree, seed, team), start.first_scores(dataset.n_rows)
         renewal = Renewal.of(objective, target, params.tree, dataset)
         check_steps(objective, params)
@@ -144,6 +144,8 @@ def run_rounds(
             if logger.isEnabledFor(DEBUG):
                 logger.debug("%s", describe(progress))
             reason = _reason_to_stop(work, best, progress, interruption)
+            if work.dataset.ranks is not None:
+                reason = work.dataset.ranks.agreed(reason)
             checkpoint.end_round(evaluation, work.scores, progress.elapsed, reason)
     return done, best, reason
 

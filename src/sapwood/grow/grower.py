@@ -97,16 +97,27 @@ class Grower(ABC):
         nodes = self._nodes
         nodes.info[:] = (1, 1, layout.FINE)
         draws = layout.Draws(self._seed, number)
-        gradients = layout.Gradients(pairs, weight, self._dataset.row_ids, _weight_scale(weight))
-        self._team.run(
-            quantise.quantise, room, gradients, int(self._shape.wide), draws, self._scales, self._scratch, nodes.info
-        )
+        gradients = layout.Gradients(pairs, weight, self._dataset.row_ids, self._weight_scale(weight))
+        self._quantise(room, gradients, draws)
         self._check(number // per_round, gradients, rows)
         tree = draw_tree_features(self._params.colsample_bytree, self._dataset.n_features, self._seed, number)
         tree[self._hopeless] = 0
         self._choice.tree[:] = tree
         self._choice.active[0] = 1
         return self._grow_tree(gradients, room, draws)
+
+    def _quantise(self, rows: layout.Rows, gradients: layout.Gradients, draws: layout.Draws) -> None:
+        """Turn the pairs of the rows into integers."""
+        wide, info = int(self._shape.wide), self._nodes.info
+        self._team.run(quantise.quantise, rows, gradients, wide, draws, self._scales, self._scratch, info)
+
+    def _weight_scale(self, weight: np.ndarray) -> float:
+        """The scale at which weights can be added exactly."""
+        if len(weight) == 0:
+            return 1.0
+        out = np.empty(1)
+        quantise.find_scale(quantise.EXACT, float(weight.max()) * len(weight), len(weight), out)
+        return float(out[0])
 
     def _drawn_counts(self, n_features: int) -> tuple[int, int]:
         """How many features a level and a node draw, 0 for all."""
@@ -176,12 +187,3 @@ class Grower(ABC):
             f"hessian {pairs[k, 1]:g}, weight {weight[k]:g}; look at the target, weight and scores of this row, or "
             "lower the learning rate"
         )
-
-
-def _weight_scale(weight: np.ndarray) -> float:
-    """The scale at which weights can be added exactly."""
-    if len(weight) == 0:
-        return 1.0
-    out = np.empty(1)
-    quantise.find_scale(quantise.EXACT, float(weight.max()) * len(weight), len(weight), out)
-    return float(out[0])
