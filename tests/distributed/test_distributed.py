@@ -160,6 +160,7 @@ def test_a_gradient_that_is_not_finite_stops_all_ranks(processes: Processes) -> 
         ({"sampling": Goss()}, "Goss"),
         ({"boosting": "ordered"}, "ordered"),
         ({"leaf_steps": 2}, "leaf_steps"),
+        ({"random_strength": 1.0}, "random_strength"),
         ({"split_search": "exact"}, "exact"),
         ({"growth": "symmetric"}, "symmetric"),
         ({"checkpoint": "here"}, "checkpoint"),

@@ -21,8 +21,8 @@ def noise_of(params: Params, pairs: np.ndarray, weight: np.ndarray, round: int, 
     strength = params.tree.random_strength
     if strength == 0.0:
         return 0.0
-    squares = np.sum(np.square(pairs[:, :, 0], dtype=np.float64), axis=0)
-    hessians = np.sum(pairs[:, :, 1], axis=0, dtype=np.float64)
+    squares = np.square(pairs[:, :, 0].astype(np.float64)).sum(axis=0)
+    hessians = pairs[:, :, 1].astype(np.float64).sum(axis=0)
     weight = weight if len(weight) else np.ones(len(squares))
     below = fixed_sum(hessians, weight, run)
     unit = fixed_sum(squares, weight, run) / below if below > 0.0 else 0.0
