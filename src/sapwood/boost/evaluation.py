@@ -14,6 +14,7 @@ from sapwood.boost.target import Target
 from sapwood.data.columns import Block
 from sapwood.data.dataset import Dataset
 from sapwood.data.lists import RowLists
+from sapwood.data.ranks import Ranks
 from sapwood.errors import ParameterError
 from sapwood.grow.grown import Grown
 from sapwood.kernels.lists import add_scores_listed
@@ -132,8 +133,17 @@ def measured(
 class Evaluation:
     """Validation sets and what was measured on them; the first metric of the first set tells which round is best."""
 
-    def __init__(self, sets: Sequence[EvalSet], measures: Sequence[Measure], objective: Objective) -> None:
+    def __init__(
+        self,
+        sets: Sequence[EvalSet],
+        measures: Sequence[Measure],
+        objective: Objective,
+        ranks: Ranks | None = None,
+    ) -> None:
+        """Where ``ranks`` have rows of their own, sets are spread over them too, and measured as a whole."""
         self.sets = tuple(sets)
+        self._ranks = ranks
+        self._targets = [one.target if ranks is None else one.target.whole(ranks) for one in self.sets]
         self.measures = tuple(measures)
         self.history: dict[str, dict[str, list[float]]] = {
             one.name: {measure.name: [] for measure in self.measures} for one in self.sets
@@ -146,8 +156,11 @@ class Evaluation:
 
     def measure(self, run: Run) -> None:
         """Append the value of every metric on every set."""
-        for one in self.sets:
-            for name, value in measured(self.measures, self._objective, one.target, one.scores, run).items():
+        if self._ranks is not None:
+            self._ranks.reducer.purpose = "metrics"
+        for one, target in zip(self.sets, self._targets, strict=True):
+            scores = one.scores if self._ranks is None else self._ranks.whole(one.scores)
+            for name, value in measured(self.measures, self._objective, target, scores, run).items():
                 self.history[one.name][name].append(value)
 
     def remember(self, values: np.ndarray) -> None:

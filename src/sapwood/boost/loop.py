@@ -18,6 +18,7 @@ from sapwood.boost.interrupt import Interruption, TooSoon
 from sapwood.boost.leaves import Renewal, check_steps
 from sapwood.boost.level_sets import LevelSets
 from sapwood.boost.linear import LinearLeaves
+from sapwood.boost.noise import noise_of
 from sapwood.boost.ordered import OrderedBoosting
 from sapwood.boost.progress import Bar, Progress, describe
 from sapwood.boost.routing import find_nodes
@@ -67,7 +68,7 @@ class Work:
         team = current_team(params.run.n_jobs, dataset.n_rows * dataset.n_features)
         width = objective.n_outputs if objective.vector_leaves else 1
         seed = params.run.random_state
-        pool = Pool(dataset.row_ids, target, objective.task, seed, team)
+        pool = Pool(dataset.row_ids, target, objective.task, seed, team, dataset.ranks)
         grower, scores = make_grower(dataset, width, params.tree, seed, team), start.first_scores(dataset.n_rows)
         renewal = Renewal.of(objective, target, params.tree, dataset)
         check_steps(objective, params)
@@ -143,6 +144,8 @@ def run_rounds(
             if logger.isEnabledFor(DEBUG):
                 logger.debug("%s", describe(progress))
             reason = _reason_to_stop(work, best, progress, interruption)
+            if work.dataset.ranks is not None:
+                reason = work.dataset.ranks.agreed(reason)
             checkpoint.end_round(evaluation, work.scores, progress.elapsed, reason)
     return done, best, reason
 
@@ -199,6 +202,7 @@ def add_round(
             return False
         pairs = work.pairs[output : output + width]
         n_outputs = work.objective.n_outputs
+        work.grower.noise = noise_of(work.params, pairs, drawn.weight, number, work.team.run)
         grown = work.grower.grow(pairs, drawn.weight, number * n_outputs + output, drawn.rows, n_outputs)
         if work.leaf_fit is not None:
             nodes = find_nodes(work.dataset, grown, work.team)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sapwood.data.ranks import Ranks
+
 
 @dataclass(frozen=True, eq=False)
 class Target:
@@ -14,3 +16,7 @@ class Target:
     y: np.ndarray
     weight: np.ndarray | None = None
     groups: np.ndarray | None = None
+
+    def whole(self, ranks: Ranks) -> Target:
+        """The targets and weights of all ranks' rows."""
+        return Target(ranks.whole(self.y), None if self.weight is None else ranks.whole(self.weight))

@@ -10,6 +10,7 @@ from sapwood.data.columns import Block, Table
 from sapwood.data.encoder import Encoder, aligned_zeros
 from sapwood.data.lists import RowLists
 from sapwood.data.numeric import Run, run_alone
+from sapwood.data.ranks import Ranks
 from sapwood.data.recipe import RANK, Derived, Recipe
 from sapwood.data.schema import Schema
 from sapwood.encodings import Partition
@@ -26,6 +27,7 @@ class Dataset:
     ``others`` hold the same rows where statistics of categories come from other orders of the rows: rounds draw one of
     them to grow trees on, and their leaves are fitted to this one. ``order`` lists the rows as ordered boosting takes
     them, None where it has not been asked for.
+    ``ranks`` train on the rows together with others.
     """
 
     schema: Schema
@@ -40,6 +42,7 @@ class Dataset:
     others: tuple[Dataset, ...] = ()
     partition: Partition | None = None
     order: np.ndarray | None = None
+    ranks: Ranks | None = None
 
     @classmethod
     def build(

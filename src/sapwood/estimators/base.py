@@ -22,6 +22,7 @@ from sapwood.estimators.fitted import FittedEstimator
 from sapwood.estimators.fitting import Fit, Problem, fit_sample, task_of
 from sapwood.estimators.keeping import keeps_parameters
 from sapwood.estimators.origin import Earlier, OriginSpec
+from sapwood.estimators.ranked import check_ranks
 from sapwood.estimators.sample import Request, Sample, read_features, read_groups, read_init_score, warn_of_order
 from sapwood.model.model import Model
 from sapwood.objectives.base import Objective
@@ -61,6 +62,7 @@ class SapwoodEstimator(FittedEstimator):
         max_combination: Any = AUTO,
         has_time: Any = AUTO,
         precision: Any = AUTO,
+        random_strength: Any = AUTO,
         reg_lambda: Any = AUTO,
         reg_alpha: Any = AUTO,
         max_delta_step: Any = AUTO,
@@ -126,15 +128,18 @@ class SapwoodEstimator(FittedEstimator):
         began = time.perf_counter()
         earlier = Earlier.read(request.init_model)
         X, table, bins = self._read_features(request, earlier)
+        ranks, n_rows = request.ranks, table.n_rows if request.ranks is None else request.ranks.n_rows
         y, classes = self._read_target(request.y, table.n_rows, None if earlier is None else earlier.model.classes)
+        if ranks is not None and classes is not None:
+            y, classes = self._read_target(request.y, table.n_rows, ranks.all_classes(classes))
         weight = self._weigh(y, check_weight(request.sample_weight, table.n_rows), classes)
         n_classes = 0 if classes is None else len(classes)
         given = self.get_params(deep=False)
         given |= settings_of(request.X, given["split_search"])
-        params = resolve_params(given, table.n_rows, self._task, n_classes)
+        params = resolve_params(given, n_rows, self._task, n_classes)
         objective = self._objective(params, classes)
         if objective.vector_leaves:
-            params = widen_trees(params, given, objective.n_outputs, table.n_rows)
+            params = widen_trees(params, given, objective.n_outputs, n_rows)
         objective.check_target(y)
         schema = Schema.of(table, self._categories(params, table, earlier))
         schema.align(table)
@@ -146,7 +151,9 @@ class SapwoodEstimator(FittedEstimator):
         problem = Problem(objective, params, classes, origin, schema)
         init_score = read_init_score(request.init_score, table.n_rows, objective.n_outputs)
         groups = read_groups(request.groups, table.n_rows)
-        sample = Sample(X, table, y, weight, init_score, groups, bins)
+        sample = Sample(X, table, y, weight, init_score, groups, bins, None, ranks, request.row_numbers)
+        if ranks is not None:
+            check_ranks(problem, sample, request)
         fitted = fit_sample(problem, sample, eval_samples(request, problem), watched_samples(request, problem), began)
         self._keep(problem, fitted, table)
 

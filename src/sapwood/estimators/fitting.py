@@ -125,6 +125,8 @@ def _train(problem: Problem, sample: Sample, sets: Mapping[str, Sample], began: 
     known = None if earlier is None else earlier.recipe
     prepared = prepare(sample, problem.schema, params, problem.objective, known, team.run)
     sample, dataset = prepared.sample, prepared.dataset
+    if sample.ranks is not None:
+        dataset = dataclasses.replace(dataset, ranks=sample.ranks.counted(dataset.n_rows))
     origin = problem.origin.fit(sample, team.run)
     measures = measures_of(params.watch.eval_metric, problem.objective, task_of(problem.classes))
     eval_sets = []
@@ -132,10 +134,11 @@ def _train(problem: Problem, sample: Sample, sets: Mapping[str, Sample], began: 
         with blaming(name):
             tiles, lists, values = prepared.tiles(one, team.run)
             eval_sets.append(EvalSet(name, tiles, one.target, origin.scores(one), values, lists))
-    evaluation = Evaluation(eval_sets, measures, problem.objective)
+    evaluation = Evaluation(eval_sets, measures, problem.objective, dataset.ranks)
     outcome = train(dataset, sample.target, problem.objective, params, origin.start(sample), evaluation)
     outcome, recipe = join_recipes(outcome, earlier, dataset.recipe, problem.schema)
-    return Fit(outcome, origin, dataset.n_rows, recipe, prepared.decisions)
+    n_rows = dataset.n_rows if dataset.ranks is None else dataset.ranks.n_rows
+    return Fit(outcome, origin, n_rows, recipe, prepared.decisions)
 
 
 def join_recipes(

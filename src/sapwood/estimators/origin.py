@@ -132,7 +132,8 @@ class OriginSpec:
             return Origin(_constants(self.init, n_outputs), link)
         if sample.init_score is not None:
             return Origin(np.zeros(n_outputs), link)
-        return Origin(self.objective.start(sample.y, sample.weight, run), link)
+        target = sample.target if sample.ranks is None else sample.target.whole(sample.ranks)
+        return Origin(self.objective.start(target.y, target.weight, run), link)
 
     def _check_estimator(self) -> None:
         name = type(self.init).__name__

@@ -19,6 +19,7 @@ from sapwood.data.conversion import is_missing, shown
 from sapwood.data.encoder import Encoder
 from sapwood.data.lists import RowLists
 from sapwood.data.numeric import Run
+from sapwood.data.ranks import Ranks, find_shared_edges
 from sapwood.data.schema import Schema
 from sapwood.data.target import column_of, numbers_of
 from sapwood.data.values import ValueEncoder
@@ -30,7 +31,10 @@ from sapwood.params import Params
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """The arguments of ``fit``. ``watched`` rows are measured, but never tell when to stop."""
+    """The arguments of ``fit``. ``watched`` rows are measured, but never tell when to stop.
+
+    ``ranks`` train together, each on rows whose numbers among those of all ranks are ``row_numbers``.
+    """
 
     X: Any
     y: Any
@@ -41,13 +45,16 @@ class Request:
     groups: Any = None
     init_model: Any = None
     watched: Mapping[str, tuple[Any, Any, Any]] | None = None
+    ranks: Ranks | None = None
+    row_numbers: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
     """Some rows of a table: ``places`` in X (None: all of them), targets, weights, offsets (outputs, rows), groups.
 
-    ``bins`` are those of all rows of X, if it came with bins.
+    ``bins`` are those of all rows of X, if it came with bins. ``row_numbers`` are there where other ``ranks`` have the
+    other rows.
     """
 
     X: Any
@@ -58,6 +65,8 @@ class Sample:
     groups: np.ndarray | None = None
     bins: binned.Dataset | None = None
     places: np.ndarray | None = None
+    ranks: Ranks | None = None
+    row_numbers: np.ndarray | None = None
 
     @property
     def target(self) -> Target:
@@ -77,7 +86,10 @@ class Sample:
     @property
     def row_ids(self) -> np.ndarray:
         """The rows' original numbers, from which everything random is drawn."""
-        every = np.arange(self.table.n_rows, dtype=np.uint64) if self.bins is None else self.bins.row_ids
+        if self.row_numbers is not None:
+            every = self.row_numbers
+        else:
+            every = np.arange(self.table.n_rows, dtype=np.uint64) if self.bins is None else self.bins.row_ids
         return every if self.places is None else every[self.places]
 
     def take(self, rows: np.ndarray) -> Sample:
@@ -105,10 +117,19 @@ class Sample:
         if is_exact:
             encoder = ValueEncoder.of(table)
         else:
-            encoder = Encoder.fit(table, self.weight, params.bins.max_bins, params.run.random_state, run, row_ids)
+            encoder = self._encoder(table, row_ids, params, run)
         values = self.values(params, encoder.schema)
         lists = encoder.lists(table, run)
         return binned.Dataset(encoder.schema, encoder, *encoder.encode(table, run), row_ids, values, lists=lists)
+
+    def _encoder(self, table: Table, row_ids: np.ndarray, params: Params, run: Run) -> Encoder:
+        """Bins chosen from these rows, and from those of other ranks."""
+        max_bins, seed = params.bins.max_bins, params.run.random_state
+        if self.ranks is None or not self.ranks.share_rows:
+            return Encoder.fit(table, self.weight, max_bins, seed, run, row_ids)
+        ranks = self.ranks.counted(len(row_ids))
+        edges = find_shared_edges(table, self.weight, max_bins, seed, row_ids, ranks, run)
+        return Encoder(Schema.of(table), tuple(edges))
 
     def values(self, params: Params, schema: Schema) -> Block | None:
         """The rows as numbers in the order of a schema's columns, if training needs them."""

@@ -12,7 +12,8 @@ from sapwood.data.dataset import Dataset
 from sapwood.data.planning import column_number
 from sapwood.data.schema import Schema
 from sapwood.errors import ParameterError
-from sapwood.kernels.random import TREE_COLUMNS, draw_all
+from sapwood.kernels import layout
+from sapwood.kernels.random import LEVEL_COLUMNS, NODE_COLUMNS, TREE_COLUMNS, draw_all
 
 DIRECTIONS = {1: 1, -1: -1, 0: 0, "increasing": 1, "decreasing": -1, "none": 0}
 
@@ -100,6 +101,26 @@ def draw_tree_features(fraction: float, n_features: int, seed: int, round: int) 
         ids, hashes = np.arange(n_features, dtype=np.uint64), np.empty(n_features, dtype=np.uint64)
         draw_all(seed, TREE_COLUMNS, round, ids, hashes)
         allowed[np.argsort(hashes, kind="stable")[count_of(fraction, n_features) :]] = 0
+    return allowed
+
+
+def allowed_features(
+    choice: layout.Choice, active: np.ndarray, depth: int, node: int, draws: layout.Draws
+) -> np.ndarray:  # fmt: skip
+    """Which features a leaf may use: those of the tree and of its active groups, drawn by its level and its node.
+
+    The twin of ``kernels.choose.allow_features`` for growers that go step by step.
+    """
+    allowed = choice.tree.astype(bool)
+    n = len(allowed)
+    for n_drawn, purpose, place in ((choice.n_level, LEVEL_COLUMNS, depth), (choice.n_node, NODE_COLUMNS, node)):
+        if n_drawn > 0:
+            ids, hashes = np.arange(place * n, (place + 1) * n, dtype=np.uint64), np.empty(n, dtype=np.uint64)
+            draw_all(draws.seed, purpose, draws.round, ids, hashes)
+            hashes[~allowed] = np.iinfo(np.uint64).max
+            allowed &= hashes <= np.partition(hashes, n_drawn - 1)[n_drawn - 1]
+    if len(choice.groups):
+        allowed &= (active[:, None] & choice.groups).any(axis=0)
     return allowed
 
 

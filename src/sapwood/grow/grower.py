@@ -26,6 +26,7 @@ from sapwood.grow.workspace import (
     make_search,
 )
 from sapwood.kernels import layout, quantise
+from sapwood.kernels.random import LUCK, draw_all
 from sapwood.native.team import Team
 from sapwood.params import TreeParams
 
@@ -33,7 +34,10 @@ UNLIMITED = 1 << 30
 
 
 class Grower(ABC):
-    """Grows one tree after another on the same dataset."""
+    """Grows one tree after another on the same dataset.
+
+    ``noise`` is the standard deviation of what chance adds to gains when the next trees choose their features.
+    """
 
     def __init__(self, dataset: Dataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
         self._dataset = dataset
@@ -59,6 +63,8 @@ class Grower(ABC):
         self._choice = make_choice(self._shape, n_features, groups, counts)
         self._nodes = make_nodes(self._shape)
         self._symmetric = symmetric_of(params.growth)
+        self._number = 0
+        self.noise = 0.0
 
     def _find_hopeless(self, dataset: Dataset, drawn: tuple[int, int]) -> np.ndarray:
         """Tell which listed features differ from their usual bin in too few rows to be split; they need no histograms.
@@ -95,20 +101,32 @@ class Grower(ABC):
 
         ``weight`` is empty when all rows weigh the same.
         """
+        self._number = number
         room = self._rows.take(rows)
         nodes = self._nodes
         nodes.info[:] = (1, 1, layout.FINE)
         draws = layout.Draws(self._seed, number)
-        gradients = layout.Gradients(pairs, weight, self._dataset.row_ids, _weight_scale(weight))
-        self._team.run(
-            quantise.quantise, room, gradients, int(self._shape.wide), draws, self._scales, self._scratch, nodes.info
-        )
+        gradients = layout.Gradients(pairs, weight, self._dataset.row_ids, self._weight_scale(weight))
+        self._quantise(room, gradients, draws)
         self._check(number // per_round, gradients, rows)
         tree = draw_tree_features(self._params.colsample_bytree, self._dataset.n_features, self._seed, number)
         tree[self._hopeless] = 0
         self._choice.tree[:] = tree
         self._choice.active[0] = 1
         return self._grow_tree(gradients, room, draws)
+
+    def _quantise(self, rows: layout.Rows, gradients: layout.Gradients, draws: layout.Draws) -> None:
+        """Turn the pairs of the rows into integers."""
+        wide, info = int(self._shape.wide), self._nodes.info
+        self._team.run(quantise.quantise, rows, gradients, wide, draws, self._scales, self._scratch, info)
+
+    def _weight_scale(self, weight: np.ndarray) -> float:
+        """The scale at which weights can be added exactly."""
+        if len(weight) == 0:
+            return 1.0
+        out = np.empty(1)
+        quantise.find_scale(quantise.EXACT, float(weight.max()) * len(weight), len(weight), out)
+        return float(out[0])
 
     def _drawn_counts(self, n_features: int) -> tuple[int, int]:
         """How many features a level and a node draw, 0 for all."""
@@ -122,6 +140,14 @@ class Grower(ABC):
     def scales(self) -> layout.Scales:
         """How numbers of the latest tree became integers."""
         return self._scales
+
+    def _noise_key(self) -> int:
+        """What the noise of the tree at hand is drawn from."""
+        if self.noise == 0.0:
+            return 0
+        drawn = np.empty(1, dtype=np.uint64)
+        draw_all(self._seed, LUCK, self._number, np.zeros(1, dtype=np.uint64), drawn)
+        return int(drawn[0] >> np.uint64(1))
 
     @property
     def directions(self) -> np.ndarray:
@@ -147,6 +173,8 @@ class Grower(ABC):
             max_levels=partition.max_levels,
             level_smoothing=partition.smoothing,
             level_lambda=partition.penalty,
+            noise=self.noise,
+            noise_key=self._noise_key(),
         )
 
     def _check(self, round: int, gradients: layout.Gradients, rows: np.ndarray | None) -> None:
@@ -168,12 +196,3 @@ class Grower(ABC):
             f"hessian {pairs[k, 1]:g}, weight {weight[k]:g}; look at the target, weight and scores of this row, or "
             "lower the learning rate"
         )
-
-
-def _weight_scale(weight: np.ndarray) -> float:
-    """The scale at which weights can be added exactly."""
-    if len(weight) == 0:
-        return 1.0
-    out = np.empty(1)
-    quantise.find_scale(quantise.EXACT, float(weight.max()) * len(weight), len(weight), out)
-    return float(out[0])

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sapwood.boost.target import Target
+from sapwood.data.ranks import Ranks
 from sapwood.kernels import sample
 from sapwood.kernels.random import ROWS
 from sapwood.native.team import Team
@@ -31,6 +32,7 @@ class Pool:
     task: str
     seed: int
     team: Team
+    ranks: Ranks | None = None
 
     @property
     def n_rows(self) -> int:
@@ -73,8 +75,18 @@ class Sampler(ABC):
         counts = np.zeros(self.pool.team.size, dtype=np.int64)
         self.pool.team.run(sample.list_taken, self._states, counts, self._rows)
         n_taken = int(counts.sum())
-        if n_taken == 0:
+        if self._is_last_hope(n_taken):
             row = self._rows[0] = np.argmin(self._hashes)
             self._weight[row] = self.pool.weight[row] if len(self.pool.weight) else 1.0
             n_taken = 1
         return self._rows[:n_taken]
+
+    def _is_last_hope(self, n_taken: int) -> bool:
+        """Tell whether no row was taken, at any rank, and this one has the row of the least hash."""
+        ranks = self.pool.ranks
+        if ranks is None or not ranks.share_rows:
+            return n_taken == 0
+        if int(ranks.reducer.sum(np.array([n_taken], dtype=np.int64))[0]) > 0:
+            return False
+        least = np.concatenate(ranks.reducer.gather(self._hashes.min(keepdims=True)))
+        return int(np.argmin(least)) == ranks.reducer.rank

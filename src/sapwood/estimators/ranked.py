@@ -1,0 +1,65 @@
+"""What ranks that train one model together must agree on, and what they cannot do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sapwood.choices import Goss, Mvs, Uniform, linear_of, sampling_of
+from sapwood.errors import InputError, ParameterError
+from sapwood.estimators.fitting import Problem
+from sapwood.estimators.sample import Request, Sample
+
+GIVEN = ("sample_weight", "init_score", "eval_set", "eval_sample_weight")
+
+
+def check_ranks(problem: Problem, sample: Sample, request: Request) -> None:
+    """Refuse ranks that would not train the same model, and what needs more than one rank knows."""
+    ranks, schema = sample.ranks, problem.schema
+    assert ranks is not None
+    facts: dict[str, Any] = problem.params.described()
+    del facts["time_limit"]
+    facts |= {
+        "the number of columns of X": schema.n_features,
+        "the names of the columns of X": None if schema.names is None else list(schema.names),
+        "the type of X": str(sample.table.dtype),
+        "whether X is sparse": sample.table.is_sparse,
+    }
+    facts |= {f"whether {name} is given": getattr(request, name) is not None for name in GIVEN}
+    ranks.check_same(facts)
+    if problem.params.run.checkpoint is not None:
+        raise ParameterError("checkpoint is for a training of one rank: leave it unset")
+    if problem.params.tree.random_strength > 0.0:
+        raise ParameterError("random_strength is for a training of one rank: leave it unset")
+    if ranks.share_rows:
+        for refused, remedy in _refusals(problem, sample, request):
+            raise ParameterError(f"{refused} needs all rows at one rank: {remedy}, or share features (by='features')")
+
+
+def _refusals(problem: Problem, sample: Sample, request: Request) -> Iterator[tuple[str, str]]:
+    """What cannot be done where every rank has rows of its own, each with a remedy."""
+    params, objective = problem.params, problem.objective
+    sampling: Any = sampling_of(params.boost.sampling)
+    if problem.schema.categories:
+        yield "a category column", "give numbers in its place"
+    if sample.table.is_sparse:
+        yield "a sparse table", "give a dense one"
+    if sample.bins is not None:
+        raise InputError("a Dataset has chosen its bins alone: pass the table itself")
+    if objective.renews_leaves:
+        yield f"objective {objective.name!r}, whose leaves take quantiles of their rows,", "use a smooth one"
+    if linear_of(params.tree.leaf_model) is not None:
+        yield "leaf_model='linear'", "leave it unset"
+    if params.boost.boosting == "ordered":
+        yield "boosting='ordered'", "use 'plain'"
+    if params.boost.leaf_steps > 1:
+        yield f"leaf_steps={params.boost.leaf_steps}", "use 1"
+    if hasattr(params.task.init, "fit"):
+        yield "an estimator as init", "give init_score"
+    watch = params.watch
+    if request.eval_set is None and (watch.validation_fraction is not None or watch.early_stopping_rounds is not None):
+        yield "splitting rows off for validation", "give eval_set"
+    if isinstance(sampling, Goss | Mvs):
+        yield f"sampling={sampling!r}", "use 'uniform'"
+    if isinstance(sampling, Uniform) and sampling.by != "rows":
+        yield f"sampling={sampling!r}", "draw rows"

@@ -1,0 +1,206 @@
+"""Ranks that train together get the model that one rank trains alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from rank_cases import fit_alone, fit_features, fit_rows, fit_sampled_edges, fit_unlike, make_data
+from rank_processes import Processes
+
+from sapwood import Dart, Goss, SapwoodClassifier, SapwoodRegressor, Uniform, distributed
+from sapwood.data import numeric
+from sapwood.distributed import Reducer
+from sapwood.errors import InputError, InputTypeError, ParameterError, TrainingError
+from sapwood.objectives import Softmax
+
+LEVELS = {"max_leaves": 8, "growth": "levelwise", "max_depth": 3}
+CONSTRAINED = {"monotone_constraints": [1, 0, -1, 0, 0], "interaction_constraints": [[0, 1, 2], [2, 3, 4]]}
+DRAWN = {"colsample_bytree": 0.8, "colsample_bylevel": 0.8, "colsample_bynode": 0.7, "max_leaves": 16}
+CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "levelwise": ("regression", {}, LEVELS),
+    "packed": ("regression", {}, {"precision": "packed"}),
+    "weights": ("regression", {"weighted": True}, {}),
+    "constraints": ("regression", {}, CONSTRAINED),
+    "drawn columns": ("regression", {}, DRAWN),
+    "classes": ("classes", {"weighted": True}, {"min_child_samples": 40}),
+    "vector leaves": ("classes", {}, {"objective": Softmax(vector_leaves=True), "min_child_samples": 40}),
+    "many bins": ("regression", {}, {"max_bins": 300}),
+    "uniform": ("regression", {}, {"sampling": "uniform", "subsample": 0.5}),
+    "hardly any": ("regression", {}, {"sampling": "uniform", "subsample": 1e-6}),
+    "replacement": ("regression", {}, {"sampling": Uniform(replacement=True)}),
+    "bayesian": ("regression", {}, {"sampling": "bayesian"}),
+    "dart": ("regression", {}, {"boosting": Dart(0.5, skip=0.0)}),
+    "forest": ("regression", {}, {"boosting": "forest"}),
+    "poisson": ("regression", {}, {"objective": "logcosh"}),
+    "a constant": ("regression", {}, {"init": 0.5}),
+}
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Processes]:
+    made = Processes(3)
+    yield made
+    made.end()
+
+
+class Lonely(Reducer):
+    """The only rank."""
+
+    def exchange(self, parts: Any) -> Any:
+        return parts
+
+
+def fingerprints(answers: list[Any]) -> set[str]:
+    for answer in answers:
+        if isinstance(answer, Exception):
+            raise answer
+    return {answer[0] for answer in answers}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("fit", [fit_rows, fit_features])
+def test_any_number_of_ranks_trains_the_model_of_one(processes: Processes, size: int, fit: Any) -> None:
+    data = make_data()
+    alone = fit_alone("regression", data, {}).model_.fingerprint()
+    assert fingerprints(processes.run(size, fit, "regression", data, {})) == {alone}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_training_can_do_it_can_do_on_ranks(processes: Processes, name: str) -> None:
+    task, kind, params = CASES[name]
+    data = make_data(task=task, **kind)
+    alone = fit_alone(task, data, params).model_.fingerprint()
+    assert fingerprints(processes.run(3, fit_rows, task, data, params)) == {alone}
+    assert fingerprints(processes.run(2, fit_features, task, data, params)) == {alone}
+
+
+def test_rows_may_be_dealt_out_in_any_way(processes: Processes) -> None:
+    data = make_data(weighted=True)
+    params = {"precision": "packed", "sampling": "uniform", "subsample": 0.6}
+    alone = fit_alone("regression", data, params).model_.fingerprint()
+    assert fingerprints(processes.run(3, fit_rows, "regression", data, params, None, True)) == {alone}
+
+
+def test_early_stopping_sees_the_validation_rows_of_all_ranks(processes: Processes) -> None:
+    data, other = make_data(), make_data(300)
+    params = {"n_estimators": 40, "early_stopping_rounds": 2, "learning_rate": 0.6, "eval_metric": ["mae", "r2"]}
+    alone = fit_alone("regression", data, params, other)
+    answers = processes.run(2, fit_rows, "regression", data, params, other)
+    assert fingerprints(answers) == {alone.model_.fingerprint()}
+    assert all(history == alone.evals_result_ for _, history, _ in answers)
+
+
+def test_metrics_that_rank_rows_see_them_all(processes: Processes) -> None:
+    data, other = make_data(task="classes"), make_data(300, task="classes")
+    for one in (data, other):
+        one["y"] = one["y"] == "a"
+    alone = fit_alone("classes", data, {"eval_metric": "auc"}, other)
+    answers = processes.run(3, fit_rows, "classes", data, {"eval_metric": "auc"}, other)
+    assert fingerprints(answers) == {alone.model_.fingerprint()}
+    assert answers[1][1] == alone.evals_result_
+
+
+def test_edges_come_from_the_sample_that_one_rank_would_draw(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    data = make_data(weighted=True)
+    monkeypatch.setattr(numeric, "SAMPLE_ROWS", 100)
+    alone = fit_alone("regression", data, {"max_bins": 30}).model_.fingerprint()
+    assert set(processes.run(3, fit_sampled_edges, data)) == {alone}
+
+
+def test_ranks_may_outnumber_features(processes: Processes) -> None:
+    data = make_data(n_features=2)
+    alone = fit_alone("regression", data, {}).model_.fingerprint()
+    for fit in (fit_rows, fit_features):
+        assert fingerprints(processes.run(3, fit, "regression", data, {})) == {alone}
+
+
+def test_bytes_are_counted_by_level(processes: Processes) -> None:
+    data = make_data()
+    by_rows = processes.run(2, fit_rows, "regression", data, LEVELS)[0][2]
+    by_features = processes.run(2, fit_features, "regression", data, LEVELS)[0][2]
+    levels = [f"level {depth}" for depth in range(3)]
+    assert all(by_rows[level] > by_features[level] > 0 for level in levels)
+    assert processes.run(1, fit_rows, "regression", data, LEVELS)[0][2].keys() == by_rows.keys()
+
+
+def test_the_share_of_a_histogram_that_is_sent_shrinks_with_the_ranks_own_features(processes: Processes) -> None:
+    data = make_data()
+    sent = processes.run(2, fit_rows, "regression", data, {"n_estimators": 1} | LEVELS)[0][2]
+    n_cells = 5 * 256
+    assert sent["level 0"] < 2 * 8 * n_cells  # two planes, of which the other rank's half goes out, and a few cuts
+
+
+def test_ranks_that_ask_for_different_models_are_told(processes: Processes) -> None:
+    for answer in processes.run(2, fit_unlike, make_data()):
+        assert isinstance(answer, InputError)
+        assert "max_leaves is 4 at rank 0 but 5 at rank 1" in str(answer)
+
+
+def test_a_gradient_that_is_not_finite_stops_all_ranks(processes: Processes) -> None:
+    data = make_data() | {"init_score": np.zeros(700)}
+    data["init_score"][650] = 1e36
+    data["y"][650] = -1e37
+    answers = processes.run(2, fit_rows, "regression", data, {"learning_rate": 1e300})
+    assert all(isinstance(answer, TrainingError) for answer in answers)
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"objective": "absolute"}, "quantiles"),
+        ({"leaf_model": "linear"}, "linear"),
+        ({"early_stopping_rounds": 3}, "eval_set"),
+        ({"categorical_features": [4]}, "category"),
+        ({"sampling": Goss()}, "Goss"),
+        ({"boosting": "ordered"}, "ordered"),
+        ({"leaf_steps": 2}, "leaf_steps"),
+        ({"random_strength": 1.0}, "random_strength"),
+        ({"split_search": "exact"}, "exact"),
+        ({"growth": "symmetric"}, "symmetric"),
+        ({"checkpoint": "here"}, "checkpoint"),
+    ],
+)
+def test_what_needs_all_rows_is_refused(params: dict[str, Any], words: str) -> None:
+    data = make_data(100)
+    with pytest.raises(ParameterError, match=words):
+        distributed.fit(SapwoodRegressor(**params), data["X"], data["y"], Lonely(0, 1))
+
+
+def test_balanced_classes_are_refused() -> None:
+    with pytest.raises(ParameterError, match="class_weight"):
+        distributed.fit(SapwoodClassifier(class_weight="balanced"), np.eye(4), [0, 1, 0, 1], Lonely(0, 1))
+
+
+def test_sparse_tables_are_refused() -> None:
+    X = scipy.sparse.csr_matrix(np.eye(20))
+    for by in ("rows", "features"):
+        with pytest.raises(ParameterError, match="sparse"):
+            distributed.fit(SapwoodRegressor(), X, np.arange(20.0), Lonely(0, 1), by=by)
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "words"),
+    [
+        ({"by": "columns"}, ParameterError, "by must be"),
+        ({"row_numbers": [0, 1]}, InputError, "row_numbers must be 4"),
+        ({"row_numbers": [0, 1, 1, 2]}, InputError, "twice"),
+        ({"by": "features", "row_numbers": [0, 1, 2, 3]}, ParameterError, "leave them out"),
+        ({"groups": [0, 1, 1, 2]}, ParameterError, "groups"),
+    ],
+)
+def test_arguments_are_checked(more: dict[str, Any], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        distributed.fit(SapwoodRegressor(), np.eye(4), np.arange(4.0), Lonely(0, 1), **more)
+
+
+def test_a_reducer_must_be_one_and_know_its_rank() -> None:
+    with pytest.raises(InputTypeError, match="Reducer"):
+        distributed.fit(SapwoodRegressor(), np.eye(4), np.arange(4.0), None)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="rank 2"):
+        distributed.fit(SapwoodRegressor(), np.eye(4), np.arange(4.0), Lonely(2, 2))
