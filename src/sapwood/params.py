@@ -175,6 +175,12 @@ class TreeParams:
         number(0),
         "Gain a split must exceed. Our gains carry the factor ½ of the objective: take half of a peer's value.",
     )
+    random_strength: float = declare(
+        0.0,
+        number(0),
+        "Noise in the gains by which features are chosen, so many times the gain that a split brings by chance; it "
+        "fades as the model grows. See boosting.md.",
+    )
     reg_lambda: float = declare(1.0, number(0), "L2 penalty on leaf values.")
     reg_alpha: float = declare(0.0, number(0), "L1 penalty on leaf values.")
     max_delta_step: float = declare(0.0, number(0), "Largest leaf value before shrinkage; 0 is no limit.")

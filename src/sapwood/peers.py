@@ -143,7 +143,7 @@ SPELLINGS: list[Spelling] = [
         ("subsample", "subsample", ""),
         ("rsm colsample_bylevel", "colsample_bylevel", ""),
         ("score_function", None, ""),
-        ("random_strength", None, ""),
+        ("random_strength", "random_strength", "1 there by default."),
         ("leaf_estimation_iterations", "leaf_steps", "10 there by default for two classes."),
         ("leaf_estimation_method", None, "Newton steps, or the best value where it can be told at once."),
         ("cat_features", "categorical_features", ""),

@@ -99,7 +99,12 @@ KINDS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "precision": {"auto": {}, "packed": {"precision": "packed"}, "wide": {"precision": "wide"}},
     "max_bins": {"255": {}, "7": {"max_bins": 7}, "1000": {"max_bins": 1000}},
-    "limits": {"none": {}, "max_delta_step": {"max_delta_step": 0.5}, "reg_alpha": {"reg_alpha": 0.5}},
+    "limits": {
+        "none": {},
+        "max_delta_step": {"max_delta_step": 0.5},
+        "reg_alpha": {"reg_alpha": 0.5},
+        "random_strength": {"random_strength": 1.0},
+    },
     "weight": {"none": {}, "spread": {}, "some zero": {}},
     "stopping": {
         "none": {},

@@ -29,6 +29,7 @@ SET = {
     "leaf_model": "linear",
     "boosting": "ordered",
     "leaf_steps": 4,
+    "random_strength": 500.0,
     "max_bins": 3,
     "learning_rate": 0.05,
     "monotone_constraints": [-1, 1, 0, 0, 0],

@@ -81,6 +81,15 @@ def test_what_training_can_do_it_can_do_on_ranks(processes: Processes, name: str
     assert fingerprints(processes.run(2, fit_features, task, data, params)) == {alone}
 
 
+def test_columns_that_exclude_each_other_train_the_model_of_one(processes: Processes) -> None:
+    data = make_data()
+    codes = np.digitize(data["y"], np.quantile(data["y"], [0.2, 0.4, 0.6, 0.8]))
+    data["X"] = np.hstack([data["X"], codes[:, None] == np.arange(5)])
+    alone = fit_alone("regression", data, {}).model_.fingerprint()
+    assert fingerprints(processes.run(2, fit_rows, "regression", data, {})) == {alone}
+    assert fingerprints(processes.run(2, fit_features, "regression", data, {})) == {alone}
+
+
 def test_rows_may_be_dealt_out_in_any_way(processes: Processes) -> None:
     data = make_data(weighted=True)
     params = {"precision": "packed", "sampling": "uniform", "subsample": 0.6}
@@ -163,6 +172,7 @@ def test_a_gradient_that_is_not_finite_stops_all_ranks(processes: Processes) -> 
         ({"sampling": Uniform(by="classes"), "subsample": 0.5}, "classes"),
         ({"boosting": "ordered"}, "ordered"),
         ({"leaf_steps": 2}, "leaf_steps"),
+        ({"random_strength": 1.0}, "random_strength"),
         ({"split_search": "exact"}, "exact"),
         ({"growth": "symmetric"}, "symmetric"),
         ({"checkpoint": "here"}, "checkpoint"),

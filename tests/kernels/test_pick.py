@@ -19,6 +19,10 @@ from slow_grower import TooCloseError
 from small_tables import Example, grow_fast, grow_slowly
 
 
+def rules(**given) -> layout.Rules:
+    return layout.Rules(**dict.fromkeys(layout.Rules._fields, 0) | given)
+
+
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=40), st.integers(1, 30), st.booleans())
 def test_a_leaf_that_is_surely_large_is_large(hessians, least, wide):
     """The hessian sum proves it: no row has more than the largest."""
@@ -67,10 +71,28 @@ def test_limits_are_the_first_and_last_bin_that_leave_enough_rows_on_both_sides(
 
 
 @pytest.mark.parametrize(
-    ("gains", "best"), [([0.0], 0), ([1.0, 2.0, 2.0], 1), ([3.0, 1.0], 0), ([0.0, 0.0], 0), ([-1.0, 0.0], 1)]
+    ("gains", "best"), [([0.0], 0), ([1.0, 2.0, 2.0], 1), ([3.0, 1.0], 0), ([0.0, 0.0], 0), ([-1.0, 0.5], 1)]
 )
 def test_the_first_feature_of_the_largest_gain_is_the_best(gains, best):
-    assert pick.best_feature(np.array(gains)) == best
+    assert pick.best_feature(np.array(gains), 0, rules()) == best
+
+
+@np.errstate(over="ignore")
+def test_luck_is_drawn_once_for_a_node_and_a_feature_and_has_the_spread_that_is_asked_for():
+    chance = rules(noise=2.0, noise_key=12345)
+    drawn = np.array([[pick.luck(chance, node, f) for f in range(60)] for node in range(60)])
+    assert pick.luck(chance, 7, 9) == drawn[7, 9]
+    assert len(np.unique(drawn)) > 0.95 * drawn.size
+    assert abs(drawn.mean()) < 3.0 * 2.0 / 60.0
+    assert abs(drawn.std() - 2.0) < 0.1
+    assert pick.luck(rules(noise=2.0, noise_key=54321), 7, 9) != drawn[7, 9]
+
+
+@np.errstate(over="ignore")
+def test_a_feature_without_gain_has_no_luck():
+    chance = rules(noise=100.0, noise_key=3)
+    for node in range(20):
+        assert pick.best_feature(np.array([0.0, 1e-3, 0.0, 1e-3]), node, chance) in (1, 3)
 
 
 # --- whole choices ----------------------------------------------------------------------------------------------------

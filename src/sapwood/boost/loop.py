@@ -18,6 +18,7 @@ from sapwood.boost.interrupt import Interruption, TooSoon
 from sapwood.boost.leaves import Renewal, check_steps
 from sapwood.boost.level_sets import LevelSets
 from sapwood.boost.linear import LinearLeaves
+from sapwood.boost.noise import noise_of
 from sapwood.boost.ordered import OrderedBoosting
 from sapwood.boost.progress import Bar, Progress, describe
 from sapwood.boost.routing import find_nodes
@@ -201,6 +202,7 @@ def add_round(
             return False
         pairs = work.pairs[output : output + width]
         n_outputs = work.objective.n_outputs
+        work.grower.noise = noise_of(work.params, pairs, drawn.weight, number, work.team.run)
         grown = work.grower.grow(pairs, drawn.weight, number * n_outputs + output, drawn.rows, n_outputs)
         if work.leaf_fit is not None:
             nodes = find_nodes(work.dataset, grown, work.team)

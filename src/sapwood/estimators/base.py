@@ -62,6 +62,7 @@ class SapwoodEstimator(FittedEstimator):
         max_combination: Any = AUTO,
         has_time: Any = AUTO,
         precision: Any = AUTO,
+        random_strength: Any = AUTO,
         reg_lambda: Any = AUTO,
         reg_alpha: Any = AUTO,
         max_delta_step: Any = AUTO,

@@ -29,6 +29,8 @@ def check_ranks(problem: Problem, sample: Sample, request: Request) -> None:
     ranks.check_same(facts)
     if problem.params.run.checkpoint is not None:
         raise ParameterError("checkpoint is for a training of one rank: leave it unset")
+    if problem.params.tree.random_strength > 0.0:
+        raise ParameterError("random_strength is for a training of one rank: leave it unset")
     if ranks.share_rows:
         for refused, remedy in _refusals(problem, sample, request):
             raise ParameterError(f"{refused} needs all rows at one rank: {remedy}, or share features (by='features')")

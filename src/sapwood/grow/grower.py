@@ -12,18 +12,21 @@ from sapwood.encodings import Partition
 from sapwood.errors import TrainingError
 from sapwood.grow.constraints import column_directions, column_groups, count_of, draw_tree_features
 from sapwood.grow.grown import Grown
+from sapwood.grow.tiling import Tiling
 from sapwood.grow.workspace import (
     RowRoom,
     Shape,
     make_choice,
     make_features,
     make_leaves,
+    make_listed_features,
     make_nodes,
     make_scales,
     make_scratch,
     make_search,
 )
 from sapwood.kernels import layout, quantise
+from sapwood.kernels.random import LUCK, draw_all
 from sapwood.native.team import Team
 from sapwood.params import TreeParams
 
@@ -31,7 +34,10 @@ UNLIMITED = 1 << 30
 
 
 class Grower(ABC):
-    """Grows one tree after another on the same dataset."""
+    """Grows one tree after another on the same dataset.
+
+    ``noise`` is the standard deviation of what chance adds to gains when the next trees choose their features.
+    """
 
     def __init__(self, dataset: Dataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
         self._dataset = dataset
@@ -45,7 +51,10 @@ class Grower(ABC):
         groups = column_groups(params.interaction_constraints, dataset)
         counts = self._drawn_counts(n_features)
         self._hopeless = self._find_hopeless(dataset, counts)
-        self._features = make_features(dataset, team.size, directions, self._hopeless)
+        self._tiling = self._make_tiling(dataset)
+        self._features = make_features(dataset, team.size, self._tiling, directions)
+        if dataset.lists is not None:
+            self._features = make_listed_features(self._features, dataset.lists, self._hopeless)
         self._rows = RowRoom.make(self._shape)
         self._scales = make_scales(self._shape)
         self._scratch = make_scratch(self._shape, int(self._features.n_bins.max()))
@@ -54,6 +63,8 @@ class Grower(ABC):
         self._choice = make_choice(self._shape, n_features, groups, counts)
         self._nodes = make_nodes(self._shape)
         self._symmetric = symmetric_of(params.growth)
+        self._number = 0
+        self.noise = 0.0
 
     def _find_hopeless(self, dataset: Dataset, drawn: tuple[int, int]) -> np.ndarray:
         """Tell which listed features differ from their usual bin in too few rows to be split; they need no histograms.
@@ -66,6 +77,10 @@ class Grower(ABC):
         found = (lists.usual >= 0) & (lists.counts() < max(1, self._params.min_child_samples))
         found[0] &= not found.all()  # histograms have at least one feature
         return found
+
+    def _make_tiling(self, dataset: Dataset) -> Tiling:
+        """How features lie in the tiles."""
+        return Tiling.plain(dataset.n_features)
 
     @abstractmethod
     def _is_wide(self) -> bool:
@@ -86,6 +101,7 @@ class Grower(ABC):
 
         ``weight`` is empty when all rows weigh the same.
         """
+        self._number = number
         room = self._rows.take(rows)
         nodes = self._nodes
         nodes.info[:] = (1, 1, layout.FINE)
@@ -125,6 +141,14 @@ class Grower(ABC):
         """How numbers of the latest tree became integers."""
         return self._scales
 
+    def _noise_key(self) -> int:
+        """What the noise of the tree at hand is drawn from."""
+        if self.noise == 0.0:
+            return 0
+        drawn = np.empty(1, dtype=np.uint64)
+        draw_all(self._seed, LUCK, self._number, np.zeros(1, dtype=np.uint64), drawn)
+        return int(drawn[0] >> np.uint64(1))
+
     @property
     def directions(self) -> np.ndarray:
         """Which way predictions may go with each feature."""
@@ -149,6 +173,8 @@ class Grower(ABC):
             max_levels=partition.max_levels,
             level_smoothing=partition.smoothing,
             level_lambda=partition.penalty,
+            noise=self.noise,
+            noise_key=self._noise_key(),
         )
 
     def _check(self, round: int, gradients: layout.Gradients, rows: np.ndarray | None) -> None:

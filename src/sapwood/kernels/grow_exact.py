@@ -100,9 +100,9 @@ def scan_share(member, columns, lists, child, first, last, sums, bounds, feature
 
 
 @kernel()
-def choose_split(columns, rows, leaf, gain, cuts, leaves):
+def choose_split(columns, rows, leaf, gain, cuts, rules, leaves):
     """Give a leaf the best split of all columns, if it has one."""
-    f = best_feature(gain)
+    f = best_feature(gain, leaves.integers[leaf, NODE], rules)
     if gain[f] <= 0.0:
         return
     missing = columns[f, rows[f, leaves.integers[leaf, FIRST]]] == 0
@@ -230,7 +230,7 @@ def grow_exact_tree(
                 high = bounds[2 * child + 1]
                 enter_leaf(at, first, last, node + child, depth, 0, own, low, high, leaves, nodes)
                 if more and can_split(last - first, depth, rules):
-                    choose_split(columns, lists.rows, at, search.gain[child], search.cut[child], leaves)
+                    choose_split(columns, lists.rows, at, search.gain[child], search.cut[child], rules, leaves)
         n_leaves += 1
         if meet(sync, members) != 0:
             return

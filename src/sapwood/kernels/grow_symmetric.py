@@ -32,7 +32,7 @@ from sapwood.kernels.layout import (
 from sapwood.kernels.leaves import finish_leaves
 from sapwood.kernels.meet import meet
 from sapwood.kernels.partition import move_rows
-from sapwood.kernels.pick import has_missing
+from sapwood.kernels.pick import has_missing, luck
 from sapwood.kernels.split_numeric import (
     LEAST_HESSIAN,
     gradient_sum,
@@ -45,8 +45,8 @@ from sapwood.kernels.split_numeric import (
 from sapwood.native.kernel import kernel
 
 INFINITE = np.inf
-# What a member keeps of its best cut: worth, feature, bin, side of missing, and the worth of no cut at all.
-WORTH, CUT_FEATURE, CUT_BIN, CUT_SIDE = range(4)
+# What a member keeps of its best cut: worth with luck, feature, bin, side of missing, and worth without luck.
+WORTH, CUT_FEATURE, CUT_BIN, CUT_SIDE, TRUE_WORTH = range(5)
 
 
 @kernel()
@@ -162,11 +162,13 @@ def judge_features(member, n_leaves, feature, rules, quantum, cells, leaves, all
             judge_leaf(
                 histogram, stride, n_bins, 1 + missing, direction, sums, low, high, rules, quantum, running, worth
             )
+        chance = luck(rules, n_leaves, f) if rules.noise > 0.0 else 0.0
         for side in range(1 + missing):
             for b in range(1, n_bins + (missing if side == 0 else 0)):
                 value = total_worth(worth[side, :, b], rules.cosine)
-                if value > best[WORTH]:
-                    best[WORTH] = value
+                if value + chance > best[WORTH]:
+                    best[WORTH] = value + chance
+                    best[TRUE_WORTH] = value
                     best[CUT_FEATURE] = np.float64(f)
                     best[CUT_BIN] = np.float64(b)
                     best[CUT_SIDE] = np.float64(side if missing != 0 else 1)
@@ -186,7 +188,11 @@ def choose_cut(members, n_leaves, n_planes, rules, quantum, leaves, scratch, bes
         sums = leaves.integers[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
         add_worth(sums, leaves.numbers[leaf, LOW], leaves.numbers[leaf, HIGH], rules, quantum, pair)
     before = total_worth(pair, rules.cosine)
-    gain = split_gain(bests[winner, WORTH], before, rules.min_split_gain) if bests[winner, CUT_FEATURE] >= 0.0 else 0.0
+    gain = (
+        split_gain(bests[winner, TRUE_WORTH], before, rules.min_split_gain)
+        if bests[winner, CUT_FEATURE] >= 0.0
+        else 0.0
+    )
     scratch[2] = gain
     return winner if gain > 0.0 else -1
 

@@ -13,7 +13,7 @@ from sapwood.native.kernel import kernel
 # What a number is drawn for. Each has its own stream; numbers are never reused.
 ROUNDING, EDGES, ROWS, TREE_COLUMNS, LEVEL_COLUMNS, NODE_COLUMNS, SPLIT, FOLDS = range(1, 9)
 DROPS, SKIPS = range(51, 53)  # rounds left out by dropouts
-ORDERS, HELD_OUT, TREE_ORDER = range(101, 104)  # statistics of levels
+ORDERS, HELD_OUT, TREE_ORDER, LUCK = range(101, 105)  # statistics of levels, and noise in scores
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)

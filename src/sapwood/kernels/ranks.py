@@ -121,7 +121,7 @@ def propose_cut(leaf, own, end, histogram, feature, rules, scales, leaves, searc
     out[0] = 1
     if own == end:
         return
-    f = own + best_feature(search.gain[0, own:end])
+    f = own + best_feature(search.gain[0, own:end], 0, rules)
     if search.gain[0, f] <= 0.0:
         return
     cut = search.cut[0, f]
