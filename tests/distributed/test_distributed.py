@@ -32,6 +32,9 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "uniform": ("regression", {}, {"sampling": "uniform", "subsample": 0.5}),
     "hardly any": ("regression", {}, {"sampling": "uniform", "subsample": 1e-6}),
     "replacement": ("regression", {}, {"sampling": Uniform(replacement=True)}),
+    "goss": ("regression", {"weighted": True}, {"sampling": Goss(0.2, 0.2, full_rounds=1)}),
+    "goss of classes": ("classes", {}, {"sampling": Goss(0.2, 0.2, full_rounds=0)}),
+    "mvs": ("regression", {"weighted": True}, {"sampling": "mvs", "subsample": 0.4}),
     "bayesian": ("regression", {}, {"sampling": "bayesian"}),
     "dart": ("regression", {}, {"boosting": Dart(0.5, skip=0.0)}),
     "forest": ("regression", {}, {"boosting": "forest"}),
@@ -76,6 +79,15 @@ def test_what_training_can_do_it_can_do_on_ranks(processes: Processes, name: str
     alone = fit_alone(task, data, params).model_.fingerprint()
     assert fingerprints(processes.run(3, fit_rows, task, data, params)) == {alone}
     assert fingerprints(processes.run(2, fit_features, task, data, params)) == {alone}
+
+
+def test_columns_that_exclude_each_other_train_the_model_of_one(processes: Processes) -> None:
+    data = make_data()
+    codes = np.digitize(data["y"], np.quantile(data["y"], [0.2, 0.4, 0.6, 0.8]))
+    data["X"] = np.hstack([data["X"], codes[:, None] == np.arange(5)])
+    alone = fit_alone("regression", data, {}).model_.fingerprint()
+    assert fingerprints(processes.run(2, fit_rows, "regression", data, {})) == {alone}
+    assert fingerprints(processes.run(2, fit_features, "regression", data, {})) == {alone}
 
 
 def test_rows_may_be_dealt_out_in_any_way(processes: Processes) -> None:
@@ -157,7 +169,7 @@ def test_a_gradient_that_is_not_finite_stops_all_ranks(processes: Processes) -> 
         ({"leaf_model": "linear"}, "linear"),
         ({"early_stopping_rounds": 3}, "eval_set"),
         ({"categorical_features": [4]}, "category"),
-        ({"sampling": Goss()}, "Goss"),
+        ({"sampling": Uniform(by="classes"), "subsample": 0.5}, "classes"),
         ({"boosting": "ordered"}, "ordered"),
         ({"leaf_steps": 2}, "leaf_steps"),
         ({"random_strength": 1.0}, "random_strength"),

@@ -12,12 +12,14 @@ from sapwood.encodings import Partition
 from sapwood.errors import TrainingError
 from sapwood.grow.constraints import column_directions, column_groups, count_of, draw_tree_features
 from sapwood.grow.grown import Grown
+from sapwood.grow.tiling import Tiling
 from sapwood.grow.workspace import (
     RowRoom,
     Shape,
     make_choice,
     make_features,
     make_leaves,
+    make_listed_features,
     make_nodes,
     make_scales,
     make_scratch,
@@ -49,7 +51,10 @@ class Grower(ABC):
         groups = column_groups(params.interaction_constraints, dataset)
         counts = self._drawn_counts(n_features)
         self._hopeless = self._find_hopeless(dataset, counts)
-        self._features = make_features(dataset, team.size, directions, self._hopeless)
+        self._tiling = self._make_tiling(dataset)
+        self._features = make_features(dataset, team.size, self._tiling, directions)
+        if dataset.lists is not None:
+            self._features = make_listed_features(self._features, dataset.lists, self._hopeless)
         self._rows = RowRoom.make(self._shape)
         self._scales = make_scales(self._shape)
         self._scratch = make_scratch(self._shape, int(self._features.n_bins.max()))
@@ -72,6 +77,10 @@ class Grower(ABC):
         found = (lists.usual >= 0) & (lists.counts() < max(1, self._params.min_child_samples))
         found[0] &= not found.all()  # histograms have at least one feature
         return found
+
+    def _make_tiling(self, dataset: Dataset) -> Tiling:
+        """How features lie in the tiles."""
+        return Tiling.plain(dataset.n_features)
 
     @abstractmethod
     def _is_wide(self) -> bool:

@@ -8,6 +8,7 @@ from sapwood.data.dataset import Dataset
 from sapwood.errors import ParameterError
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown import Grown
+from sapwood.grow.tiling import Tiling
 from sapwood.grow.workspace import make_bins, make_cells, make_worth
 from sapwood.kernels import grow, grow_symmetric, layout, quantise
 from sapwood.native.team import Team
@@ -33,14 +34,18 @@ class HistogramGrower(Grower):
         super().__init__(dataset, n_outputs, params, seed, team)
         _check_levels(self._features.levels, n_outputs, self._symmetric is not None)
         self._cells = make_cells(self._shape, self._features, self._symmetric is not None)
-        self._bins = make_bins(dataset)
+        self._bins = make_bins(dataset, self._tiling)
         most_bins = int(self._features.n_bins.max())
         self._worth = make_worth(self._shape, most_bins) if self._symmetric else ()
 
     def see(self, dataset: Dataset) -> None:
         """Grow the next trees on the same rows in other bins."""
-        super().see(dataset)
-        self._bins = make_bins(dataset)
+        if dataset is not self._dataset:
+            super().see(dataset)
+            self._bins = make_bins(dataset, self._tiling)
+
+    def _make_tiling(self, dataset: Dataset) -> Tiling:
+        return Tiling.find(dataset)
 
     def _is_wide(self) -> bool:
         return is_wide(self._params.precision, self._dataset.n_rows)

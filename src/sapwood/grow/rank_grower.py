@@ -15,6 +15,7 @@ from sapwood.grow.constraints import allowed_features
 from sapwood.grow.grown import Grown
 from sapwood.grow.histogram_grower import HistogramGrower, is_wide
 from sapwood.grow.rank_scales import Tables, quantise_rows, scale_for
+from sapwood.grow.tiling import Tiling
 from sapwood.kernels import layout, quantise
 from sapwood.kernels import ranks as steps
 from sapwood.native.team import Team
@@ -46,6 +47,9 @@ class RankGrower(HistogramGrower):
 
     def _is_wide(self) -> bool:
         return is_wide(self._params.precision, self._ranks.n_rows)
+
+    def _make_tiling(self, dataset: Dataset) -> Tiling:
+        return Tiling.plain(dataset.n_features)  # columns may exclude each other in the rows of one rank alone
 
     # --- quantising -----------------------------------------------------------------------------------------------
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sapwood.data.dataset import Dataset
+from sapwood.data.lists import RowLists
+from sapwood.grow.tiling import Tiling
 from sapwood.kernels import layout
 
 ANY_BIN = 1 << 40
@@ -35,11 +37,11 @@ class Shape:
         return 2 * self.max_leaves - 1
 
 
-def make_bins(dataset: Dataset) -> layout.Bins:
+def make_bins(dataset: Dataset, tiling: Tiling) -> layout.Bins:
     """The bins of a dataset, and room for a listed column."""
     by_bytes = dataset.columns.dtype == np.uint8
     return layout.Bins(
-        words=dataset.tiles.view(np.uint64),
+        words=tiling.tiles(dataset).view(np.uint64),
         bytes=dataset.columns if by_bytes else np.empty((0, 0), np.uint8),
         halves=np.empty((0, 0), np.uint16) if by_bytes else dataset.columns,
         unpacked=np.empty(0 if dataset.lists is None else dataset.n_rows, np.uint16),
@@ -47,43 +49,73 @@ def make_bins(dataset: Dataset) -> layout.Bins:
 
 
 def make_features(
-    dataset: Dataset, members: int, monotone: np.ndarray | None = None, hopeless: np.ndarray | None = None
+    dataset: Dataset, members: int, tiling: Tiling, monotone: np.ndarray | None = None
 ) -> layout.Features:
-    """Describe the features of a dataset: where their cells lie and who searches them.
-
-    Listed features that are ``hopeless`` get no cells.
-    """
+    """Describe the features of a dataset: where their cells lie and who searches them."""
     n_bins = dataset.n_bins.astype(np.int64)
     bits = 3 if dataset.tiles.dtype.itemsize == 1 else 4
-    room = _cell_room(n_bins, bits) if dataset.lists is None else np.where(_or_none(hopeless, n_bins), 0, n_bins + 1)
-    start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
-    targets = [start[-1] * t // members for t in range(members + 1)]
-    share = np.searchsorted(start, targets).astype(np.int64)
-    share[-1] = len(n_bins)
+    start = np.concatenate([[0], np.cumsum(_cell_room(n_bins, bits, tiling))]).astype(np.int64)
+    firsts = np.array([group.start for group in tiling.groups] + [len(n_bins)])
+    tile_start = start[firsts]
+    tile_share = _shares(tile_start, members)
     if monotone is None:
         monotone = np.zeros(len(n_bins), dtype=np.int64)
-    known = (n_bins, start, share, monotone, bits, dataset.are_levels.astype(np.int64))
-    if dataset.lists is None:
-        every, none = np.arange(len(n_bins)), np.full(len(n_bins), -1)
-        return layout.Features(*known, every, none, start, share, np.empty(0, np.int64), np.empty(0, np.uint32))
-    lists = dataset.lists.without(_or_none(hopeless, n_bins))
+    return layout.Features(
+        n_bins=n_bins,
+        start=start,
+        share=firsts[tile_share],
+        monotone=monotone,
+        bits=bits,
+        levels=dataset.are_levels.astype(np.int64),
+        column=np.arange(len(n_bins)),
+        usual=tiling.usual,
+        tile_start=tile_start,
+        tile_share=tile_share,
+        row_start=np.empty(0, np.int64),
+        entries=np.empty(0, np.uint32),
+    )
+
+
+def make_listed_features(features: layout.Features, lists: RowLists, hopeless: np.ndarray) -> layout.Features:
+    """The same where some features are listed; those that are ``hopeless`` get no cells."""
+    room = np.where(hopeless, 0, features.n_bins + 1)
+    start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
+    share = _shares(start, len(features.share) - 1)
+    lists = lists.without(hopeless)
     in_tiles = np.flatnonzero(lists.column >= 0)
-    tile_start = np.append(start[in_tiles], start[-1])
-    tile_share = np.searchsorted(in_tiles, share)
-    return layout.Features(*known, lists.column, lists.usual, tile_start, tile_share, lists.start, lists.entries)
+    return features._replace(
+        start=start,
+        share=share,
+        column=lists.column,
+        usual=lists.usual,
+        tile_start=np.append(start[in_tiles], start[-1]),
+        tile_share=np.searchsorted(in_tiles, share),
+        row_start=lists.start,
+        entries=lists.entries,
+    )
 
 
-def _or_none(hopeless: np.ndarray | None, n_bins: np.ndarray) -> np.ndarray:
-    return np.zeros(len(n_bins), dtype=bool) if hopeless is None else hopeless
+def _shares(start: np.ndarray, members: int) -> np.ndarray:
+    """Cut what begins at these cells, the last entry being their number, into a part of equal size for each member."""
+    share = np.searchsorted(start, [start[-1] * t // members for t in range(members + 1)]).astype(np.int64)
+    share[-1] = len(start) - 1
+    return share
 
 
-def _cell_room(n_bins: np.ndarray, bits: int) -> np.ndarray:
-    """How many cells features take: eight that share a word lie at equal distances if all of them have many bins."""
+def _cell_room(n_bins: np.ndarray, bits: int, tiling: Tiling) -> np.ndarray:
+    """How many cells features take: eight that share a word lie at equal distances if all of them have many bins.
+
+    The last feature of a bundle takes one more, for rows in which no feature differs from its usual bin.
+    """
     room = n_bins + 1
+    groups = tiling.groups
+    for group in groups:
+        room[group.stop - 1] += len(group) > 1
     if bits == 3:
-        for first in range(0, len(n_bins) - 7, 8):
-            if n_bins[first : first + 8].min() >= MANY_BINS:
-                room[first : first + 8] = layout.STRIDE
+        for first in range(0, len(groups) - 7, 8):
+            chosen = [group.start for group in groups[first : first + 8] if len(group) == 1]
+            if len(chosen) == 8 and n_bins[chosen].min() >= MANY_BINS:
+                room[chosen] = layout.STRIDE
     return room
 
 

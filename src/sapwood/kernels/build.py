@@ -72,6 +72,5 @@ def build(member, members, sync, words, rows, first, last, sums, histogram, feat
         if meet(sync, members) != 0:
             return 1
         merge(work, members, histogram, own, end, start, n_planes)
-    if has_lists:
-        fill_usual(feature, own, end, sums, histogram)
+    fill_usual(feature, own, end, sums, histogram)
     return 0

@@ -71,8 +71,8 @@ class Features(NamedTuple):
     monotone: "i64[:]"  # (F) 1 rising, -1 falling, 0 free
     bits: "i64"  # a bin takes 2^bits bits
     levels: "i64[:]"  # (F) 1 if bins are levels of a category, which have no order
-    column: "i64[:]"  # (F) its place in tiles and columns; -1: rows list where it differs from its usual bin
-    usual: "i64[:]"  # (F) that bin; -1 if the feature is not listed, or can never be split
+    column: "i64[:]"  # (F) its place among the columns; -1: rows list where it differs from its usual bin
+    usual: "i64[:]"  # (F) that bin, or that of a feature which shares a tile's column; -1: neither, or never split
     tile_start: "i64[:]"  # (columns + 1) first cell of each column; the last entry is the number of cells
     tile_share: "i64[:]"  # (T + 1) member t searches columns tile_share[t] to tile_share[t + 1], and what is listed
     row_start: "i64[:]"  # (n + 1) where the lists of rows begin; empty if there are none
