@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sapwood.boost.leaves import project, set_means
+from sapwood.boost.leaves import project
 from sapwood.boost.target import Target
 from sapwood.errors import TrainingError
 from sapwood.grow.grown import Grown
-from sapwood.kernels.copies import add_to_copies, merge_sums, step_values, sum_copies
+from sapwood.kernels.copies import add_to_copies, bound_copies, mean_values, merge_sums, step_values, sum_copies
 from sapwood.kernels.layout import Rules
 from sapwood.kernels.losses_leaves import renew_leaves
 from sapwood.kernels.quantise import EXACT, find_scale
@@ -99,14 +99,11 @@ class LeafFit:
             values = self._optima(grown, node_of_row, output)
         else:
             values = self._steps(grown, node_of_row, output, sums)
-        is_bound = bool(rules.directions.any())
-        for k in range(self.copies.n_models if is_bound or self.copies.n_models == 1 else 0):
-            part = slice(k * len(grown.feature), (k + 1) * len(grown.feature))
-            own = dataclasses.replace(grown, weight=sums[part, -2])
-            if self._work is not None or rules.n_steps > 1:
-                set_means(own, values[part])
-            if is_bound:
-                project(own, values[part, 0], rules.directions)
+        n_nodes = len(grown.feature)
+        if self._work is not None or rules.n_steps > 1:
+            mean_values(sums, n_nodes, grown.left, values)
+        for first in range(0, len(values), n_nodes) if rules.directions.any() else ():
+            project(grown, values[first : first + n_nodes, 0], rules.directions)
         return sums, values * rules.learning_rate
 
     def _steps(self, grown: Grown, node_of_row: np.ndarray, output: int, sums: np.ndarray) -> np.ndarray:
@@ -127,7 +124,7 @@ class LeafFit:
     def _sums(self, grown: Grown, node_of_row: np.ndarray, pairs: np.ndarray) -> np.ndarray:
         """G and H of each output, weight and count of every node, for every model."""
         copies, n_nodes, n_lines = self.copies, len(grown.feature), self.copies.n_models * len(grown.feature)
-        scale = _scales(pairs, self._weight, copies)
+        scale = _scales(pairs, self._weight, copies, self._rules.team)
         width = 2 * len(pairs) + 2
         partial = np.empty((self._rules.team.size, n_lines * width), dtype=np.int64)
         self._rules.team.run(
@@ -158,10 +155,12 @@ class LeafFit:
         return np.clip(found, -limit, limit)[:, None]
 
 
-def _scales(pairs: np.ndarray, weight: np.ndarray, copies: Copies) -> np.ndarray:
+def _scales(pairs: np.ndarray, weight: np.ndarray, copies: Copies, team: Team) -> np.ndarray:
     """Integers per unit of G and H of each output, then of the weight, so that no sum of learned copies overflows."""
     n, heaviest = max(1, int(copies.learned.max())), float(weight.max()) if len(weight) else 1.0
-    largest = np.append(np.abs(pairs).max(axis=1).astype(np.float64), [[1.0, 1.0]], axis=0) * heaviest
+    found = np.empty((team.size, 2 * len(pairs)))
+    team.run(bound_copies, pairs, found)
+    largest = np.append(found.max(axis=0), [1.0, 1.0]) * heaviest
     if not np.isfinite(largest).all():
         where = int(np.argmin(np.isfinite(pairs).all(axis=(0, 2))))
         raise TrainingError(
@@ -169,7 +168,7 @@ def _scales(pairs: np.ndarray, weight: np.ndarray, copies: Copies) -> np.ndarray
             "learning_rate, raise reg_lambda, or rescale the target"
         )
     scale, out = np.empty_like(largest), np.empty(1)
-    for place, bound in np.ndenumerate(largest):
-        find_scale(EXACT, float(bound) * n, n, out)
+    for place, bound in enumerate(largest.tolist()):
+        find_scale(EXACT, bound * n, n, out)
         scale[place] = out[0]
-    return scale
+    return scale.reshape(-1, 2)
