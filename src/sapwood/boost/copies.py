@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +15,11 @@ from sapwood.grow.grown import Grown
 from sapwood.kernels.copies import add_to_copies, bound_copies, mean_values, merge_sums, step_values, sum_copies
 from sapwood.kernels.layout import Rules
 from sapwood.kernels.losses_leaves import renew_leaves
-from sapwood.kernels.quantise import EXACT, find_scale
 from sapwood.native.team import Team
 from sapwood.objectives.base import Objective
+
+TINY = 1e-290
+ROOM = 2.0**61  # sums in fixed point stay below it, rounding included
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +65,8 @@ class LeafFit:
         objective, n = rules.objective, len(copies.rows)
         self.pairs = np.empty((objective.n_outputs, n, 2), dtype=np.float32)
         self._before = copies.scores
+        several = slice(None if rules.n_steps > 1 else 0)
+        self._further = np.empty_like(copies.scores[several]), np.empty_like(self.pairs[several])
         self._weight = np.empty(0) if copies.target.weight is None else copies.target.weight
         self._work = (np.empty(n), np.empty(n, dtype=np.uint32)) if objective.renews_leaves else None
         self._leaf_weight = objective.leaf_weights(copies.target.y, copies.target.weight) if self._work else None
@@ -71,7 +76,7 @@ class LeafFit:
         copies, rules = self.copies, self._rules
         rules.objective.pairs(copies.target.y, copies.scores, self.pairs, rules.team.run)
         if rules.n_steps > 1:
-            self._before = copies.scores.copy()
+            self._before = copies.scores if rules.objective.n_outputs == 1 else copies.scores.copy()
 
     def fitted(self, grown: Grown, node_of_row: np.ndarray, output: int) -> tuple[Grown, np.ndarray]:
         """The tree with the sums of the only model's rows, and the values of its nodes with shrinkage."""
@@ -111,8 +116,9 @@ class LeafFit:
         values = np.zeros((len(sums), width))
         bounds = np.tile(np.array([-np.inf, np.inf]), (*values.shape, 1))
         step_values(sums, rules.rules, bounds, values)
+        scores, pairs = self._further
         for _ in range(1, rules.n_steps):
-            scores, pairs = self._before.copy(), np.empty_like(self.pairs)
+            np.copyto(scores, self._before)
             rules.team.run(
                 add_to_copies, copies.rows, copies.start, node_of_row, len(grown.feature), values, output, scores
             )
@@ -160,15 +166,16 @@ def _scales(pairs: np.ndarray, weight: np.ndarray, copies: Copies, team: Team) -
     n, heaviest = max(1, int(copies.learned.max())), float(weight.max()) if len(weight) else 1.0
     found = np.empty((team.size, 2 * len(pairs)))
     team.run(bound_copies, pairs, found)
-    largest = np.append(found.max(axis=0), [1.0, 1.0]) * heaviest
+    largest = np.maximum(np.append(found.max(axis=0), [1.0, 1.0]) * heaviest, TINY)
     if not np.isfinite(largest).all():
         where = int(np.argmin(np.isfinite(pairs).all(axis=(0, 2))))
         raise TrainingError(
             f"the gradient of row {int(copies.rows[where])} is not finite while leaves are fitted: lower "
             "learning_rate, raise reg_lambda, or rescale the target"
         )
-    scale, out = np.empty_like(largest), np.empty(1)
-    for place, bound in enumerate(largest.tolist()):
-        find_scale(EXACT, bound * n, n, out)
-        scale[place] = out[0]
-    return scale.reshape(-1, 2)
+    return np.array([_power_below(ROOM / (bound * n)) for bound in largest.tolist()]).reshape(-1, 2)
+
+
+def _power_below(x: float) -> float:
+    """The largest power of two up to x, within what floats hold."""
+    return math.ldexp(1.0, min(max(math.frexp(x)[1] - 1, -1000), 1000))

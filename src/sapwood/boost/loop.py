@@ -205,15 +205,17 @@ def add_round(
         n_outputs = work.objective.n_outputs
         work.grower.noise = noise_of(work.params, pairs, drawn.weight, number, work.team.run)
         grown = work.grower.grow(pairs, drawn.weight, number * n_outputs + output, drawn.rows, n_outputs)
+        nodes = None
         if work.leaf_fit is not None:
-            nodes = find_nodes(work.dataset, grown, work.team)
+            is_own = drawn.rows is None and view.dataset is work.dataset
+            nodes = find_nodes(work.dataset, grown, work.team, is_own)
             grown, value = work.leaf_fit.fitted(grown, nodes, output)
         else:
             value = _values(work, grown, output, drawn, view.scores)
         _check_values(value, work)
         if work.linear is not None:
             grown = work.linear.on(view.dataset).fitted(grown, work.grower, pairs[0], drawn.weight)
-        tree = KeptTree(grown, value, output)
+        tree = KeptTree(grown, value, output, nodes)
         checkpoint.add_tree(tree)
         boosting.add_tree(tree, round, drawn.rows is None)
     boosting.end_round(round)

@@ -123,3 +123,13 @@ def add_to_copies(member, members, sync, rows, start, node_of_row, n_nodes, valu
             line = m * n_nodes + np.int64(node_of_row[rows[i]])
             for k in range(values.shape[1]):
                 scores[first_output + k, i] += values[line, k]
+
+
+@kernel("f64[:], f64[:,:], i64, f64[:,:]")
+def add_node_values(member, members, sync, node_of_row, values, first_output, scores):
+    """Add the values (nodes, outputs) of each row's leaf to its scores."""
+    n = node_of_row.shape[0]
+    for k in range(values.shape[1]):
+        line = scores[first_output + k]
+        for i in range(member * n // members, (member + 1) * n // members):
+            line[i] += values[np.int64(node_of_row[i]), k]
