@@ -57,13 +57,17 @@ class LeafRules:
 
 
 class LeafFit:
-    """Fits the leaves of trees to copies of rows, round by round."""
+    """Fits the leaves of trees to copies of rows, round by round.
 
-    def __init__(self, copies: Copies, rules: LeafRules) -> None:
+    ``pairs`` (outputs, copies, 2) are given where someone else takes the gradients at the scores of the copies.
+    """
+
+    def __init__(self, copies: Copies, rules: LeafRules, pairs: np.ndarray | None = None) -> None:
         self.copies = copies
         self._rules = rules
         objective, n = rules.objective, len(copies.rows)
-        self.pairs = np.empty((objective.n_outputs, n, 2), dtype=np.float32)
+        self._takes_pairs = pairs is None
+        self.pairs = np.empty((objective.n_outputs, n, 2), dtype=np.float32) if pairs is None else pairs
         self._before = copies.scores
         several = slice(None if rules.n_steps > 1 else 0)
         self._further = np.empty_like(copies.scores[several]), np.empty_like(self.pairs[several])
@@ -74,7 +78,8 @@ class LeafFit:
     def begin_round(self) -> None:
         """Take the gradients at the scores as they are."""
         copies, rules = self.copies, self._rules
-        rules.objective.pairs(copies.target.y, copies.scores, self.pairs, rules.team.run)
+        if self._takes_pairs:
+            rules.objective.pairs(copies.target.y, copies.scores, self.pairs, rules.team.run)
         if rules.n_steps > 1:
             self._before = copies.scores if rules.objective.n_outputs == 1 else copies.scores.copy()
 

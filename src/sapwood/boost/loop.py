@@ -72,6 +72,8 @@ class Work:
         grower, scores = make_grower(dataset, width, params.tree, seed, team), start.first_scores(dataset.n_rows)
         renewal = Renewal.of(objective, target, params.tree, dataset)
         check_steps(objective, params)
+        rules = leaf_rules(objective, params, grower, team)
+        pairs = np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32)
         return cls(
             dataset=dataset,
             target=target,
@@ -82,13 +84,11 @@ class Work:
             sampler=make_sampler(params.boost, pool),
             renewal=renewal,
             linear=LinearLeaves.of(objective, params, dataset, team),
-            leaf_fit=_leaf_fit(
-                dataset, Copies.once(target, scores), params, leaf_rules(objective, params, grower, team)
-            ),
+            leaf_fit=_leaf_fit(dataset, Copies.once(target, scores), params, rules, pairs),
             builder=EnsembleBuilder(objective.n_outputs, width),
             scores=scores,
             others=tuple(View(other, start.first_scores(dataset.n_rows)) for other in dataset.others),
-            pairs=np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32),
+            pairs=pairs,
             first_round=start.n_rounds,
         )
 
@@ -99,10 +99,17 @@ def leaf_rules(objective: Objective, params: Params, grower: Grower, team: Team)
     return LeafRules(objective, grower.rules(), grower.directions, boost.leaf_steps, boost.learning_rate, team)
 
 
-def _leaf_fit(dataset: Dataset, copies: Copies, params: Params, rules: LeafRules) -> LeafFit | None:
-    """What fits leaves to all rows, where those that a tree was grown on do not tell; None for linear leaves."""
-    is_asked = bool(dataset.others) or params.boost.boosting == "ordered" or params.boost.leaf_steps > 1
-    return LeafFit(copies, rules) if is_asked and linear_of(params.tree.leaf_model) is None else None
+def _leaf_fit(
+    dataset: Dataset, copies: Copies, params: Params, rules: LeafRules, pairs: np.ndarray
+) -> LeafFit | None:  # fmt: skip
+    """What fits leaves to all rows, where those that a tree was grown on do not tell; None for linear leaves.
+
+    ``pairs`` are those that trees are grown on.
+    """
+    has_helpers = bool(dataset.others) or params.boost.boosting == "ordered"
+    if linear_of(params.tree.leaf_model) is not None or not (has_helpers or params.boost.leaf_steps > 1):
+        return None
+    return LeafFit(copies, rules, None if has_helpers else pairs)
 
 
 def make_boosting(work: Work, evaluation: Evaluation) -> Boosting:
