@@ -13,7 +13,7 @@ from sapwood.boost.target import Target
 from sapwood.errors import TrainingError
 from sapwood.grow.grown import Grown
 from sapwood.kernels.copies import add_to_copies, bound_copies, mean_values, merge_sums, step_values, sum_copies
-from sapwood.kernels.layout import Rules
+from sapwood.kernels.layout import IS_SET, Rules
 from sapwood.kernels.losses_leaves import renew_leaves
 from sapwood.native.team import Team
 from sapwood.objectives.base import Objective
@@ -120,7 +120,8 @@ class LeafFit:
         rules, copies, width = self._rules, self.copies, grown.value.shape[1]
         values = np.zeros((len(sums), width))
         bounds = np.tile(np.array([-np.inf, np.inf]), (*values.shape, 1))
-        step_values(sums, rules.rules, bounds, values)
+        penalty = _penalties(grown, rules.rules.level_lambda)
+        step_values(sums, penalty, rules.rules, bounds, values)
         scores, pairs = self._further
         for _ in range(1, rules.n_steps):
             np.copyto(scores, self._before)
@@ -129,7 +130,7 @@ class LeafFit:
             )
             rules.objective.pairs(copies.target.y, scores, pairs, rules.team.run)
             further = self._sums(grown, node_of_row, pairs[output : output + width])
-            step_values(further, rules.rules, bounds, values)
+            step_values(further, penalty, rules.rules, bounds, values)
         return values
 
     def _sums(self, grown: Grown, node_of_row: np.ndarray, pairs: np.ndarray) -> np.ndarray:
@@ -164,6 +165,15 @@ class LeafFit:
         )  # fmt: skip
         limit = rules.rules.max_delta_step or np.inf
         return np.clip(found, -limit, limit)[:, None]
+
+
+def _penalties(grown: Grown, of_sets: float) -> np.ndarray:
+    """What is added to λ in each node: the penalty of sets of levels below a split by one."""
+    penalty = np.zeros(len(grown.feature))
+    if grown.sets is not None:
+        for left in grown.left[(grown.feature >= 0) & (grown.bin == IS_SET)].tolist():
+            penalty[left : left + 2] = of_sets
+    return penalty
 
 
 def _scales(pairs: np.ndarray, weight: np.ndarray, copies: Copies, team: Team) -> np.ndarray:

@@ -77,9 +77,11 @@ def merge_sums(partial, n_nodes, left, scale, sums):
                 sums[line, j] = np.float64(total[line * width + j]) / unit
 
 
-@kernel("f64[:,:], Rules, f64[:,:,:], f64[:,:]")
-def step_values(sums, rules, bounds, values):
+@kernel("f64[:,:], f64[:], Rules, f64[:,:,:], f64[:,:]")
+def step_values(sums, penalty, rules, bounds, values):
     """Move every value by a Newton step of the penalised loss, given G and H at the value it has.
+
+    ``penalty`` (nodes) is added to λ.
 
     ``bounds`` (lines, outputs, 2) hold values from which steps led up and down. A step beyond them ends halfway between
     them: the best value of a convex loss lies there.
@@ -89,7 +91,7 @@ def step_values(sums, rules, bounds, values):
             g = sums[line, 2 * k]
             h = sums[line, 2 * k + 1]
             old = values[line, k]
-            new = leaf_value(g - h * old, h, rules)
+            new = leaf_value(g - h * old, h + penalty[line % penalty.shape[0]], rules)
             side = 0 if new > old else 1
             bounds[line, k, side] = old
             low = bounds[line, k, 0]

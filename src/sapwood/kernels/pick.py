@@ -154,10 +154,13 @@ def pick_split(bins, leaf, child, order, feature, rules, scales, cells, leaves, 
             locate_cut(histogram, f, feature, sums, low, high, everywhere, rules, scales, running, cut)
         for p in range(n_planes):
             rest[p] = sums[p] - cut[CUT_SUMS + p]
-        if cut[CUT_SURE] != 0 or least <= 1:
+        is_guarded = feature.levels[f] != 0 and max(rules.level_rows, rules.group_rows) > 1
+        if cut[CUT_SURE] != 0 or (least <= 1 and not is_guarded):
             break
-        if is_surely_large(cut[CUT_SUMS:], least, rules.wide, scales.hessian_range) and is_surely_large(
-            rest, least, rules.wide, scales.hessian_range
+        if (
+            not is_guarded
+            and is_surely_large(cut[CUT_SUMS:], least, rules.wide, scales.hessian_range)
+            and is_surely_large(rest, least, rules.wide, scales.hessian_range)
         ):
             break
         n_bins = feature.n_bins[f]
@@ -177,7 +180,7 @@ def pick_split(bins, leaf, child, order, feature, rules, scales, cells, leaves, 
         if feature.levels[f] != 0:
             cut[CUT_SURE] = SURE
             on_left = count_chosen(cut[CUT_SET : CUT_SET + SET_WORDS], cells.counts, n_bins)
-            if on_left >= least and last - first - on_left >= least:
+            if not is_guarded and on_left >= least and last - first - on_left >= least:
                 break
             gain[f] = divide_levels(
                 histogram, f, feature, sums, low, high, cells.counts, last - first, rules, scales, running, cut
