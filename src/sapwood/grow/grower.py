@@ -56,6 +56,7 @@ class Grower(ABC):
         if dataset.lists is not None:
             self._features = make_listed_features(self._features, dataset.lists, self._hopeless)
         self._rows = RowRoom.make(self._shape)
+        self._ids = _ids_of(dataset)
         self._scales = make_scales(self._shape)
         self._scratch = make_scratch(self._shape, int(self._features.n_bins.max()))
         self._leaves = make_leaves(self._shape)
@@ -92,6 +93,8 @@ class Grower(ABC):
 
     def see(self, dataset: Dataset) -> None:
         """Grow the next trees on the same rows in other bins."""
+        if dataset.row_ids is not self._dataset.row_ids:
+            self._ids = _ids_of(dataset)
         self._dataset = dataset
 
     def grow(
@@ -106,7 +109,7 @@ class Grower(ABC):
         nodes = self._nodes
         nodes.info[:] = (1, 1, layout.FINE)
         draws = layout.Draws(self._seed, number)
-        gradients = layout.Gradients(pairs, weight, self._dataset.row_ids, self._weight_scale(weight))
+        gradients = layout.Gradients(pairs.reshape(len(pairs), -1), weight, self._ids, self._weight_scale(weight))
         self._quantise(room, gradients, draws)
         self._check(number // per_round, gradients, rows)
         tree = draw_tree_features(self._params.colsample_bytree, self._dataset.n_features, self._seed, number)
@@ -183,7 +186,7 @@ class Grower(ABC):
             return
         chosen = np.arange(self._dataset.n_rows) if rows is None else rows
         weight = gradients.weight[chosen] if len(gradients.weight) else np.ones(len(chosen))
-        for pairs in gradients.pairs[:, chosen].astype(np.float64):
+        for pairs in gradients.pairs.reshape(len(gradients.pairs), -1, 2)[:, chosen].astype(np.float64):
             with np.errstate(over="ignore", invalid="ignore"):
                 g, h = weight * np.abs(pairs[:, 0]), weight * pairs[:, 1]
             fits = (g <= quantise.LARGEST) & (h >= 0.0) & (h <= quantise.LARGEST)
@@ -196,3 +199,9 @@ class Grower(ABC):
             f"hessian {pairs[k, 1]:g}, weight {weight[k]:g}; look at the target, weight and scores of this row, or "
             "lower the learning rate"
         )
+
+
+def _ids_of(dataset: Dataset) -> np.ndarray:
+    """The numbers of the rows in the user's table, none where they are 0, 1, 2 ..."""
+    ids = dataset.row_ids
+    return ids[:0] if np.array_equal(ids, np.arange(len(ids), dtype=np.uint64)) else ids
