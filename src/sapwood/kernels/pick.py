@@ -31,7 +31,7 @@ from sapwood.kernels.layout import (
     SET_WORDS,
     SLOT,
 )
-from sapwood.kernels.lists import copy_counts, count_listed, drop_rare
+from sapwood.kernels.lists import copy_counts, count_listed, count_one_listed, drop_rare
 from sapwood.kernels.random import draw
 from sapwood.kernels.split_levels import count_chosen, divide_levels
 from sapwood.kernels.split_numeric import hessian_steps, locate_cut
@@ -143,7 +143,7 @@ def pick_split(bins, leaf, child, order, feature, rules, scales, cells, leaves, 
     limits = search.limits[4:8]
     low = leaves.numbers[leaf, LOW]
     high = leaves.numbers[leaf, HIGH]
-    is_counted = False
+    n_doubts = 0
     while True:
         f = best_feature(gain, integers[leaf, NODE], rules)
         if gain[f] <= 0.0:
@@ -169,9 +169,12 @@ def pick_split(bins, leaf, child, order, feature, rules, scales, cells, leaves, 
             count_bins(bins.bytes[column], n_bins, order, first, last, cells.counts)
         elif column >= 0:
             count_bins(bins.halves[column], n_bins, order, first, last, cells.counts)
+        elif n_doubts == 0:
+            n_doubts = 1
+            count_one_listed(feature, f, order, first, last, cells.counts)
         else:
-            if not is_counted:
-                is_counted = True
+            if n_doubts == 1:
+                n_doubts = 2
                 count_listed(feature, order, first, last, cells.listed)
                 drop_rare(feature, least, cells.listed, gain)
                 if gain[f] == 0.0:
