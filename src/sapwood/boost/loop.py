@@ -44,7 +44,10 @@ NO_WEIGHT = np.empty(0)
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What the rounds read, and the arrays and trees they write. A tree answers ``width`` outputs."""
+    """What the rounds read, and the arrays and trees they write.
+
+    A tree answers ``width`` outputs; ``tree_pairs`` are the ``pairs`` of each tree of a round.
+    """
 
     dataset: Dataset
     target: Target
@@ -60,6 +63,7 @@ class Work:
     scores: np.ndarray
     others: tuple[View, ...]
     pairs: np.ndarray
+    tree_pairs: tuple[np.ndarray, ...]
     first_round: int
 
     @classmethod
@@ -72,6 +76,7 @@ class Work:
         grower, scores = make_grower(dataset, width, params.tree, seed, team), start.first_scores(dataset.n_rows)
         renewal = Renewal.of(objective, target, params.tree, dataset)
         check_steps(objective, params)
+        pairs = np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32)
         return cls(
             dataset=dataset,
             target=target,
@@ -88,7 +93,8 @@ class Work:
             builder=EnsembleBuilder(objective.n_outputs, width),
             scores=scores,
             others=tuple(View(other, start.first_scores(dataset.n_rows)) for other in dataset.others),
-            pairs=np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32),
+            pairs=pairs,
+            tree_pairs=tuple(pairs[k : k + width] for k in range(0, objective.n_outputs, width)),
             first_round=start.n_rounds,
         )
 
@@ -187,7 +193,7 @@ def add_round(
     work: Work, boosting: Boosting, checkpoint: Checkpoint, round: int, interruption: Interruption
 ) -> bool:  # fmt: skip
     """Grow the trees of a round; tell whether all of them are there, or Ctrl-C came before."""
-    number, width = work.first_round + round, work.builder.width
+    number, n_outputs, width = work.first_round + round, work.objective.n_outputs, work.builder.width
     view = boosting.field.view(round)
     boosting.begin_round(round)
     if work.leaf_fit is not None:
@@ -195,13 +201,11 @@ def add_round(
     work.grower.see(view.dataset)
     boosting.take_pairs(round, work.pairs)
     drawn = _drawn(work, number)
-    for output in range(0, work.objective.n_outputs, width):
+    for output, pairs in zip(range(0, n_outputs, width), work.tree_pairs, strict=True):
         if interruption.was_asked and (output > 0 or round == 0):
             if round == 0:
                 raise TooSoon
             return False
-        pairs = work.pairs[output : output + width]
-        n_outputs = work.objective.n_outputs
         work.grower.noise = noise_of(work.params, pairs, drawn.weight, number, work.team.run)
         grown = work.grower.grow(pairs, drawn.weight, number * n_outputs + output, drawn.rows, n_outputs)
         if work.leaf_fit is not None:

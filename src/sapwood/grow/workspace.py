@@ -128,19 +128,21 @@ class RowRoom:
     pairs: np.ndarray
     spare_pairs: np.ndarray
     everything: np.ndarray
+    whole: layout.Rows
 
     @classmethod
     def make(cls, shape: Shape) -> RowRoom:
         """Room for all rows."""
         n, p = shape.n_rows, shape.n_planes
         order, spare = np.empty(n, np.uint32), np.empty(n, np.uint32)
-        return cls(order, spare, np.empty((p, n), np.int64), np.empty((p, n), np.int64), np.arange(n, dtype=np.uint32))
+        whole = layout.Rows(order, spare, np.empty((p, n), np.int64), np.empty((p, n), np.int64))
+        return cls(*whole, everything=np.arange(n, dtype=np.uint32), whole=whole)
 
     def take(self, rows: np.ndarray | None) -> layout.Rows:
         """Put these rows (None: all) at the root, in their order."""
         if rows is None:
             self.order[:] = self.everything
-            return layout.Rows(self.order, self.spare, self.pairs, self.spare_pairs)
+            return self.whole
         m, p = len(rows), len(self.pairs)
         self.order[:m] = rows
         pairs, spare_pairs = (room.reshape(-1)[: p * m].reshape(p, m) for room in (self.pairs, self.spare_pairs))

@@ -99,6 +99,35 @@ class Kernel:
             self._launch = _launcher(self)
         return self._launch(*args)
 
+    def rebind(self, last: Any, args: tuple[Any, ...]) -> Callable[[int, int], None]:
+        """Prepare a call in the place of the ``last`` one that came from here (None at first) and is over."""
+        if self._launch is None:
+            self._launch = _launcher(self)
+        repeat = getattr(self._launch, "repeat", None)
+        return self._launch(*args) if repeat is None else repeat(last, args)
+
+
+class Repeated:
+    """A kernel that one thread runs again and again, mostly with the same arguments; it stands for it in ``Team.run``.
+
+    Arguments that are the same objects as last time are not looked at again. The last ones are kept as long as this is.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self.takes_team = kernel.takes_team
+        self._sync = (new_sync(),) if kernel.takes_team else ()
+        self._last: Any = None
+
+    def __call__(self, *args: Any) -> None:
+        """Run on this thread alone."""
+        self.bind(*self._sync, *args)(0, 1)
+
+    def bind(self, *args: Any) -> Callable[[int, int], None]:
+        """Prepare a call; the one before must be over."""
+        self._last = self._kernel.rebind(self._last, args)
+        return self._last
+
 
 def _deciding_arguments(variants: tuple[tuple[signatures.Type, ...], ...]) -> list[int]:
     """The arguments whose types differ among variants."""
@@ -118,7 +147,7 @@ def _launcher(kernel: Kernel) -> Callable[..., Callable[[int, int], None]]:
     if chosen == "native":
         from sapwood.native import load
 
-        return load.launcher(kernel)
+        return load.Launcher(kernel)
     if chosen == "jit":
         from sapwood.native import compile
 
