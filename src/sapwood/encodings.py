@@ -12,6 +12,8 @@ from typing import Any
 
 from sapwood.errors import ParameterError
 
+MOST_BINS = 255  # of a statistic, if it has bins of its own
+
 
 @dataclass(frozen=True)
 class Encoding:
@@ -55,10 +57,14 @@ class Partition(Encoding):
 
 @dataclass(frozen=True)
 class Statistic(Encoding):
-    """Statistics of the target; ``priors`` are values p, one column each, None for the mean of the target."""
+    """Statistics of the target; ``priors`` are values p, one column each, None for the mean of the target.
+
+    ``bins`` are those of each column, of the same width from its least to its largest value; None is as for numbers.
+    """
 
     priors: tuple[float | None, ...] = (None,)
     prior_weight: float = 1.0
+    bins: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "priors", tuple(self.priors))
@@ -66,6 +72,10 @@ class Statistic(Encoding):
             raise ParameterError(f"{type(self).__name__}: priors must be numbers or None, got {self.priors!r}")
         if not 0.0 < self.prior_weight < float("inf"):
             raise ParameterError(f"{type(self).__name__}: prior_weight must be above 0, got {self.prior_weight!r}")
+        if self.bins is not None and not (isinstance(self.bins, int) and 2 <= self.bins <= MOST_BINS):
+            raise ParameterError(
+                f"{type(self).__name__}: bins must be an integer from 2 to {MOST_BINS} or None, got {self.bins!r}"
+            )
 
 
 @dataclass(frozen=True)

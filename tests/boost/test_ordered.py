@@ -14,7 +14,7 @@ from sapwood.boost.copies import LeafFit
 from sapwood.boost.evaluation import Evaluation
 from sapwood.boost.interrupt import Interruption
 from sapwood.boost.loop import Work, add_round, make_boosting
-from sapwood.boost.ordered import OrderedBoosting, make_copies, own_copies, parts
+from sapwood.boost.ordered import HelpedBoosting, make_copies, own_copies, parts
 from sapwood.boost.start import Start
 from sapwood.boost.target import Target
 from sapwood.data.columns import read_table
@@ -138,8 +138,8 @@ def shifts(samples, served) -> np.ndarray:
 
 def helped(X: np.ndarray, y: np.ndarray, n_rounds: int) -> np.ndarray:
     made = run(X, y, n_rounds, boosting="ordered")
-    assert isinstance(made, OrderedBoosting)
-    [fit], [own] = made._fits, made._own
+    assert isinstance(made, HelpedBoosting)
+    [fit], [own] = made.fits, made.own
     assert isinstance(fit, Fresh)
     return fit.answers[np.searchsorted(fit.copies.start, own, side="right") - 1]
 
@@ -206,8 +206,8 @@ def test_helpers_equal_plain_loops(weighted):
     X, y = random.integers(0, 2, (23, 1)).astype(float), random.normal(size=23)
     weight = random.gamma(1.0, size=23) if weighted else None
     made = run(X, y, 3, weight, boosting="ordered", learning_rate=0.5)
-    assert isinstance(made, OrderedBoosting)
-    copies = made._fits[0].copies
+    assert isinstance(made, HelpedBoosting)
+    copies = made.fits[0].copies
     order = made.field.dataset.order
     slow = slow_ordered(X, y, order, 3, 0.5, weight)
     for k in range(copies.n_models):

@@ -9,7 +9,7 @@ import pytest
 
 from sapwood import Bayesian, Goss, Mvs, SapwoodClassifier, SapwoodRegressor, Uniform
 from sapwood.boost.sampling import SAMPLERS, Drawn, Pool, make_sampler
-from sapwood.boost.sampling.select import kth_smallest, proportion_threshold
+from sapwood.boost.sampling.select import Crowd, Keys, kth_smallest, proportion_threshold
 from sapwood.boost.sampling.uniform import poisson_bounds
 from sapwood.boost.target import Target
 from sapwood.errors import InputError, ParameterError
@@ -252,23 +252,44 @@ def test_the_threshold_of_chances_is_exact(seed):
     n = int(random.integers(1, 60))
     amounts = random.integers(0, int(random.choice([3, 1000, 2**40])), n)
     wanted = float(random.integers(1, 64)) / 64.0 * n
-    found = proportion_threshold(amounts.astype(np.uint64), wanted, Team(int(random.integers(1, 4))))
+    found = proportion_threshold(amounts.astype(np.uint64), wanted, Crowd(Team(int(random.integers(1, 4)))))
     assert found == pytest.approx(slow_threshold(amounts.tolist(), wanted), rel=1e-12)
     if found > 0:
         assert np.minimum(1.0, amounts / found).sum() == pytest.approx(min(wanted, np.count_nonzero(amounts)))
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_counting_digits_finds_the_same_as_sorting(monkeypatch, seed):
-    monkeypatch.setattr("sapwood.boost.sampling.select.FEW_ROWS", 0)
+@pytest.mark.parametrize("mixed", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_look_at_all_keys_finds_the_same_as_sorting(monkeypatch, seed, mixed):
+    monkeypatch.setattr("sapwood.boost.sampling.select.SAMPLED", [50, 5000][seed % 2])
+    monkeypatch.setattr("sapwood.boost.sampling.select.FEW", [0, 1000][seed // 2 % 2])
     random = np.random.default_rng(seed)
-    keys = random.integers(0, [2**63, 50][seed % 2], 500).astype(np.uint64)
-    states = random.choice([sample.OPEN, sample.TAKEN, sample.LEFT_OUT], 500).astype(np.uint8)
-    opened = np.sort(keys[states == sample.OPEN])
-    for k in (1, len(opened) // 3, len(opened)):
-        bound = kth_smallest(keys, states, k, Team(2))
-        assert opened[k - 1] <= bound
-        assert k == len(opened) or bound <= opened[k]
+    keys = np.sort(random.integers(0, [2**63, 50][seed // 4], 3000)).astype(np.uint64)
+    most = int(keys[2000])
+    asked = keys[keys <= most]
+    if mixed:
+        low = asked & np.uint64(2**32 - 1)
+        low = ((low ^ (low >> np.uint64(16))) * np.uint64(0x7FEB352D)) & np.uint64(2**32 - 1)
+        asked = low ^ (low >> np.uint64(15))
+    ordered = np.sort(asked)
+    for k in (1, len(asked) // 3, len(asked)):
+        bound, n_below = kth_smallest(Keys(keys, most, mixed), k, len(asked), Crowd(Team(2)))
+        assert bound == ordered[k - 1]
+        assert n_below == np.count_nonzero(ordered <= bound)
+
+
+def test_keys_are_ordered_like_norms():
+    random = np.random.default_rng(0)
+    norms = np.concatenate([[0.0, 1e-46, 1.0, 1.0 + 1e-7, 3e38, np.inf], random.lognormal(0, 20, 99)]).astype(
+        np.float32
+    )
+    pairs = np.stack([norms, np.ones_like(norms)], axis=1)[None]
+    keys = np.empty(len(norms), dtype=np.uint64)
+    sample.rank_rows(pairs, np.empty(0), 0, 3, 1, ids(len(norms)), keys)
+    order = np.argsort(pairs[0, :, 0], kind="stable")
+    assert (np.diff((keys >> np.uint64(32))[order].astype(np.int64)) >= 0).all()
+    normal = pairs[0, :, 0] >= np.finfo(np.float32).tiny
+    assert np.array_equal((keys >> np.uint64(32))[normal], pairs[0, normal, 0].view(np.uint32))
 
 
 def test_bayesian_weights_are_exponential():

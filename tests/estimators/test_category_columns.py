@@ -447,3 +447,39 @@ def test_the_catboost_preset_takes_its_learning_rate_from_rows_and_rounds():
     assert SapwoodRegressor(preset="catboost", n_estimators=3, learning_rate=0.2).fit(X, Y).model_.metadata["params"][
         "learning_rate"
     ] == pytest.approx(0.2)
+
+
+def test_a_statistic_may_have_bins_of_its_own():
+    random = np.random.default_rng(0)
+    X = random.integers(0, 50, (500, 1)).astype(str).astype(object)
+    y = random.normal(size=500)
+    fitted = SapwoodRegressor(category_encoding=Ordered(bins=4), min_child_samples=1, n_estimators=20).fit(X, y)
+    trees = fitted.model_.ensemble
+    cuts = np.unique(trees.threshold[trees.feature >= 0])
+    assert len(cuts) == 3
+    np.testing.assert_allclose(np.diff(cuts), cuts[1] - cuts[0])
+
+
+def test_exact_search_has_no_bins_for_statistics_either():
+    with pytest.raises(ParameterError, match=r"split_search='exact'.*bins of its own"):
+        SapwoodRegressor(category_encoding=Ordered(bins=4), split_search="exact").fit(X, Y)
+
+
+@pytest.mark.parametrize("bins", [1, 256, 2.5])
+def test_bins_of_a_statistic_are_a_small_number(bins):
+    with pytest.raises(ParameterError, match="Ordered: bins must be an integer from 2 to 255"):
+        Ordered(bins=bins)
+
+
+def test_trees_of_several_orders_answer_new_rows_as_well_as_those_of_one():
+    """Each order has leaf values of its own; with those of another its residuals would mislead the next trees."""
+    random = np.random.default_rng(1)
+    codes = random.integers(0, 30, (3000, 3))
+    effect = random.normal(size=(3, 30))
+    signal = effect[0, codes[:, 0]] + effect[1, codes[:, 1]] * effect[2, codes[:, 2]]
+    X, y = codes.astype(str).astype(object), signal + random.normal(size=3000)
+    found = []
+    for permutations in (1, 2, 4):
+        model = SapwoodRegressor(category_encoding=Ordered(permutations=permutations), n_estimators=60)
+        found.append(np.mean((model.fit(X[:2000], y[:2000]).predict(X[2000:]) - signal[2000:]) ** 2))
+    assert max(found[1:]) < 1.05 * found[0]

@@ -49,7 +49,7 @@ def test_members_add_up_every_row_of_every_leaf_once(n, n_leaves, members, n_out
         guards.array((n_leaves, layout.NODE_OUTPUTS + layout.PER_OUTPUT * n_outputs), np.float64),
         guards.array(4, np.int64),
     )
-    grad = layout.Gradients(pairs, weight, np.empty(0, np.uint64), weight_scale)
+    grad = layout.Gradients(pairs.reshape(n_outputs, -1), weight, np.empty(0, np.uint64), weight_scale)
     for member in range(members):
         leaves.sum_leaves(member, members, n_leaves, integers, grad, order, exact, partial)
     leaves.set_leaf_sums(members, n_leaves, integers, weight_scale, exact, partial, nodes)
@@ -71,7 +71,7 @@ def test_a_sum_is_exact_where_its_terms_are():
     """Odd integers beyond 2^52 are whole already; rounding must leave them alone."""
     values = np.array([[2.0**52 + 1.0, 0.0], [2.0**52 + 3.0, 0.0]])
     out = np.zeros(2, dtype=np.int64)
-    leaves.sum_pairs(values, np.empty(0), np.arange(2, dtype=np.uint32), 0, 2, np.array([1.0, 1.0]), out)
+    leaves.sum_pairs(values.reshape(-1), np.empty(0), np.arange(2, dtype=np.uint32), 0, 2, np.array([1.0, 1.0]), out)
     assert out[0] == 2**53 + 4
 
 
@@ -173,7 +173,7 @@ def test_the_sum_of_a_leaf_is_within_a_step_per_row_of_the_true_sum(values):
     pairs = np.array([[v, abs(v)] for v in values], dtype=np.float32)
     out, scale = np.zeros(2, dtype=np.int64), 2.0**30
     leaves.sum_pairs(
-        pairs, np.empty(0), np.arange(len(values), dtype=np.uint32), 0, len(values), np.full(2, scale), out
+        pairs.reshape(-1), np.empty(0), np.arange(len(values), dtype=np.uint32), 0, len(values), np.full(2, scale), out
     )
     true = sum(Fraction(float(v)) for v in pairs[:, 0])
     assert abs(Fraction(int(out[0])) / Fraction(scale) - true) <= Fraction(len(values)) / Fraction(2 * scale)

@@ -59,7 +59,7 @@ def run(pairs, weight=None, ids=IDENTITY, wide=False, draw=(0, 0), members=1) ->
     )
     info = guards.copy(np.zeros(3, np.int64))
     grad = layout.Gradients(
-        np.ascontiguousarray(pairs[None], np.float32), np.empty(0) if weight is None else weight, ids, 1.0
+        np.ascontiguousarray(pairs, np.float32).reshape(1, -1), np.empty(0) if weight is None else weight, ids, 1.0
     )
     Team(members).run(quantise.quantise, rows, grad, int(wide), layout.Draws(*draw), scales, scratch, info)
     guards.check()
@@ -71,6 +71,33 @@ def table(n: int, seed: int = 0, spread: float = 1.0) -> tuple[np.ndarray, np.nd
     size = np.exp(source.normal(size=(n, 2)) * spread)
     size[:, 0] *= source.choice([-1, 1], n)
     return size.astype(np.float32), source.uniform(0.1, 3.0, n)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32), st.sampled_from([0.1, 1.0, 3.0]), st.booleans(), st.sampled_from([1, 3]))
+def test_many_rows_without_weights_are_rounded_as_with_weights_of_one(seed, spread, wide, members):
+    """Rows enough take other loops."""
+    pairs, _ = table(quantise.MANY_ROWS + seed % 3, seed, spread)
+    quick = run(pairs, wide=wide, draw=(seed, 1), members=members, ids=np.empty(0, np.uint64))
+    slow = run(pairs, np.ones(len(pairs)), wide=wide, draw=(seed, 1), members=members)
+    for name in ("planes", "quantum", "exact", "hessian_range"):
+        np.testing.assert_array_equal(getattr(quick, name), getattr(slow, name), err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "pair", [(np.nan, 1.0), (np.inf, 1.0), (-np.inf, 1.0), (1.0, np.nan), (1.0, np.inf), (1.0, -1e-30)]
+)
+@pytest.mark.parametrize("place", [0, 1000, -1])
+def test_many_rows_tell_of_one_that_is_not_finite(pair, place):
+    pairs, _ = table(quantise.MANY_ROWS)
+    pairs[place] = pair
+    assert run(pairs).info[layout.STATUS] == layout.NOT_FINITE
+
+
+def test_a_hessian_of_minus_zero_is_zero():
+    pairs, _ = table(quantise.MANY_ROWS)
+    pairs[7, 1] = -0.0
+    assert run(pairs).info[layout.STATUS] == layout.FINE
 
 
 # --- the scale rule ---------------------------------------------------------------------------------------------------

@@ -59,9 +59,10 @@ class Field:
     def add_to_scores(self, tree: KeptTree, has_all_rows: bool = False, order: int = 0) -> None:
         """Add a tree's answers to the scores of training; it may have been grown, just now, on all rows in an order."""
         for k, view in enumerate((View(self.dataset, self.scores), *self.others)):
-            self._add_to_view(tree, view, has_all_rows and k == order)
+            self.add_to_view(tree, view, has_all_rows and k == order)
 
-    def _add_to_view(self, tree: KeptTree, view: View, has_all_rows: bool) -> None:
+    def add_to_view(self, tree: KeptTree, view: View, has_all_rows: bool) -> None:
+        """Add a tree's answers to the scores of one view of the rows; it may have been grown on all of its rows."""
         grown, value, output = tree.grown, tree.value, tree.output
         if not has_all_rows:
             add_to_all_rows(view.dataset, grown, value, output, view.scores, self.team)

@@ -19,7 +19,7 @@ from sapwood.boost.leaves import Renewal, check_steps
 from sapwood.boost.level_sets import LevelSets
 from sapwood.boost.linear import LinearLeaves
 from sapwood.boost.noise import noise_of
-from sapwood.boost.ordered import OrderedBoosting
+from sapwood.boost.ordered import HelpedBoosting
 from sapwood.boost.progress import Bar, Progress, describe
 from sapwood.boost.routing import find_nodes
 from sapwood.boost.sampling import Pool, Sampler, make_sampler
@@ -120,8 +120,9 @@ def make_boosting(work: Work, evaluation: Evaluation) -> Boosting:
     spec = work.params.boost.boosting
     if (dart := dart_of(spec)) is not None:
         return DartBoosting(field, dart)
-    if spec == "ordered":
-        return OrderedBoosting(field, leaf_rules(work.objective, work.params, work.grower, work.team))
+    if spec == "ordered" or (spec == "plain" and work.others and work.leaf_fit is not None):
+        rules = leaf_rules(work.objective, work.params, work.grower, work.team)
+        return HelpedBoosting(field, rules, spec == "ordered")
     return ForestBoosting(field) if spec == "forest" else Boosting(field)
 
 

@@ -1,8 +1,11 @@
-"""Ordered boosting: the gradient of a row comes from a model that never saw it (C6).
+"""Boosting with helpers: models that share the structure of the trees, but have leaf values of their own.
 
-The rows stand in a random order, or that of time. Beside the model there are helpers, which share the structure of its
-trees: each learns from a first part of the rows, twice as long as the one before. A row's gradient is taken at the
-scores of the helper with the longest part that ends before the row.
+Where statistics of categories come from several orders of the rows, every order that trees are grown on has a helper
+(C5): its scores are what such trees leave to do there.
+
+Ordered boosting (C6): the gradient of a row comes from a model that never saw it. Each helper learns from a first part
+of the rows in their order, twice as long as that of the one before. A row's gradient is taken at the scores of the
+helper with the longest part that ends before the row.
 """
 
 from __future__ import annotations
@@ -18,34 +21,47 @@ from sapwood.boost.target import Target
 FIRST_PART = 64  # the first helper learns from so many parts of the rows less one
 
 
-class OrderedBoosting(Boosting):
+class HelpedBoosting(Boosting):
     """Keeps the scores of the helpers, for each order of rows that trees are grown on."""
 
-    def __init__(self, field: Field, rules: LeafRules) -> None:
+    def __init__(self, field: Field, rules: LeafRules, is_ordered: bool) -> None:
         super().__init__(field)
-        views = field.others or (View(field.dataset, field.scores),)
-        self._views = views
-        self._fits = [LeafFit(make_copies(view, field.target), rules) for view in views]
-        self._own = [own_copies(fit.copies) for fit in self._fits]
+        self.views = field.others or (View(field.dataset, field.scores),)
+        make, place = (make_copies, own_copies) if is_ordered else (every_row, only_copies)
+        self.fits = [LeafFit(make(view, field.target), rules) for view in self.views]
+        self.own = [place(fit.copies) for fit in self.fits]
 
     def begin_round(self, round: int) -> None:
         """Take the gradients of all helpers."""
         if self.is_live:
-            for fit in self._fits:
+            for fit in self.fits:
                 fit.begin_round()
 
     def take_pairs(self, round: int, out: np.ndarray) -> None:
-        """Give every row the gradient pair of the helper that goes before it."""
+        """Give every row the gradient pair of the helper that serves it."""
         place = max(0, self.field.order_of(round) - 1)
-        for output, pairs in enumerate(self._fits[place].pairs):
-            np.take(pairs, self._own[place], axis=0, out=out[output])
+        for output, pairs in enumerate(self.fits[place].pairs):
+            np.take(pairs, self.own[place], axis=0, out=out[output])
 
     def add_tree(self, tree: KeptTree, round: int, has_all_rows: bool = False) -> None:
         """Let every helper give the tree values of its own."""
+        field = self.field
         if self.is_live:
-            for view, fit in zip(self._views, self._fits, strict=True):
-                fit.add(tree.grown, find_nodes(view.dataset, tree.grown, self.field.team), tree.output)
-        super().add_tree(tree, round, has_all_rows)
+            for view, fit in zip(self.views, self.fits, strict=True):
+                fit.add(tree.grown, find_nodes(view.dataset, tree.grown, field.team), tree.output)
+            field.add_to_view(tree, View(field.dataset, field.scores), has_all_rows and field.order_of(round) == 0)
+            field.add_to_sets(tree)
+        field.keep(tree, round)
+
+
+def every_row(view: View, target: Target) -> Copies:
+    """One helper that learns from all rows."""
+    return Copies.once(target, view.scores.copy())
+
+
+def only_copies(copies: Copies) -> np.ndarray:
+    """The place of every row's only copy."""
+    return copies.rows
 
 
 def parts(n_rows: int) -> list[int]:

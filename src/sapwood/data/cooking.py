@@ -76,6 +76,11 @@ class Made:
     columns: list[Derived] = field(default_factory=list)
     values: list[list[np.ndarray] | None] = field(default_factory=list)
 
+    def span(self, k: int) -> tuple[float, float]:
+        """The least and the largest value of a column, of training rows and of new ones."""
+        every = [self.columns[k].table, *(self.values[k] or ())]
+        return min(float(one.min()) for one in every), max(float(one.max()) for one in every)
+
     def add(self, column: Derived, values: list[np.ndarray] | None = None) -> None:
         """Add a column; training rows whose values are not given have those of new rows."""
         self.columns.append(column)
@@ -195,10 +200,14 @@ MAKERS: dict[type[Encoding], Callable[..., Made]] = {
 
 @dataclass(frozen=True, eq=False)
 class Cooked:
-    """A fitted recipe, and the table of its training rows, once per order of rows."""
+    """A fitted recipe, and the table of its training rows, once per order of rows.
+
+    ``edges`` are between the bins of those columns that have bins of their own.
+    """
 
     recipe: Recipe
     tables: tuple[Table, ...]
+    edges: Mapping[int, np.ndarray]
 
 
 def cook(
@@ -210,15 +219,18 @@ def cook(
     """Make columns of every category as planned, and of the crossings."""
     columns: list[int | Derived | None] = [None if f in plan else f for f in range(table.n_features)]
     values: dict[int, list[np.ndarray]] = {}
+    edges: dict[int, np.ndarray] = {}
     for sources, encodings in [*(((f,), one) for f, one in plan.items()), *crossings.items()]:
         crossed = Crossed.of(sources, stuff)
         for encoding in encodings:
             made = make_columns(encoding, crossed, stuff)
-            for column, own in zip(made.columns, made.values, strict=True):
+            for k, (column, own) in enumerate(zip(made.columns, made.values, strict=True)):
                 place = sources[0] if len(sources) == 1 and columns[sources[0]] is None else len(columns)
                 if place == len(columns):
                     columns.append(None)
                 columns[place] = column
+                if isinstance(encoding, Statistic) and encoding.bins is not None:
+                    edges[place] = np.unique(np.linspace(*made.span(k), encoding.bins + 1)[1:-1])
                 if own is not None:
                     values[place] = own
     recipe = Recipe(stuff.vocabularies, tuple(c for c in columns if c is not None))
@@ -227,4 +239,4 @@ def cook(
         RecipeTable(table, recipe, stuff.codes, {k: own[s % len(own)] for k, own in values.items()})
         for s in range(n_orders)
     )
-    return Cooked(recipe, tables)
+    return Cooked(recipe, tables, edges)

@@ -13,7 +13,7 @@ from sapwood.data import dataset as binned
 from sapwood.data.categories import Vocabulary
 from sapwood.data.columns import Block, Table, whole_block
 from sapwood.data.combining import Limits, choose_crossings
-from sapwood.data.cooking import Ingredients, cook
+from sapwood.data.cooking import Cooked, Ingredients, cook
 from sapwood.data.encoder import Encoder
 from sapwood.data.lists import RowLists
 from sapwood.data.numeric import Run
@@ -92,7 +92,7 @@ def prepare(
         sample = sample.take(~held_out)
         tables = tuple(one.take(np.flatnonzero(~held_out)) for one in tables)
         orders = [_without(order, held_out) for order in orders]
-    dataset = _binned(tables, cooked.recipe, schema, sample, params, run)
+    dataset = _binned(replace(cooked, tables=tables), schema, sample, params, run)
     dataset = replace(dataset, partition=_partition(every, params))
     if is_ordered:
         others = tuple(replace(one, order=order) for one, order in zip(dataset.others, orders[1:], strict=True))
@@ -143,10 +143,8 @@ def _partition(encodings: list[Encoding], params: Params) -> Partition | None:
     return asked[0]
 
 
-def _binned(
-    tables: tuple[Table, ...], recipe: Recipe, schema: Schema, sample: Sample, params: Params, run: Run
-) -> binned.Dataset:
-    row_ids = sample.row_ids
+def _binned(cooked: Cooked, schema: Schema, sample: Sample, params: Params, run: Run) -> binned.Dataset:
+    row_ids, tables = sample.row_ids, cooked.tables
     encoder: Encoder
     if params.tree.split_search == "exact":
         if len(tables) > 1:
@@ -154,14 +152,20 @@ def _binned(
                 "split_search='exact' sorts the rows once, and category_encoding=Ordered(permutations=...) has several "
                 "orders of them: use permutations=1, or split_search='histogram'"
             )
+        if cooked.edges:
+            raise ParameterError(
+                "split_search='exact' keeps every value of a column apart, but category_encoding has a statistic with "
+                "bins of its own: leave its bins unset, or use split_search='histogram'"
+            )
         encoder = ValueEncoder.of(tables[0])
     else:
         encoder = Encoder.fit(
             tables[0], sample.weight, params.bins.max_bins, params.run.random_state, run, row_ids
         )  # fmt: skip
+        encoder = replace(encoder, edges=tuple(cooked.edges.get(k, line) for k, line in enumerate(encoder.edges)))
     first, *others = (
         binned.Dataset(
-            encoder.schema, encoder, *encoder.encode(table, run), row_ids, _values(table, params), recipe, schema
+            encoder.schema, encoder, *encoder.encode(table, run), row_ids, _values(table, params), cooked.recipe, schema
         )
         for table in tables
     )

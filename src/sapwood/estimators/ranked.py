@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sapwood.choices import Goss, Mvs, Uniform, linear_of, sampling_of
+from sapwood.choices import Uniform, linear_of, sampling_of
 from sapwood.errors import InputError, ParameterError
 from sapwood.estimators.fitting import Problem
 from sapwood.estimators.sample import Request, Sample
@@ -59,7 +59,5 @@ def _refusals(problem: Problem, sample: Sample, request: Request) -> Iterator[tu
     watch = params.watch
     if request.eval_set is None and (watch.validation_fraction is not None or watch.early_stopping_rounds is not None):
         yield "splitting rows off for validation", "give eval_set"
-    if isinstance(sampling, Goss | Mvs):
-        yield f"sampling={sampling!r}", "use 'uniform'"
     if isinstance(sampling, Uniform) and sampling.by != "rows":
         yield f"sampling={sampling!r}", "draw rows"

@@ -58,6 +58,7 @@ class Grower(ABC):
         if dataset.lists is not None:
             self._features = make_listed_features(self._features, dataset.lists, self._hopeless)
         self._rows = RowRoom.make(self._shape)
+        self._ids = _ids_of(dataset)
         self._scales = make_scales(self._shape)
         self._scratch = make_scratch(self._shape, int(self._features.n_bins.max()))
         self._leaves = make_leaves(self._shape)
@@ -69,6 +70,7 @@ class Grower(ABC):
         self._number = 0
         self.noise = 0.0
         self._quantise_kernel = Repeated(quantise.quantise)
+        self._given = NOTHING
         self._gradients = layout.Gradients(NOTHING, NOTHING, NOTHING, 1.0)
         self._fixed_rules = self._make_rules()
 
@@ -98,6 +100,8 @@ class Grower(ABC):
 
     def see(self, dataset: Dataset) -> None:
         """Grow the next trees on the same rows in other bins."""
+        if dataset.row_ids is not self._dataset.row_ids:
+            self._ids = _ids_of(dataset)
         self._dataset = dataset
 
     def grow(
@@ -124,9 +128,12 @@ class Grower(ABC):
 
     def _take_gradients(self, pairs: np.ndarray, weight: np.ndarray) -> layout.Gradients:
         """The gradients of the rows: the same object again if they are in the same arrays."""
-        last, ids = self._gradients, self._dataset.row_ids
-        if last.pairs is not pairs or last.ids is not ids or len(last.weight) or len(weight):
-            self._gradients = layout.Gradients(pairs, weight, ids, self._weight_scale(weight))
+        last = self._gradients
+        if self._given is not pairs or last.ids is not self._ids or len(last.weight) or len(weight):
+            self._given = pairs
+            self._gradients = layout.Gradients(
+                pairs.reshape(len(pairs), -1), weight, self._ids, self._weight_scale(weight)
+            )
         return self._gradients
 
     def _quantise(self, rows: layout.Rows, gradients: layout.Gradients, draws: layout.Draws) -> None:
@@ -201,7 +208,7 @@ class Grower(ABC):
             return
         chosen = np.arange(self._dataset.n_rows) if rows is None else rows
         weight = gradients.weight[chosen] if len(gradients.weight) else np.ones(len(chosen))
-        for pairs in gradients.pairs[:, chosen].astype(np.float64):
+        for pairs in gradients.pairs.reshape(len(gradients.pairs), -1, 2)[:, chosen].astype(np.float64):
             with np.errstate(over="ignore", invalid="ignore"):
                 g, h = weight * np.abs(pairs[:, 0]), weight * pairs[:, 1]
             fits = (g <= quantise.LARGEST) & (h >= 0.0) & (h <= quantise.LARGEST)
@@ -214,3 +221,9 @@ class Grower(ABC):
             f"hessian {pairs[k, 1]:g}, weight {weight[k]:g}; look at the target, weight and scores of this row, or "
             "lower the learning rate"
         )
+
+
+def _ids_of(dataset: Dataset) -> np.ndarray:
+    """The numbers of the rows in the user's table, none where they are 0, 1, 2 ..."""
+    ids = dataset.row_ids
+    return ids[:0] if np.array_equal(ids, np.arange(len(ids), dtype=np.uint64)) else ids

@@ -114,7 +114,7 @@ class Draws(NamedTuple):
 class Gradients(NamedTuple):
     """The true gradients and what multiplies them."""
 
-    pairs: "f32[:,:,:]"  # (K, n, 2) gradient and hessian of each row
+    pairs: "f32[:,:]"  # (K, 2 n) gradient and hessian of each row, one after the other: a step the compiler knows
     weight: "f64[:]"  # (n) sample weight times sampling factor, or empty when all are 1
     ids: "u64[:]"  # (n) row numbers in the user's table, or empty when they are 0, 1, 2 ...
     weight_scale: "f64"  # integers per unit of weight in exact sums

@@ -24,6 +24,7 @@ from sapwood.kernels.meet import meet
 from sapwood.native.kernel import kernel
 
 INFINITE = np.inf
+ONE, TWO = np.uint64(1), np.uint64(2)
 
 
 @kernel()
@@ -34,8 +35,8 @@ def sum_pairs(pairs, weight, order, start, stop, scale, out):
     for i in range(np.uint64(start), np.uint64(stop)):
         row = order[i]
         w = weight[row] if weight.shape[0] > 0 else 1.0
-        sum_g += np.int64(np.rint(w * np.float64(pairs[row, 0]) * scale[0]))
-        sum_h += np.int64(np.rint(w * np.float64(pairs[row, 1]) * scale[1]))
+        sum_g += np.int64(np.rint(w * np.float64(pairs[TWO * np.uint64(row)]) * scale[0]))
+        sum_h += np.int64(np.rint(w * np.float64(pairs[TWO * np.uint64(row) + ONE]) * scale[1]))
     out[0] = sum_g
     out[1] = sum_h
 

@@ -7,6 +7,7 @@ import numpy as np
 from sapwood.kernels.layout import NOT_FINITE, STATUS
 from sapwood.kernels.meet import meet
 from sapwood.kernels.random import ROUNDING, draw, stream
+from sapwood.kernels.split_numeric import low_steps
 from sapwood.native.intrinsics import bits_float, float_bits
 from sapwood.native.kernel import kernel
 
@@ -16,6 +17,12 @@ PACKED_GRADIENT, PACKED_HESSIAN, EXACT = 2.0**31, 2.0**32, 2.0**62
 LARGEST = 2.0**250
 LEAST_SCALE, MOST_SCALE = -1000, 1000
 TO_UNIT = 2.0**-32
+# Added to a float below 2^51, it leaves the integer part in the low bits.
+ROUNDER = 2.0**52 + 2.0**51
+ROUNDER_BITS = np.int64(0x4338000000000000)
+# So many rows that, one being at most 2^62 over their number, all are below 2^51.
+MANY_ROWS = 1 << 12
+ONE, TWO = np.uint64(1), np.uint64(2)
 OUTPUT_STEP = np.uint64(0xD1342543DE82EF95)
 
 
@@ -42,6 +49,33 @@ def scale_for(limit, bound, n):
 
 
 @kernel()
+def whole_part(x):
+    """The integer at or below x, for |x| < 2^51, by additions alone, so that loops become vector code."""
+    return float_bits(np.floor(x) + ROUNDER) - ROUNDER_BITS
+
+
+@kernel(apart=True)
+def find_largest_of_all(pairs, start, stop, out, info):
+    """``find_largest`` where rows weigh 1 and follow each other.
+
+    Positive floats are ordered like the integers that have their bits; what is infinite, no number or negative is
+    beyond the others at either end.
+    """
+    top_g = np.int64(0)
+    top_h = np.int64(0)
+    least_h = np.int64(0)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        h = float_bits(np.float64(pairs[TWO * i + ONE]) + 0.0)
+        top_g = max(top_g, float_bits(abs(np.float64(pairs[TWO * i]))))
+        top_h = max(top_h, h)
+        least_h = min(least_h, h)
+    out[0] = bits_float(top_g)
+    out[1] = bits_float(top_h)
+    if least_h < 0 or not (out[0] <= LARGEST and out[1] <= LARGEST):
+        info[STATUS] = NOT_FINITE
+
+
+@kernel()
 def find_largest(pairs, weight, order, start, stop, out, info):
     """Put the largest |w g| and w h of some rows into ``out``; note if one is not finite. One output."""
     top_g = 0.0
@@ -49,14 +83,28 @@ def find_largest(pairs, weight, order, start, stop, out, info):
     for i in range(np.uint64(start), np.uint64(stop)):
         row = order[i]
         w = weight[row] if weight.shape[0] > 0 else 1.0
-        g = abs(w * np.float64(pairs[row, 0]))
-        h = w * np.float64(pairs[row, 1])
+        g = abs(w * np.float64(pairs[TWO * np.uint64(row)]))
+        h = w * np.float64(pairs[TWO * np.uint64(row) + ONE])
         if not (g <= LARGEST and 0.0 <= h <= LARGEST):
             info[STATUS] = NOT_FINITE
         top_g = max(top_g, g)
         top_h = max(top_h, h)
     out[0] = top_g
     out[1] = top_h
+
+
+@kernel(apart=True)
+def add_up_all(pairs, start, stop, scale, out):
+    """``add_up`` where rows weigh 1, follow each other, and are enough that none reaches 2^51."""
+    sum_g = np.int64(0)
+    sum_h = np.int64(0)
+    scale_g = scale[0]
+    scale_h = scale[1]
+    for i in range(np.uint64(start), np.uint64(stop)):
+        sum_g += whole_part(abs(np.float64(pairs[TWO * i])) * scale_g)
+        sum_h += whole_part(np.float64(pairs[TWO * i + ONE]) * scale_h)
+    out[0] = sum_g + (stop - start)
+    out[1] = sum_h + (stop - start)
 
 
 @kernel()
@@ -69,8 +117,8 @@ def add_up(pairs, weight, order, start, stop, scale, out):
     for i in range(np.uint64(start), np.uint64(stop)):
         row = order[i]
         w = weight[row] if weight.shape[0] > 0 else 1.0
-        sum_g += np.int64(abs(w * np.float64(pairs[row, 0])) * scale_g) + 1
-        sum_h += np.int64(w * np.float64(pairs[row, 1]) * scale_h) + 1
+        sum_g += np.int64(abs(w * np.float64(pairs[TWO * np.uint64(row)])) * scale_g) + 1
+        sum_h += np.int64(w * np.float64(pairs[TWO * np.uint64(row) + ONE]) * scale_h) + 1
     out[0] = sum_g
     out[1] = sum_h
 
@@ -83,8 +131,8 @@ def round_wide(pairs, weight, order, start, stop, scale, planes, out):
     for i in range(np.uint64(start), np.uint64(stop)):
         row = order[i]
         w = weight[row] if weight.shape[0] > 0 else 1.0
-        q_h = np.int64(np.rint(w * np.float64(pairs[row, 1]) * scale[1]))
-        planes[0, i] = np.int64(np.rint(w * np.float64(pairs[row, 0]) * scale[0]))
+        q_h = np.int64(np.rint(w * np.float64(pairs[TWO * np.uint64(row) + ONE]) * scale[1]))
+        planes[0, i] = np.int64(np.rint(w * np.float64(pairs[TWO * np.uint64(row)]) * scale[0]))
         planes[1, i] = q_h
         least = min(least, q_h)
         most = max(most, q_h)
@@ -106,10 +154,29 @@ def round_packed(pairs, weight, ids, order, start, stop, scale, key, plane, out)
         row = order[i]
         w = weight[row] if weight.shape[0] > 0 else 1.0
         bits = draw(key, ids[row] if ids.shape[0] > 0 else np.uint64(row))
-        g = w * np.float64(pairs[row, 0]) * scale_g + np.float64(bits & np.uint64(0xFFFFFFFF)) * TO_UNIT
-        h = w * np.float64(pairs[row, 1]) * scale_h + np.float64(bits >> np.uint64(32)) * TO_UNIT
+        g = w * np.float64(pairs[TWO * np.uint64(row)]) * scale_g + np.float64(bits & np.uint64(0xFFFFFFFF)) * TO_UNIT
+        h = w * np.float64(pairs[TWO * np.uint64(row) + ONE]) * scale_h + np.float64(bits >> np.uint64(32)) * TO_UNIT
         q_h = np.int64(np.floor(h))
         plane[i] = (np.int64(np.floor(g)) << np.int64(32)) + q_h
+        least = min(least, q_h)
+        most = max(most, q_h)
+    out[0] = least
+    out[1] = most
+
+
+@kernel(apart=True)
+def round_packed_all(pairs, start, stop, scale, key, plane, out):
+    """``round_packed`` where rows weigh 1, follow each other and have the numbers 0, 1, 2 ..."""
+    least = np.int64(0x7FFFFFFFFFFFFFFF)
+    most = np.int64(0)
+    scale_g = scale[0]
+    scale_h = scale[1]
+    for i in range(np.uint64(start), np.uint64(stop)):
+        bits = draw(key, i)
+        g = np.float64(pairs[TWO * i]) * scale_g + low_steps(bits) * TO_UNIT
+        h = np.float64(pairs[TWO * i + ONE]) * scale_h + low_steps(bits >> np.uint64(32)) * TO_UNIT
+        q_h = whole_part(h)
+        plane[i] = (whole_part(g) << np.int64(32)) + q_h
         least = min(least, q_h)
         most = max(most, q_h)
     out[0] = least
@@ -165,8 +232,14 @@ def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, in
     order = rows.order
     weight = grad.weight
     n_outputs = grad.pairs.shape[0]
+    # All rows, each with weight 1: nothing has to be looked up.
+    is_plain = 2 * n == grad.pairs.shape[1] and weight.shape[0] == 0 and n >= MANY_ROWS
     for k in range(n_outputs):
-        find_largest(grad.pairs[k], weight, order, start, stop, scratch.numbers[member, 2 * k : 2 * k + 2], info)
+        top = scratch.numbers[member, 2 * k : 2 * k + 2]
+        if is_plain:
+            find_largest_of_all(grad.pairs[k], start, stop, top, info)
+        else:
+            find_largest(grad.pairs[k], weight, order, start, stop, top, info)
     if meet(sync, members) != 0 or info[STATUS] != 0:
         return
     if member == 0:
@@ -175,7 +248,10 @@ def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, in
         return
     for k in range(n_outputs):
         out = scratch.integers[member, 2 * k : 2 * k + 2]
-        add_up(grad.pairs[k], weight, order, start, stop, scales.exact[k], out)
+        if is_plain:
+            add_up_all(grad.pairs[k], start, stop, scales.exact[k], out)
+        else:
+            add_up(grad.pairs[k], weight, order, start, stop, scales.exact[k], out)
     if meet(sync, members) != 0:
         return
     if member == 0:
@@ -187,8 +263,11 @@ def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, in
         out = scratch.integers[member, 2 * k : 2 * k + 2]
         if wide != 0:
             round_wide(grad.pairs[k], weight, order, start, stop, scales.quantum[k], rows.pairs[2 * k : 2 * k + 2], out)
+            continue
+        own = key + np.uint64(k) * OUTPUT_STEP
+        if is_plain and grad.ids.shape[0] == 0:
+            round_packed_all(grad.pairs[k], start, stop, scales.quantum[k], own, rows.pairs[k], out)
         else:
-            own = key + np.uint64(k) * OUTPUT_STEP
             round_packed(
                 grad.pairs[k], weight, grad.ids, order, start, stop, scales.quantum[k], own, rows.pairs[k], out
             )

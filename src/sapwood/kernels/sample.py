@@ -1,7 +1,8 @@
 """Draw the rows of a tree: how much each matters, thresholds found by counting, and the rows that pass them.
 
-Thresholds are found among integers by counting digits of 16 bits from the highest down, so that neither threads nor the
-order of rows have a say. What is drawn for a row depends on its number in the user's table alone.
+Thresholds are found among integers by counting digits of 11 bits from the highest down, so that neither threads nor the
+order of rows have a say; the counters of a digit fit into the nearest cache. What is drawn for a row depends on its
+number in the user's table alone.
 """
 
 from __future__ import annotations
@@ -11,27 +12,131 @@ import numpy as np
 from sapwood.kernels.elementary import exp, log
 from sapwood.kernels.meet import meet
 from sapwood.kernels.random import draw, stream
+from sapwood.kernels.share import share
+from sapwood.native.intrinsics import float_bits
 from sapwood.native.kernel import kernel
 
-DIGITS = 65_536
-DIGIT_BITS = 16
-DIGIT_MASK = np.uint64(0xFFFF)
+DIGITS = 2048
 TO_UNIT = 2.0**-53
-# What becomes of a row.
-LEFT_OUT, TAKEN, OPEN = np.uint8(0), np.uint8(1), np.uint8(2)
+LARGEST = 2.0**250
+LOW_HALF = np.uint64(0xFFFFFFFF)
+MIX = np.uint64(0x7FEB352D)
 
 
-@kernel("f32[:,:,:], f64[:], f64, f64, f64[:]")
-def measure_rows(member, members, sync, pairs, weight, of_gradient, of_hessian, out):
-    """Write the root of a·g² + b·h², all outputs added and times the weight, for every row."""
+@kernel()
+def weight_of(weight, i):
+    """What a row weighs; all the same if there are no weights."""
+    return weight[i] if weight.shape[0] > 0 else 1.0
+
+
+@kernel()
+def float32_bits(x):
+    """The bits of a number of at least 0 as float32, cut off at the end: a larger number never has fewer."""
+    # 29 bits of the fraction go, and the bias of the exponent falls from 1023 to 127.
+    bits = (float_bits(x) >> np.int64(29)) - (np.int64(896) << np.int64(23))
+    return np.uint64(min(max(bits, np.int64(0)), np.int64(0x7F800000)))
+
+
+@kernel("f32[:,:,:], f64[:], i64, i64, i64, u64[:], u64[:]")
+def rank_rows(member, members, sync, pairs, weight, seed, purpose, round, ids, out):
+    """Write a key for every row: the norm of its gradients times its weight as float32, then 32 random bits."""
     n = out.shape[0]
-    for i in range(member * n // members, (member + 1) * n // members):
+    key = stream(seed, purpose, round)
+    first = pairs[0]
+    for i in range(share(member, members, n), share(member + 1, members, n)):
+        norm = abs(np.float64(first[i, 0]))
+        if pairs.shape[0] > 1:
+            total = 0.0
+            for k in range(pairs.shape[0]):
+                g = np.float64(pairs[k, i, 0])
+                total += g * g
+            norm = np.sqrt(total)
+        bits = float32_bits(norm * weight_of(weight, i))
+        out[i] = (bits << np.uint64(32)) | (draw(key, ids[i]) >> np.uint64(32))
+
+
+@kernel()
+def other_bits(key):
+    """32 random bits of a key that tell nothing of the order of keys with the same norm."""
+    x = key & LOW_HALF
+    x = ((x ^ (x >> np.uint64(16))) * MIX) & LOW_HALF
+    return x ^ (x >> np.uint64(15))
+
+
+@kernel("u64[:], u64, i64, u64, u64, i64[:,:], u64[:,:]")
+def find_between(member, members, sync, keys, most, mixed, low, high, counts, out):
+    """Of the keys up to ``most`` (or of their other bits) count those below ``low``, and list those up to ``high``.
+
+    counts[member] becomes how many are below and how many between; as many of these as there is room for are listed.
+    """
+    n = keys.shape[0]
+    own = out[member]
+    room = np.uint64(own.shape[0])
+    below = np.int64(0)
+    at = np.uint64(0)
+    for i in range(share(member, members, n), share(member + 1, members, n)):
+        key = keys[i]
+        if key > most:
+            continue
+        value = other_bits(key) if mixed != 0 else key
+        below += np.int64(value < low)
+        if low <= value and value <= high:
+            if at < room:
+                own[at] = value
+            at += np.uint64(1)
+    counts[member, 0] = below
+    counts[member, 1] = np.int64(at)
+
+
+@kernel("f32[:,:,:], f64[:], f64[:,:]")
+def bound_pairs(member, members, sync, pairs, weight, out):
+    """Write the largest |w g| and w h of the member's rows, infinite if one is not a number."""
+    n = pairs.shape[1]
+    top_g = 0.0
+    top_h = 0.0
+    odd = False
+    for k in range(pairs.shape[0]):
+        own = pairs[k]
+        for i in range(share(member, members, n), share(member + 1, members, n)):
+            w = weight_of(weight, i)
+            g = abs(np.float64(own[i, 0])) * w
+            h = abs(np.float64(own[i, 1])) * w
+            odd = odd or not (g <= LARGEST and h <= LARGEST)
+            top_g = g if g > top_g else top_g
+            top_h = h if h > top_h else top_h
+    out[member, 0] = np.inf if odd else top_g
+    out[member, 1] = np.inf if odd else top_h
+
+
+@kernel("f32[:,:,:], f64[:], f64[:], i64[:,:]")
+def sum_squares(member, members, sync, pairs, weight, scale, out):
+    """Add up (w g)² and (w h)² of the member's rows in fixed point."""
+    n = pairs.shape[1]
+    sum_g = np.int64(0)
+    sum_h = np.int64(0)
+    for k in range(pairs.shape[0]):
+        own = pairs[k]
+        for i in range(share(member, members, n), share(member + 1, members, n)):
+            w = weight_of(weight, i)
+            g = np.float64(own[i, 0]) * w
+            h = np.float64(own[i, 1]) * w
+            sum_g += np.int64(np.rint(g * g * scale[0]))
+            sum_h += np.int64(np.rint(h * h * scale[1]))
+    out[member, 0] = sum_g
+    out[member, 1] = sum_h
+
+
+@kernel("f32[:,:,:], f64[:], f64, f64, u64[:]")
+def round_norms(member, members, sync, pairs, weight, of_hessian, scale, out):
+    """Write the root of g² + b·h², all outputs added and times the weight, for every row as an integer."""
+    n = out.shape[0]
+    for i in range(share(member, members, n), share(member + 1, members, n)):
         total = 0.0
         for k in range(pairs.shape[0]):
             g = np.float64(pairs[k, i, 0])
             h = np.float64(pairs[k, i, 1])
-            total += of_gradient * (g * g) + of_hessian * (h * h)
-        out[i] = np.sqrt(total) * (weight[i] if weight.shape[0] > 0 else 1.0)
+            total += g * g + of_hessian * (h * h)
+        out[i] = np.uint64(np.int64(np.rint(np.sqrt(total) * weight_of(weight, i) * scale)))
 
 
 @kernel("i64, i64, i64, u64[:], u64[:]")
@@ -39,134 +144,128 @@ def hash_for_round(member, members, sync, seed, purpose, round, ids, out):
     """Write the random bits of every row."""
     key = stream(seed, purpose, round)
     n = ids.shape[0]
-    for i in range(member * n // members, (member + 1) * n // members):
+    for i in range(share(member, members, n), share(member + 1, members, n)):
         out[i] = draw(key, ids[i])
 
 
-@kernel("f64[:], f64, u64[:]")
-def round_amounts(member, members, sync, values, scale, out):
-    """Write values of at least 0 as integers."""
-    n = out.shape[0]
-    for i in range(member * n // members, (member + 1) * n // members):
-        out[i] = np.uint64(np.int64(np.rint(values[i] * scale)))
-
-
-@kernel("u64[:], u8[:], u64, i64, i64[:,:]")
-def count_digits(member, members, sync, keys, states, prefix, shift, counts):
-    """Count the values of the digit at ``shift`` among the open keys whose higher digits are ``prefix``."""
-    n = keys.shape[0]
-    own = counts[member]
-    for d in range(own.shape[0]):
-        own[d] = 0
-    low = np.uint64(shift)
-    for i in range(member * n // members, (member + 1) * n // members):
-        digits = keys[i] >> low
-        if states[i] == OPEN and (digits >> np.uint64(DIGIT_BITS)) == prefix:
-            own[digits & DIGIT_MASK] += 1
-
-
-@kernel("u64[:], u64, i64, i64[:,:], i64[:,:]")
-def add_digits(member, members, sync, keys, prefix, shift, counts, sums):
-    """Count the values of the digit at ``shift`` among the keys whose higher digits are ``prefix``; add up the keys."""
+@kernel("u64[:], u64, i64[:], i64[:,:], i64[:,:]")
+def add_digits(member, members, sync, keys, prefix, place, counts, sums):
+    """Count the values of a digit among the keys whose higher digits are ``prefix``, and add up these keys."""
     n = keys.shape[0]
     own = counts[member]
     total = sums[member]
     for d in range(own.shape[0]):
         own[d] = 0
         total[d] = 0
+    shift = np.uint64(place[0])
+    width = np.uint64(place[1])
+    mask = (np.uint64(1) << width) - np.uint64(1)
+    for i in range(share(member, members, n), share(member + 1, members, n)):
+        digits = keys[i] >> shift
+        if (digits >> width) == prefix:
+            own[digits & mask] += 1
+            total[digits & mask] += np.int64(keys[i])
+
+
+@kernel("u64[:], u64, i64, i64[:], u64[:]")
+def collect_digits(member, members, sync, keys, prefix, shift, begin, out):
+    """Write the keys that are ``prefix`` once shifted, from begin[member] on."""
+    n = keys.shape[0]
     low = np.uint64(shift)
-    for i in range(member * n // members, (member + 1) * n // members):
-        digits = keys[i] >> low
-        if (digits >> np.uint64(DIGIT_BITS)) == prefix:
-            own[digits & DIGIT_MASK] += 1
-            total[digits & DIGIT_MASK] += np.int64(keys[i])
+    at = np.uint64(begin[member])
+    for i in range(share(member, members, n), share(member + 1, members, n)):
+        if (keys[i] >> low) == prefix:
+            out[at] = keys[i]
+            at += np.uint64(1)
 
 
-@kernel("u64[:], u64, u8[:]")
-def take_above(member, members, sync, keys, bound, states):
-    """Take the rows whose key is above the bound, leave those at it open and the others out."""
+@kernel()
+def join_rows(member, members, sync, first, end, counts, spare, rows):
+    """Bring the rows that members have written to ``spare``, each from its first row on, together in ``rows``.
+
+    ``end`` is where the member's own end; ``counts[t]`` becomes how many member t has.
+    """
+    counts[member] = np.int64(end - first)
+    if meet(sync, members) != 0:
+        return
+    at = np.uint64(0)
+    for t in range(member):
+        at += np.uint64(counts[t])
+    for i in range(end - first):
+        rows[at + i] = spare[first + i]
+
+
+@kernel("u64[:], u64, u64, f64, f64[:], f64[:], i64[:], u32[:], u32[:]")
+def take_others(member, members, sync, keys, most, bound, factor, weight, out, counts, spare, rows):
+    """List the rows whose key is above ``most``, and the others whose other bits are at most the bound.
+
+    The latter weigh ``factor`` times what they did.
+    """
     n = keys.shape[0]
-    for i in range(member * n // members, (member + 1) * n // members):
-        states[i] = TAKEN if keys[i] > bound else (OPEN if keys[i] == bound else LEFT_OUT)
+    first = share(member, members, n)
+    at = first
+    for i in range(first, share(member + 1, members, n)):
+        own = weight_of(weight, i)
+        is_top = keys[i] > most
+        is_drawn = is_top or other_bits(keys[i]) <= bound
+        out[i] = (own if is_top else own * factor) if is_drawn else 0.0
+        spare[at] = np.uint32(i)
+        at += np.uint64(is_drawn)
+    join_rows(member, members, sync, first, at, counts, spare, rows)
 
 
-@kernel("u64[:], u64, u8[:]")
-def settle_open(member, members, sync, keys, bound, states):
-    """Of the open rows take those whose key is at most the bound, and leave the others out."""
-    n = keys.shape[0]
-    for i in range(member * n // members, (member + 1) * n // members):
-        if states[i] == OPEN:
-            states[i] = TAKEN if keys[i] <= bound else LEFT_OUT
-
-
-@kernel("u64[:], u64, f64, f64[:], u8[:], f64[:]")
-def add_others(member, members, sync, keys, bound, factor, weight, states, out):
-    """Take also the rows left out whose key is at most the bound; they weigh ``factor`` times what they did."""
-    n = keys.shape[0]
-    for i in range(member * n // members, (member + 1) * n // members):
-        own = weight[i] if weight.shape[0] > 0 else 1.0
-        if states[i] == TAKEN:
-            out[i] = own
-        elif keys[i] <= bound:
-            states[i] = TAKEN
-            out[i] = own * factor
-        else:
-            out[i] = 0.0
-
-
-@kernel("u64[:], u64[:], f64, f64[:], u8[:], f64[:]")
-def take_in_proportion(member, members, sync, amounts, hashes, threshold, weight, states, out):
+@kernel("u64[:], u64[:], f64, f64[:], f64[:], i64[:], u32[:], u32[:]")
+def take_in_proportion(member, members, sync, amounts, hashes, threshold, weight, out, counts, spare, rows):
     """Take each row with the probability min(1, amount / threshold) and divide its weight by it."""
     n = amounts.shape[0]
-    for i in range(member * n // members, (member + 1) * n // members):
-        own = weight[i] if weight.shape[0] > 0 else 1.0
-        chance = min(1.0, np.float64(np.int64(amounts[i])) / threshold)
+    first = share(member, members, n)
+    at = first
+    for i in range(first, share(member + 1, members, n)):
+        chance = np.float64(np.int64(amounts[i])) / threshold
         is_drawn = np.float64(np.int64(hashes[i] >> np.uint64(11))) * TO_UNIT < chance
-        states[i] = TAKEN if is_drawn else LEFT_OUT
-        out[i] = own / chance if is_drawn else 0.0
+        own = weight_of(weight, i)
+        out[i] = (own / chance if chance < 1.0 else own) if is_drawn else 0.0
+        spare[at] = np.uint32(i)
+        at += np.uint64(is_drawn)
+    join_rows(member, members, sync, first, at, counts, spare, rows)
 
 
-@kernel("u64[:], u64[:], f64[:], u8[:], f64[:]")
-def take_times(member, members, sync, hashes, bounds, weight, states, out):
+@kernel("i64, i64, i64, u64[:], u64, i64[:], u32[:], u32[:]")
+def take_below(member, members, sync, seed, purpose, round, ids, bound, counts, spare, rows):
+    """List the rows whose random bits are at most the bound."""
+    key = stream(seed, purpose, round)
+    n = ids.shape[0]
+    first = share(member, members, n)
+    at = first
+    for i in range(first, share(member + 1, members, n)):
+        spare[at] = np.uint32(i)
+        at += np.uint64(draw(key, ids[i]) <= bound)
+    join_rows(member, members, sync, first, at, counts, spare, rows)
+
+
+@kernel("u64[:], u64[:], f64[:], f64[:], i64[:], u32[:], u32[:]")
+def take_times(member, members, sync, hashes, bounds, weight, out, counts, spare, rows):
     """Take each row as many times as there are bounds at or below its hash, by its weight."""
     n = hashes.shape[0]
-    for i in range(member * n // members, (member + 1) * n // members):
+    first = share(member, members, n)
+    at = first
+    for i in range(first, share(member + 1, members, n)):
         times = 0
         for b in range(bounds.shape[0]):
             times += 1 if hashes[i] >= bounds[b] else 0
-        own = weight[i] if weight.shape[0] > 0 else 1.0
-        states[i] = TAKEN if times > 0 else LEFT_OUT
-        out[i] = own * np.float64(times)
+        out[i] = weight_of(weight, i) * np.float64(times)
+        spare[at] = np.uint32(i)
+        at += np.uint64(times > 0)
+    join_rows(member, members, sync, first, at, counts, spare, rows)
 
 
 @kernel("u64[:], f64, f64[:], f64[:]")
 def weigh_exponentially(member, members, sync, hashes, temperature, weight, out):
     """Multiply the weight of each row by (−log u)^temperature, u uniform between 0 and 1."""
     n = hashes.shape[0]
-    for i in range(member * n // members, (member + 1) * n // members):
+    for i in range(share(member, members, n), share(member + 1, members, n)):
         u = (np.float64(np.int64(hashes[i] >> np.uint64(11))) + 0.5) * TO_UNIT
         drawn = -log(u)
         if temperature != 1.0:
             drawn = exp(temperature * log(drawn))
-        out[i] = drawn * (weight[i] if weight.shape[0] > 0 else 1.0)
-
-
-@kernel("u8[:], i64[:], u32[:]")
-def list_taken(member, members, sync, states, counts, out):
-    """List the rows that are taken, ascending; ``counts[t]`` becomes how many of member t's rows are."""
-    n = states.shape[0]
-    first = member * n // members
-    last = (member + 1) * n // members
-    own = np.int64(0)
-    for i in range(first, last):
-        own += np.int64(states[i] == TAKEN)
-    counts[member] = own
-    if meet(sync, members) != 0:
-        return
-    at = np.int64(0)
-    for t in range(member):
-        at += counts[t]
-    for i in range(first, last):
-        if states[i] == TAKEN:
-            out[at] = np.uint32(i)
-            at += 1
+        out[i] = drawn * weight_of(weight, i)

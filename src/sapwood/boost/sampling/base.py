@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sapwood.boost.sampling.select import Crowd
 from sapwood.boost.target import Target
 from sapwood.data.ranks import Ranks
 from sapwood.kernels import sample
 from sapwood.kernels.random import ROWS
+from sapwood.native.kernel import Kernel
 from sapwood.native.team import Team
 from sapwood.params import BoostParams
 
@@ -40,6 +42,16 @@ class Pool:
         return len(self.row_ids)
 
     @property
+    def crowd(self) -> Crowd:
+        """Who looks at them."""
+        return Crowd(self.team, self.ranks)
+
+    @property
+    def n_everywhere(self) -> int:
+        """How many there are at all ranks."""
+        return self.n_rows if self.ranks is None else self.ranks.n_rows
+
+    @property
     def weight(self) -> np.ndarray:
         """The weights of the rows, empty if all weigh the same."""
         return np.empty(0) if self.target.weight is None else self.target.weight
@@ -54,8 +66,8 @@ class Sampler(ABC):
         self.pool = pool
         self._ids = pool.row_ids
         self._hashes = np.empty(pool.n_rows, dtype=np.uint64)
-        self._states = np.empty(pool.n_rows, dtype=np.uint8)
         self._rows = np.empty(pool.n_rows, dtype=np.uint32)
+        self._spare = np.empty(pool.n_rows, dtype=np.uint32)
         self._weight = np.empty(pool.n_rows)
 
     @abstractmethod
@@ -70,11 +82,14 @@ class Sampler(ABC):
         self.pool.team.run(sample.hash_for_round, self.pool.seed, ROWS, round, self._ids, self._hashes)
         return self._hashes
 
-    def _taken(self) -> np.ndarray:
-        """The rows whose state says so; the row of the least hash if none does."""
+    def _listed(self, take: Kernel, *args: Any) -> Drawn:
+        """Run a kernel that lists rows as its last arguments say; the row of the least hash if it lists none."""
         counts = np.zeros(self.pool.team.size, dtype=np.int64)
-        self.pool.team.run(sample.list_taken, self._states, counts, self._rows)
-        n_taken = int(counts.sum())
+        self.pool.team.run(take, *args, counts, self._spare, self._rows)
+        return Drawn(self._some(int(counts.sum())), self._weight)
+
+    def _some(self, n_taken: int) -> np.ndarray:
+        """So many of the rows listed; the row of the least hash if there are none."""
         if self._is_last_hope(n_taken):
             row = self._rows[0] = np.argmin(self._hashes)
             self._weight[row] = self.pool.weight[row] if len(self.pool.weight) else 1.0
@@ -83,10 +98,10 @@ class Sampler(ABC):
 
     def _is_last_hope(self, n_taken: int) -> bool:
         """Tell whether no row was taken, at any rank, and this one has the row of the least hash."""
-        ranks = self.pool.ranks
-        if ranks is None or not ranks.share_rows:
-            return n_taken == 0
-        if int(ranks.reducer.sum(np.array([n_taken], dtype=np.int64))[0]) > 0:
+        ranks, crowd = self.pool.ranks, self.pool.crowd
+        if crowd.count(n_taken) > 0:
             return False
+        if ranks is None or not crowd.is_spread:
+            return True
         least = np.concatenate(ranks.reducer.gather(self._hashes.min(keepdims=True)))
         return int(np.argmin(least)) == ranks.reducer.rank

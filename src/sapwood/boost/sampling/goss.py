@@ -7,52 +7,34 @@ import math
 import numpy as np
 
 from sapwood.boost.sampling.base import Drawn, Sampler
-from sapwood.boost.sampling.select import kth_smallest
+from sapwood.boost.sampling.select import Keys, kth_smallest
 from sapwood.kernels import sample
+from sapwood.kernels.random import ROWS
 
 
 class GossSampler(Sampler):
     """Keeps ⌈a·n⌉ rows of largest |g| and draws m = ⌈b·n⌉ of the r others, whose pairs are multiplied by r/m.
 
-    With several outputs |g| is the norm over them. Equals at the cut are ordered by hash.
+    With several outputs |g| is the norm over them. Norms are compared as float32, equals at random.
     """
 
     def draw(self, pairs: np.ndarray, round: int) -> Drawn:
         """Draw the rows of a round; the first rounds take all."""
-        weight, n = self.pool.weight, self.pool.n_rows
+        weight, n = self.pool.weight, self.pool.n_everywhere
         n_other = math.ceil(self.choice.other * n)
         n_top = min(math.ceil(self.choice.top * n), n - 1)
         if round < self._full_rounds() or n_top + n_other >= n:
             return Drawn(None, weight)
-        hashes = self._draw_hashes(round)
-        self._take_largest(pairs, hashes, n_top)
-        team, rest = self.pool.team, n - n_top
-        opened = np.where(self._states == sample.LEFT_OUT, sample.OPEN, sample.LEFT_OUT)
-        bound = kth_smallest(hashes, opened, n_other, team)
-        team.run(
-            sample.add_others, hashes, np.uint64(bound), rest / n_other, weight, self._states, self._weight
+        keys, crowd = self._hashes, self.pool.crowd
+        self.pool.team.run(
+            sample.rank_rows, pairs, weight, self.pool.seed, ROWS, round, self.pool.row_ids, keys
         )  # fmt: skip
-        return Drawn(self._taken(), self._weight)
+        most, n_rest = kth_smallest(Keys(keys), n - n_top, n, crowd)
+        bound, n_drawn = kth_smallest(Keys(keys, most, True), n_other, n_rest, crowd)
+        return self._listed(
+            sample.take_others, keys, np.uint64(most), np.uint64(bound), n_rest / n_drawn, weight, self._weight
+        )  # fmt: skip
 
     def _full_rounds(self) -> int:
         full = self.choice.full_rounds
         return math.ceil(1.0 / self.params.learning_rate) if full is None else int(full)
-
-    def _take_largest(self, pairs: np.ndarray, hashes: np.ndarray, n_top: int) -> None:
-        """Mark the ``n_top`` rows of largest norm; numbers of at least 0 are ordered like their bits."""
-        team, norms = self.pool.team, self._weight
-        if n_top == 0:
-            self._states[:] = sample.LEFT_OUT
-            return
-        team.run(sample.measure_rows, pairs, self.pool.weight, 1.0, 0.0, norms)
-        keys = norms.view(np.uint64)
-        self._states[:] = sample.OPEN
-        n = len(keys)
-        bound = kth_smallest(keys, self._states, n - n_top, team)  # so many are not above it
-        team.run(sample.take_above, keys, np.uint64(bound), self._states)
-        short = n_top - int(np.count_nonzero(self._states == sample.TAKEN))
-        if short > 0:  # equals at the cut
-            tie_bound = kth_smallest(hashes, self._states, short, team)
-            team.run(sample.settle_open, hashes, np.uint64(tie_bound), self._states)
-        else:
-            self._states[self._states == sample.OPEN] = sample.LEFT_OUT

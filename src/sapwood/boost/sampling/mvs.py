@@ -2,44 +2,59 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 
-from sapwood.boost.sampling.base import Drawn, Sampler
+from sapwood.boost.sampling.base import Drawn, Pool, Sampler
 from sapwood.boost.sampling.select import proportion_threshold
 from sapwood.kernels import sample
 from sapwood.kernels.quantise import EXACT, find_scale
-from sapwood.kernels.sums import fixed_sum
+from sapwood.params import BoostParams
 
 
 class MvsSampler(Sampler):
     """Takes row i with p = min(1, ĝ/μ), ĝ = √(g² + λh²), and divides its pair by p; μ makes Σp = s·n."""
 
+    def __init__(self, choice: Any, params: BoostParams, pool: Pool) -> None:
+        super().__init__(choice, params, pool)
+        self._amounts = np.empty(pool.n_rows, dtype=np.uint64)
+
     def draw(self, pairs: np.ndarray, round: int) -> Drawn:
         """Draw the rows of a round."""
-        team, weight, n = self.pool.team, self.pool.weight, self.pool.n_rows
-        norms, amounts = self._weight, np.empty(n, dtype=np.uint64)
-        team.run(sample.measure_rows, pairs, weight, 1.0, self._strength(pairs), norms)
-        largest = float(norms.max())
-        if self.params.subsample >= 1.0 or not 0.0 < largest < np.inf:
-            return Drawn(None, weight)
-        scale = np.empty(1)
-        find_scale(EXACT, largest * n, n, scale)
-        team.run(sample.round_amounts, norms, float(scale[0]), amounts)
-        threshold = proportion_threshold(amounts, self.params.subsample * n, team)
+        pool, crowd = self.pool, self.pool.crowd
+        tops = np.empty((pool.team.size, 2))
+        pool.team.run(sample.bound_pairs, pairs, pool.weight, tops)
+        top_g, top_h = crowd.largest(tops).tolist()
+        if self.params.subsample >= 1.0 or not 0.0 < max(top_g, top_h) < np.inf:
+            return Drawn(None, pool.weight)
+        n, strength = pool.n_everywhere, self._strength(pairs, top_g, top_h)
+        largest = math.sqrt(len(pairs) * (top_g * top_g + strength * (top_h * top_h)))
+        amounts = self._amounts
+        pool.team.run(sample.round_norms, pairs, pool.weight, strength, _scale(largest * n, n), amounts)
+        threshold = proportion_threshold(amounts, self.params.subsample * n, crowd)
         if threshold <= 0.0:
-            return Drawn(None, weight)
+            return Drawn(None, pool.weight)
         hashes = self._draw_hashes(round)
-        team.run(
-            sample.take_in_proportion, amounts, hashes, threshold, weight, self._states, self._weight
-        )  # fmt: skip
-        return Drawn(self._taken(), self._weight)
+        return self._listed(sample.take_in_proportion, amounts, hashes, threshold, pool.weight, self._weight)
 
-    def _strength(self, pairs: np.ndarray) -> float:
+    def _strength(self, pairs: np.ndarray, top_g: float, top_h: float) -> float:
         """λ: ``smoothing`` times Σg²/Σh²."""
-        sums = []
-        for of_gradient in (1.0, 0.0):
-            self.pool.team.run(
-                sample.measure_rows, pairs, self.pool.weight, of_gradient, 1.0 - of_gradient, self._weight
-            )  # fmt: skip
-            sums.append(fixed_sum(self._weight, self._weight, self.pool.team.run))
-        return self.choice.smoothing * sums[0] / sums[1] if sums[1] > 0.0 else 1.0
+        if top_h == 0.0:
+            return 1.0
+        n = self.pool.n_everywhere * len(pairs)
+        scale = np.array([_scale(top * top * n, n) for top in (top_g, top_h)])
+        sums = np.empty((self.pool.team.size, 2), dtype=np.int64)
+        self.pool.team.run(sample.sum_squares, pairs, self.pool.weight, scale, sums)
+        of_g, of_h = (
+            int(total) / unit for total, unit in zip(self.pool.crowd.total(sums), scale.tolist(), strict=True)
+        )
+        return self.choice.smoothing * of_g / of_h
+
+
+def _scale(bound: float, n: int) -> float:
+    """The scale at which n numbers that add up to ``bound`` are summed exactly."""
+    out = np.empty(1)
+    find_scale(EXACT, bound, n, out)
+    return float(out[0])

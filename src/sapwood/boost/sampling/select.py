@@ -1,64 +1,188 @@
-"""Find thresholds among integers in linear time: count digits from the highest down."""
+"""Find thresholds among integers in linear time.
+
+What is found is exact and depends on neither threads nor ranks, however the few numbers around it were come by.
+"""
 
 from __future__ import annotations
 
 import bisect
+import math
+from typing import NamedTuple
 
 import numpy as np
 
+from sapwood.data.ranks import Ranks
 from sapwood.kernels import sample
 from sapwood.native.team import Team
 
-SHIFTS = (48, 32, 16, 0)
+# The digits of a key: how far each is from the right, and how many bits it has.
+PLACES = ((53, 11), (42, 11), (31, 11), (20, 11), (9, 11), (0, 9))
 UNIT = 1 << 20  # parts of a row
-FEW_ROWS = 1 << 15  # so few are quicker to rearrange than to count
+FEW = 1 << 13  # so many keys are quicker to sort than to count once more
+MOST = (1 << 64) - 1
+SAMPLED = 1 << 14  # keys that are looked at first
+DEVIATIONS = 5.0
 
 
-def kth_smallest(keys: np.ndarray, states: np.ndarray, k: int, team: Team) -> int:
-    """The k-th smallest (from 1) of the open u64 keys, or a number up to the next one: k keys are not above it."""
-    if len(keys) < FEW_ROWS:
-        return int(np.partition(keys[states == sample.OPEN], k - 1)[k - 1])
-    counts = np.empty((team.size, sample.DIGITS), dtype=np.int64)
-    prefix = 0
-    for shift in SHIFTS:
-        team.run(sample.count_digits, keys, states, np.uint64(prefix), shift, counts)
-        totals = np.cumsum(counts.sum(axis=0))
-        digit = int(np.searchsorted(totals, k))
-        prefix = prefix << sample.DIGIT_BITS | digit
-        if totals[digit] == k:
-            return (prefix + 1 << shift) - 1
-        k -= int(totals[digit - 1]) if digit > 0 else 0
-    return prefix
+class Crowd(NamedTuple):
+    """Who looks at the rows: the threads here, and other ranks that have rows of their own."""
+
+    team: Team
+    ranks: Ranks | None = None
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether other ranks have rows of their own."""
+        return self.ranks is not None and self.ranks.share_rows
+
+    def total(self, counts: np.ndarray) -> np.ndarray:
+        """What the members of all ranks have counted together."""
+        own: np.ndarray = counts.sum(axis=0)
+        return self.ranks.reducer.sum(own) if self.ranks is not None and self.is_spread else own
+
+    def largest(self, values: np.ndarray) -> np.ndarray:
+        """The largest that the members of all ranks have found."""
+        own: np.ndarray = values.max(axis=0)
+        return self.ranks.reducer.max(own) if self.ranks is not None and self.is_spread else own
+
+    def whole(self, values: np.ndarray) -> np.ndarray:
+        """The values of all ranks."""
+        return values if self.ranks is None else self.ranks.whole(values)
+
+    def count(self, n_rows: int) -> int:
+        """The rows of all ranks, given those here."""
+        return int(self.total(np.array([[n_rows]], dtype=np.int64))[0])
 
 
-def proportion_threshold(amounts: np.ndarray, wanted: float, team: Team) -> float:
+class Keys(NamedTuple):
+    """A u64 key per row that draws have made, of which those up to ``most`` are asked; or 32 other bits of them."""
+
+    values: np.ndarray
+    most: int = MOST
+    mixed: bool = False
+
+    def find_between(self, low: int, high: int, room: int, crowd: Crowd) -> tuple[int, np.ndarray | None]:
+        """How many keys are below ``low``, and those up to ``high``, None if they are more than there is room for."""
+        size = crowd.team.size
+        counts, out = np.empty((size, 2), dtype=np.int64), np.empty((size, room), dtype=np.uint64)
+        crowd.team.run(
+            sample.find_between, self.values, np.uint64(self.most), int(self.mixed), np.uint64(low), np.uint64(high),
+            counts, out,
+        )  # fmt: skip
+        n_below, n_between = crowd.total(counts).tolist()
+        if crowd.largest(counts)[1] > room:
+            return n_below, None
+        lists = [line[:n] for line, n in zip(out, counts[:, 1].tolist(), strict=True)]
+        found = crowd.whole(np.concatenate(lists))
+        assert len(found) == n_between
+        return n_below, found
+
+
+def kth_smallest(keys: Keys, k: int, n: int, crowd: Crowd) -> tuple[int, int]:
+    """The k-th smallest (from 1) of n keys, and how many are not above it.
+
+    Some of them, or the share k/n for bits that are uniform, tell about where it is; a look at all finds those around.
+    """
+    low, high = _uniform_window(k, n) if keys.mixed else _window(keys.values, k, n, crowd)
+    room = len(keys.values) // crowd.team.size + 1
+    n_below, found = keys.find_between(low, high, min(room, 2 * _spread(n) + FEW), crowd)
+    if found is None or not n_below < k <= n_below + len(found):
+        n_below, found = keys.find_between(0, MOST, room, crowd)
+        assert found is not None
+    bound = np.partition(found, k - n_below - 1)[k - n_below - 1]
+    return int(bound), n_below + int(np.count_nonzero(found <= bound))
+
+
+def _spread(n: int) -> int:
+    """How many of n keys a window holds, about."""
+    return int(2 * DEVIATIONS * 0.5 / math.sqrt(SAMPLED) * n)
+
+
+def _window(values: np.ndarray, k: int, n: int, crowd: Crowd) -> tuple[int, int]:
+    """Two of every so-many-th keys between which the k-th smallest of all is, unless chance plays a trick."""
+    some = np.sort(crowd.whole(values[:: max(1, n // SAMPLED)]))
+    share = k / n
+    place, margin = share * len(some), DEVIATIONS * math.sqrt(len(some) * share * (1.0 - share)) + 2.0
+    low, high = int(place - margin), int(place + margin)
+    return (0 if low < 0 else int(some[low])), (MOST if high >= len(some) else int(some[high]))
+
+
+def _uniform_window(k: int, n: int) -> tuple[int, int]:
+    """The same for 32 bits that are uniform."""
+    share = k / n
+    margin = DEVIATIONS * math.sqrt(share * (1.0 - share) / n) + 2.0 / n
+    return int(max(0.0, share - margin) * 2**32), int(min(1.0, share + margin) * 2**32)
+
+
+def proportion_threshold(amounts: np.ndarray, wanted: float, crowd: Crowd) -> float:
     """The μ at which Σ min(1, amount / μ) is ``wanted``, for u64 amounts whose sum is below 2^63; 0 if all are 0.
 
     Rows of at least μ count 1 each. With c such rows and the others adding up to S, μ = S / (wanted − c). The digits of
     the largest integer v with c(v)·v + S(v) ≥ wanted·v are found one by one, in exact arithmetic.
     """
-    counts = np.empty((team.size, sample.DIGITS), dtype=np.int64)
+    counts = np.empty((crowd.team.size, sample.DIGITS), dtype=np.int64)
     sums = np.empty_like(counts)
-    target = int(wanted * UNIT)
-    prefix, n_above, sum_below = 0, 0, 0
-    for shift in SHIFTS:
-        team.run(sample.add_digits, amounts, np.uint64(prefix), shift, counts, sums)
-        n_of, sum_of = counts.sum(axis=0), sums.sum(axis=0)
+    around = Around(int(wanted * UNIT))
+    prefix = 0
+    for shift, width in PLACES:
+        place = np.array([shift, width], dtype=np.int64)
+        crowd.team.run(sample.add_digits, amounts, np.uint64(prefix), place, counts, sums)
+        n_of, sum_of = crowd.total(counts), crowd.total(sums)
         used = np.flatnonzero(n_of)
-        n_until, sum_until = (np.concatenate([[0], np.cumsum(line[used])]).tolist() for line in (n_of, sum_of))
-        starts = [(prefix << sample.DIGIT_BITS | digit) << shift for digit in used.tolist()]
+        starts = [(prefix << width | digit) << shift for digit in used.tolist()]
+        chosen = around.narrow(starts, n_of[used].tolist(), sum_of[used].tolist(), shift == 0)
+        if chosen is None or shift == 0:
+            break
+        digit = int(used[chosen])
+        prefix = prefix << width | digit
+        if n_of[digit] <= FEW:
+            found = _collect(amounts, prefix, shift, counts[:, digit], crowd)
+            values, times = np.unique(found, return_counts=True)
+            numbers = values.tolist()
+            around.narrow(numbers, times.tolist(), [v * t for v, t in zip(numbers, times.tolist(), strict=True)], True)
+            break
+    return around.threshold()
+
+
+class Around:
+    """What is known of the rows around a threshold: how many are above it, and the sum of those below."""
+
+    def __init__(self, target: int) -> None:
+        self._target = target
+        self._n_above = 0
+        self._sum_below = 0
+
+    def narrow(self, starts: list[int], counts: list[int], sums: list[int], is_last: bool) -> int | None:
+        """Settle rows in ranges that begin at ``starts``; return the range that the threshold is in, if any is.
+
+        In the last step ranges are single numbers, and those of the threshold's own count as below.
+        """
+        n_until, sum_until = [0], [0]
+        for n, total in zip(counts, sums, strict=True):
+            n_until.append(n_until[-1] + n)
+            sum_until.append(sum_until[-1] + total)
 
         def is_past(place: int) -> bool:
-            n_left = n_above + n_until[-1] - n_until[place]  # noqa: B023
-            below = sum_below + sum_until[place]  # noqa: B023
-            return (n_left * starts[place] + below) * UNIT < target * starts[place]  # noqa: B023
+            n_left = self._n_above + n_until[-1] - n_until[place]
+            below = self._sum_below + sum_until[place]
+            return (n_left * starts[place] + below) * UNIT < self._target * starts[place]
 
         past = bisect.bisect_left(range(len(starts)), True, key=is_past)
+        self._n_above += n_until[-1] - n_until[past]
         if past == 0:  # even the smallest of them is above the threshold
-            n_above += n_until[-1]
-            break
-        n_above += n_until[-1] - n_until[past]
-        sum_below += sum_until[past if shift == 0 else past - 1]
-        prefix = prefix << sample.DIGIT_BITS | int(used[past - 1])
-    short = target - n_above * UNIT
-    return sum_below * UNIT / short if short > 0 else 0.0
+            return None
+        self._sum_below += sum_until[past if is_last else past - 1]
+        return past - 1
+
+    def threshold(self) -> float:
+        """The threshold, once all rows are settled."""
+        short = self._target - self._n_above * UNIT
+        return self._sum_below * UNIT / short if short > 0 else 0.0
+
+
+def _collect(keys: np.ndarray, prefix: int, shift: int, counts: np.ndarray, crowd: Crowd) -> np.ndarray:
+    """The keys of all ranks whose digits down to a shift are ``prefix``; members here have counted their own."""
+    begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    found = np.empty(int(begin[-1]), dtype=np.uint64)
+    crowd.team.run(sample.collect_digits, keys, np.uint64(prefix), shift, begin, found)
+    return crowd.whole(found)

@@ -10,6 +10,7 @@ from sapwood.boost.sampling.base import Drawn, Pool, Sampler
 from sapwood.errors import InputError, ParameterError
 from sapwood.kernels import sample
 from sapwood.kernels.elementary import exp_values
+from sapwood.kernels.random import ROWS
 from sapwood.params import BoostParams
 
 HASH_RANGE = 2.0**64
@@ -29,23 +30,26 @@ class UniformSampler(Sampler):
 
     def draw(self, pairs: np.ndarray, round: int) -> Drawn:
         """Draw the rows of a round."""
-        hashes = self._draw_hashes(round)
-        run, weight = self.pool.team.run, self.pool.weight
+        weight = self.pool.weight
         if self._times is not None:
-            run(sample.take_times, hashes, self._times, weight, self._states, self._weight)
-            return Drawn(self._taken(), self._weight)
-        self._states[:] = sample.OPEN
+            return self._listed(sample.take_times, self._draw_hashes(round), self._times, weight, self._weight)
         if self._classes:
-            self._draw_classes(hashes)
-        else:
-            run(sample.settle_open, hashes, self._bound, self._states)
-        return Drawn(self._taken(), weight)
+            return Drawn(self._draw_classes(self._draw_hashes(round)), weight)
+        counts = np.zeros(self.pool.team.size, dtype=np.int64)
+        self.pool.team.run(
+            sample.take_below, self.pool.seed, ROWS, round, self._ids, self._bound, counts, self._spare, self._rows
+        )  # fmt: skip
+        n_taken = int(counts.sum())
+        if n_taken == 0:
+            self._draw_hashes(round)
+        return Drawn(self._some(n_taken), weight)
 
-    def _draw_classes(self, hashes: np.ndarray) -> None:
-        self._states[:] = sample.LEFT_OUT
+    def _draw_classes(self, hashes: np.ndarray) -> np.ndarray:
+        drawn = []
         for rows in self._classes:
             wanted = max(1, int(self.params.subsample * len(rows) + 0.5))
-            self._states[rows[np.argpartition(hashes[rows], wanted - 1)[:wanted]]] = sample.TAKEN
+            drawn.append(rows[np.argpartition(hashes[rows], wanted - 1)[:wanted]])
+        return np.sort(np.concatenate(drawn)).astype(np.uint32)
 
 
 def poisson_bounds(mean: float) -> np.ndarray:
