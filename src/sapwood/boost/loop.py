@@ -35,7 +35,7 @@ from sapwood.grow.grower import Grower
 from sapwood.grow.grown import Grown
 from sapwood.log import logger
 from sapwood.model.ensemble import EnsembleBuilder
-from sapwood.native.team import Team, current_team
+from sapwood.native.team import Team, training_team
 from sapwood.objectives.base import Objective
 from sapwood.params import Params
 
@@ -69,7 +69,7 @@ class Work:
     @classmethod
     def make(cls, dataset: Dataset, target: Target, objective: Objective, params: Params, start: Start) -> Work:
         """Make room for training."""
-        team = current_team(params.run.n_jobs, dataset.n_rows * dataset.n_features)
+        team = training_team(params.run.n_jobs, dataset.n_rows, dataset.n_features)
         width = objective.n_outputs if objective.vector_leaves else 1
         seed = params.run.random_state
         pool = Pool(dataset.row_ids, target, objective.task, seed, team, dataset.ranks)

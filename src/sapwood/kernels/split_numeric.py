@@ -210,9 +210,10 @@ def gather_sums(cells, stop, sums):
     sums[0] = running
     n = np.uint64(1)
     for b in range(np.uint64(2), np.uint64(stop)):
-        running += cells[b]
+        value = cells[b]
+        running += value
         sums[n] = running
-        n += np.uint64(cells[b] != 0)
+        n += np.uint64(value != 0)
     return repeat_last(sums, np.int64(n))
 
 
@@ -302,11 +303,13 @@ def gather_wide_sums(gradients, hessians, stop, sums_g, sums_h):
     sums_h[0] = h
     n = np.uint64(1)
     for b in range(np.uint64(2), np.uint64(stop)):
-        g += gradients[b]
-        h += hessians[b]
+        more_g = gradients[b]
+        more_h = hessians[b]
+        g += more_g
+        h += more_h
         sums_g[n] = g
         sums_h[n] = h
-        n += np.uint64((gradients[b] | hessians[b]) != 0)
+        n += np.uint64((more_g | more_h) != 0)
     repeat_last(sums_g, np.int64(n))
     return repeat_last(sums_h, np.int64(n))
 
