@@ -14,6 +14,12 @@ from sapwood.data.sparse import SparseTable
 from sapwood.errors import InputError, SchemaError
 
 
+@pytest.fixture(autouse=True)
+def small_tables_are_listed(monkeypatch):
+    """As large ones are."""
+    monkeypatch.setattr("sapwood.data.sparse_bins.MOST_TILED", 0)
+
+
 def dense(n: int = 300, p: int = 12, seed: int = 0) -> np.ndarray:
     """Mostly zeros: a full column, an empty one, negative values, missing ones, one of many values."""
     random = np.random.default_rng(seed)
@@ -117,6 +123,18 @@ def test_a_stored_nan_is_missing_and_zero_is_a_value():
     X = sp.csr_matrix(np.array([[0.0], [np.nan], [1.0], [0.0], [0.0], [0.0], [0.0], [0.0]]))
     table = read_table(X)
     assert unlisted(Encoder.fit(table), X).tolist() == [[1, 0, 2, 1, 1, 1, 1, 1]]
+
+
+def test_columns_that_exclude_each_other_are_not_listed(monkeypatch):
+    levels = np.random.default_rng(0).integers(0, 20, 500)
+    X, y = sp.csr_matrix(np.eye(20)[levels]), np.sin(3.0 * levels)
+    params = {"n_estimators": 4, "max_leaves": 8}
+    listed = SapwoodRegressor(**params).fit(X, y).model_.fingerprint()
+    monkeypatch.setattr("sapwood.data.sparse_bins.MOST_TILED", 1024)
+    assert Dataset(X).bins.lists is None
+    assert SapwoodRegressor(**params).fit(X, y).model_.fingerprint() == listed
+    often = sp.csr_matrix(np.random.default_rng(0).uniform(size=(500, 100)) < 0.03)
+    assert Dataset(often).bins.lists is not None
 
 
 def test_everything_around_a_fit_takes_sparse_tables():

@@ -76,6 +76,7 @@ class Work:
         grower, scores = make_grower(dataset, width, params.tree, seed, team), start.first_scores(dataset.n_rows)
         renewal = Renewal.of(objective, target, params.tree, dataset)
         check_steps(objective, params)
+        rules = leaf_rules(objective, params, grower, team)
         pairs = np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32)
         return cls(
             dataset=dataset,
@@ -87,9 +88,7 @@ class Work:
             sampler=make_sampler(params.boost, pool),
             renewal=renewal,
             linear=LinearLeaves.of(objective, params, dataset, team),
-            leaf_fit=_leaf_fit(
-                dataset, Copies.once(target, scores), params, leaf_rules(objective, params, grower, team)
-            ),
+            leaf_fit=_leaf_fit(dataset, Copies.once(target, scores), params, rules, pairs),
             builder=EnsembleBuilder(objective.n_outputs, width),
             scores=scores,
             others=tuple(View(other, start.first_scores(dataset.n_rows)) for other in dataset.others),
@@ -105,10 +104,17 @@ def leaf_rules(objective: Objective, params: Params, grower: Grower, team: Team)
     return LeafRules(objective, grower.rules(), grower.directions, boost.leaf_steps, boost.learning_rate, team)
 
 
-def _leaf_fit(dataset: Dataset, copies: Copies, params: Params, rules: LeafRules) -> LeafFit | None:
-    """What fits leaves to all rows, where those that a tree was grown on do not tell; None for linear leaves."""
-    is_asked = bool(dataset.others) or params.boost.boosting == "ordered" or params.boost.leaf_steps > 1
-    return LeafFit(copies, rules) if is_asked and linear_of(params.tree.leaf_model) is None else None
+def _leaf_fit(
+    dataset: Dataset, copies: Copies, params: Params, rules: LeafRules, pairs: np.ndarray
+) -> LeafFit | None:  # fmt: skip
+    """What fits leaves to all rows, where those that a tree was grown on do not tell; None for linear leaves.
+
+    ``pairs`` are those that trees are grown on.
+    """
+    has_helpers = bool(dataset.others) or params.boost.boosting == "ordered"
+    if linear_of(params.tree.leaf_model) is not None or not (has_helpers or params.boost.leaf_steps > 1):
+        return None
+    return LeafFit(copies, rules, None if has_helpers else pairs)
 
 
 def make_boosting(work: Work, evaluation: Evaluation) -> Boosting:
@@ -209,15 +215,17 @@ def add_round(
             return False
         work.grower.noise = noise_of(work.params, pairs, drawn.weight, number, work.team.run)
         grown = work.grower.grow(pairs, drawn.weight, number * n_outputs + output, drawn.rows, n_outputs)
+        nodes = None
         if work.leaf_fit is not None:
-            nodes = find_nodes(work.dataset, grown, work.team)
+            is_own = drawn.rows is None and view.dataset is work.dataset
+            nodes = find_nodes(work.dataset, grown, work.team, is_own)
             grown, value = work.leaf_fit.fitted(grown, nodes, output)
         else:
             value = _values(work, grown, output, drawn, view.scores)
         _check_values(value, work)
         if work.linear is not None:
             grown = work.linear.on(view.dataset).fitted(grown, work.grower, pairs[0], drawn.weight)
-        tree = KeptTree(grown, value, output)
+        tree = KeptTree(grown, value, output, nodes)
         checkpoint.add_tree(tree)
         boosting.add_tree(tree, round, drawn.rows is None)
     boosting.end_round(round)

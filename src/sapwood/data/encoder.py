@@ -62,9 +62,13 @@ class Encoder:
     @once
     def cut_points(self) -> tuple[np.ndarray, np.ndarray]:
         """All edges in a row, an infinite one behind those of each column, and where each column's begin."""
-        lines = [np.append(line, np.inf) for line in self.edges]
-        start = np.cumsum([0, *map(len, lines[:-1])])
-        return np.concatenate(lines), start
+        end = np.cumsum(self.n_bins)
+        points = np.empty(int(end[-1]))
+        is_edge = np.ones(len(points), dtype=bool)
+        is_edge[end - 1] = False
+        points[is_edge] = np.concatenate(self.edges)
+        points[end - 1] = np.inf
+        return points, end - self.n_bins
 
     @property
     def dtype(self) -> np.dtype:
@@ -97,7 +101,7 @@ class Encoder:
         tiles = aligned_zeros((-(-p // width), n, width), self.dtype)
         columns = np.empty((p if with_columns else 0, n), dtype=self.dtype)
         if isinstance(table, SparseTable):
-            encode_sparse(table, edges, tiles, columns)
+            encode_sparse(table, edges, tiles, columns, run)
             return tiles, columns
         padded, starts = edge_table(tuple(edges), table.dtype)
         for block in table.blocks():
@@ -113,7 +117,7 @@ class Encoder:
             return None
         table = self.schema.align(table)
         if isinstance(table, SparseTable):
-            bins, _ = bins_of_entries(table, self.edges)
+            bins = bins_of_entries(table, self.edges, run)
             features = np.repeat(np.arange(table.n_features), np.diff(table.start))
             return make_lists(table.rows, features, bins, table.n_rows, self.n_bins, self.usual)
         listed, parts = np.flatnonzero(self.usual >= 0), []

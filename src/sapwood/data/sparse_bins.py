@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from sapwood.data.lists import MOST_LISTED
-from sapwood.data.numeric import Run, cut_sample, gather, middle, sample_rows, weight_units
+from sapwood.data.numeric import Run, cut_sample, gather, middle, run_alone, sample_rows, weight_units
 from sapwood.data.sparse import SparseTable
+from sapwood.kernels import binning
 
 DENSE_COLUMNS = 64  # columns of many values that are made dense at a time
+# Columns of a table in bytes, and its bytes, up to which it is not listed if its columns exclude each other.
+MOST_TILED, TILED_BYTES = 1024, 1 << 29
+BUNDLES_PER_ENTRY = 3.0
 
 
 def find_sparse_edges(
@@ -55,29 +60,59 @@ def _distinct(table: SparseTable) -> tuple[np.ndarray, np.ndarray]:
     return column[first], value[first]
 
 
-def bins_of_entries(table: SparseTable, edges: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """The bin of every stored entry, column by column, and the bin of 0 in each column."""
-    bins = np.zeros(len(table.values), dtype=np.int64)
-    start = table.start
-    for f in np.flatnonzero(np.diff(start)).tolist():
-        entries = slice(start[f], start[f + 1])
-        bins[entries] = np.searchsorted(edges[f], table.values[entries].astype(np.float64)) + 1
-    bins[np.isnan(table.values)] = 0
-    return bins, np.array([np.searchsorted(line, 0.0) + 1 for line in edges])
+def bins_of_entries(table: SparseTable, edges: Sequence[np.ndarray], run: Run = run_alone) -> np.ndarray:
+    """The bin of every stored entry, column by column."""
+    bins = np.empty(len(table.values), dtype=np.uint32)
+    lines, starts = _in_a_row(edges)
+    run(binning.encode_entries, table.values, table.start.astype(np.int64), lines, starts, bins)
+    return bins
+
+
+def bins_of_zero(edges: Sequence[np.ndarray]) -> np.ndarray:
+    """The bin of 0 in each column."""
+    lines, starts = _in_a_row(edges)
+    n_below = np.concatenate([[0], np.cumsum(lines < 0.0)])
+    return n_below[starts[1:]] - n_below[starts[:-1]] + 1
+
+
+def _in_a_row(edges: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """All edges, and where those of each column begin; the last entry is their number."""
+    starts = np.concatenate([[0], np.cumsum([len(line) for line in edges])]).astype(np.int64)
+    return np.concatenate([np.empty(0), *edges]), starts
 
 
 def usual_bins(table: SparseTable, edges: Sequence[np.ndarray]) -> np.ndarray | None:
-    """The bin of 0 of columns that store few entries, −1 for the others; None if there are only others."""
+    """The bin of 0 of columns that are listed, −1 for the others; None if there are only others."""
     is_listed = np.diff(table.start) <= MOST_LISTED * table.n_rows
-    of_zero = np.array([np.searchsorted(line, 0.0) + 1 for line in edges])
-    return np.where(is_listed, of_zero, -1) if is_listed.any() else None
+    if not is_listed.any() or _bundles_well(table):
+        return None
+    return np.where(is_listed, bins_of_zero(edges), -1)
+
+
+def _bundles_well(table: SparseTable) -> bool:
+    """Tell whether columns in bytes are quicker: a table not too large, whose neighbours mostly exclude each other.
+
+    They then share bytes of tiles, and a row has about as many of these as entries.
+    """
+    n, p = table.n_rows, table.n_features
+    if p > MOST_TILED or 2 * n * p > TILED_BYTES:
+        return False
+    taken = np.zeros(n, dtype=bool)
+    n_bundles = 1
+    for first, last in pairwise(table.start.tolist()):
+        rows = table.rows[first:last]
+        if taken[rows].any():
+            n_bundles += 1
+            taken[:] = False
+        taken[rows] = True
+    return n_bundles <= BUNDLES_PER_ENTRY * (len(table.values) / n + 1.0)
 
 
 def encode_sparse(
-    table: SparseTable, edges: Sequence[np.ndarray], tiles: np.ndarray, columns: np.ndarray
+    table: SparseTable, edges: Sequence[np.ndarray], tiles: np.ndarray, columns: np.ndarray, run: Run = run_alone
 ) -> None:  # fmt: skip
     """Write the bins into tiles (tile, row, lane) and columns (feature, row), unless that has no lines."""
-    bins, of_zero = bins_of_entries(table, edges)
+    bins, of_zero = bins_of_entries(table, edges, run), bins_of_zero(edges)
     n_tiles, _, width = tiles.shape
     lanes = np.zeros(n_tiles * width, dtype=tiles.dtype)
     lanes[: len(of_zero)] = of_zero

@@ -198,6 +198,8 @@ class Grower(ABC):
             max_levels=partition.max_levels,
             level_smoothing=partition.smoothing,
             level_lambda=partition.penalty,
+            level_rows=partition.min_level_rows,
+            group_rows=partition.min_group_rows,
             noise=0.0,
             noise_key=0,
         )

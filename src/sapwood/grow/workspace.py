@@ -104,7 +104,8 @@ def _shares(start: np.ndarray, members: int) -> np.ndarray:
 
 
 def _cell_room(n_bins: np.ndarray, bits: int, tiling: Tiling) -> np.ndarray:
-    """How many cells features take: eight that share a word lie at equal distances if all of them have many bins.
+    """How many cells features take: eight that share a word, or the four that are left, lie at equal distances if all
+    of them have many bins.
 
     The last feature of a bundle takes one more, for rows in which no feature differs from its usual bin.
     """
@@ -113,9 +114,11 @@ def _cell_room(n_bins: np.ndarray, bits: int, tiling: Tiling) -> np.ndarray:
     for group in groups:
         room[group.stop - 1] += len(group) > 1
     if bits == 3:
-        for first in range(0, len(groups) - 7, 8):
-            chosen = [group.start for group in groups[first : first + 8] if len(group) == 1]
-            if len(chosen) == 8 and n_bins[chosen].min() >= MANY_BINS:
+        for first in range(0, len(groups), 8):
+            size = 8 if len(groups) - first >= 8 else 4
+            word = groups[first : first + size]
+            chosen = [group.start for group in word if len(group) == 1]
+            if len(chosen) == size and n_bins[chosen].min() >= MANY_BINS:
                 room[chosen] = layout.STRIDE
     return room
 

@@ -297,3 +297,24 @@ def encode_rows(values, stride, offset, low, high, edges, edge_start, f, tiles, 
             below = step_up(edges, start + (one << shift) - one, below, shift, x)
         put_bin(below, x, tiles, columns, tile, lane, g, first_row + i)
         i += one
+
+
+@kernel(
+    "f32[:], i64[:], f64[:], i64[:], u32[:]",
+    "f64[:], i64[:], f64[:], i64[:], u32[:]",
+)
+def encode_entries(member, members, sync, values, start, edges, edge_start, out):
+    """Write the bin of every entry; those of column f lie from start[f] on, its edges from edge_start[f] on."""
+    n = start.shape[0] - 1
+    for f in range(member * n // members, (member + 1) * n // members):
+        for e in range(np.uint64(start[f]), np.uint64(start[f + 1])):
+            value = np.float64(values[e])
+            low = np.uint64(edge_start[f])
+            high = np.uint64(edge_start[f + 1])
+            while low < high:
+                middle = (low + high) >> np.uint64(1)
+                if edges[middle] < value:
+                    low = middle + np.uint64(1)
+                else:
+                    high = middle
+            out[e] = np.uint32(np.int64(low) - edge_start[f] + 1) if value == value else np.uint32(0)

@@ -15,6 +15,8 @@ from sapwood.native.kernel import kernel
 # Rows ahead of the one being added; hides the time a row takes to come from memory.
 AHEAD = np.uint64(24)
 BYTE = np.uint64(0xFF)
+# Rows that stay near while they are read twice.
+BLOCK = 256
 
 
 @kernel()
@@ -25,30 +27,62 @@ def clear(cells, start, stop):
 
 
 @kernel()
-def is_regular(offset, from_word, to_word):
-    """Tell whether the cells of all features in some words of eight lie ``STRIDE`` apart."""
-    for j in range(8 * from_word, 8 * to_word - 1):
-        if offset[j + 1] - offset[j] != STRIDE:
-            return False
-    return True
+def regular_words(offset, from_word, to_word):
+    """How many words from ``from_word`` on hold eight features whose cells all lie ``STRIDE`` apart."""
+    n = from_word
+    for j in range(8 * from_word, 8 * to_word):
+        if j > 8 * from_word and offset[j] - offset[j - 1] != STRIDE:
+            break
+        if j % 8 == 7:
+            n = j // 8 + 1
+    return n - from_word
 
 
 @kernel()
-def add_regular(word, value, at, cells):
-    """Add a value to one cell of each of eight features, ``STRIDE`` apart from ``at`` on; their bins are in a word."""
+def add_four(word, value, at, cells):
+    """Add a value to one cell of each of four features, ``STRIDE`` apart from ``at`` on; their bins are in a word."""
     cells[at + (word & BYTE)] += value
     cells[at + np.uint64(STRIDE) + ((word >> np.uint64(8)) & BYTE)] += value
     cells[at + np.uint64(2 * STRIDE) + ((word >> np.uint64(16)) & BYTE)] += value
     cells[at + np.uint64(3 * STRIDE) + ((word >> np.uint64(24)) & BYTE)] += value
-    cells[at + np.uint64(4 * STRIDE) + ((word >> np.uint64(32)) & BYTE)] += value
-    cells[at + np.uint64(5 * STRIDE) + ((word >> np.uint64(40)) & BYTE)] += value
-    cells[at + np.uint64(6 * STRIDE) + ((word >> np.uint64(48)) & BYTE)] += value
-    cells[at + np.uint64(7 * STRIDE) + (word >> np.uint64(56))] += value
+
+
+@kernel()
+def add_eight(word, value, at, cells):
+    """The same for eight features."""
+    add_four(word, value, at, cells)
+    add_four(word >> np.uint64(32), value, at + np.uint64(4 * STRIDE), cells)
+
+
+@kernel(apart=True)
+def add_regular(tile, order, values, first, last, word, n_words, with_half, start, cells):
+    """Add the values at some positions to the cells of one to four words of features that lie ``STRIDE`` apart.
+
+    With ``with_half`` four more features follow. All places but the first are known to the compiler.
+    """
+    at = np.uint64(start)
+    w = np.uint64(word)
+    stop = np.uint64(last)
+    for k in range(np.uint64(first), stop):
+        if k + AHEAD < stop:
+            prefetch(tile, order[k + AHEAD])
+        row = tile[order[k]]
+        value = values[k]
+        add_eight(row[w], value, at, cells)
+        if n_words > 1:
+            add_eight(row[w + np.uint64(1)], value, at + np.uint64(8 * STRIDE), cells)
+        if n_words > 2:
+            add_eight(row[w + np.uint64(2)], value, at + np.uint64(16 * STRIDE), cells)
+        if n_words > 3:
+            add_eight(row[w + np.uint64(3)], value, at + np.uint64(24 * STRIDE), cells)
+        if with_half:
+            n = np.uint64(n_words)
+            add_four(row[w + n], value, at + (n << np.uint64(3)) * np.uint64(STRIDE), cells)
 
 
 @kernel()
 def add_irregular(word, value, offset, j, cells):
-    """The same where the cells of feature j and the seven after it begin anywhere."""
+    """Add a value to one cell of each of feature j and the seven after it, which begin anywhere."""
     cells[np.uint64(offset[j]) + (word & BYTE)] += value
     cells[np.uint64(offset[j + np.uint64(1)]) + ((word >> np.uint64(8)) & BYTE)] += value
     cells[np.uint64(offset[j + np.uint64(2)]) + ((word >> np.uint64(16)) & BYTE)] += value
@@ -80,11 +114,10 @@ def add_lanes(row, value, begin, end, bits, offset, cells):
 
 
 @kernel(apart=True)
-def add_rows(tile, order, values, first, last, begin, end, bits, offset, cells):
-    """Add the values at positions ``first`` to ``last`` to the cells of features ``begin`` to ``end`` of a tile.
+def add_rest(tile, order, values, first, last, begin, end, bits, offset, cells):
+    """Add the values at some positions to the cells of features ``begin`` to ``end`` of a tile, wherever they begin.
 
-    A row of a tile is 32 bytes: half a cache line is read per row, and its cells lie in different features, so that no
-    addition waits for the one before. Bytes are taken eight at a time.
+    Bytes are taken eight or four at a time where a word allows.
     """
     head = begin
     tail = begin
@@ -96,8 +129,6 @@ def add_rows(tile, order, values, first, last, begin, end, bits, offset, cells):
         rest = tail + 4
     from_word = np.uint64(head // 8)
     to_word = np.uint64(tail // 8)
-    regular = is_regular(offset, head // 8, tail // 8)
-    start = np.uint64(offset[head])
     stop = np.uint64(last)
     n_bits = np.uint64(bits)
     for k in range(np.uint64(first), stop):
@@ -107,18 +138,41 @@ def add_rows(tile, order, values, first, last, begin, end, bits, offset, cells):
         value = values[k]
         if begin < head:
             add_lanes(row, value, np.uint64(begin), np.uint64(head), n_bits, offset, cells)
-        if regular:
-            at = start
-            for w in range(from_word, to_word):
-                add_regular(row[w], value, at, cells)
-                at += np.uint64(8 * STRIDE)
-        else:
-            for w in range(from_word, to_word):
-                add_irregular(row[w], value, offset, w << np.uint64(3), cells)
+        for w in range(from_word, to_word):
+            add_irregular(row[w], value, offset, w << np.uint64(3), cells)
         if tail < rest:
             add_half(row[to_word], value, offset, np.uint64(tail), cells)
         if rest < end:
             add_lanes(row, value, np.uint64(rest), np.uint64(end), n_bits, offset, cells)
+
+
+@kernel()
+def add_rows(tile, order, values, first, last, begin, end, bits, offset, cells):
+    """Add the values at positions ``first`` to ``last`` to the cells of features ``begin`` to ``end`` of a tile.
+
+    A row of a tile is 32 bytes: half a cache line is read per row, and its cells lie in different features, so that no
+    addition waits for the one before. Where features are of two kinds, rows are near when the second comes.
+    """
+    n_words = 0
+    half = False
+    done = begin
+    if bits == 3 and begin % 8 == 0:
+        n_words = regular_words(offset, begin // 8, end // 8)
+        done = begin + 8 * n_words
+        half = 0 < n_words < 4 and end - done >= 4
+        for j in range(done, done + 4 if half else done):
+            half = half and offset[j] - offset[j - 1] == STRIDE
+        done += 4 if half else 0
+    if n_words == 0 or done == end:
+        if n_words > 0:
+            add_regular(tile, order, values, first, last, begin // 8, n_words, half, offset[begin], cells)
+        else:
+            add_rest(tile, order, values, first, last, begin, end, bits, offset, cells)
+        return
+    for a in range(first, last, BLOCK):
+        e = min(a + BLOCK, last)
+        add_regular(tile, order, values, a, e, begin // 8, n_words, half, offset[begin], cells)
+        add_rest(tile, order, values, a, e, done, end, bits, offset, cells)
 
 
 @kernel()

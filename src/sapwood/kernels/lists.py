@@ -106,6 +106,19 @@ def listed_bin(row_start, entries, row, low, n_bins, usual):
 
 
 @kernel()
+def count_one_listed(feature, f, order, first, last, counts):
+    """Count the rows at some positions in each bin of a listed feature."""
+    n_bins = feature.n_bins[f]
+    for b in range(n_bins + 1):
+        counts[b] = 0
+    for k in range(np.uint64(first), np.uint64(last)):
+        row = np.uint64(order[k])
+        counts[
+            listed_bin(feature.row_start, feature.entries, row, feature.start[f], n_bins, feature.usual[f])
+        ] += 1  # fmt: skip
+
+
+@kernel()
 def unpack(feature, f, order, first, last, out):
     """Write the bins of a listed feature for the rows at some positions into ``out``, by row."""
     low = feature.start[f]

@@ -42,14 +42,62 @@ def send(rows, left_order, left_pairs, k, left, right):
 
 
 @kernel(apart=True)
-def split_part(bins, limit, missing_left, rows, start, stop, in_place):
-    """Send the positions ``start`` to ``stop`` apart, those up to bin ``limit`` to the left; return how many."""
+def split_in_place(bins, shift, most, order, pairs, spare, spare_pairs, start, stop):
+    """``split_part`` of one plane whose lefts stay in place, with few enough arrays to keep them in registers."""
     left = np.uint64(start)
     right = np.uint64(stop - 1)
     end = np.uint64(stop)
+    for k in range(np.uint64(start), end):
+        if k + AHEAD < end:
+            prefetch(bins, order[k + AHEAD])
+        row = order[k]
+        pair = pairs[k]
+        go = np.uint64(np.uint32(np.uint32(bins[row]) - shift) <= most)
+        spare[right] = row
+        spare_pairs[right] = pair
+        order[left] = row
+        pairs[left] = pair
+        left += go
+        right -= ONE - go
+    return np.int64(left) - start
+
+
+@kernel(apart=True)
+def split_aside(bins, shift, most, order, pairs, spare, spare_pairs, start, stop):
+    """The same with lefts that wait in the spare arrays too."""
+    left = np.uint64(start)
+    right = np.uint64(stop - 1)
+    end = np.uint64(stop)
+    for k in range(np.uint64(start), end):
+        if k + AHEAD < end:
+            prefetch(bins, order[k + AHEAD])
+        row = order[k]
+        pair = pairs[k]
+        go = np.uint64(np.uint32(np.uint32(bins[row]) - shift) <= most)
+        spare[right] = row
+        spare_pairs[right] = pair
+        spare[left] = row
+        spare_pairs[left] = pair
+        left += go
+        right -= ONE - go
+    return np.int64(left) - start
+
+
+@kernel()
+def split_part(bins, limit, missing_left, rows, start, stop, in_place):
+    """Send the positions ``start`` to ``stop`` apart, those up to bin ``limit`` to the left; return how many."""
     # Missing is bin 0. Where it goes right, a shift by one sends it around to the largest number, beyond any limit.
     shift = np.uint32(1) if missing_left == 0 else np.uint32(0)
     most = np.uint32(limit) - shift
+    if rows.pairs.shape[0] == 1:
+        pairs = rows.pairs[0]
+        spare_pairs = rows.spare_pairs[0]
+        if in_place != 0:
+            return split_in_place(bins, shift, most, rows.order, pairs, rows.spare, spare_pairs, start, stop)
+        return split_aside(bins, shift, most, rows.order, pairs, rows.spare, spare_pairs, start, stop)
+    left = np.uint64(start)
+    right = np.uint64(stop - 1)
+    end = np.uint64(stop)
     left_order = rows.order if in_place != 0 else rows.spare
     left_pairs = rows.pairs if in_place != 0 else rows.spare_pairs
     for k in range(np.uint64(start), end):

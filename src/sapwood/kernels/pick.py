@@ -31,7 +31,7 @@ from sapwood.kernels.layout import (
     SET_WORDS,
     SLOT,
 )
-from sapwood.kernels.lists import copy_counts, count_listed, drop_rare
+from sapwood.kernels.lists import copy_counts, count_listed, count_one_listed, drop_rare
 from sapwood.kernels.random import draw
 from sapwood.kernels.split_levels import count_chosen, divide_levels
 from sapwood.kernels.split_numeric import hessian_steps, locate_cut
@@ -150,7 +150,7 @@ def pick_split(bins, leaf, child, order, feature, rules, scales, cells, leaves, 
     limits = search.limits[4:8]
     low = leaves.numbers[leaf, LOW]
     high = leaves.numbers[leaf, HIGH]
-    is_counted = False
+    n_doubts = 0
     while True:
         f = best_feature(gain, integers[leaf, NODE], rules)
         if gain[f] <= 0.0:
@@ -161,10 +161,13 @@ def pick_split(bins, leaf, child, order, feature, rules, scales, cells, leaves, 
             locate_cut(histogram, f, feature, sums, low, high, everywhere, rules, scales, running, cut)
         for p in range(n_planes):
             rest[p] = sums[p] - cut[CUT_SUMS + p]
-        if cut[CUT_SURE] != 0 or least <= 1:
+        is_guarded = feature.levels[f] != 0 and max(rules.level_rows, rules.group_rows) > 1
+        if cut[CUT_SURE] != 0 or (least <= 1 and not is_guarded):
             break
-        if is_surely_large(cut[CUT_SUMS:], least, rules.wide, scales.hessian_range) and is_surely_large(
-            rest, least, rules.wide, scales.hessian_range
+        if (
+            not is_guarded
+            and is_surely_large(cut[CUT_SUMS:], least, rules.wide, scales.hessian_range)
+            and is_surely_large(rest, least, rules.wide, scales.hessian_range)
         ):
             break
         n_bins = feature.n_bins[f]
@@ -173,9 +176,12 @@ def pick_split(bins, leaf, child, order, feature, rules, scales, cells, leaves, 
             count_bins(bins.bytes[column], n_bins, order, first, last, cells.counts)
         elif column >= 0:
             count_bins(bins.halves[column], n_bins, order, first, last, cells.counts)
+        elif n_doubts == 0:
+            n_doubts = 1
+            count_one_listed(feature, f, order, first, last, cells.counts)
         else:
-            if not is_counted:
-                is_counted = True
+            if n_doubts == 1:
+                n_doubts = 2
                 count_listed(feature, order, first, last, cells.listed)
                 drop_rare(feature, least, cells.listed, gain)
                 if gain[f] == 0.0:
@@ -184,7 +190,7 @@ def pick_split(bins, leaf, child, order, feature, rules, scales, cells, leaves, 
         if feature.levels[f] != 0:
             cut[CUT_SURE] = SURE
             on_left = count_chosen(cut[CUT_SET : CUT_SET + SET_WORDS], cells.counts, n_bins)
-            if on_left >= least and last - first - on_left >= least:
+            if not is_guarded and on_left >= least and last - first - on_left >= least:
                 break
             gain[f] = divide_levels(
                 histogram, f, feature, sums, low, high, cells.counts, last - first, rules, scales, running, cut
