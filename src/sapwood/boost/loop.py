@@ -35,7 +35,7 @@ from sapwood.grow.grower import Grower
 from sapwood.grow.grown import Grown
 from sapwood.log import logger
 from sapwood.model.ensemble import EnsembleBuilder
-from sapwood.native.team import Team, current_team
+from sapwood.native.team import Team, training_team
 from sapwood.objectives.base import Objective
 from sapwood.params import Params
 
@@ -44,7 +44,10 @@ NO_WEIGHT = np.empty(0)
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What the rounds read, and the arrays and trees they write. A tree answers ``width`` outputs."""
+    """What the rounds read, and the arrays and trees they write.
+
+    A tree answers ``width`` outputs; ``tree_pairs`` are the ``pairs`` of each tree of a round.
+    """
 
     dataset: Dataset
     target: Target
@@ -60,12 +63,13 @@ class Work:
     scores: np.ndarray
     others: tuple[View, ...]
     pairs: np.ndarray
+    tree_pairs: tuple[np.ndarray, ...]
     first_round: int
 
     @classmethod
     def make(cls, dataset: Dataset, target: Target, objective: Objective, params: Params, start: Start) -> Work:
         """Make room for training."""
-        team = current_team(params.run.n_jobs, dataset.n_rows * dataset.n_features)
+        team = training_team(params.run.n_jobs, dataset.n_rows, dataset.n_features)
         width = objective.n_outputs if objective.vector_leaves else 1
         seed = params.run.random_state
         pool = Pool(dataset.row_ids, target, objective.task, seed, team, dataset.ranks)
@@ -89,6 +93,7 @@ class Work:
             scores=scores,
             others=tuple(View(other, start.first_scores(dataset.n_rows)) for other in dataset.others),
             pairs=pairs,
+            tree_pairs=tuple(pairs[k : k + width] for k in range(0, objective.n_outputs, width)),
             first_round=start.n_rounds,
         )
 
@@ -195,7 +200,7 @@ def add_round(
     work: Work, boosting: Boosting, checkpoint: Checkpoint, round: int, interruption: Interruption
 ) -> bool:  # fmt: skip
     """Grow the trees of a round; tell whether all of them are there, or Ctrl-C came before."""
-    number, width = work.first_round + round, work.builder.width
+    number, n_outputs, width = work.first_round + round, work.objective.n_outputs, work.builder.width
     view = boosting.field.view(round)
     boosting.begin_round(round)
     if work.leaf_fit is not None:
@@ -203,13 +208,11 @@ def add_round(
     work.grower.see(view.dataset)
     boosting.take_pairs(round, work.pairs)
     drawn = _drawn(work, number)
-    for output in range(0, work.objective.n_outputs, width):
+    for output, pairs in zip(range(0, n_outputs, width), work.tree_pairs, strict=True):
         if interruption.was_asked and (output > 0 or round == 0):
             if round == 0:
                 raise TooSoon
             return False
-        pairs = work.pairs[output : output + width]
-        n_outputs = work.objective.n_outputs
         work.grower.noise = noise_of(work.params, pairs, drawn.weight, number, work.team.run)
         grown = work.grower.grow(pairs, drawn.weight, number * n_outputs + output, drawn.rows, n_outputs)
         nodes = None

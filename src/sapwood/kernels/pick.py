@@ -64,15 +64,22 @@ def count_bins(bins, n_bins, order, first, last, counts):
 @kernel()
 def limit_cuts(counts, n_bins, n_rows, least, limits):
     """From the counts, the bins after which both sides keep ``least`` rows: missing right, then left."""
-    for side in range(2):
-        limits[2 * side] = n_bins + 1
-        limits[2 * side + 1] = 0
+    for side in range(2 if counts[0] != 0 else 1):
+        first = n_bins + 1
+        last = np.int64(0)
         left = counts[0] if side == 1 else np.int64(0)
         for b in range(1, n_bins + 1):
             left += counts[b]
-            if left >= least and n_rows - left >= least:
-                limits[2 * side] = min(limits[2 * side], b)
-                limits[2 * side + 1] = b
+            if n_rows - left < least:
+                break
+            if left >= least:
+                first = min(first, b)
+                last = b
+        limits[2 * side] = first
+        limits[2 * side + 1] = last
+    if counts[0] == 0:
+        limits[2] = limits[0]
+        limits[3] = limits[1]
 
 
 @kernel()
