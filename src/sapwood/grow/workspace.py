@@ -103,8 +103,8 @@ def _shares(start: np.ndarray, members: int) -> np.ndarray:
 
 
 def _cell_room(n_bins: np.ndarray, bits: int, tiling: Tiling) -> np.ndarray:
-    """How many cells features take: eight that share a word, or the four that are left, lie at equal distances if all
-    of them have many bins.
+    """How many cells features take: eight that share a word, or the four that are left, lie at equal distances if they
+    have many bins on average.
 
     The last feature of a bundle takes one more, for rows in which no feature differs from its usual bin.
     """
@@ -117,7 +117,7 @@ def _cell_room(n_bins: np.ndarray, bits: int, tiling: Tiling) -> np.ndarray:
             size = 8 if len(groups) - first >= 8 else 4
             word = groups[first : first + size]
             chosen = [group.start for group in word if len(group) == 1]
-            if len(chosen) == size and n_bins[chosen].min() >= MANY_BINS:
+            if len(chosen) == size and n_bins[chosen].mean() >= MANY_BINS:
                 room[chosen] = layout.STRIDE
     return room
 
