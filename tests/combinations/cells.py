@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
+import scipy.sparse
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.choices import Dart, Goss, Linear, Symmetric, Uniform
@@ -121,6 +123,7 @@ KINDS: dict[str, dict[str, dict[str, Any]]] = {
         "orders": CATEGORIES | {"category_encoding": Ordered(priors=(0.0, None), permutations=3)},
         "holdout": CATEGORIES | {"category_encoding": "holdout"},
     },
+    "table": {"dense": {}, "sparse": {}, "listed": {}},
 }
 
 # Two choices that cannot meet: the error names the two parameters.
@@ -165,6 +168,14 @@ REFUSED: list[tuple[tuple[str, str], tuple[str, str]]] = [
 ]  # fmt: skip
 
 
+# What else cannot meet: tests/data/test_sparse.py has the errors.
+UNFIT = [
+    (("table", kind), other)
+    for kind in ("sparse", "listed")
+    for other in [("split_search", "exact"), ("leaf_model", "linear"), ("leaf_model", "penalty")]
+]
+
+
 def must_learn(cell: Cell) -> bool:
     """Tell whether the training loss must fall. Slopes found on few rows overshoot on the others if not shrunk."""
     return cell["leaf_model"] == "constant" or (cell["boosting"] != "forest" and cell["sampling"] == "none")
@@ -176,7 +187,7 @@ def pairs_in(cell: Cell) -> set[Pair]:
 
 def all_pairs() -> set[Pair]:
     """Any two choices of different kinds that may meet."""
-    refused = {frozenset(two) for two in REFUSED}
+    refused = {frozenset(two) for two in REFUSED + UNFIT}
     every = {
         frozenset([(a, one), (b, two)])
         for a, b in combinations(KINDS, 2)
@@ -218,7 +229,7 @@ def name_of(cell: Cell) -> str:
 class Rows:
     """A table for a cell: features, target, weights or None."""
 
-    X: np.ndarray
+    X: Any
     y: np.ndarray
     weight: np.ndarray | None
 
@@ -227,6 +238,8 @@ class Rows:
         """Draw rows whose target the loss of the cell allows and the features explain."""
         random = np.random.default_rng(seed)
         X = random.normal(size=(n, 5))
+        if cell["table"] != "dense":
+            X[:, 1:] *= random.uniform(size=(n, 4)) < 0.24
         signal = X[:, 0] - 0.7 * X[:, 1] + np.where(X[:, 2] > 0, X[:, 3], -X[:, 3]) + 0.3 * random.normal(size=n)
         X[:, 4] = np.round(X[:, 4])
         if cell["category_encoding"] != "none":
@@ -238,7 +251,8 @@ class Rows:
             "spread": random.gamma(1.0, size=n),
             "some zero": random.integers(0, 4, n).astype(float),
         }
-        return cls(X, target(LOSSES[cell["objective"]], signal, random), weights[cell["weight"]])
+        y = target(LOSSES[cell["objective"]], signal, random)
+        return cls(X if cell["table"] == "dense" else scipy.sparse.csr_matrix(X), y, weights[cell["weight"]])
 
 
 def target(loss: Objective, signal: np.ndarray, random: np.random.Generator) -> np.ndarray:
@@ -276,7 +290,8 @@ def fitted(cell: Cell, rows: Rows, **more: Any) -> SapwoodClassifier | SapwoodRe
     if cell["stopping"] == "eval_set":
         held_out = Rows.of(cell, n=100, seed=1)
         given |= {"eval_set": (held_out.X, held_out.y), "eval_sample_weight": held_out.weight}
-    return unfitted(cell, **more).fit(rows.X, rows.y, **given)
+    with patch("sapwood.data.sparse_bins.MOST_TILED", 0 if cell["table"] == "listed" else 1024):
+        return unfitted(cell, **more).fit(rows.X, rows.y, **given)
 
 
 def loss_of(cell: Cell) -> Objective:

@@ -9,11 +9,13 @@ import dataclasses
 import hashlib
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from unittest.mock import patch
 
 import numpy as np
+import scipy.sparse
 
-from sapwood import Bayesian, Dart, Goss, Mvs, Ordered, SapwoodClassifier, SapwoodRegressor, Uniform
+from sapwood import Bayesian, Dart, Goss, Mvs, Ordered, SapwoodClassifier, SapwoodRegressor, Uniform, distributed
 from sapwood.kernels import elementary, quantise, random
 from sapwood.model.model import Model
 
@@ -129,6 +131,40 @@ def fit_by_bayesian_weights() -> str:
 @case
 def fit_of_rows_drawn_again() -> str:
     return _sampled(Uniform(replacement=True))
+
+
+def _sparse(**params: object) -> str:
+    X, y = table(300, 12)
+    X[:, 1:] *= np.random.default_rng(4).uniform(size=(300, 11)) < 0.15
+    return digest_of(SapwoodRegressor(**SMALL | params).fit(scipy.sparse.csr_matrix(X), y).model_)
+
+
+@case
+def fit_of_a_sparse_table() -> str:
+    return _sparse(precision="packed")
+
+
+@case
+def fit_of_listed_columns() -> str:
+    """Columns as lists, of all rows and of some."""
+    with patch("sapwood.data.sparse_bins.MOST_TILED", 0):
+        return _sparse(precision="packed", min_child_samples=9) + _sparse(sampling="mvs", boosting="dart")
+
+
+@case
+def fit_on_one_rank() -> str:
+    """Step by step, as ranks grow trees."""
+
+    class Lonely(distributed.Reducer):
+        def exchange(self, parts: Sequence[bytes]) -> Sequence[bytes]:
+            return parts
+
+    X, y = table()
+    prints = []
+    for settings in ({"precision": "packed"}, {"sampling": Goss(0.3, 0.2, full_rounds=1), "colsample_bynode": 0.6}):
+        made = SapwoodRegressor(**SMALL | settings, monotone_constraints=[1, 0, 0, 0])
+        prints.append(digest_of(distributed.fit(made, X, y, Lonely(0, 1)).model_))
+    return " ".join(prints)
 
 
 @case

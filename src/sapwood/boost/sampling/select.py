@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import bisect
 import math
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -157,10 +158,7 @@ class Around:
 
         In the last step ranges are single numbers, and those of the threshold's own count as below.
         """
-        n_until, sum_until = [0], [0]
-        for n, total in zip(counts, sums, strict=True):
-            n_until.append(n_until[-1] + n)
-            sum_until.append(sum_until[-1] + total)
+        n_until, sum_until = ([0, *accumulate(line)] for line in (counts, sums))
 
         def is_past(place: int) -> bool:
             n_left = self._n_above + n_until[-1] - n_until[place]

@@ -1,0 +1,148 @@
+"""Columns as lists of cells, against the same columns in full."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sapwood.data.lists import RowLists, make_lists
+from sapwood.kernels import lists
+
+sys.path.append(str(Path(__file__).parents[1] / "grow"))
+from guarded import Guards
+
+N, F = 40, 6
+
+
+class Table:
+    """Bins of rows that mostly are the usual one; the first column is not listed."""
+
+    def __init__(self, seed: int) -> None:
+        source = np.random.default_rng(seed)
+        self.n_bins = source.integers(1, 7, F)
+        self.usual = np.array([source.integers(0, n + 1) for n in self.n_bins])
+        other = np.stack([source.integers(0, n + 1, N) for n in self.n_bins])
+        self.bins = np.where(source.uniform(size=(F, N)) < 0.25, other, self.usual[:, None])
+        self.usual[0] = -1
+        self.order = source.permutation(N).astype(np.uint32)
+        self.pairs = source.integers(-(2**40), 2**40, (2, N))
+        self.start = np.concatenate([[0], np.cumsum(self.n_bins + 1)]).astype(np.int64)
+        self.lists = self._listed()
+        self.feature = SimpleNamespace(
+            n_bins=self.n_bins, start=self.start, usual=self.usual, column=self.lists.column,
+            row_start=self.lists.start, entries=self.lists.entries,
+        )  # fmt: skip
+
+    def _listed(self) -> RowLists:
+        features, rows = (one.ravel() for one in np.indices(self.bins.shape))
+        return make_lists(rows, features, self.bins.ravel(), N, self.n_bins, self.usual)
+
+    def slow_cells(self, first: int, last: int, values: np.ndarray) -> np.ndarray:
+        """The sums of values (one per position) in every cell of every listed feature."""
+        cells = np.zeros(int(self.start[-1]), dtype=np.int64)
+        for f in range(1, F):
+            for k in range(first, last):
+                cells[self.start[f] + self.bins[f, self.order[k]]] += values[k]
+        return cells
+
+
+@pytest.fixture(params=range(6))
+def table(request) -> Table:
+    return Table(request.param)
+
+
+def test_listed_cells_and_what_they_leave_are_the_whole_histogram(table):
+    n_cells, guards = int(table.start[-1]), Guards()
+    out = guards.copy(np.zeros(2 * n_cells, dtype=np.int64))
+    sums = table.pairs[:, 5:33].sum(axis=1)
+    lists.add_listed_planes(table.feature, table.order, table.pairs, 5, 33, 0, n_cells, out)
+    lists.fill_usual(table.feature, 0, F, sums, out)
+    guards.check()
+    for plane, values in zip(out.reshape(2, -1), table.pairs, strict=True):
+        assert np.array_equal(plane, table.slow_cells(5, 33, values))
+
+
+def test_members_add_the_cells_of_their_own_features_only(table):
+    n_cells = int(table.start[-1])
+    low, high = int(table.start[2]), int(table.start[4])
+    whole, part = np.zeros(n_cells, dtype=np.int64), np.zeros(n_cells, dtype=np.int64)
+    row_start, entries = table.lists.start, table.lists.entries
+    lists.add_listed(row_start, entries, table.order, table.pairs[0], 0, N, 0, n_cells, whole)
+    lists.add_listed(row_start, entries, table.order, table.pairs[0], 0, N, low, high, part)
+    assert np.array_equal(part[low:high], whole[low:high])
+    assert not part[:low].any()
+    assert not part[high:].any()
+
+
+def test_rows_are_counted_in_every_bin_and_in_one_feature_alone(table):
+    guards = Guards()
+    listed = guards.array(int(table.start[-1]), np.int64)
+    lists.count_listed(table.feature, table.order, 3, 30, listed)
+    for f in range(1, F):
+        expected = np.bincount(table.bins[f, table.order[3:30]], minlength=table.n_bins[f] + 1)
+        copied, alone = (guards.array(int(table.n_bins[f]) + 1, np.int64) for _ in range(2))
+        lists.copy_counts(table.feature, f, 27, listed, copied)
+        lists.count_one_listed(table.feature, f, table.order, 3, 30, alone)
+        assert np.array_equal(copied, expected)
+        assert np.array_equal(alone, expected)
+    guards.check()
+
+
+def test_features_that_few_rows_list_are_given_up(table):
+    listed = np.empty(int(table.start[-1]), dtype=np.int64)
+    lists.count_listed(table.feature, table.order, 0, N, listed)
+    gain = np.arange(1.0, F + 1.0)
+    lists.drop_rare(table.feature, 7, listed, gain)
+    n_listed = (table.bins != table.usual[:, None]).sum(axis=1)
+    expected = [1.0] + [f + 1.0 if n_listed[f] >= 7 else 0.0 for f in range(1, F)]
+    assert gain.tolist() == expected
+
+
+def test_a_column_is_unpacked_to_its_bins(table):
+    for f in range(1, F):
+        guards = Guards()
+        out = guards.copy(np.full(N, 99, dtype=np.uint16))
+        lists.unpack(table.feature, f, table.order, 4, 31, out)
+        guards.check()
+        rows = table.order[4:31]
+        assert np.array_equal(out[rows], table.bins[f, rows])
+        assert (np.delete(out, rows) == 99).all()
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_a_tree_answers_listed_rows_like_rows_in_full(table, dtype):
+    """Three splits, the first on the column in tiles, missing values left at one and right at the others."""
+    tiles = np.zeros((1, N, 32 // np.dtype(dtype).itemsize), dtype=dtype)
+    tiles[0, :, 0] = table.bins[0]
+    feature = np.array([0, 2, 4, -1, -1, -1, -1], dtype=np.int32)
+    bins = np.array([1, int(table.usual[2]), int(table.usual[4]), 0, 0, 0, 0], dtype=np.int32)
+    missing_left = np.array([1, 0, 0, 0, 0, 0, 0], dtype=np.uint8)
+    left = np.array([1, 3, 5, 0, 0, 0, 0], dtype=np.int32)
+    value = np.arange(7.0)[:, None]
+    guards = Guards()
+    out = guards.copy(np.ones((2, N)))
+    lists.add_scores_listed(
+        tiles,
+        table.lists.table,
+        table.lists.start,
+        table.lists.entries,
+        feature,
+        bins,
+        missing_left,
+        left,
+        value,
+        1,
+        out,
+    )
+    guards.check()
+    for row in range(N):
+        node = 0
+        while feature[node] >= 0:
+            b = table.bins[feature[node], row]
+            goes_left = b <= bins[node] if b > 0 else bool(missing_left[node])
+            node = left[node] + (0 if goes_left else 1)
+        assert out[:, row].tolist() == [1.0, 1.0 + node]
