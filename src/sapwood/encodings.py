@@ -39,20 +39,25 @@ class Frequency(Encoding):
 class Partition(Encoding):
     """``"partition"``: a split sends a set of levels to the left, found in the order of G/(H + ``smoothing``).
 
-    ``penalty`` is added to reg_lambda where such a split is judged, and a set has at most ``max_levels`` levels. Levels
-    beyond the 254 most frequent ones go together, with those never seen.
+    ``penalty`` is added to reg_lambda where such a split is judged and in the values of its sides, and a set has at
+    most ``max_levels`` levels. Levels without a bin of their own go together, with those never seen. Levels with fewer
+    than ``min_level_rows`` rows in the leaf stay on the other side; sets are judged whenever ``min_group_rows`` more
+    rows have joined, and as many must stay.
     """
 
     smoothing: float = 10.0
     penalty: float = 10.0
     max_levels: int = 32
+    min_level_rows: int = 1
+    min_group_rows: int = 1
 
     def __post_init__(self) -> None:
         for name in ("smoothing", "penalty"):
             if not 0.0 <= getattr(self, name) < float("inf"):
                 raise ParameterError(f"Partition: {name} must be at least 0, got {getattr(self, name)!r}")
-        if not (isinstance(self.max_levels, int) and self.max_levels >= 1):
-            raise ParameterError(f"Partition: max_levels must be an integer of at least 1, got {self.max_levels!r}")
+        for name in ("max_levels", "min_level_rows", "min_group_rows"):
+            if not (isinstance(getattr(self, name), int) and getattr(self, name) >= 1):
+                raise ParameterError(f"Partition: {name} must be an integer of at least 1, got {getattr(self, name)!r}")
 
 
 @dataclass(frozen=True)

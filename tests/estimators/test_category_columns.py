@@ -483,3 +483,31 @@ def test_trees_of_several_orders_answer_new_rows_as_well_as_those_of_one():
         model = SapwoodRegressor(category_encoding=Ordered(permutations=permutations), n_estimators=60)
         found.append(np.mean((model.fit(X[:2000], y[:2000]).predict(X[2000:]) - signal[2000:]) ** 2))
     assert max(found[1:]) < 1.05 * found[0]
+
+
+@pytest.mark.parametrize("more", [{}, {"leaf_steps": 2}, {"boosting": "ordered"}], ids=str)
+def test_both_sides_of_a_set_pay_its_penalty(more):
+    """By hand: two levels of 50 rows, targets 1 and −1, from 0: ∓G/(H + λ) = 50/(50 + 1 + 10)."""
+    X = np.repeat(["a", "b"], 50).astype(object)[:, None]
+    y = np.repeat([1.0, -1.0], 50)
+    stump = {"n_estimators": 1, "learning_rate": 1.0, "init": 0.0, "category_encoding": "partition"} | more
+    fitted = SapwoodRegressor(**stump).fit(X, y)
+    np.testing.assert_allclose(fitted.predict(np.array([["a"], ["b"]], dtype=object)), [50 / 61, -50 / 61], rtol=1e-6)
+
+
+def test_levels_beyond_the_bins_are_divided_too():
+    """400 levels of 20 rows; those that matter come last in the order of their frequency."""
+    random = np.random.default_rng(0)
+    codes = np.concatenate([np.repeat(np.arange(300), 21), np.repeat(np.arange(300, 400), 20)])
+    y = np.where(codes >= 300, 5.0, 0.0) + 0.1 * random.normal(size=len(codes))
+    fitted = SapwoodRegressor(category_encoding=Partition(penalty=0.0), n_estimators=30, learning_rate=0.3)
+    fitted.fit(codes.astype(str).astype(object)[:, None], y)
+    answers = fitted.predict(np.array([["5"], ["350"], ["399"]], dtype=object))
+    np.testing.assert_allclose(answers, [0.0, 5.0, 5.0], atol=0.3)
+
+
+@pytest.mark.parametrize("guard", [{"min_level_rows": 400}, {"min_group_rows": 2000}], ids=str)
+def test_guards_keep_levels_together(guard):
+    fitted = SapwoodRegressor(category_encoding=Partition(**guard), **SMALL).fit(X, Y)
+    free = SapwoodRegressor(category_encoding="partition", **SMALL).fit(X, Y)
+    assert fitted.model_.fingerprint() != free.model_.fingerprint()

@@ -87,3 +87,21 @@ def test_rows_find_their_leaves_by_sets_and_by_bins():
     out = np.full(6, 77, dtype=np.int32)
     find_leaves(tiles, feature, bins, np.array([0, 0, 0, 0, 0], dtype=np.uint8), left, sets, out)
     assert out.tolist() == [3, 4, 2, 3, 2, 4]
+
+
+def test_rare_levels_stay_and_sets_grow_by_groups_of_rows():
+    g, h = np.array([0, 900, 800, 700, -10, -20, -30]), np.array([0, 64, 64, 64, 64, 64, 64])
+    counts = np.array([0, 3, 40, 60, 200, 200, 200])
+    assert scanned(g, h, rules(), counts)[1] in ({1, 2, 3}, {4, 5, 6})
+    assert 1 not in scanned(g, h, rules(level_rows=10), counts)[1]
+    # From the top level 1 has 3 rows, 1 and 2 have 43; only with level 3 a hundred have joined.
+    assert scanned(g, h, rules(group_rows=100, max_levels=2), counts)[1] == {5, 6}
+    gain, chosen, _ = scanned(g, h, rules(group_rows=300), counts)
+    assert chosen == {5, 6}
+    assert gain == pytest.approx(gain_of(chosen, g, h, rules()))
+
+
+def test_a_level_that_is_the_only_one_left_may_go_where_rare_ones_stay():
+    g, h = np.array([0, 900, -10, 0, 0, 0, 0]), np.array([0, 64, 64, 0, 0, 0, 0])
+    counts = np.array([0, 50, 5, 0, 0, 0, 0])
+    assert scanned(g, h, rules(level_rows=10), counts)[1] == {1}

@@ -10,7 +10,8 @@ import pytest
 from sapwood.kernels import binning, layout, quantise, random
 from sapwood.kernels.meet import meet_often
 from sapwood.native import kernel as kernels
-from sapwood.native.kernel import Kernel, kernel
+from sapwood.native.kernel import Kernel, Repeated, kernel
+from sapwood.native.team import Team
 
 
 @pytest.fixture
@@ -158,3 +159,34 @@ def test_an_index_out_of_bounds_is_an_error_where_bounds_are_checked(start, tmp_
     process = start(script, SAPWOOD_KERNELS="jit", SAPWOOD_BOUNDSCHECK="1")
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
+
+
+# --- repeated calls ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_a_repeated_call_takes_what_changed_and_keeps_the_rest(members):
+    repeated, team = Repeated(meet_often), Team(members)
+    first, second = np.zeros(8 * members, dtype=np.int64), np.zeros(8 * members, dtype=np.int64)
+    team.run(repeated, first, 3)
+    team.run(repeated, first, 4)
+    team.run(repeated, second, 4)
+    assert (first[::8] == 7).all()
+    assert (second[::8] == 4).all()
+
+
+def test_a_repeated_call_refuses_arguments_of_other_types():
+    repeated, out = Repeated(meet_often), np.zeros(8, dtype=np.int64)
+    repeated(out, 1)
+    with pytest.raises(TypeError, match="meet_often"):
+        repeated(out.astype(np.float64), 1)
+
+
+def test_a_kernel_without_members_may_be_repeated():
+    repeated = Repeated(random.draw_all)
+    bits = np.empty(2, dtype=np.uint64)
+    for seed in (1, 2):
+        repeated(seed, 0, 0, np.arange(2, dtype=np.uint64), bits)
+        expected = np.empty(2, dtype=np.uint64)
+        random.draw_all(seed, 0, 0, np.arange(2, dtype=np.uint64), expected)
+        assert bits.tolist() == expected.tolist()

@@ -15,6 +15,7 @@ from sapwood.boost.linear import add_answers, forest_of
 from sapwood.boost.routing import add_to_all_rows
 from sapwood.boost.target import Target
 from sapwood.data.dataset import Dataset
+from sapwood.kernels.copies import add_node_values
 from sapwood.kernels.leaves import add_leaf_values
 from sapwood.model.ensemble import Ensemble, EnsembleBuilder
 from sapwood.native.team import Team
@@ -64,7 +65,9 @@ class Field:
     def add_to_view(self, tree: KeptTree, view: View, has_all_rows: bool) -> None:
         """Add a tree's answers to the scores of one view of the rows; it may have been grown on all of its rows."""
         grown, value, output = tree.grown, tree.value, tree.output
-        if not has_all_rows:
+        if tree.nodes is not None and view.dataset is self.dataset:
+            self.team.run(add_node_values, tree.nodes, value, output, view.scores)
+        elif not has_all_rows:
             add_to_all_rows(view.dataset, grown, value, output, view.scores, self.team)
         elif grown.terms is None:
             self.team.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, view.scores)

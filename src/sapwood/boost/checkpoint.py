@@ -42,11 +42,15 @@ TERM_FIELDS = [one.name for one in dataclasses.fields(Terms)]
 
 @dataclass(frozen=True, eq=False)
 class KeptTree:
-    """A tree in bins, the values of its nodes with shrinkage, and the score it adds them to."""
+    """A tree in bins, the values of its nodes with shrinkage, and the score it adds them to.
+
+    ``nodes`` has the leaf of every training row, if it is known; it is not kept.
+    """
 
     grown: Grown
     value: np.ndarray
     output: int
+    nodes: np.ndarray | None = None
 
 
 @dataclass(eq=False)
@@ -106,7 +110,7 @@ class Checkpoint:
         """Note a tree of the round at hand."""
         if self._journal is not None:
             nothing: dict[str, Any] = {name: np.empty(0, dtype=np.int64) for name in OF_ROWS}
-            self._round.append(dataclasses.replace(tree, grown=dataclasses.replace(tree.grown, **nothing)))
+            self._round.append(KeptTree(dataclasses.replace(tree.grown, **nothing), tree.value, tree.output))
 
     def end_round(self, evaluation: Evaluation, scores: np.ndarray, elapsed: float, reason: str | None) -> None:
         """Note that a round is complete, and whether it is the last; write if it is time."""

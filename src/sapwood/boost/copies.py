@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from sapwood.boost.leaves import project, set_means
+from sapwood.boost.leaves import project
 from sapwood.boost.target import Target
 from sapwood.errors import TrainingError
 from sapwood.grow.grown import Grown
-from sapwood.kernels.copies import add_to_copies, merge_sums, step_values, sum_copies
-from sapwood.kernels.layout import Rules
+from sapwood.kernels.copies import add_to_copies, bound_copies, mean_values, merge_sums, step_values, sum_copies
+from sapwood.kernels.layout import IS_SET, Rules
 from sapwood.kernels.losses_leaves import renew_leaves
-from sapwood.kernels.quantise import EXACT, find_scale
 from sapwood.native.team import Team
 from sapwood.objectives.base import Objective
+
+TINY = 1e-290
+ROOM = 2.0**61  # sums in fixed point stay below it, rounding included
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,14 +57,20 @@ class LeafRules:
 
 
 class LeafFit:
-    """Fits the leaves of trees to copies of rows, round by round."""
+    """Fits the leaves of trees to copies of rows, round by round.
 
-    def __init__(self, copies: Copies, rules: LeafRules) -> None:
+    ``pairs`` (outputs, copies, 2) are given where someone else takes the gradients at the scores of the copies.
+    """
+
+    def __init__(self, copies: Copies, rules: LeafRules, pairs: np.ndarray | None = None) -> None:
         self.copies = copies
         self._rules = rules
         objective, n = rules.objective, len(copies.rows)
-        self.pairs = np.empty((objective.n_outputs, n, 2), dtype=np.float32)
+        self._takes_pairs = pairs is None
+        self.pairs = np.empty((objective.n_outputs, n, 2), dtype=np.float32) if pairs is None else pairs
         self._before = copies.scores
+        several = slice(None if rules.n_steps > 1 else 0)
+        self._further = np.empty_like(copies.scores[several]), np.empty_like(self.pairs[several])
         self._weight = np.empty(0) if copies.target.weight is None else copies.target.weight
         self._work = (np.empty(n), np.empty(n, dtype=np.uint32)) if objective.renews_leaves else None
         self._leaf_weight = objective.leaf_weights(copies.target.y, copies.target.weight) if self._work else None
@@ -69,9 +78,10 @@ class LeafFit:
     def begin_round(self) -> None:
         """Take the gradients at the scores as they are."""
         copies, rules = self.copies, self._rules
-        rules.objective.pairs(copies.target.y, copies.scores, self.pairs, rules.team.run)
+        if self._takes_pairs:
+            rules.objective.pairs(copies.target.y, copies.scores, self.pairs, rules.team.run)
         if rules.n_steps > 1:
-            self._before = copies.scores.copy()
+            self._before = copies.scores if rules.objective.n_outputs == 1 else copies.scores.copy()
 
     def fitted(self, grown: Grown, node_of_row: np.ndarray, output: int) -> tuple[Grown, np.ndarray]:
         """The tree with the sums of the only model's rows, and the values of its nodes with shrinkage."""
@@ -99,35 +109,34 @@ class LeafFit:
             values = self._optima(grown, node_of_row, output)
         else:
             values = self._steps(grown, node_of_row, output, sums)
-        is_bound = bool(rules.directions.any())
-        for k in range(self.copies.n_models if is_bound or self.copies.n_models == 1 else 0):
-            part = slice(k * len(grown.feature), (k + 1) * len(grown.feature))
-            own = dataclasses.replace(grown, weight=sums[part, -2])
-            if self._work is not None or rules.n_steps > 1:
-                set_means(own, values[part])
-            if is_bound:
-                project(own, values[part, 0], rules.directions)
+        n_nodes = len(grown.feature)
+        if self._work is not None or rules.n_steps > 1:
+            mean_values(sums, n_nodes, grown.left, values)
+        for first in range(0, len(values), n_nodes) if rules.directions.any() else ():
+            project(grown, values[first : first + n_nodes, 0], rules.directions)
         return sums, values * rules.learning_rate
 
     def _steps(self, grown: Grown, node_of_row: np.ndarray, output: int, sums: np.ndarray) -> np.ndarray:
         rules, copies, width = self._rules, self.copies, grown.value.shape[1]
         values = np.zeros((len(sums), width))
         bounds = np.tile(np.array([-np.inf, np.inf]), (*values.shape, 1))
-        step_values(sums, rules.rules, bounds, values)
+        penalty = _penalties(grown, rules.rules.level_lambda)
+        step_values(sums, penalty, rules.rules, bounds, values)
+        scores, pairs = self._further
         for _ in range(1, rules.n_steps):
-            scores, pairs = self._before.copy(), np.empty_like(self.pairs)
+            np.copyto(scores, self._before)
             rules.team.run(
                 add_to_copies, copies.rows, copies.start, node_of_row, len(grown.feature), values, output, scores
             )
             rules.objective.pairs(copies.target.y, scores, pairs, rules.team.run)
             further = self._sums(grown, node_of_row, pairs[output : output + width])
-            step_values(further, rules.rules, bounds, values)
+            step_values(further, penalty, rules.rules, bounds, values)
         return values
 
     def _sums(self, grown: Grown, node_of_row: np.ndarray, pairs: np.ndarray) -> np.ndarray:
         """G and H of each output, weight and count of every node, for every model."""
         copies, n_nodes, n_lines = self.copies, len(grown.feature), self.copies.n_models * len(grown.feature)
-        scale = _scales(pairs, self._weight, copies)
+        scale = _scales(pairs, self._weight, copies, self._rules.team)
         width = 2 * len(pairs) + 2
         partial = np.empty((self._rules.team.size, n_lines * width), dtype=np.int64)
         self._rules.team.run(
@@ -158,18 +167,30 @@ class LeafFit:
         return np.clip(found, -limit, limit)[:, None]
 
 
-def _scales(pairs: np.ndarray, weight: np.ndarray, copies: Copies) -> np.ndarray:
+def _penalties(grown: Grown, of_sets: float) -> np.ndarray:
+    """What is added to λ in each node: the penalty of sets of levels below a split by one."""
+    penalty = np.zeros(len(grown.feature))
+    if grown.sets is not None:
+        for left in grown.left[(grown.feature >= 0) & (grown.bin == IS_SET)].tolist():
+            penalty[left : left + 2] = of_sets
+    return penalty
+
+
+def _scales(pairs: np.ndarray, weight: np.ndarray, copies: Copies, team: Team) -> np.ndarray:
     """Integers per unit of G and H of each output, then of the weight, so that no sum of learned copies overflows."""
     n, heaviest = max(1, int(copies.learned.max())), float(weight.max()) if len(weight) else 1.0
-    largest = np.append(np.abs(pairs).max(axis=1).astype(np.float64), [[1.0, 1.0]], axis=0) * heaviest
+    found = np.empty((team.size, 2 * len(pairs)))
+    team.run(bound_copies, pairs, found)
+    largest = np.maximum(np.append(found.max(axis=0), [1.0, 1.0]) * heaviest, TINY)
     if not np.isfinite(largest).all():
         where = int(np.argmin(np.isfinite(pairs).all(axis=(0, 2))))
         raise TrainingError(
             f"the gradient of row {int(copies.rows[where])} is not finite while leaves are fitted: lower "
             "learning_rate, raise reg_lambda, or rescale the target"
         )
-    scale, out = np.empty_like(largest), np.empty(1)
-    for place, bound in np.ndenumerate(largest):
-        find_scale(EXACT, float(bound) * n, n, out)
-        scale[place] = out[0]
-    return scale
+    return np.array([_power_below(ROOM / (bound * n)) for bound in largest.tolist()]).reshape(-1, 2)
+
+
+def _power_below(x: float) -> float:
+    """The largest power of two up to x, within what floats hold."""
+    return math.ldexp(1.0, min(max(math.frexp(x)[1] - 1, -1000), 1000))

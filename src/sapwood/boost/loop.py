@@ -35,7 +35,7 @@ from sapwood.grow.grower import Grower
 from sapwood.grow.grown import Grown
 from sapwood.log import logger
 from sapwood.model.ensemble import EnsembleBuilder
-from sapwood.native.team import Team, current_team
+from sapwood.native.team import Team, training_team
 from sapwood.objectives.base import Objective
 from sapwood.params import Params
 
@@ -44,7 +44,10 @@ NO_WEIGHT = np.empty(0)
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What the rounds read, and the arrays and trees they write. A tree answers ``width`` outputs."""
+    """What the rounds read, and the arrays and trees they write.
+
+    A tree answers ``width`` outputs; ``tree_pairs`` are the ``pairs`` of each tree of a round.
+    """
 
     dataset: Dataset
     target: Target
@@ -60,18 +63,21 @@ class Work:
     scores: np.ndarray
     others: tuple[View, ...]
     pairs: np.ndarray
+    tree_pairs: tuple[np.ndarray, ...]
     first_round: int
 
     @classmethod
     def make(cls, dataset: Dataset, target: Target, objective: Objective, params: Params, start: Start) -> Work:
         """Make room for training."""
-        team = current_team(params.run.n_jobs, dataset.n_rows * dataset.n_features)
+        team = training_team(params.run.n_jobs, dataset.n_rows, dataset.n_features)
         width = objective.n_outputs if objective.vector_leaves else 1
         seed = params.run.random_state
         pool = Pool(dataset.row_ids, target, objective.task, seed, team, dataset.ranks)
         grower, scores = make_grower(dataset, width, params.tree, seed, team), start.first_scores(dataset.n_rows)
         renewal = Renewal.of(objective, target, params.tree, dataset)
         check_steps(objective, params)
+        rules = leaf_rules(objective, params, grower, team)
+        pairs = np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32)
         return cls(
             dataset=dataset,
             target=target,
@@ -82,13 +88,12 @@ class Work:
             sampler=make_sampler(params.boost, pool),
             renewal=renewal,
             linear=LinearLeaves.of(objective, params, dataset, team),
-            leaf_fit=_leaf_fit(
-                dataset, Copies.once(target, scores), params, leaf_rules(objective, params, grower, team)
-            ),
+            leaf_fit=_leaf_fit(dataset, Copies.once(target, scores), params, rules, pairs),
             builder=EnsembleBuilder(objective.n_outputs, width),
             scores=scores,
             others=tuple(View(other, start.first_scores(dataset.n_rows)) for other in dataset.others),
-            pairs=np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32),
+            pairs=pairs,
+            tree_pairs=tuple(pairs[k : k + width] for k in range(0, objective.n_outputs, width)),
             first_round=start.n_rounds,
         )
 
@@ -99,10 +104,17 @@ def leaf_rules(objective: Objective, params: Params, grower: Grower, team: Team)
     return LeafRules(objective, grower.rules(), grower.directions, boost.leaf_steps, boost.learning_rate, team)
 
 
-def _leaf_fit(dataset: Dataset, copies: Copies, params: Params, rules: LeafRules) -> LeafFit | None:
-    """What fits leaves to all rows, where those that a tree was grown on do not tell; None for linear leaves."""
-    is_asked = bool(dataset.others) or params.boost.boosting == "ordered" or params.boost.leaf_steps > 1
-    return LeafFit(copies, rules) if is_asked and linear_of(params.tree.leaf_model) is None else None
+def _leaf_fit(
+    dataset: Dataset, copies: Copies, params: Params, rules: LeafRules, pairs: np.ndarray
+) -> LeafFit | None:  # fmt: skip
+    """What fits leaves to all rows, where those that a tree was grown on do not tell; None for linear leaves.
+
+    ``pairs`` are those that trees are grown on.
+    """
+    has_helpers = bool(dataset.others) or params.boost.boosting == "ordered"
+    if linear_of(params.tree.leaf_model) is not None or not (has_helpers or params.boost.leaf_steps > 1):
+        return None
+    return LeafFit(copies, rules, None if has_helpers else pairs)
 
 
 def make_boosting(work: Work, evaluation: Evaluation) -> Boosting:
@@ -188,7 +200,7 @@ def add_round(
     work: Work, boosting: Boosting, checkpoint: Checkpoint, round: int, interruption: Interruption
 ) -> bool:  # fmt: skip
     """Grow the trees of a round; tell whether all of them are there, or Ctrl-C came before."""
-    number, width = work.first_round + round, work.builder.width
+    number, n_outputs, width = work.first_round + round, work.objective.n_outputs, work.builder.width
     view = boosting.field.view(round)
     boosting.begin_round(round)
     if work.leaf_fit is not None:
@@ -196,24 +208,24 @@ def add_round(
     work.grower.see(view.dataset)
     boosting.take_pairs(round, work.pairs)
     drawn = _drawn(work, number)
-    for output in range(0, work.objective.n_outputs, width):
+    for output, pairs in zip(range(0, n_outputs, width), work.tree_pairs, strict=True):
         if interruption.was_asked and (output > 0 or round == 0):
             if round == 0:
                 raise TooSoon
             return False
-        pairs = work.pairs[output : output + width]
-        n_outputs = work.objective.n_outputs
         work.grower.noise = noise_of(work.params, pairs, drawn.weight, number, work.team.run)
         grown = work.grower.grow(pairs, drawn.weight, number * n_outputs + output, drawn.rows, n_outputs)
+        nodes = None
         if work.leaf_fit is not None:
-            nodes = find_nodes(work.dataset, grown, work.team)
+            is_own = drawn.rows is None and view.dataset is work.dataset
+            nodes = find_nodes(work.dataset, grown, work.team, is_own)
             grown, value = work.leaf_fit.fitted(grown, nodes, output)
         else:
             value = _values(work, grown, output, drawn, view.scores)
         _check_values(value, work)
         if work.linear is not None:
             grown = work.linear.on(view.dataset).fitted(grown, work.grower, pairs[0], drawn.weight)
-        tree = KeptTree(grown, value, output)
+        tree = KeptTree(grown, value, output, nodes)
         checkpoint.add_tree(tree)
         boosting.add_tree(tree, round, drawn.rows is None)
     boosting.end_round(round)

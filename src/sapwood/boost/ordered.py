@@ -48,7 +48,10 @@ class HelpedBoosting(Boosting):
         field = self.field
         if self.is_live:
             for view, fit in zip(self.views, self.fits, strict=True):
-                fit.add(tree.grown, find_nodes(view.dataset, tree.grown, field.team), tree.output)
+                nodes = tree.nodes if view.dataset is field.dataset else None
+                if nodes is None:
+                    nodes = find_nodes(view.dataset, tree.grown, field.team)
+                fit.add(tree.grown, nodes, tree.output)
             field.add_to_view(tree, View(field.dataset, field.scores), has_all_rows and field.order_of(round) == 0)
             field.add_to_sets(tree)
         field.keep(tree, round)

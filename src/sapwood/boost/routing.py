@@ -9,6 +9,7 @@ import numpy as np
 from sapwood.boost.evaluation import add_tree
 from sapwood.data.dataset import Dataset
 from sapwood.grow.grown import Grown
+from sapwood.kernels.leaves import add_leaf_values
 from sapwood.kernels.route import BLOCK, BRUIJN, LONG_BRUIJN, add_small_tree
 from sapwood.model.tree import LEAF
 from sapwood.native.team import Team
@@ -71,8 +72,12 @@ def add_to_all_rows(
     team.run(add_small_tree, dataset.columns, routes.splits, routes.masks, bits, values, output, scores)
 
 
-def find_nodes(dataset: Dataset, grown: Grown, team: Team) -> np.ndarray:
-    """The leaf of every row of a dataset, as a float."""
+def find_nodes(dataset: Dataset, grown: Grown, team: Team, has_all_rows: bool = False) -> np.ndarray:
+    """The leaf of every row of a dataset, as a float; the tree may just have been grown on all of them."""
     found = np.zeros((1, dataset.n_rows))
-    add_to_all_rows(dataset, grown, np.arange(len(grown.feature), dtype=np.float64)[:, None], 0, found, team)
+    numbers = np.arange(len(grown.feature), dtype=np.float64)[:, None]
+    if has_all_rows:
+        team.run(add_leaf_values, grown.order, grown.span, numbers[grown.leaf_node], 0, found)
+    else:
+        add_to_all_rows(dataset, grown, numbers, 0, found, team)
     return found[0]

@@ -16,7 +16,7 @@ from sapwood.data.dataset import Dataset
 from sapwood.data.recipe import Derived
 from sapwood.log import logger
 from sapwood.model.ensemble import Ensemble
-from sapwood.native.team import current_team
+from sapwood.native.team import training_team
 from sapwood.objectives.base import Objective
 from sapwood.params import Params
 
@@ -54,7 +54,7 @@ def train(
 
     Training may end sooner (``params.watch``). With early stopping the trees are those of the best round, else all.
     """
-    team = current_team(params.run.n_jobs, dataset.n_rows * dataset.n_features)
+    team = training_team(params.run.n_jobs, dataset.n_rows, dataset.n_features)
     if start is None:
         start = Start(objective.start(target.y, target.weight, team.run))
     if evaluation is None:

@@ -27,6 +27,9 @@ from sapwood.encodings import (
 from sapwood.kernels.layout import MOST_LEVELS
 from sapwood.kernels.target_stats import ordered_statistics, sum_levels
 
+RANKED_ROWS = 10  # of a level beyond those of the first column
+MOST_RANKED = 2048  # levels of a category that leaves can divide
+
 Values = np.ndarray | None  # of training rows, where they differ from those of new rows
 
 
@@ -108,14 +111,21 @@ def _one_hot(_: Encoding, crossed: Crossed, stuff: Ingredients) -> Made:
 
 
 def _partition(_: Encoding, crossed: Crossed, stuff: Ingredients) -> Made:
-    """Levels by their rank among the most frequent ones, 1 for the first; the others have none."""
+    """Levels by their rank, the most frequent first, as many in a column as there are bins; the others have none.
+
+    Columns behind the first have the levels that are not too rare to be told from chance.
+    """
     counts = np.bincount(crossed.codes, minlength=crossed.n_codes)
-    order = np.lexsort((np.arange(len(counts)), -counts))[: min(MOST_LEVELS, stuff.max_bins)]
-    order = order[counts[order] > 0]
-    ranks = np.zeros(crossed.n_codes)
-    ranks[order] = np.arange(1, len(order) + 1)
+    order = np.lexsort((np.arange(len(counts)), -counts))
+    size = min(MOST_LEVELS, stuff.max_bins)
+    n_ranked = max(min(size, int(np.count_nonzero(counts))), int(np.count_nonzero(counts >= RANKED_ROWS)))
     made = Made()
-    made.add(Derived(crossed.sources, RANK, ranks, np.zeros_like(ranks)))
+    for first in range(0, min(n_ranked, MOST_RANKED), size):
+        chosen = order[first : min(first + size, n_ranked)]
+        ranks = np.zeros(crossed.n_codes)
+        ranks[chosen] = np.arange(1, len(chosen) + 1)
+        part = "" if first == 0 else f"levels from number {first + 1} on"
+        made.add(Derived(crossed.sources, RANK, ranks, np.zeros_like(ranks), part=part))
     return made
 
 

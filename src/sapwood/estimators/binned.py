@@ -15,7 +15,7 @@ from sapwood.data.encoder import Encoder
 from sapwood.data.planning import find_categories
 from sapwood.data.target import check_weight
 from sapwood.errors import InputError, ParameterError
-from sapwood.native.team import current_team
+from sapwood.native.team import training_team
 from sapwood.params import AUTO, check_value, seed_of
 
 
@@ -51,7 +51,7 @@ class Dataset:
     def _choose_bins(self, sample_weight: Any, random_state: Any, n_jobs: Any) -> None:
         weight = check_weight(sample_weight, self.table.n_rows)
         seed = seed_of(check_value("random_state", random_state))
-        team = current_team(check_value("n_jobs", n_jobs), self.table.n_rows * self.table.n_features)
+        team = training_team(check_value("n_jobs", n_jobs), self.table.n_rows, self.table.n_features)
         row_ids = np.arange(self.table.n_rows, dtype=np.uint64)
         chosen, kept = self.table, row_ids
         if weight is not None and not weight.all():

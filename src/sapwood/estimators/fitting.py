@@ -23,7 +23,7 @@ from sapwood.estimators.origin import Origin, OriginSpec
 from sapwood.estimators.preparing import prepare
 from sapwood.estimators.sample import Sample, blaming
 from sapwood.model.model import Model
-from sapwood.native.team import current_team
+from sapwood.native.team import training_team
 from sapwood.objectives.base import Objective
 from sapwood.params import Params, WatchParams
 
@@ -118,7 +118,7 @@ def _train(problem: Problem, sample: Sample, sets: Mapping[str, Sample], began: 
     if params.watch.time_limit is not None:
         left = max(LEAST_SECONDS, params.watch.time_limit - (time.perf_counter() - began))
         params = _watched(params, time_limit=left)
-    team = current_team(params.run.n_jobs, sample.rows.n_rows * sample.table.n_features)
+    team = training_team(params.run.n_jobs, sample.rows.n_rows, sample.table.n_features)
     n_eval_rows = sum(len(one.y) for one in sets.values())
     check_memory(Size(len(sample.y), sample.table.n_features, n_eval_rows), problem.objective, params, team.size)
     earlier = None if problem.origin.earlier is None else problem.origin.earlier.model

@@ -27,10 +27,12 @@ from sapwood.grow.workspace import (
 )
 from sapwood.kernels import layout, quantise
 from sapwood.kernels.random import LUCK, draw_all
+from sapwood.native.kernel import Repeated
 from sapwood.native.team import Team
 from sapwood.params import TreeParams
 
 UNLIMITED = 1 << 30
+NOTHING = np.empty(0)
 
 
 class Grower(ABC):
@@ -62,10 +64,15 @@ class Grower(ABC):
         self._leaves = make_leaves(self._shape)
         self._search = make_search(self._shape, n_features)
         self._choice = make_choice(self._shape, n_features, groups, counts)
+        self._choice.tree[self._hopeless] = 0
         self._nodes = make_nodes(self._shape)
         self._symmetric = symmetric_of(params.growth)
         self._number = 0
         self.noise = 0.0
+        self._quantise_kernel = Repeated(quantise.quantise)
+        self._given = NOTHING
+        self._gradients = layout.Gradients(NOTHING, NOTHING, NOTHING, 1.0)
+        self._fixed_rules = self._make_rules()
 
     def _find_hopeless(self, dataset: Dataset, drawn: tuple[int, int]) -> np.ndarray:
         """Tell which listed features differ from their usual bin in too few rows to be split; they need no histograms.
@@ -109,19 +116,30 @@ class Grower(ABC):
         nodes = self._nodes
         nodes.info[:] = (1, 1, layout.FINE)
         draws = layout.Draws(self._seed, number)
-        gradients = layout.Gradients(pairs.reshape(len(pairs), -1), weight, self._ids, self._weight_scale(weight))
+        gradients = self._take_gradients(pairs, weight)
         self._quantise(room, gradients, draws)
         self._check(number // per_round, gradients, rows)
-        tree = draw_tree_features(self._params.colsample_bytree, self._dataset.n_features, self._seed, number)
-        tree[self._hopeless] = 0
-        self._choice.tree[:] = tree
+        if self._params.colsample_bytree < 1.0:
+            n_features = self._dataset.n_features
+            self._choice.tree[:] = draw_tree_features(self._params.colsample_bytree, n_features, self._seed, number)
+            self._choice.tree[self._hopeless] = 0
         self._choice.active[0] = 1
         return self._grow_tree(gradients, room, draws)
+
+    def _take_gradients(self, pairs: np.ndarray, weight: np.ndarray) -> layout.Gradients:
+        """The gradients of the rows: the same object again if they are in the same arrays."""
+        last = self._gradients
+        if self._given is not pairs or last.ids is not self._ids or len(last.weight) or len(weight):
+            self._given = pairs
+            self._gradients = layout.Gradients(
+                pairs.reshape(len(pairs), -1), weight, self._ids, self._weight_scale(weight)
+            )
+        return self._gradients
 
     def _quantise(self, rows: layout.Rows, gradients: layout.Gradients, draws: layout.Draws) -> None:
         """Turn the pairs of the rows into integers."""
         wide, info = int(self._shape.wide), self._nodes.info
-        self._team.run(quantise.quantise, rows, gradients, wide, draws, self._scales, self._scratch, info)
+        self._team.run(self._quantise_kernel, rows, gradients, wide, draws, self._scales, self._scratch, info)
 
     def _weight_scale(self, weight: np.ndarray) -> float:
         """The scale at which weights can be added exactly."""
@@ -146,8 +164,6 @@ class Grower(ABC):
 
     def _noise_key(self) -> int:
         """What the noise of the tree at hand is drawn from."""
-        if self.noise == 0.0:
-            return 0
         drawn = np.empty(1, dtype=np.uint64)
         draw_all(self._seed, LUCK, self._number, np.zeros(1, dtype=np.uint64), drawn)
         return int(drawn[0] >> np.uint64(1))
@@ -159,6 +175,12 @@ class Grower(ABC):
 
     def rules(self) -> layout.Rules:
         """When and how leaves are split, and what they answer."""
+        if self.noise == 0.0:
+            return self._fixed_rules
+        return self._fixed_rules._replace(noise=self.noise, noise_key=self._noise_key())
+
+    def _make_rules(self) -> layout.Rules:
+        """The rules without noise."""
         params, partition = self._params, self._dataset.partition or Partition()
         return layout.Rules(
             order=layout.LEVELWISE if params.growth == "levelwise" else layout.LEAFWISE,
@@ -176,8 +198,10 @@ class Grower(ABC):
             max_levels=partition.max_levels,
             level_smoothing=partition.smoothing,
             level_lambda=partition.penalty,
-            noise=self.noise,
-            noise_key=self._noise_key(),
+            level_rows=partition.min_level_rows,
+            group_rows=partition.min_group_rows,
+            noise=0.0,
+            noise_key=0,
         )
 
     def _check(self, round: int, gradients: layout.Gradients, rows: np.ndarray | None) -> None:

@@ -42,21 +42,23 @@ class Grown:
     def read(cls, nodes: layout.Nodes, leaves: layout.Leaves, order: np.ndarray, has_sets: bool = False) -> Grown:
         """Take a finished tree out of the grower's tables."""
         n_nodes, n_leaves = int(nodes.info[layout.N_NODES]), int(nodes.info[layout.N_LEAVES])
-        integers, numbers = nodes.integers[:n_nodes], nodes.numbers[:n_nodes]
-        outputs = [numbers[:, layout.NODE_OUTPUTS + j :: layout.PER_OUTPUT].copy() for j in range(layout.PER_OUTPUT)]
+        integers, numbers = nodes.integers[:n_nodes], nodes.numbers[:n_nodes].T.copy()
+        small = integers[:, : layout.NODE_COUNT].T.astype(np.int32, order="C")
+        outputs = [numbers[layout.NODE_OUTPUTS + j :: layout.PER_OUTPUT].T for j in range(layout.PER_OUTPUT)]
+        gradient, hessian, value = map(np.ascontiguousarray, outputs)
         return cls(
-            feature=integers[:, layout.NODE_FEATURE].astype(np.int32),
-            bin=integers[:, layout.NODE_BIN].astype(np.int32),
-            missing_left=integers[:, layout.NODE_MISSING_LEFT].astype(np.uint8),
-            left=integers[:, layout.NODE_LEFT].astype(np.int32),
+            feature=small[layout.NODE_FEATURE],
+            bin=small[layout.NODE_BIN],
+            missing_left=small[layout.NODE_MISSING_LEFT].astype(np.uint8),
+            left=small[layout.NODE_LEFT],
             count=integers[:, layout.NODE_COUNT].copy(),
-            gain=numbers[:, layout.NODE_GAIN].copy(),
-            weight=numbers[:, layout.NODE_WEIGHT].copy(),
-            gradient=outputs[0],
-            hessian=outputs[1],
-            value=outputs[2],
+            gain=numbers[layout.NODE_GAIN],
+            weight=numbers[layout.NODE_WEIGHT],
+            gradient=gradient,
+            hessian=hessian,
+            value=value,
             leaf_node=leaves.integers[:n_leaves, layout.NODE].copy(),
-            span=np.ascontiguousarray(leaves.integers[:n_leaves, layout.FIRST : layout.LAST + 1]),
+            span=leaves.integers[:n_leaves, layout.FIRST : layout.LAST + 1].copy(),
             order=order,
             sets=integers[:, layout.NODE_SET : layout.NODE_SET + layout.SET_WORDS].copy() if has_sets else None,
         )
@@ -65,7 +67,7 @@ class Grown:
         """The tree in the user's units, with these values."""
         single = self.gradient.shape[1] == 1
         threshold = thresholds(self.feature, self.bin, encoder) if self.threshold is None else self.threshold
-        return Tree(
+        return Tree.trusted(
             feature=self.feature,
             threshold=threshold,
             left=self.left,
@@ -100,8 +102,6 @@ class Grown:
 
 def thresholds(feature: np.ndarray, bins: np.ndarray, encoder: Encoder) -> np.ndarray:
     """The largest value that goes left at each node; infinite where all values do and missing ones do not."""
-    out = np.zeros(len(feature))
-    inner = np.flatnonzero((feature != LEAF) & (bins > 0))
     edges, start = encoder.cut_points
-    out[inner] = edges[start[feature[inner]] + bins[inner] - 1]
-    return out
+    inner = (feature != LEAF) & (bins > 0)
+    return np.where(inner, edges[(start[feature] + bins - 1) * inner], 0.0)

@@ -11,6 +11,7 @@ from sapwood.grow.grown import Grown
 from sapwood.grow.tiling import Tiling
 from sapwood.grow.workspace import make_bins, make_cells, make_worth
 from sapwood.kernels import grow, grow_symmetric, layout, quantise
+from sapwood.native.kernel import Repeated
 from sapwood.native.team import Team
 from sapwood.params import TreeParams
 
@@ -37,6 +38,8 @@ class HistogramGrower(Grower):
         self._bins = make_bins(dataset, self._tiling)
         most_bins = int(self._features.n_bins.max())
         self._worth = make_worth(self._shape, most_bins) if self._symmetric else ()
+        self._kernel = Repeated(grow.grow_tree if self._symmetric is None else grow_symmetric.grow_symmetric_tree)
+        self._has_sets = bool(self._features.levels.any())
 
     def see(self, dataset: Dataset) -> None:
         """Grow the next trees on the same rows in other bins."""
@@ -51,12 +54,11 @@ class HistogramGrower(Grower):
         return is_wide(self._params.precision, self._dataset.n_rows)
 
     def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
-        kernel = grow.grow_tree if self._symmetric is None else grow_symmetric.grow_symmetric_tree
         self._team.run(
-            kernel, self._bins, self._features, self.rules(), gradients, rows, self._scales, self._scratch,
+            self._kernel, self._bins, self._features, self.rules(), gradients, rows, self._scales, self._scratch,
             self._cells, self._leaves, self._search, self._choice, draws, self._nodes, *self._worth,
         )  # fmt: skip
-        return Grown.read(self._nodes, self._leaves, rows.order, bool(self._features.levels.any()))
+        return Grown.read(self._nodes, self._leaves, rows.order, self._has_sets)
 
 
 def _check_levels(levels: np.ndarray, n_outputs: int, is_symmetric: bool) -> None:

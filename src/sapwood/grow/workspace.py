@@ -10,6 +10,7 @@ from sapwood.data.dataset import Dataset
 from sapwood.data.lists import RowLists
 from sapwood.grow.tiling import Tiling
 from sapwood.kernels import layout
+from sapwood.kernels.split_numeric import SPARE
 
 ANY_BIN = 1 << 40
 MANY_BINS = 100
@@ -131,19 +132,21 @@ class RowRoom:
     pairs: np.ndarray
     spare_pairs: np.ndarray
     everything: np.ndarray
+    whole: layout.Rows
 
     @classmethod
     def make(cls, shape: Shape) -> RowRoom:
         """Room for all rows."""
         n, p = shape.n_rows, shape.n_planes
         order, spare = np.empty(n, np.uint32), np.empty(n, np.uint32)
-        return cls(order, spare, np.empty((p, n), np.int64), np.empty((p, n), np.int64), np.arange(n, dtype=np.uint32))
+        whole = layout.Rows(order, spare, np.empty((p, n), np.int64), np.empty((p, n), np.int64))
+        return cls(*whole, everything=np.arange(n, dtype=np.uint32), whole=whole)
 
     def take(self, rows: np.ndarray | None) -> layout.Rows:
         """Put these rows (None: all) at the root, in their order."""
         if rows is None:
             self.order[:] = self.everything
-            return layout.Rows(self.order, self.spare, self.pairs, self.spare_pairs)
+            return self.whole
         m, p = len(rows), len(self.pairs)
         self.order[:m] = rows
         pairs, spare_pairs = (room.reshape(-1)[: p * m].reshape(p, m) for room in (self.pairs, self.spare_pairs))
@@ -161,7 +164,7 @@ def make_scratch(shape: Shape, most_bins: int) -> layout.Scratch:
     k, p, t = shape.n_outputs, shape.n_planes, shape.members
     return layout.Scratch(
         numbers=np.zeros((t, 4 * k + 8)),
-        integers=np.zeros((t, 4 * p + 4 * k + 8 + 2 * (most_bins + 1)), np.int64),
+        integers=np.zeros((t, 4 * p + 4 * k + 8 + 2 * (most_bins + SPARE)), np.int64),
         partial=np.zeros((t, shape.max_leaves * (2 * k + 1)), np.int64),
     )
 

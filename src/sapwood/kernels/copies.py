@@ -14,6 +14,24 @@ from sapwood.kernels.layout import Rules  # noqa: F401 (named in a signature)
 from sapwood.native.kernel import kernel
 
 
+@kernel("f32[:,:,:], f64[:,:]")
+def bound_copies(member, members, sync, pairs, out):
+    """Put the largest |gradient| and hessian of each output of the member's share into its line; NaN counts as ∞."""
+    n = pairs.shape[1]
+    for k in range(pairs.shape[0]):
+        top_g = np.float32(0.0)
+        top_h = np.float32(0.0)
+        bad = 0
+        for i in range(member * n // members, (member + 1) * n // members):
+            g = abs(pairs[k, i, 0])
+            h = abs(pairs[k, i, 1])
+            bad += 0 if g + h < np.float32(np.inf) else 1
+            top_g = max(top_g, g)
+            top_h = max(top_h, h)
+        out[member, 2 * k] = np.float64(top_g) if bad == 0 else np.inf
+        out[member, 2 * k + 1] = np.float64(top_h) if bad == 0 else np.inf
+
+
 @kernel("u32[:], i64[:], i64[:], f64[:], i64, f32[:,:,:], f64[:], f64[:,:], i64[:,:]")
 def sum_copies(
     member, members, sync, rows, start, learned, node_of_row, n_nodes, pairs, weight, scale, partial
@@ -59,9 +77,11 @@ def merge_sums(partial, n_nodes, left, scale, sums):
                 sums[line, j] = np.float64(total[line * width + j]) / unit
 
 
-@kernel("f64[:,:], Rules, f64[:,:,:], f64[:,:]")
-def step_values(sums, rules, bounds, values):
+@kernel("f64[:,:], f64[:], Rules, f64[:,:,:], f64[:,:]")
+def step_values(sums, penalty, rules, bounds, values):
     """Move every value by a Newton step of the penalised loss, given G and H at the value it has.
+
+    ``penalty`` (nodes) is added to λ.
 
     ``bounds`` (lines, outputs, 2) hold values from which steps led up and down. A step beyond them ends halfway between
     them: the best value of a convex loss lies there.
@@ -71,7 +91,7 @@ def step_values(sums, rules, bounds, values):
             g = sums[line, 2 * k]
             h = sums[line, 2 * k + 1]
             old = values[line, k]
-            new = leaf_value(g - h * old, h, rules)
+            new = leaf_value(g - h * old, h + penalty[line % penalty.shape[0]], rules)
             side = 0 if new > old else 1
             bounds[line, k, side] = old
             low = bounds[line, k, 0]
@@ -79,6 +99,21 @@ def step_values(sums, rules, bounds, values):
             if (new <= low or new >= high) and new != old:
                 new = 0.5 * low + 0.5 * high
             values[line, k] = new
+
+
+@kernel("f64[:,:], i64, i32[:], f64[:,:]")
+def mean_values(sums, n_nodes, left, values):
+    """Give inner nodes (``left`` above 0) the weighted mean of their children, or the plain one without weight."""
+    at = sums.shape[1] - 2
+    for m in range(sums.shape[0] // n_nodes):
+        for back in range(n_nodes):
+            node = n_nodes - 1 - back
+            if left[node] > 0:
+                line = m * n_nodes + node
+                child = m * n_nodes + np.int64(left[node])
+                part = sums[child, at] / sums[line, at] if sums[line, at] > 0.0 else 0.5
+                for k in range(values.shape[1]):
+                    values[line, k] = part * values[child, k] + (1.0 - part) * values[child + 1, k]
 
 
 @kernel("u32[:], i64[:], f64[:], i64, f64[:,:], i64, f64[:,:]")
@@ -90,3 +125,13 @@ def add_to_copies(member, members, sync, rows, start, node_of_row, n_nodes, valu
             line = m * n_nodes + np.int64(node_of_row[rows[i]])
             for k in range(values.shape[1]):
                 scores[first_output + k, i] += values[line, k]
+
+
+@kernel("f64[:], f64[:,:], i64, f64[:,:]")
+def add_node_values(member, members, sync, node_of_row, values, first_output, scores):
+    """Add the values (nodes, outputs) of each row's leaf to its scores."""
+    n = node_of_row.shape[0]
+    for k in range(values.shape[1]):
+        line = scores[first_output + k]
+        for i in range(member * n // members, (member + 1) * n // members):
+            line[i] += values[np.int64(node_of_row[i]), k]

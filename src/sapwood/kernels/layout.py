@@ -98,6 +98,8 @@ class Rules(NamedTuple):
     max_levels: "i64"  # of a category, on one side of a split
     level_smoothing: "f64"
     level_lambda: "f64"
+    level_rows: "i64"  # that a level must have to be moved by itself
+    group_rows: "i64"  # by which sets of levels must grow from one that is judged to the next
     noise: "f64"  # standard deviation of what is added to the gains that features are chosen by
     noise_key: "i64"  # what it is drawn from, another for every tree
 

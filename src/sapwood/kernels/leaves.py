@@ -7,10 +7,12 @@ import numpy as np
 from sapwood.kernels.gain import leaf_value, within
 from sapwood.kernels.layout import (
     FIRST,
+    IS_SET,
     LAST,
     N_LEAVES,
     N_NODES,
     NODE,
+    NODE_BIN,
     NODE_COUNT,
     NODE_FEATURE,
     NODE_HIGH,
@@ -90,7 +92,10 @@ def set_leaf_sums(members, n_leaves, leaf_integers, weight_scale, exact, partial
 
 @kernel()
 def set_values(integers, numbers, n_nodes, n_outputs, rules, monotone):
-    """Sum up inner nodes from their children, then give every node its value."""
+    """Sum up inner nodes from their children, then give every node its value.
+
+    Both sides of a split by a set of levels pay the penalty of sets: which levels are in it was chosen by these rows.
+    """
     for back in range(n_nodes):
         node = n_nodes - 1 - back
         if integers[node, NODE_FEATURE] < 0:
@@ -102,9 +107,15 @@ def set_values(integers, numbers, n_nodes, n_outputs, rules, monotone):
             for j in range(NODE_OUTPUTS + PER_OUTPUT * k, NODE_OUTPUTS + PER_OUTPUT * k + 2):
                 numbers[node, j] = numbers[left, j] + numbers[left + 1, j]
     for node in range(n_nodes):
-        for k in range(n_outputs):
-            at = NODE_OUTPUTS + PER_OUTPUT * k
-            numbers[node, at + 2] = leaf_value(numbers[node, at], numbers[node, at + 1], rules)
+        for j in range(NODE_OUTPUTS, NODE_OUTPUTS + PER_OUTPUT * n_outputs, PER_OUTPUT):
+            numbers[node, j + 2] = leaf_value(numbers[node, j], numbers[node, j + 1], rules)
+    for node in range(n_nodes):
+        if integers[node, NODE_FEATURE] >= 0 and integers[node, NODE_BIN] == IS_SET:
+            left = integers[node, NODE_LEFT]
+            for child in range(left, left + 2):
+                for j in range(NODE_OUTPUTS, NODE_OUTPUTS + PER_OUTPUT * n_outputs, PER_OUTPUT):
+                    h = numbers[child, j + 1] + rules.level_lambda
+                    numbers[child, j + 2] = leaf_value(numbers[child, j], h, rules)
     if rules.constrained != 0:
         project_values(integers, numbers, n_nodes, monotone)
 

@@ -64,15 +64,22 @@ def count_bins(bins, n_bins, order, first, last, counts):
 @kernel()
 def limit_cuts(counts, n_bins, n_rows, least, limits):
     """From the counts, the bins after which both sides keep ``least`` rows: missing right, then left."""
-    for side in range(2):
-        limits[2 * side] = n_bins + 1
-        limits[2 * side + 1] = 0
+    for side in range(2 if counts[0] != 0 else 1):
+        first = n_bins + 1
+        last = np.int64(0)
         left = counts[0] if side == 1 else np.int64(0)
         for b in range(1, n_bins + 1):
             left += counts[b]
-            if left >= least and n_rows - left >= least:
-                limits[2 * side] = min(limits[2 * side], b)
-                limits[2 * side + 1] = b
+            if n_rows - left < least:
+                break
+            if left >= least:
+                first = min(first, b)
+                last = b
+        limits[2 * side] = first
+        limits[2 * side + 1] = last
+    if counts[0] == 0:
+        limits[2] = limits[0]
+        limits[3] = limits[1]
 
 
 @kernel()
@@ -154,10 +161,13 @@ def pick_split(bins, leaf, child, order, feature, rules, scales, cells, leaves, 
             locate_cut(histogram, f, feature, sums, low, high, everywhere, rules, scales, running, cut)
         for p in range(n_planes):
             rest[p] = sums[p] - cut[CUT_SUMS + p]
-        if cut[CUT_SURE] != 0 or least <= 1:
+        is_guarded = feature.levels[f] != 0 and max(rules.level_rows, rules.group_rows) > 1
+        if cut[CUT_SURE] != 0 or (least <= 1 and not is_guarded):
             break
-        if is_surely_large(cut[CUT_SUMS:], least, rules.wide, scales.hessian_range) and is_surely_large(
-            rest, least, rules.wide, scales.hessian_range
+        if (
+            not is_guarded
+            and is_surely_large(cut[CUT_SUMS:], least, rules.wide, scales.hessian_range)
+            and is_surely_large(rest, least, rules.wide, scales.hessian_range)
         ):
             break
         n_bins = feature.n_bins[f]
@@ -180,7 +190,7 @@ def pick_split(bins, leaf, child, order, feature, rules, scales, cells, leaves, 
         if feature.levels[f] != 0:
             cut[CUT_SURE] = SURE
             on_left = count_chosen(cut[CUT_SET : CUT_SET + SET_WORDS], cells.counts, n_bins)
-            if on_left >= least and last - first - on_left >= least:
+            if not is_guarded and on_left >= least and last - first - on_left >= least:
                 break
             gain[f] = divide_levels(
                 histogram, f, feature, sums, low, high, cells.counts, last - first, rules, scales, running, cut

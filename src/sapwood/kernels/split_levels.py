@@ -25,10 +25,12 @@ def sort_key(x):
 
 
 @kernel()
-def sort_levels(cells, stride, n_bins, n_planes, rules, quantum, sums, keys, order):
-    """List the bins that hold anything by G/(H + smoothing); return how many there are."""
+def sort_levels(cells, stride, n_bins, n_planes, counts, n_rows, rules, quantum, sums, keys, order):
+    """List the bins that hold anything by G/(H + smoothing), those with rows enough if ``n_rows`` > 0; count them."""
     n = 0
     for b in range(n_bins + 1):
+        if n_rows > 0 and counts[b] < rules.level_rows:
+            continue
         used = 0
         for p in range(n_planes):
             sums[p] = cells[p * stride + b]
@@ -70,9 +72,11 @@ def scan_levels(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, s
     right = running[n_planes : 2 * n_planes]
     keys = running[2 * n_planes : 2 * n_planes + n_bins + 1]
     order = running[2 * n_planes + n_bins + 1 : 2 * n_planes + 2 * n_bins + 2]
-    n = sort_levels(cells, stride, n_bins, n_planes, rules, scales.quantum, left, keys, order)
+    n = sort_levels(cells, stride, n_bins, n_planes, counts, n_rows, rules, scales.quantum, left, keys, order)
     before = score_of(sums, low, high, rules, scales.quantum)
     most = min(rules.max_levels, (n + 1) // 2)
+    all_there = n_rows > 0 and rules.level_rows > 1  # then levels outside the order stay on the other side
+    least = max(rules.min_child_samples, rules.group_rows)
     best = 0.0
     best_size = 0
     best_end = 0
@@ -80,15 +84,17 @@ def scan_levels(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, s
         for p in range(n_planes):
             left[p] = 0
         rows = np.int64(0)
-        for k in range(min(most, n - 1)):
+        judged = np.int64(0)
+        for k in range(min(most, n if all_there else n - 1)):
             b = order[k] if end == 0 else order[n - 1 - k]
             for p in range(n_planes):
                 left[p] += cells[p * stride + b]
                 right[p] = sums[p] - left[p]
             if n_rows > 0:
                 rows += counts[b]
-                if rows < rules.min_child_samples or n_rows - rows < rules.min_child_samples:
+                if rows < rules.min_child_samples or n_rows - rows < least or rows - judged < rules.group_rows:
                     continue
+                judged = rows
             if not is_heavy(left, rules, scales) or not is_heavy(right, rules, scales):
                 continue
             score = side_score(left, low, high, rules, scales.quantum)

@@ -20,6 +20,8 @@ HIGH_BIAS = np.uint64(1 << 63)
 HIGH_OFFSET = 2.0**52 + 2.0**31
 LOW_OFFSET = 2.0**52
 TWO_32 = 2.0**32
+# Room behind the sums of a feature, so that vector code can do eight at a time.
+SPARE = 8
 
 
 @kernel()
@@ -185,23 +187,65 @@ def largest_score(sums, first, last, g_all, h_all, floor, reg_lambda, unit_g, un
 
 
 @kernel()
-def scan_plain(cells, n_bins, total, floor, reg_lambda, price, quantum, sums):
+def is_sparse(total, n_bins, hessian_range):
+    """Tell whether a leaf of so many hessian steps may have fewer rows than a feature has bins."""
+    return total < n_bins * hessian_range[0, 1]
+
+
+@kernel()
+def repeat_last(sums, n):
+    """Repeat the last of n sums until there are eights; return how many there are."""
+    stop = (n + 7) & ~np.int64(7)
+    for k in range(np.uint64(n), np.uint64(stop)):
+        sums[k] = sums[np.uint64(n - 1)]
+    return stop
+
+
+@kernel()
+def gather_sums(cells, stop, sums):
+    """The sums up to each bin before ``stop``, but for bins of sum 0, which repeat them; return how many, in eights."""
+    if stop <= 1:
+        return np.int64(0)
+    running = cells[1]
+    sums[0] = running
+    n = np.uint64(1)
+    for b in range(np.uint64(2), np.uint64(stop)):
+        value = cells[b]
+        running += value
+        sums[n] = running
+        n += np.uint64(value != 0)
+    return repeat_last(sums, np.int64(n))
+
+
+@kernel()
+def all_sums(cells, stop, sums):
+    """The sums up to each bin before ``stop``; return how many."""
+    running = np.int64(0)
+    for b in range(np.uint64(1), np.uint64(stop)):
+        running += cells[b]
+        sums[b - np.uint64(1)] = running
+    return max(stop - 1, 0)
+
+
+@kernel()
+def scan_plain(cells, n_bins, total, floor, reg_lambda, price, scales, sums):
     """The largest gain of a feature of packed cells with one output where λ is the only rule: the usual case."""
-    unit_g = 1.0 / quantum[0, 0]
-    unit_h = 1.0 / quantum[0, 1]
+    unit_g = 1.0 / scales.quantum[0, 0]
+    unit_h = 1.0 / scales.quantum[0, 1]
     g_all = high_steps(total) * unit_g
     h_all = low_steps(total) * unit_h
     missing = cells[0]
-    running = np.int64(0)
-    for b in range(np.uint64(1), np.uint64(n_bins + 1)):
-        running += cells[b]
-        sums[b] = running
-    last = n_bins + 1 if missing != 0 else n_bins
-    best = largest_score(sums, 1, last, g_all, h_all, floor, reg_lambda, unit_g, unit_h)
+    stop = n_bins + 1 if missing != 0 else n_bins
+    if is_sparse(total & LOW_HALF, n_bins, scales.hessian_range):
+        n = gather_sums(cells, stop, sums)
+    else:
+        n = all_sums(cells, stop, sums)
+    best = largest_score(sums, 0, n, g_all, h_all, floor, reg_lambda, unit_g, unit_h)
     if missing != 0:
-        for b in range(np.uint64(1), np.uint64(n_bins + 1)):
+        n = all_sums(cells, n_bins, sums)
+        for b in range(np.uint64(n)):
             sums[b] += missing
-        best = max(best, largest_score(sums, 1, n_bins, g_all, h_all, floor, reg_lambda, unit_g, unit_h))
+        best = max(best, largest_score(sums, 0, n, g_all, h_all, floor, reg_lambda, unit_g, unit_h))
     return split_gain(best, plain_score(g_all, h_all, reg_lambda), price) if best > 0.0 else 0.0
 
 
@@ -249,7 +293,29 @@ def largest_wide_score(sums_g, sums_h, first, last, g_all, h_all, floor, reg_lam
 
 
 @kernel()
-def scan_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, quantum, prefix):
+def gather_wide_sums(gradients, hessians, stop, sums_g, sums_h):
+    """``gather_sums`` of two planes."""
+    if stop <= 1:
+        return np.int64(0)
+    g = gradients[1]
+    h = hessians[1]
+    sums_g[0] = g
+    sums_h[0] = h
+    n = np.uint64(1)
+    for b in range(np.uint64(2), np.uint64(stop)):
+        more_g = gradients[b]
+        more_h = hessians[b]
+        g += more_g
+        h += more_h
+        sums_g[n] = g
+        sums_h[n] = h
+        n += np.uint64((more_g | more_h) != 0)
+    repeat_last(sums_g, np.int64(n))
+    return repeat_last(sums_h, np.int64(n))
+
+
+@kernel()
+def scan_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, quantum, room):
     """The largest gain of a feature of wide cells with one output where λ is the only rule."""
     unit_g = 1.0 / quantum[0, 0]
     unit_h = 1.0 / quantum[0, 1]
@@ -257,29 +323,33 @@ def scan_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, quantum, pr
     h_all = np.float64(sums[1]) * unit_h
     gradients = cells
     hessians = cells[stride:]
-    sums_g = prefix
-    sums_h = prefix[n_bins + 1 :]
-    g = np.int64(0)
-    h = np.int64(0)
-    for b in range(np.uint64(1), np.uint64(n_bins + 1)):
-        g += gradients[b]
-        h += hessians[b]
-        sums_g[b] = g
-        sums_h[b] = h
+    sums_g = room
+    sums_h = room[n_bins + SPARE :]
     has_missing = gradients[0] != 0 or hessians[0] != 0
-    last = n_bins + 1 if has_missing else n_bins
-    best = largest_wide_score(sums_g, sums_h, 1, last, g_all, h_all, floor, reg_lambda, unit_g, unit_h)
+    n = gather_wide_sums(gradients, hessians, n_bins + 1 if has_missing else n_bins, sums_g, sums_h)
+    best = largest_wide_score(sums_g, sums_h, 0, n, g_all, h_all, floor, reg_lambda, unit_g, unit_h)
     if has_missing:
-        for b in range(np.uint64(1), np.uint64(n_bins + 1)):
+        n = gather_wide_sums(gradients, hessians, n_bins, sums_g, sums_h)
+        for b in range(np.uint64(n)):
             sums_g[b] += gradients[0]
             sums_h[b] += hessians[0]
-        other = largest_wide_score(sums_g, sums_h, 1, n_bins, g_all, h_all, floor, reg_lambda, unit_g, unit_h)
+        other = largest_wide_score(sums_g, sums_h, 0, n, g_all, h_all, floor, reg_lambda, unit_g, unit_h)
         best = max(best, other)
     return split_gain(best, plain_score(g_all, h_all, reg_lambda), price) if best > 0.0 else 0.0
 
 
 @kernel()
-def locate_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, limits, quantum, cut):
+def list_used(gradients, hessians, stop, always, used):
+    """List the bins before ``stop`` with a sum other than 0, and the bin ``always``; return how many."""
+    n = np.uint64(0)
+    for b in range(np.uint64(1), np.uint64(stop)):
+        used[n] = np.int64(b)
+        n += np.uint64(((gradients[b] | hessians[b]) != 0) | (np.int64(b) == always))
+    return n
+
+
+@kernel()
+def locate_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, limits, quantum, used, cut):
     """``locate_plain`` with wide cells."""
     unit_g = 1.0 / quantum[0, 0]
     unit_h = 1.0 / quantum[0, 1]
@@ -292,13 +362,16 @@ def locate_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, limits, q
     for side in range(1 + missing):
         left_g = gradients[0] if side == 1 else np.int64(0)
         left_h = hessians[0] if side == 1 else np.int64(0)
-        for b in range(1, n_bins + (missing if side == 0 else 0)):
-            if gradients[b] == 0 and hessians[b] == 0 and not is_first(b, side, n_bins, limits):
-                continue
+        first = limits[2 * side]
+        last = limits[2 * side + 1]
+        stop = min(n_bins + (missing if side == 0 else 0), last + 1)
+        n = list_used(gradients, hessians, stop, first if last <= n_bins else np.int64(0), used)
+        for k in range(n):
+            b = used[k]
             left_g += gradients[b]
             left_h += hessians[b]
             h_left = np.float64(left_h) * unit_h
-            if h_left < floor or h_all - h_left < floor or b < limits[2 * side] or b > limits[2 * side + 1]:
+            if h_left < floor or h_all - h_left < floor or b < first:
                 continue
             g_left = np.float64(left_g) * unit_g
             score = pair_score(g_left, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
@@ -331,11 +404,11 @@ def scan_feature(histogram, f, feature, sums, low, high, limits, rules, scales, 
         n_bins = feature.n_bins[f]
         floor = least_hessian(rules, scales, 0)
         price = rules.min_split_gain
-        prefix = running[2 * sums.shape[0] :]
+        room = running[2 * sums.shape[0] :]
         if rules.wide != 0:
             stride = feature.start[feature.start.shape[0] - 1]
-            return scan_wide(cells, stride, n_bins, sums, floor, rules.reg_lambda, price, scales.quantum, prefix)
-        return scan_plain(cells, n_bins, sums[0], floor, rules.reg_lambda, price, scales.quantum, prefix)
+            return scan_wide(cells, stride, n_bins, sums, floor, rules.reg_lambda, price, scales.quantum, room)
+        return scan_plain(cells, n_bins, sums[0], floor, rules.reg_lambda, price, scales, room)
     return locate_cut(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)
 
 
@@ -350,7 +423,8 @@ def locate_cut(histogram, f, feature, sums, low, high, limits, rules, scales, ru
         lam = rules.reg_lambda
         price = rules.min_split_gain
         if rules.wide != 0:
-            return locate_wide(cells, stride, n_bins, sums, floor, lam, price, limits, scales.quantum, cut)
+            room = running[2 * sums.shape[0] :]
+            return locate_wide(cells, stride, n_bins, sums, floor, lam, price, limits, scales.quantum, room, cut)
         return locate_plain(cells, n_bins, sums[0], floor, lam, price, limits, scales.quantum, cut)
     direction = feature.monotone[f]
     return scan_any(cells, stride, n_bins, direction, sums, low, high, limits, rules, scales, running, cut)

@@ -46,6 +46,10 @@ def new_sync() -> np.ndarray:
     return np.zeros(SYNC_WORDS, dtype=np.int64)
 
 
+# A team of one never meets.
+LONE_SYNC = new_sync()
+
+
 class Kernel:
     """A function on arrays with the types it accepts; calling it runs it in the chosen mode."""
 
@@ -72,7 +76,7 @@ class Kernel:
         if not self.is_entry:
             return self.function(*args)  # called by another kernel in python mode, or by a test of that mode
         if self.takes_team and len(args) == len(self.variants[0]):
-            self.bind(new_sync(), *args)(0, 1)
+            self.bind(LONE_SYNC, *args)(0, 1)
         elif mode() == "python":
             return _quiet(self.function)(*args)
         else:
@@ -99,6 +103,35 @@ class Kernel:
             self._launch = _launcher(self)
         return self._launch(*args)
 
+    def rebind(self, last: Any, args: tuple[Any, ...]) -> Callable[[int, int], None]:
+        """Prepare a call in the place of the ``last`` one that came from here (None at first) and is over."""
+        if self._launch is None:
+            self._launch = _launcher(self)
+        repeat = getattr(self._launch, "repeat", None)
+        return self._launch(*args) if repeat is None else repeat(last, args)
+
+
+class Repeated:
+    """A kernel that one thread runs again and again, mostly with the same arguments; it stands for it in ``Team.run``.
+
+    Arguments that are the same objects as last time are not looked at again. The last ones are kept as long as this is.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self.takes_team = kernel.takes_team
+        self._sync = (LONE_SYNC,) if kernel.takes_team else ()
+        self._last: Any = None
+
+    def __call__(self, *args: Any) -> None:
+        """Run on this thread alone."""
+        self.bind(*self._sync, *args)(0, 1)
+
+    def bind(self, *args: Any) -> Callable[[int, int], None]:
+        """Prepare a call; the one before must be over."""
+        self._last = self._kernel.rebind(self._last, args)
+        return self._last
+
 
 def _deciding_arguments(variants: tuple[tuple[signatures.Type, ...], ...]) -> list[int]:
     """The arguments whose types differ among variants."""
@@ -118,7 +151,7 @@ def _launcher(kernel: Kernel) -> Callable[..., Callable[[int, int], None]]:
     if chosen == "native":
         from sapwood.native import load
 
-        return load.launcher(kernel)
+        return load.Launcher(kernel)
     if chosen == "jit":
         from sapwood.native import compile
 

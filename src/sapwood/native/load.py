@@ -12,8 +12,9 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Sequence
 from importlib.util import find_spec
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -71,40 +72,56 @@ def manifest() -> str:
     return ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(library(), "sapwood_manifest"))).decode()
 
 
-def launcher(kernel: Kernel) -> Callable[..., Callable[[int, int], None]]:
-    """How calls of a kernel are prepared: ``launcher(kernel)(*args)(member, members)``."""
-    entries = [_entry(f"sapwood_{kernel.name}_{variant}") for variant in range(len(kernel.variants))]
-    addresses = [ctypes.cast(entry, ctypes.c_void_p).value or 0 for entry in entries]
-    sync = (Array("i64", 1),) if kernel.takes_team else ()
-    packers = [Packer(kernel.name, sync + variant) for variant in kernel.variants]
-    first = len(sync)
+class Launcher:
+    """How calls of a kernel are prepared: ``Launcher(kernel)(*args)(member, members)``."""
 
-    def launch(*args: Any) -> Callable[[int, int], None]:
-        number = kernel.variant_of(args[first:]) if len(packers) > 1 else 0
-        return Call(entries[number], addresses[number], packers[number].pack(args), args)
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._entries = [_entry(f"sapwood_{kernel.name}_{variant}") for variant in range(len(kernel.variants))]
+        self._addresses = [ctypes.cast(entry, ctypes.c_void_p).value or 0 for entry in self._entries]
+        sync = (Array("i64", 1),) if kernel.takes_team else ()
+        self._packers = [Packer(kernel.name, sync + variant) for variant in kernel.variants]
+        self._first = len(sync)
 
-    return launch
+    def __call__(self, *args: Any) -> Call:
+        """Prepare a call."""
+        number = self._kernel.variant_of(args[self._first :]) if len(self._packers) > 1 else 0
+        return Call(self._entries[number], self._addresses[number], self._packers[number].pack(args), args)
+
+    def repeat(self, call: Call | None, args: tuple[Any, ...]) -> Call:
+        """Prepare a call like an earlier one of this method, which is over; what it was given again is in its place."""
+        if call is None or len(self._packers) > 1:
+            made = self(*args)
+            made.block = ctypes.create_string_buffer(made.block, len(made.block))
+            return made
+        for k, (old, new) in enumerate(zip(call.args, args, strict=True)):
+            if old is not new:
+                self._packers[0].replace(call.block, k, new)
+        call.args = args
+        return call
 
 
 class Call:
     """A prepared call of a compiled kernel: where its code is, where its arguments are, and the arrays among them."""
 
-    __slots__ = ("_args", "_block", "_entry", "entry_address")
+    __slots__ = ("_entry", "args", "block", "entry_address")
 
-    def __init__(self, entry: Any, entry_address: int, block: bytes, args: tuple[Any, ...]) -> None:
+    def __init__(self, entry: Any, entry_address: int, block: Any, args: tuple[Any, ...]) -> None:
         self._entry = entry
         self.entry_address = entry_address
-        self._block = block
-        self._args = args
+        self.block = block
+        self.args = args
 
     def __call__(self, member: int, members: int) -> None:
         """Make the call on this thread, as one member of a team."""
-        self._entry(self._block, member, members)
+        self._entry(self.block, member, members)
 
     @property
     def block_address(self) -> int:
         """Where the arguments are."""
-        return ctypes.cast(ctypes.c_char_p(self._block), ctypes.c_void_p).value or 0
+        if isinstance(self.block, bytes):
+            return ctypes.cast(ctypes.c_char_p(self.block), ctypes.c_void_p).value or 0
+        return ctypes.addressof(self.block)
 
 
 def _entry(symbol: str) -> Any:
@@ -120,8 +137,11 @@ class Packer:
     def __init__(self, name: str, types: tuple[Type, ...]) -> None:
         self._name = name
         self._is_record = [isinstance(kind, Record) for kind in types]
+        self._kinds = [flatten((kind,)) for kind in types]
         self._flat = flatten(types)
-        self._format = struct.Struct("<" + "".join(_slot_format(kind) for kind in self._flat))
+        self._format = _format(self._flat)
+        self._formats = [_format(kinds) for kinds in self._kinds]
+        self._offsets = [0, *accumulate(part.size for part in self._formats)]
 
     def pack(self, args: tuple[Any, ...]) -> bytes:
         """Make a block; wrong types are our own mistake and raise TypeError."""
@@ -130,8 +150,18 @@ class Packer:
         items: list[Any] = []
         for is_record, value in zip(self._is_record, args, strict=True):
             items.extend(value) if is_record else items.append(value)
+        return self._packed(self._format, self._slots(self._flat, items))
+
+    def replace(self, block: Any, number: int, value: Any) -> None:
+        """Put another argument into a block that can be written."""
+        items = value if self._is_record[number] else (value,)
+        part = self._packed(self._formats[number], self._slots(self._kinds[number], items))
+        first = self._offsets[number]
+        block[first : first + len(part)] = part
+
+    def _slots(self, kinds: list[Scalar | Array], items: Sequence[Any]) -> list[Any]:
         slots: list[Any] = []
-        for kind, value in zip(self._flat, items, strict=True):
+        for kind, value in zip(kinds, items, strict=True):
             if type(kind) is not Array:
                 slots.append(value)
                 continue
@@ -139,10 +169,17 @@ class Packer:
             if known is None or known[0]() is not value or (known[1] is not kind and known[1] != kind):
                 known = _know(self._name, kind, value)
             slots += known[2]
+        return slots
+
+    def _packed(self, form: struct.Struct, slots: list[Any]) -> bytes:
         try:
-            return self._format.pack(*slots)
+            return form.pack(*slots)
         except struct.error as error:
             raise TypeError(f"{self._name}: {error}") from None
+
+
+def _format(kinds: list[Scalar | Array]) -> struct.Struct:
+    return struct.Struct("<" + "".join(_slot_format(kind) for kind in kinds))
 
 
 def _slot_format(kind: Scalar | Array) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.native.kernel import Kernel, mode, new_sync
+from sapwood.native.kernel import Kernel, Repeated, mode, new_sync
 from sapwood.native.linger import (
     BLOCK,
     ENTRY,
@@ -143,7 +143,7 @@ class Crew:
             name, args = f"sapwood-{member}", (inbox, self._post, member, size)
             threading.Thread(target=_serve, args=args, daemon=True, name=name).start()
 
-    def run(self, kernel: Kernel, args: tuple[Any, ...]) -> None:
+    def run(self, kernel: Kernel | Repeated, args: tuple[Any, ...]) -> None:
         """Run a kernel on all members and wait for them."""
         self.sync[:] = 0
         self.sync[SPINS_WORD] = self._spins
@@ -194,7 +194,7 @@ class Team:
     def __init__(self, size: int) -> None:
         self.size = size
 
-    def run(self, kernel: Kernel, *args: Any) -> None:
+    def run(self, kernel: Kernel | Repeated, *args: Any) -> None:
         """Run a kernel with these arguments on all members."""
         if self.size == 1 or not kernel.takes_team:
             kernel(*args)
@@ -221,17 +221,19 @@ ALONE = Team(1)
 
 # Below this much work (cells touched in a call) threads cost more than they bring.
 SMALL_WORK = 1 << 15
+# The same for training, in rows times features of the table.
+SMALL_TABLE = 12_000
 
 
-def current_team(n_jobs: int | None = None, work: int | None = None) -> Team:
-    """The team for ``n_jobs`` (None or -1: all that the process may use) and an amount of work.
+def current_team(n_jobs: int | None = None, work: int | None = None, least: int = SMALL_WORK) -> Team:
+    """The team for ``n_jobs`` (None or -1: all that the process may use) and an amount of work, one below ``least``.
 
     ``SAPWOOD_TEAM`` forces a size whatever the machine has, for tests.
     """
     forced = os.environ.get("SAPWOOD_TEAM")
     if forced:
         return Team(int(forced))
-    if work is not None and work < SMALL_WORK:
+    if work is not None and work < least:
         return ALONE
     most = usable_cpus()
     if n_jobs is None or n_jobs == -1:
@@ -239,6 +241,11 @@ def current_team(n_jobs: int | None = None, work: int | None = None) -> Team:
     if n_jobs < -1:
         return Team(max(1, most + 1 + n_jobs))
     return Team(min(n_jobs, most))
+
+
+def training_team(n_jobs: int | None, n_rows: int, n_features: int) -> Team:
+    """The team for training on a table of this size."""
+    return current_team(n_jobs, n_rows * n_features, SMALL_TABLE)
 
 
 def _environment_limit(most: int) -> int:
