@@ -17,7 +17,10 @@ import numpy as np
 from bench.data import TABLES, UnavailableError
 from bench.measures import held_out_loss
 
-NAMES = ("adult", "amazon_employee", "airline_100k", "bank_marketing", "telco_churn", "bike_sharing", "diamonds")
+NAMES = (
+    "adult", "amazon_employee", "airline_100k", "bank_marketing", "telco_churn", "credit_default", "mushroom",
+    "bike_sharing", "diamonds", "abalone", "wine_quality", "california_housing",
+)  # fmt: skip
 THREADS = 2
 
 

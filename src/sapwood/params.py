@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.choices import Bayesian, Goss, Mvs, Uniform, sampling_of, symmetric_of
+from sapwood.choices import Bayesian, Goss, Mvs, Uniform, linear_of, sampling_of, symmetric_of
 from sapwood.encodings import is_encoding
 from sapwood.errors import ParameterError
 from sapwood.functions import check_arguments
 from sapwood.peers import spelling_of
-from sapwood.presets import PRESETS, rate_of
+from sapwood.presets import FOR_TWO_CLASSES, PRESETS, rate_of
 from sapwood.rules import (
     Rule,
     are_callbacks,
@@ -366,9 +366,9 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: i
     if values["boosting"] == "forest":
         _settle_forest(values, given)
     _settle_sampling(values, given)
-    if preset == "catboost" and "learning_rate" not in given:
+    if preset == "catboost":
         kind = task if task == "regression" else "multiclass" if n_classes > 2 else "binary"
-        values["learning_rate"] = rate_of(kind, n_rows, values["n_estimators"])
+        _settle_catboost(values, given, n_rows, kind)
     values["random_state"] = seed_of(values["random_state"])
     groups = {
         name: group(**{f.name: values[f.name] for f in dataclasses.fields(group)}) for name, group in GROUPS.items()
@@ -456,6 +456,16 @@ def _leaf_limit(max_leaves: int | None, max_depth: int | None, most_leaves: int)
     if max_depth is not None and max_depth < 63:
         limits.append(2**max_depth)
     return min(limits)
+
+
+def _settle_catboost(values: dict[str, Any], given: Mapping[str, Any], n_rows: int, kind: str) -> None:
+    """What CatBoost chooses by the rows, the rounds and the kind of target."""
+    if "learning_rate" not in given:
+        values["learning_rate"] = rate_of(kind, n_rows, values["n_estimators"])
+    if kind == "binary":
+        values |= {name: value for name, value in FOR_TWO_CLASSES.items() if name not in given}
+        if "leaf_steps" not in given and linear_of(values["leaf_model"]) is not None:
+            values["leaf_steps"] = 1
 
 
 def _settle_forest(values: dict[str, Any], given: Mapping[str, Any]) -> None:

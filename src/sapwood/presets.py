@@ -32,12 +32,18 @@ PRESETS: dict[str, dict[str, Any]] = {
         "reg_lambda": 1.0,
     },
     "lightgbm": {
+        "n_estimators": 100,
+        "learning_rate": 0.1,
+        "growth": "leafwise",
         "max_leaves": 31,
+        "max_depth": None,
+        "max_bins": 255,
         "min_child_samples": 20,
         "min_child_weight": 1e-3,
         "reg_lambda": 0.0,
+        "one_hot_max": 4,
     },
-    # The learning rate comes from the rows and rounds, see below.
+    # The learning rate comes from the rows and rounds; two classes have more leaf steps and priors. See below.
     "catboost": {
         "n_estimators": 1000,
         "learning_rate": "auto",
@@ -46,9 +52,15 @@ PRESETS: dict[str, dict[str, Any]] = {
         "min_child_weight": 0.0,
         "reg_lambda": 3.0,
         "sampling": "mvs",
-        "category_encoding": Auto(Ordered(permutations=4)),
+        "category_encoding": Auto(Ordered(bins=16, permutations=2)),
         "max_combination": 2,
     },
+}
+
+# What two classes have besides.
+FOR_TWO_CLASSES: dict[str, Any] = {
+    "leaf_steps": 3,
+    "category_encoding": Auto(Ordered(priors=(0.0, 0.5, 1.0), bins=16, permutations=2)),
 }
 
 # CatBoost's choice: log rate = a·log(rows) + b + c·log(rounds / 1000), by the kind of target.
