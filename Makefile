@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test test-bounds bounds-kernels bounds-fits lint docs bench clean help
+.PHONY: demo test test-bounds bounds-kernels bounds-fits lint docs bench bench-full clean help
 
 help:
 	@echo "make demo   train on census data, show what was learned, write demo-output/"
@@ -12,7 +12,8 @@ help:
 	@echo "make test-bounds  some of the tests with every index of every kernel checked"
 	@echo "make lint   lint, types and layers alone"
 	@echo "make docs   regenerate the pages in docs/ that come from declarations"
-	@echo "make bench  run the benchmarks and write their figures"
+	@echo "make bench  run the quick benchmarks (ten minutes) and write their figures"
+	@echo "make bench-full  run all of them (hours)"
 	@echo "make clean  remove what the other commands made"
 
 $(BIN)/python:
@@ -68,6 +69,9 @@ docs: $(VENV)/installed $(VENV)/kernels
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python -m bench
+
+bench-full: $(VENV)/installed-bench
+	$(BIN)/python -m bench --full
 
 clean:
 	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -6,65 +6,12 @@ documentation shows.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, ClassVar
 
 import numpy as np
 
-from bench.workloads import Settings
-
-
-class Contestant(ABC):
-    """Fit and predict with one library in one configuration."""
-
-    name: ClassVar[str]
-    package: ClassVar[str]
-    importing: ClassVar[str]
-    family: ClassVar[str]
-    variant: ClassVar[bool] = False
-    growths: ClassVar[frozenset[str]] = frozenset({"leafwise", "levelwise"})
-
-    def __init__(self, settings: Settings, task: str) -> None:
-        self.settings = settings
-        self.binary = task == "binary"
-        self.model: Any = None
-
-    def fit(self, X: np.ndarray, y: np.ndarray) -> None:
-        """Fit from raw arrays."""
-        self.model = self._fitted(X, y)
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Give one number per row: the probability of class 1, or the value."""
-        return self.model.predict_proba(X)[:, 1] if self.binary else self.model.predict(X)
-
-    def row_predictor(self) -> Callable[[np.ndarray], object]:
-        """Give what predicts a table of one row: the library's own way for single rows, where it has one."""
-        return self.predict
-
-    @abstractmethod
-    def _fitted(self, X: np.ndarray, y: np.ndarray) -> Any:
-        """Train a model of the library."""
-
-    @property
-    def hessian_floor(self) -> float:
-        """Stand in for ``min_child_samples`` where a library has only a smallest hessian.
-
-        With squared error the hessian is the row count; log loss has no equal, and XGBoost's default is taken.
-        """
-        return 1.0 if self.binary else float(self.settings.min_child_samples)
-
-    @classmethod
-    def installed(cls) -> bool:
-        """Say whether the library can be imported here."""
-        return find_spec(cls.package) is not None
-
-    @classmethod
-    def version(cls) -> str:
-        """Give the library's version."""
-        return str(import_module(cls.package).__version__)
+from bench.contestant import Contestant
 
 
 class Sapwood(Contestant):
@@ -73,27 +20,32 @@ class Sapwood(Contestant):
     name = family = package = "sapwood"
     importing = "from sapwood import SapwoodClassifier"
     growths = frozenset({"leafwise", "levelwise", "symmetric"})
+    reopening = "import sapwood; sapwood.load(path).predict(row)"
 
     def _fitted(self, X: np.ndarray, y: np.ndarray) -> Any:
         from sapwood import SapwoodClassifier, SapwoodRegressor
 
         s = self.settings
-        estimator = SapwoodClassifier if self.binary else SapwoodRegressor
+        estimator = SapwoodRegressor if self.task == "regression" else SapwoodClassifier
         # A complete tree is the same in whichever order its leaves are split: only symmetric growth must be asked for.
-        growth = {"growth": s.growth} if s.growth == "symmetric" else {}
+        # It takes no smallest leaf, as CatBoost's symmetric trees do not.
+        growth = {"growth": s.growth} if s.growth == "symmetric" else {"min_child_samples": s.min_child_samples}
         return estimator(
             n_estimators=s.trees,
             learning_rate=s.learning_rate,
             max_leaves=s.leaves,
             max_depth=s.depth,
             max_bins=s.bins,
-            min_child_samples=s.min_child_samples,
             min_child_weight=s.min_child_weight,
             reg_lambda=s.reg_lambda,
             n_jobs=s.threads,
             random_state=s.seed,
             **growth,
         ).fit(X, y)
+
+    def save(self, path: str) -> None:
+        """Write Sapwood's own format."""
+        self.model.save(path)
 
     def row_predictor(self) -> Callable[[np.ndarray], object]:
         """Use the model's predictor of single rows."""
@@ -106,6 +58,7 @@ class LightGBM(Contestant):
 
     name = family = package = "lightgbm"
     importing = "import lightgbm"
+    reopening = "import lightgbm; lightgbm.Booster(model_file=path).predict(row)"
     quantised: ClassVar[bool] = False
 
     def _fitted(self, X: np.ndarray, y: np.ndarray) -> Any:
@@ -113,7 +66,8 @@ class LightGBM(Contestant):
 
         s = self.settings
         params = {
-            "objective": "binary" if self.binary else "l2",
+            "objective": {"binary": "binary", "multiclass": "multiclass", "regression": "l2"}[self.task],
+            "num_class": self.n_classes if self.task == "multiclass" else 1,
             "num_leaves": s.leaves,
             "max_depth": s.depth or -1,
             "learning_rate": s.learning_rate,
@@ -134,6 +88,10 @@ class LightGBM(Contestant):
         """Predict through the booster."""
         return self.model.predict(X, num_threads=self.settings.threads)
 
+    def save(self, path: str) -> None:
+        """Write LightGBM's own format."""
+        self.model.save_model(path)
+
 
 class LightGBMQuantised(LightGBM):
     """LightGBM with gradients of a few bits."""
@@ -145,8 +103,10 @@ def xgboost_words(contestant: Contestant) -> dict[str, Any]:
     """Say the settings in XGBoost's words, which hessboost shares."""
     s = contestant.settings
     policy = {"leafwise": "lossguide", "levelwise": "depthwise", "symmetric": "symmetric"}[s.growth]
-    return {
-        "objective": "binary:logistic" if contestant.binary else "reg:squarederror",
+    objectives = {"binary": "binary:logistic", "multiclass": "multi:softprob", "regression": "reg:squarederror"}
+    classes = {"num_class": contestant.n_classes} if contestant.task == "multiclass" else {}
+    return classes | {
+        "objective": objectives[contestant.task],
         "tree_method": "hist",
         "grow_policy": policy,
         "max_leaves": s.leaves if policy == "lossguide" else 0,
@@ -165,6 +125,7 @@ class XGBoost(Contestant):
 
     name = family = package = "xgboost"
     importing = "import xgboost"
+    reopening = "import xgboost; xgboost.Booster(model_file=path).inplace_predict(row)"
 
     def _fitted(self, X: np.ndarray, y: np.ndarray) -> Any:
         import xgboost
@@ -177,19 +138,24 @@ class XGBoost(Contestant):
         """Predict through the booster."""
         return self.model.inplace_predict(X)
 
+    def save(self, path: str) -> None:
+        """Write XGBoost's own format."""
+        self.model.save_model(path)
+
 
 class CatBoost(Contestant):
     """CatBoost in plain mode with its symmetric trees, whatever growth is asked: complete trees of as many leaves."""
 
     name = family = package = "catboost"
     importing = "import catboost"
+    reopening = "import catboost; catboost.CatBoost().load_model(path).predict(row)"
     growths = frozenset({"leafwise", "levelwise", "symmetric"})
 
     def _fitted(self, X: np.ndarray, y: np.ndarray) -> Any:
         import catboost
 
         s = self.settings
-        estimator = catboost.CatBoostClassifier if self.binary else catboost.CatBoostRegressor
+        estimator = catboost.CatBoostRegressor if self.task == "regression" else catboost.CatBoostClassifier
         return estimator(
             iterations=s.trees,
             learning_rate=s.learning_rate,
@@ -208,9 +174,13 @@ class CatBoost(Contestant):
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict through the booster."""
-        kind = "Probability" if self.binary else "RawFormulaVal"
+        kind = "RawFormulaVal" if self.task == "regression" else "Probability"
         answer = self.model.predict(X, prediction_type=kind, thread_count=self.settings.threads)
         return answer[:, 1] if self.binary else answer
+
+    def save(self, path: str) -> None:
+        """Write CatBoost's own format."""
+        self.model.save_model(path)
 
     def _trees(self) -> dict[str, Any]:
         return {"grow_policy": "SymmetricTree", "depth": self.settings.full_depth}
@@ -241,7 +211,8 @@ class ScikitLearn(Contestant):
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
         s = self.settings
-        estimator = HistGradientBoostingClassifier if self.binary else HistGradientBoostingRegressor
+        is_regression = self.task == "regression"
+        estimator = HistGradientBoostingRegressor if is_regression else HistGradientBoostingClassifier
         return estimator(
             max_iter=s.trees,
             learning_rate=s.learning_rate,
@@ -260,6 +231,7 @@ class Hessboost(Contestant):
 
     name = family = package = "hessboost"
     importing = "import hessboost"
+    reopening = "import hessboost; hessboost.Booster(model_file=path).predict(row)"
     growths = frozenset({"leafwise", "levelwise", "symmetric"})
     quantised: ClassVar[bool] = False
 
@@ -272,6 +244,10 @@ class Hessboost(Contestant):
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Predict through the booster."""
         return self.model.predict(X)
+
+    def save(self, path: str) -> None:
+        """Write hessboost's own format."""
+        self.model.save_model(path)
 
     def row_predictor(self) -> Callable[[np.ndarray], object]:
         """Use the booster's method for single rows."""
@@ -296,7 +272,8 @@ class ChimeraBoost(Contestant):
         import chimeraboost
 
         s = self.settings
-        estimator = chimeraboost.ChimeraBoostClassifier if self.binary else chimeraboost.ChimeraBoostRegressor
+        is_regression = self.task == "regression"
+        estimator = chimeraboost.ChimeraBoostRegressor if is_regression else chimeraboost.ChimeraBoostClassifier
         return estimator(
             n_estimators=s.trees,
             learning_rate=s.learning_rate,

@@ -29,7 +29,7 @@ class Split:
 
 
 class Source(Protocol):
-    """Give the rows of a workload; ``task`` is "binary" or "regression"."""
+    """Give the rows of a workload; ``task`` is "binary", "multiclass" or "regression"."""
 
     @property
     def task(self) -> str:
@@ -69,16 +69,49 @@ class Synthetic:
 
 
 @dataclass(frozen=True)
+class Series:
+    """Hold tables of growing size, of which ``sizes`` tells what grows."""
+
+    tables: tuple[Synthetic, ...]
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of_rows(cls, *rows: int) -> Series:
+        """Tables of 28 columns."""
+        return cls(tuple(Synthetic(n, test_rows=1) for n in rows), rows)
+
+    @classmethod
+    def of_features(cls, *features: int) -> Series:
+        """Tables of 20,000 rows."""
+        return cls(tuple(Synthetic(20_000, n, test_rows=1) for n in features), features)
+
+    @property
+    def task(self) -> str:
+        """Name the task."""
+        return self.tables[0].task
+
+    def load(self) -> Split:
+        """Make the first table, to warm up on."""
+        return self.tables[0].load()
+
+
+@dataclass(frozen=True)
 class Table:
-    """Read the numeric columns of a real table; ``positive`` is the class that counts as 1, None means regression."""
+    """Read the numeric columns of a real table.
+
+    ``positive`` is the class that counts as 1; with ``classes`` all count; without either the target is a number.
+    """
 
     name: str
     positive: str | int | None = None
     max_rows: int | None = None
+    classes: bool = False
 
     @property
     def task(self) -> str:
         """Name the task: binary where a class is called positive."""
+        if self.classes:
+            return "multiclass"
         return "regression" if self.positive is None else "binary"
 
     def load(self, seed: int = 0) -> Split:
@@ -100,5 +133,8 @@ class Table:
         frame, target = frame[target.notna()], target[target.notna()]
         aside = {facts["target"], facts["group"], facts["weight"], *facts["drop"]}
         X = frame.drop(columns=[name for name in frame.columns if name in aside]).select_dtypes("number")
-        y = target if self.positive is None else target == self.positive
+        if self.classes:
+            y = target.astype("category").cat.codes
+        else:
+            y = target if self.positive is None else target == self.positive
         return np.ascontiguousarray(X.to_numpy(np.float32)), y.to_numpy(np.float32)

@@ -6,21 +6,30 @@ import gc
 import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
+import weakref
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
-from bench.contestants import Contestant
-from bench.data import ROOT, Split
+from bench.contestant import Contestant
+from bench.data import ROOT, Series, Split
 from bench.workloads import Workload
 
 WARM_ROWS = 300
 LATENCY_CALLS = 100
+# What a number of threads is compared with.
+FEWER = {2: 1, 8: 2}
 
 
 class Trial(ABC):
@@ -29,6 +38,7 @@ class Trial(ABC):
     unit: ClassVar[str] = "s"
     fresh: ClassVar[bool] = False
     per_package: ClassVar[bool] = False
+    has_ratio: ClassVar[bool] = True
 
     def __init__(self, contestant: type[Contestant], workload: Workload, split: Split | None) -> None:
         self.contestant = contestant
@@ -38,6 +48,11 @@ class Trial(ABC):
         if split is not None:
             self.split = split
             self.prepare()
+
+    @classmethod
+    def takes(cls, contestant: type[Contestant]) -> bool:
+        """Say whether a contestant has what is measured."""
+        return not (cls.per_package and contestant.variant)
 
     def prepare(self) -> None:
         """Fit a few rows, so that compilers have run and libraries are loaded."""
@@ -82,12 +97,12 @@ class Predict(Trial):
 
 
 class Latency(Predict):
-    """Time the prediction of a single row, one call after another."""
+    """Time the prediction of a single row, one call after another, by the function that predicts tables."""
 
     def once(self) -> float:
         """Give the mean of many calls on different rows."""
         rows = [self.split.X_test[i : i + 1] for i in range(LATENCY_CALLS)]
-        predict = self.model.row_predictor()
+        predict = self.predictor()
         predict(rows[0])
 
         def call_each() -> None:
@@ -95,6 +110,57 @@ class Latency(Predict):
                 predict(row)
 
         return clock(call_each) / LATENCY_CALLS
+
+    def predictor(self) -> Callable[[np.ndarray], object]:
+        """Give what is called."""
+        return self.model.predict
+
+
+class Prepared(Latency):
+    """Time the same with what a library has for single rows."""
+
+    @classmethod
+    def takes(cls, contestant: type[Contestant]) -> bool:
+        """Leave out libraries that have nothing of the kind."""
+        return contestant.row_predictor is not Contestant.row_predictor
+
+    def predictor(self) -> Callable[[np.ndarray], object]:
+        """Give what is called."""
+        return self.model.row_predictor()
+
+
+class Speedup(Trial):
+    """Measure how many times as quick a fit is with the threads of the settings as with those of ``FEWER``."""
+
+    unit = "times"
+    has_ratio = False
+
+    def once(self) -> float:
+        """Fit with fewer threads and with all."""
+        s = self.split
+        few, all_ = (
+            self.contestant(replace(self.workload.settings, threads=n), self.workload.data.task)
+            for n in (FEWER[self.workload.settings.threads], self.workload.settings.threads)
+        )
+        return clock(lambda: few.fit(s.X, s.y)) / clock(lambda: all_.fit(s.X, s.y))
+
+
+class Exponent(Trial):
+    """Fit tables of growing size; the slope of log time over log size tells how time grows."""
+
+    unit = "power"
+    has_ratio = False
+
+    def once(self) -> float:
+        """Give the slope; the times are kept as details."""
+        series = self.workload.data
+        assert isinstance(series, Series)
+        times = []
+        for table in series.tables:
+            split, model = table.load(), self.new()
+            times.append(clock(lambda split=split, model=model: model.fit(split.X, split.y)))  # type: ignore[misc]
+        self.details = {f"seconds_{size}": seconds for size, seconds in zip(series.sizes, times, strict=True)}
+        return float(np.polyfit(np.log(series.sizes), np.log(times), 1)[0])
 
 
 class Import(Trial):
@@ -126,6 +192,59 @@ class First(Trial):
         return json.loads(spawn(command, job, self.workload.settings.threads))
 
 
+class Reopen(Trial):
+    """Time a new process from its start to the end of its first prediction with a saved model, import and exit too."""
+
+    per_package = True
+
+    def prepare(self) -> None:
+        """Fit and save."""
+        directory = tempfile.mkdtemp()
+        weakref.finalize(self, shutil.rmtree, directory)
+        self.path = str(Path(directory) / "model.ubj")  # XGBoost looks at the ending, others do not
+        model = self.new()
+        model.fit(self.split.X, self.split.y)
+        model.save(self.path)
+
+    def once(self) -> float:
+        """Run the child by the parent's clock."""
+        row = f"import numpy; path = {self.path!r}; row = numpy.zeros((1, {self.split.X.shape[1]}), numpy.float32)"
+        command = [sys.executable, "-c", f"{row}; {self.contestant.reopening}; print('done')"]
+        start = time.perf_counter()
+        spawn(command, b"", self.workload.settings.threads)
+        return time.perf_counter() - start
+
+
+class Size(Trial):
+    """Measure what the files of a package take in a wheel, dependencies left out."""
+
+    unit = "MB"
+    fresh = per_package = True
+
+    def once(self) -> float:
+        """Compress every file as a wheel does."""
+        return sum(len(zlib.compress(path.read_bytes())) for path in package_files(self.contestant.package)) / 1e6
+
+
+def package_files(package: str) -> list[Path]:
+    """List the files of an installed package, with the libraries that its wheel brings along."""
+    spec = find_spec(package)
+    assert spec is not None and spec.origin is not None
+    home = Path(spec.origin).parent
+    bundled = home.parent / ("scikit_learn.libs" if package == "sklearn" else f"{package}.libs")
+    files = [path for place in (home, bundled) for path in place.rglob("*") if path.is_file()]
+    return [path for path in files if path.suffix != ".pyc" and not is_stale(path)]
+
+
+def is_stale(path: Path) -> bool:
+    """Say whether a file is a library of Sapwood's that belongs to other sources."""
+    if path.parent.name != "lib" or not path.name.startswith("sapwood-"):
+        return False
+    from sapwood.native.sources import source_hash
+
+    return source_hash() not in path.name
+
+
 class Memory(First):
     """Measure how far the peak of a process that fits lies above the same process with the rows alone."""
 
@@ -142,8 +261,13 @@ MEASURES: dict[str, type[Trial]] = {
     "fit": Fit,
     "predict": Predict,
     "latency": Latency,
+    "prepared": Prepared,
     "import": Import,
     "first": First,
+    "reopen": Reopen,
+    "size": Size,
+    "speedup": Speedup,
+    "exponent": Exponent,
     "memory": Memory,
 }
 
@@ -167,9 +291,11 @@ def spawn(command: list[str], job: bytes, threads: int) -> bytes:
 
 
 def held_out_loss(y: np.ndarray, prediction: np.ndarray, task: str) -> float:
-    """Give log loss for a binary task, else the root mean squared error."""
+    """Give log loss for classes, else the root mean squared error."""
     truth, guess = y.astype(np.float64), np.asarray(prediction, dtype=np.float64)
     if task == "binary":
         p = np.clip(guess, 1e-15, 1 - 1e-15)
         return float(-np.mean(truth * np.log(p) + (1 - truth) * np.log1p(-p)))
+    if task == "multiclass":
+        return float(-np.mean(np.log(np.clip(guess[np.arange(len(y)), y.astype(int)], 1e-15, 1.0))))
     return float(np.sqrt(np.mean((truth - guess) ** 2)))

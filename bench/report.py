@@ -49,8 +49,12 @@ def markdown(run: Record) -> str:
             continue
         cells = [amount(own[0], record["unit"])]
         for family in families:
-            ratios = [result["ratio"] for result in record["results"] if result["family"] == family]
-            cells.append(times(min(ratios)) if ratios else "")
+            of_family = [result for result in record["results"] if result["family"] == family]
+            best = min(of_family, key=lambda result: result["best"], default=None)
+            if best is None:
+                cells.append("")
+            else:
+                cells.append(amount(best["best"], record["unit"]) if best["ratio"] is None else times(best["ratio"]))
         lines.append(f"| {record['name']} | " + " | ".join(cells) + " |")
     return "\n".join([*lines, "", caption(run)])
 

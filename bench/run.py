@@ -9,7 +9,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from bench import machine
-from bench.contestants import Contestant
+from bench.contestant import Contestant
 from bench.measures import MEASURES, Trial
 from bench.workloads import Workload
 
@@ -30,7 +30,11 @@ def run(workload: Workload, contestants: list[type[Contestant]], repeat: int | N
     trials: dict[str, Trial] = {}
     errors: dict[str, str] = {}
     for contestant in contestants:
-        if workload.settings.growth in contestant.growths and not (measure.per_package and contestant.variant):
+        if (
+            workload.settings.growth in contestant.growths
+            and workload.takes(contestant.name)
+            and measure.takes(contestant)
+        ):
             try:
                 trials[contestant.name] = measure(contestant, workload, split)
             except Exception as error:
@@ -73,7 +77,7 @@ def take_turns(
 def summarise(name: str, trial: Trial, values: dict[str, list[float]]) -> Record:
     """Put one contestant's values in words: best, spread (how far the median lies above it), ratio, loss."""
     best = min(values[name])
-    reference = min(values["sapwood"]) if "sapwood" in values else None
+    reference = min(values["sapwood"]) if "sapwood" in values and trial.has_ratio else None
     return {
         "contestant": name,
         "family": trial.contestant.family,

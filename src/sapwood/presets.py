@@ -32,10 +32,16 @@ PRESETS: dict[str, dict[str, Any]] = {
         "reg_lambda": 1.0,
     },
     "lightgbm": {
+        "n_estimators": 100,
+        "learning_rate": 0.1,
+        "growth": "leafwise",
         "max_leaves": 31,
+        "max_depth": None,
+        "max_bins": 255,
         "min_child_samples": 20,
         "min_child_weight": 1e-3,
         "reg_lambda": 0.0,
+        "one_hot_max": 4,
     },
     # The learning rate comes from the rows and rounds; two classes have more leaf steps and priors. See below.
     "catboost": {

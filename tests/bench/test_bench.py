@@ -8,12 +8,12 @@ from pathlib import Path
 import bench.__main__ as command
 import numpy as np
 import pytest
-from bench import data, quality, report
+from bench import data, measures, quality, report
 from bench.contestants import CONTESTANTS, LightGBM, Sapwood, present
-from bench.data import Synthetic, Table, UnavailableError
+from bench.data import Series, Synthetic, Table, UnavailableError
 from bench.measures import MEASURES, Trial, held_out_loss
 from bench.run import PATIENCE, begin, run, take_turns
-from bench.workloads import WORKLOADS, Settings, Workload, chosen
+from bench.workloads import WORKLOADS, Settings, Workload, chosen, levels
 from sklearn.metrics import log_loss, root_mean_squared_error
 
 SMALL = Settings(trees=3, leaves=4)
@@ -72,7 +72,7 @@ def test_the_command_writes_json_and_a_picture(monkeypatch, tmp_path, capsys):
     assert "sapwood" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("measure", ["predict", "latency", "import", "first", "memory"])
+@pytest.mark.parametrize("measure", ["predict", "latency", "import", "first", "reopen", "size", "speedup", "memory"])
 def test_every_other_measure_gives_positive_numbers(measure):
     record = run(Workload("tiny", ROWS, SMALL, measure), [LightGBM], repeat=1)
     assert record["errors"] == {}
@@ -204,6 +204,58 @@ def test_quick_workloads_are_run_unless_more_is_asked():
         "predict one row, one thread",
         "100k x 28, one thread",
     ]
+
+
+def test_only_libraries_with_a_way_for_single_rows_take_part_where_it_is_measured():
+    found = run(Workload("tiny", ROWS, SMALL, "prepared"), PAIR, repeat=1)
+    assert [result["contestant"] for result in found["results"]] == ["sapwood"]
+
+
+def test_a_workload_may_name_its_contestants():
+    found = run(Workload("tiny", ROWS, SMALL, among=("lightgbm",)), PAIR, repeat=1)
+    assert [result["contestant"] for result in found["results"]] == ["lightgbm"]
+
+
+def test_the_growth_of_time_is_the_slope_over_all_sizes(monkeypatch):
+    seconds = iter([1.0, 4.0, 16.0])
+    monkeypatch.setattr(measures, "clock", lambda action: next(seconds))
+    workload = Workload("sizes", Series.of_rows(100, 200, 400), SMALL, "exponent")
+    [result] = run(workload, [LightGBM], repeat=1)["results"]
+    assert result["best"] == pytest.approx(2.0)
+    assert (result["seconds_400"], result["ratio"]) == (16.0, None)
+
+
+def test_figures_without_a_ratio_stand_as_they_are_in_the_readme():
+    results = [{"family": name, "best": best, "ratio": None} for name, best in (("sapwood", 1.9), ("lightgbm", 1.7))]
+    record = {"name": "w", "unit": "times", "results": results}
+    machine = {"processor": "p", "cores": 2, "python": "3"}
+    found = report.markdown({"workloads": [record], "machine": machine, "versions": {}})
+    assert "| w | 1.90 times | 1.70 times |" in found
+
+
+def test_the_loss_of_several_classes_is_that_of_scikit_learn():
+    p = np.random.default_rng(0).dirichlet(np.ones(3), size=30)
+    y = np.arange(30) % 3
+    assert held_out_loss(y.astype(np.float32), p, "multiclass") == pytest.approx(log_loss(y, p))
+
+
+@pytest.mark.parametrize("contestant", CONTESTANTS, ids=lambda contestant: contestant.name)
+@pytest.mark.filterwarnings("default")
+def test_every_contestant_gives_the_probabilities_of_several_classes(contestant):
+    if not contestant.installed() or contestant.package == "chimeraboost":
+        pytest.skip("not installed, or compiles for long")
+    split = ROWS.load()
+    model = contestant(SMALL, "multiclass")
+    model.fit(split.X, np.arange(len(split.y), dtype=np.float32) % 3)
+    assert model.predict(split.X_test).sum(axis=1) == pytest.approx(1.0, abs=1e-5)
+
+
+@pytest.mark.parametrize("contestant", [c for c in CONTESTANTS if "symmetric" in c.growths], ids=lambda c: c.name)
+def test_symmetric_trees_are_grown_where_they_are_asked(contestant):
+    if not contestant.installed() or contestant.package == "chimeraboost":
+        pytest.skip("not installed, or compiles for long")
+    found = run(Workload("tiny", ROWS, levels(2, "symmetric")), [contestant], repeat=1)
+    assert found["errors"] == {}
 
 
 @pytest.mark.parametrize("contestant", CONTESTANTS, ids=lambda contestant: contestant.name)

@@ -118,8 +118,7 @@ def in_garbage(grower: HistogramGrower) -> Guards:
         elif isinstance(value, tuple):
             setattr(grower, name, tuple(other(item, False) for item in value))
     room = grower._rows
-    fields = {f.name: other(getattr(room, f.name), f.name == "everything") for f in dataclasses.fields(room)}
-    grower._rows = type(room)(**fields)
+    grower._rows = type(room)(type(room.whole)(*(other(array, False) for array in room.whole)), room.everything)
     return guards
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingRegressor
 
-from sapwood import SapwoodRegressor
+from sapwood import Dart, Goss, Partition, SapwoodRegressor
 from sapwood.params import resolve_params
 
 
@@ -46,6 +46,10 @@ def test_lightgbm_is_lightgbms_documented_defaults():
     assert (params.tree.reg_lambda, params.tree.reg_alpha) == (defaults["reg_lambda"], defaults["reg_alpha"])
     assert params.tree.colsample_bytree == defaults["colsample_bytree"]
     assert (params.tree.growth, params.bins.max_bins) == ("leafwise", 255)
+    divided = Partition()
+    assert (divided.smoothing, divided.penalty, divided.max_levels) == (10.0, 10.0, 32)  # cat_smooth, cat_l2, ...
+    assert params.categories.one_hot_max == 4  # max_cat_to_onehot
+    assert (Goss().top, Goss().other, Dart()) == (0.2, 0.1, Dart(drop=0.1, skip=0.5, max_drop=50, weighted=False))
 
 
 def test_xgboost_is_xgboosts_documented_defaults():

@@ -104,8 +104,8 @@ def _shares(start: np.ndarray, members: int) -> np.ndarray:
 
 
 def _cell_room(n_bins: np.ndarray, bits: int, tiling: Tiling) -> np.ndarray:
-    """How many cells features take: eight that share a word, or the four that are left, lie at equal distances if all
-    of them have many bins.
+    """How many cells features take: eight that share a word, or the four that are left, lie at equal distances if they
+    have many bins on average.
 
     The last feature of a bundle takes one more, for rows in which no feature differs from its usual bin.
     """
@@ -118,7 +118,7 @@ def _cell_room(n_bins: np.ndarray, bits: int, tiling: Tiling) -> np.ndarray:
             size = 8 if len(groups) - first >= 8 else 4
             word = groups[first : first + size]
             chosen = [group.start for group in word if len(group) == 1]
-            if len(chosen) == size and n_bins[chosen].min() >= MANY_BINS:
+            if len(chosen) == size and n_bins[chosen].mean() >= MANY_BINS:
                 room[chosen] = layout.STRIDE
     return room
 
@@ -127,12 +127,8 @@ def _cell_room(n_bins: np.ndarray, bits: int, tiling: Tiling) -> np.ndarray:
 class RowRoom:
     """Room for the rows of a tree in leaf order, as many as there are."""
 
-    order: np.ndarray
-    spare: np.ndarray
-    pairs: np.ndarray
-    spare_pairs: np.ndarray
-    everything: np.ndarray
     whole: layout.Rows
+    everything: np.ndarray
 
     @classmethod
     def make(cls, shape: Shape) -> RowRoom:
@@ -140,17 +136,17 @@ class RowRoom:
         n, p = shape.n_rows, shape.n_planes
         order, spare = np.empty(n, np.uint32), np.empty(n, np.uint32)
         whole = layout.Rows(order, spare, np.empty((p, n), np.int64), np.empty((p, n), np.int64))
-        return cls(*whole, everything=np.arange(n, dtype=np.uint32), whole=whole)
+        return cls(whole, np.arange(n, dtype=np.uint32))
 
     def take(self, rows: np.ndarray | None) -> layout.Rows:
         """Put these rows (None: all) at the root, in their order."""
+        order, spare, *planes = self.whole
         if rows is None:
-            self.order[:] = self.everything
+            order[:] = self.everything
             return self.whole
-        m, p = len(rows), len(self.pairs)
-        self.order[:m] = rows
-        pairs, spare_pairs = (room.reshape(-1)[: p * m].reshape(p, m) for room in (self.pairs, self.spare_pairs))
-        return layout.Rows(self.order[:m], self.spare[:m], pairs, spare_pairs)
+        m, p = len(rows), len(planes[0])
+        order[:m] = rows
+        return layout.Rows(order[:m], spare[:m], *(room.reshape(-1)[: p * m].reshape(p, m) for room in planes))
 
 
 def make_scales(shape: Shape) -> layout.Scales:

@@ -177,15 +177,22 @@ def add_rows(tile, order, values, first, last, begin, end, bits, offset, cells):
 
 @kernel()
 def add_planes(tiles, order, pairs, first, last, from_feature, to_feature, bits, start, out):
-    """Add all planes of the rows at positions ``first`` to ``last`` to a histogram."""
+    """Add all planes of the rows at positions ``first`` to ``last`` to a histogram.
+
+    With several planes, rows are taken in blocks, so that they are near when the next plane comes.
+    """
     n_cells = start[start.shape[0] - 1]
     width = np.int64(256) >> bits
-    for p in range(pairs.shape[0]):
-        plane = out[p * n_cells : (p + 1) * n_cells]
-        for t in range(from_feature // width, (to_feature + width - 1) // width):
-            begin = max(from_feature - t * width, 0)
-            end = min(to_feature - t * width, width)
-            add_rows(tiles[t], order, pairs[p], first, last, begin, end, bits, start[t * width :], plane)
+    n_planes = pairs.shape[0]
+    step = BLOCK if n_planes > 1 else max(1, last - first)
+    for t in range(from_feature // width, (to_feature + width - 1) // width):
+        begin = max(from_feature - t * width, 0)
+        end = min(to_feature - t * width, width)
+        offset = start[t * width :]
+        for a in range(first, last, step):
+            for p in range(n_planes):
+                plane = out[p * n_cells : (p + 1) * n_cells]
+                add_rows(tiles[t], order, pairs[p], a, min(a + step, last), begin, end, bits, offset, plane)
 
 
 @kernel()

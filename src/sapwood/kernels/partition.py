@@ -43,7 +43,7 @@ def send(rows, left_order, left_pairs, k, left, right):
 
 @kernel(apart=True)
 def split_in_place(bins, shift, most, order, pairs, spare, spare_pairs, start, stop):
-    """``split_part`` of one plane whose lefts stay in place, with few enough arrays to keep them in registers."""
+    """``split_part`` of rows and one plane, lefts staying in place: few enough arrays to keep in registers."""
     left = np.uint64(start)
     right = np.uint64(stop - 1)
     end = np.uint64(stop)
@@ -83,31 +83,35 @@ def split_aside(bins, shift, most, order, pairs, spare, spare_pairs, start, stop
     return np.int64(left) - start
 
 
+@kernel(apart=True)
+def split_values(bins, shift, most, order, values, left_values, spare_values, start, stop):
+    """The same for the values of another plane; rows stay where they are."""
+    left = np.uint64(start)
+    right = np.uint64(stop - 1)
+    for k in range(np.uint64(start), np.uint64(stop)):
+        value = values[k]
+        go = np.uint64(np.uint32(np.uint32(bins[order[k]]) - shift) <= most)
+        spare_values[right] = value
+        left_values[left] = value
+        left += go
+        right -= ONE - go
+
+
 @kernel()
 def split_part(bins, limit, missing_left, rows, start, stop, in_place):
     """Send the positions ``start`` to ``stop`` apart, those up to bin ``limit`` to the left; return how many."""
     # Missing is bin 0. Where it goes right, a shift by one sends it around to the largest number, beyond any limit.
     shift = np.uint32(1) if missing_left == 0 else np.uint32(0)
     most = np.uint32(limit) - shift
-    if rows.pairs.shape[0] == 1:
-        pairs = rows.pairs[0]
-        spare_pairs = rows.spare_pairs[0]
-        if in_place != 0:
-            return split_in_place(bins, shift, most, rows.order, pairs, rows.spare, spare_pairs, start, stop)
-        return split_aside(bins, shift, most, rows.order, pairs, rows.spare, spare_pairs, start, stop)
-    left = np.uint64(start)
-    right = np.uint64(stop - 1)
-    end = np.uint64(stop)
-    left_order = rows.order if in_place != 0 else rows.spare
-    left_pairs = rows.pairs if in_place != 0 else rows.spare_pairs
-    for k in range(np.uint64(start), end):
-        if k + AHEAD < end:
-            prefetch(bins, rows.order[k + AHEAD])
-        go = np.uint64(np.uint32(np.uint32(bins[rows.order[k]]) - shift) <= most)
-        send(rows, left_order, left_pairs, k, left, right)
-        left += go
-        right -= ONE - go
-    return np.int64(left) - start
+    order = rows.order
+    pairs = rows.pairs
+    spare_pairs = rows.spare_pairs
+    for p in range(1, pairs.shape[0]):
+        lefts = pairs[p] if in_place != 0 else spare_pairs[p]
+        split_values(bins, shift, most, order, pairs[p], lefts, spare_pairs[p], start, stop)
+    if in_place != 0:
+        return split_in_place(bins, shift, most, order, pairs[0], rows.spare, spare_pairs[0], start, stop)
+    return split_aside(bins, shift, most, order, pairs[0], rows.spare, spare_pairs[0], start, stop)
 
 
 @kernel(apart=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import bisect
 import math
-from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -84,6 +83,9 @@ def kth_smallest(keys: Keys, k: int, n: int, crowd: Crowd) -> tuple[int, int]:
 
     Some of them, or the share k/n for bits that are uniform, tell about where it is; a look at all finds those around.
     """
+    if n <= 2 * SAMPLED and not keys.mixed and not crowd.is_spread:
+        bound = np.partition(keys.values, k - 1)[k - 1]
+        return int(bound), int(np.count_nonzero(keys.values <= bound))
     low, high = _uniform_window(k, n) if keys.mixed else _window(keys.values, k, n, crowd)
     room = len(keys.values) // crowd.team.size + 1
     n_below, found = keys.find_between(low, high, min(room, 2 * _spread(n) + FEW), crowd)
@@ -101,11 +103,12 @@ def _spread(n: int) -> int:
 
 def _window(values: np.ndarray, k: int, n: int, crowd: Crowd) -> tuple[int, int]:
     """Two of every so-many-th keys between which the k-th smallest of all is, unless chance plays a trick."""
-    some = np.sort(crowd.whole(values[:: max(1, n // SAMPLED)]))
+    some = crowd.whole(values[:: max(1, n // SAMPLED)])
     share = k / n
     place, margin = share * len(some), DEVIATIONS * math.sqrt(len(some) * share * (1.0 - share)) + 2.0
     low, high = int(place - margin), int(place + margin)
-    return (0 if low < 0 else int(some[low])), (MOST if high >= len(some) else int(some[high]))
+    ordered = np.partition(some, [max(low, 0), min(high, len(some) - 1)])
+    return (0 if low < 0 else int(ordered[low])), (MOST if high >= len(some) else int(ordered[high]))
 
 
 def _uniform_window(k: int, n: int) -> tuple[int, int]:
@@ -130,8 +133,8 @@ def proportion_threshold(amounts: np.ndarray, wanted: float, crowd: Crowd) -> fl
         crowd.team.run(sample.add_digits, amounts, np.uint64(prefix), place, counts, sums)
         n_of, sum_of = crowd.total(counts), crowd.total(sums)
         used = np.flatnonzero(n_of)
-        starts = [(prefix << width | digit) << shift for digit in used.tolist()]
-        chosen = around.narrow(starts, n_of[used].tolist(), sum_of[used].tolist(), shift == 0)
+        begin, digits = prefix << width, used.tolist()
+        chosen = around.narrow([begin | d for d in digits], shift, n_of[used], sum_of[used])
         if chosen is None or shift == 0:
             break
         digit = int(used[chosen])
@@ -139,8 +142,7 @@ def proportion_threshold(amounts: np.ndarray, wanted: float, crowd: Crowd) -> fl
         if n_of[digit] <= FEW:
             found = _collect(amounts, prefix, shift, counts[:, digit], crowd)
             values, times = np.unique(found, return_counts=True)
-            numbers = values.tolist()
-            around.narrow(numbers, times.tolist(), [v * t for v, t in zip(numbers, times.tolist(), strict=True)], True)
+            around.narrow(values.tolist(), 0, times, values.astype(np.int64) * times)
             break
     return around.threshold()
 
@@ -153,23 +155,25 @@ class Around:
         self._n_above = 0
         self._sum_below = 0
 
-    def narrow(self, starts: list[int], counts: list[int], sums: list[int], is_last: bool) -> int | None:
-        """Settle rows in ranges that begin at ``starts``; return the range that the threshold is in, if any is.
+    def narrow(self, digits: list[int], shift: int, counts: np.ndarray, sums: np.ndarray) -> int | None:
+        """Settle rows in ranges that begin at ``digits`` << shift; return the range of the threshold, if it is in one.
 
-        In the last step ranges are single numbers, and those of the threshold's own count as below.
+        Ranges of shift 0 are single numbers, and those of the threshold's own count as below.
         """
-        n_until, sum_until = ([0, *accumulate(line)] for line in (counts, sums))
+        n_until, sum_until = (np.concatenate([[0], np.cumsum(one)]) for one in (counts, sums))
+        n_all = int(n_until[-1])
 
         def is_past(place: int) -> bool:
-            n_left = self._n_above + n_until[-1] - n_until[place]
-            below = self._sum_below + sum_until[place]
-            return (n_left * starts[place] + below) * UNIT < self._target * starts[place]
+            start = digits[place] << shift
+            n_left = self._n_above + n_all - int(n_until[place])
+            below = self._sum_below + int(sum_until[place])
+            return (n_left * start + below) * UNIT < self._target * start
 
-        past = bisect.bisect_left(range(len(starts)), True, key=is_past)
-        self._n_above += n_until[-1] - n_until[past]
+        past = bisect.bisect_left(range(len(digits)), True, key=is_past)
+        self._n_above += n_all - int(n_until[past])
         if past == 0:  # even the smallest of them is above the threshold
             return None
-        self._sum_below += sum_until[past if is_last else past - 1]
+        self._sum_below += int(sum_until[past if shift == 0 else past - 1])
         return past - 1
 
     def threshold(self) -> float:

@@ -1,0 +1,111 @@
+"""Compare ways to draw rows at equal size, and dropouts with LightGBM's: ``python -m bench.sampling [--only NAME]``.
+
+Every sampler draws three tenths of the rows in every round. Dropouts meet those of LightGBM at equal settings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from bench.categories import THREADS, Rows, read
+from bench.data import UnavailableError
+from bench.measures import held_out_loss
+
+NAMES = ("adult", "bank_marketing", "credit_default", "california_housing", "bike_sharing", "diamonds")
+SHARE = 0.3
+SEEDS = 2
+
+
+def numbers(rows: Rows) -> Rows:
+    """The rows without category columns, which are not what is compared."""
+    kept = [column for column in rows.X.columns if column not in rows.categories]
+    X, X_test = (frame[kept].to_numpy(np.float32) for frame in (rows.X, rows.X_test))
+    return Rows(X, rows.y, X_test, rows.y_test, [], rows.task)
+
+
+def sapwood(rows: Rows, **params: Any) -> np.ndarray:
+    """Predictions of Sapwood at the settings of LightGBM."""
+    from sapwood import SapwoodClassifier, SapwoodRegressor
+
+    kind = SapwoodClassifier if rows.task == "binary" else SapwoodRegressor
+    model = kind(preset="lightgbm", n_jobs=THREADS, **params).fit(rows.X, rows.y)
+    return model.predict_proba(rows.X_test)[:, 1] if rows.task == "binary" else model.predict(rows.X_test)
+
+
+def lightgbm(rows: Rows, **params: Any) -> np.ndarray:
+    """Predictions of LightGBM."""
+    import lightgbm
+
+    kind = lightgbm.LGBMClassifier if rows.task == "binary" else lightgbm.LGBMRegressor
+    model = kind(n_jobs=THREADS, verbose=-1, **params).fit(rows.X, rows.y)
+    found = model._Booster.predict(rows.X_test)
+    return np.asarray(found)
+
+
+def contestants(n_trees: int, seed: int) -> dict[str, Callable[[Rows], np.ndarray]]:
+    """Who is compared, by name."""
+    from sapwood import Goss
+
+    ours = {"n_estimators": n_trees, "random_state": seed}
+    theirs = {"n_estimators": n_trees, "random_state": seed}
+    goss = {"data_sample_strategy": "goss", "top_rate": 0.2, "other_rate": 0.1}
+    return {
+        "all rows": lambda rows: sapwood(rows, **ours),
+        "uniform": lambda rows: sapwood(rows, sampling="uniform", subsample=SHARE, **ours),
+        "goss": lambda rows: sapwood(rows, sampling=Goss(0.2, 0.1, full_rounds=0), **ours),
+        "mvs": lambda rows: sapwood(rows, sampling="mvs", subsample=SHARE, **ours),
+        "LightGBM's goss": lambda rows: lightgbm(rows, **goss, **theirs),
+        "dart": lambda rows: sapwood(rows, boosting="dart", **ours),
+        "LightGBM's dart": lambda rows: lightgbm(rows, boosting_type="dart", drop_seed=seed, **theirs),
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Fit every way on every table; print a line of mean test losses and one of seconds for each."""
+    parser = argparse.ArgumentParser("python -m bench.sampling", description=__doc__)
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="tables whose name contains NAME")
+    parser.add_argument("--trees", type=int, default=100)
+    parser.add_argument("--rows", type=int, default=None, help="rows of a table at most")
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    args = parser.parse_args(argv)
+    ways = list(contestants(args.trees, 0))
+    print("| table | rows | " + " | ".join(ways) + " |\n|" + " --- |" * (len(ways) + 2))
+    for name in NAMES:
+        if args.only and not any(text in name for text in args.only):
+            continue
+        try:
+            cells, n_rows = measure(name, ways, args)
+        except UnavailableError as reason:
+            print(f"{name}: skipped, {reason}")
+            continue
+        print(f"| {name} | {n_rows:,} | " + " | ".join(cells) + " |", flush=True)
+    return 0
+
+
+def measure(name: str, ways: list[str], args: argparse.Namespace) -> tuple[list[str], int]:
+    """The mean test loss and the median seconds of every way on a table, and its number of training rows."""
+    losses: dict[str, list[float]] = {way: [] for way in ways}
+    seconds: dict[str, list[float]] = {way: [] for way in ways}
+    n_rows = 0
+    for seed in range(args.seeds):
+        rows = numbers(read(name, seed, args.rows))
+        n_rows = len(rows.y)
+        sapwood(Rows(rows.X[:300], rows.y[:300], rows.X_test, rows.y_test, [], rows.task), n_estimators=2)
+        for way, predictions in contestants(args.trees, seed).items():
+            try:
+                began = time.perf_counter()
+                found = predictions(rows)
+            except ImportError:
+                continue
+            seconds[way].append(time.perf_counter() - began)
+            losses[way].append(held_out_loss(rows.y_test, found, rows.task))
+    return [f"{np.mean(losses[w]):.4g}, {np.median(seconds[w]):.2f} s" if losses[w] else "" for w in ways], n_rows
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
