@@ -116,12 +116,14 @@ def test_the_container_changes_neither_model_nor_predictions(name):
 
 
 @pytest.mark.parametrize("members", ["1", "2", "3", "8"])
+@pytest.mark.parametrize("boosting", ["plain", "ordered"])
 @pytest.mark.parametrize("encoding", ["auto", "partition", "ordered", "leave_one_out", "holdout", "greedy"])
-def test_any_number_of_threads_trains_the_same_model(monkeypatch, members, encoding):
+def test_any_number_of_threads_trains_the_same_model(monkeypatch, members, encoding, boosting):
     """N2."""
-    expected = SapwoodClassifier(category_encoding=encoding, **SMALL).fit(X, LABELS).model_.fingerprint()
+    params = {"category_encoding": encoding, "boosting": boosting} | SMALL
+    expected = SapwoodClassifier(**params).fit(X, LABELS).model_.fingerprint()
     monkeypatch.setenv("SAPWOOD_TEAM", members)
-    assert SapwoodClassifier(category_encoding=encoding, **SMALL).fit(X, LABELS).model_.fingerprint() == expected
+    assert SapwoodClassifier(**params).fit(X, LABELS).model_.fingerprint() == expected
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -136,6 +138,15 @@ def test_the_file_is_the_same_model(tmp_path, encoding):
     assert loaded.encodings == fitted.model_.encodings
     np.testing.assert_array_equal(loaded.predict(pl.from_pandas(X)), fitted.predict_proba(X))
     assert pickle.loads(pickle.dumps(fitted)).model_.fingerprint() == loaded.fingerprint()
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_a_loaded_file_answers_rows_of_any_container_alike(tmp_path, name):
+    orders = {"category_encoding": Ordered(permutations=2, bins=16), "boosting": "ordered", "max_combination": 2}
+    fitted = SapwoodRegressor(**SMALL | orders).fit(X, Y)
+    fitted.save(tmp_path / "m.sapwood")
+    loaded = sapwood.load(tmp_path / "m.sapwood")
+    np.testing.assert_array_equal(loaded.predict(CONTAINERS[name](X)), fitted.predict(X))
 
 
 def test_a_fresh_process_predicts_without_data_frame_libraries(tmp_path):

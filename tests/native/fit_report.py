@@ -201,14 +201,19 @@ def linear_fit() -> str:
 
 @case
 def category_fit() -> str:
-    """Sets of levels, statistics in several orders, crossed columns."""
+    """Sets of levels, statistics in several orders, crossed columns, ordered boosting, leaf steps and noise."""
     X, y = table()
     codes = np.random.default_rng(2).integers(0, 9, (len(y), 2))
     mixed = np.column_stack([X.astype(object), *(np.array(list("abcdefghi"), dtype=object)[line] for line in codes.T)])
     orders = {"category_encoding": [Ordered(permutations=2), "frequency"], "max_combination": 2}
     fits = [
         SapwoodRegressor(**SMALL | params).fit(mixed, y + codes[:, 0])
-        for params in ({"category_encoding": "partition"}, orders, {"category_encoding": "leave_one_out"})
+        for params in (
+            {"category_encoding": "partition", "leaf_steps": 2},
+            orders,
+            {"category_encoding": "leave_one_out"},
+            orders | {"boosting": "ordered", "random_strength": 1.0},
+        )
     ]
     return digest(*(fitted.predict(mixed) for fitted in fits))
 
