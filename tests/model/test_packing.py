@@ -45,8 +45,49 @@ def test_a_chain_of_any_length_is_walked(n_leaves, missing_left):
 @pytest.mark.parametrize("n_leaves", [32, 33])
 def test_trees_with_more_than_32_leaves_are_deep(n_leaves):
     trees = pack(chain(n_leaves)).forest.trees
-    assert trees[0, predict.DEEP] == (n_leaves > 32)
+    assert trees[0, predict.KIND] == (predict.DEEP if n_leaves > 32 else predict.SHALLOW)
     assert trees[0, predict.LAST] - trees[0, predict.FIRST] == 31
+
+
+def symmetric_ensemble(rng: np.random.Generator, depths: list[int], width: int = 1) -> Ensemble:
+    """Trees that ask one question per level, nodes level by level from the left."""
+    builder = EnsembleBuilder()
+    for depth in depths:
+        feature, threshold, missing_left = [], [], []
+        for level in range(depth):
+            feature += [int(rng.integers(5))] * 2**level
+            threshold += [float(np.round(rng.normal() * 8) / 8)] * 2**level
+            missing_left += [int(rng.integers(2))] * 2**level
+        n = 2 ** (depth + 1) - 1
+        rest = n - len(feature)
+        left = [2 * node + 1 for node in range(len(feature))]
+        value = rng.normal(size=(n, width)) if width > 1 else rng.normal(size=n)
+        zeros = [0] * rest
+        builder.append(tree_of(feature + [-1] * rest, threshold + zeros, left + zeros, missing_left + zeros, value))
+    return builder.build()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_symmetric_trees_answer_by_the_bits_of_their_levels(dtype):
+    rng = np.random.default_rng(3)
+    ensemble = symmetric_ensemble(rng, [1, 2, 5, 6, 9])
+    assert pack(ensemble).forest.trees[:, predict.KIND].tolist() == [predict.SYMMETRIC] * 5
+    x = random_rows(rng, 700, 5).astype(dtype)
+    np.testing.assert_array_equal(scores_of(ensemble, x), slow_scores(ensemble, x, [0.0]))
+    found = predictor.leaf_indices(pack(ensemble), read_table(x), range(5))
+    plain = predictor.leaf_indices(pack(ensemble, with_tops=False), read_table(x), range(5))
+    np.testing.assert_array_equal(found, plain)
+
+
+def test_one_split_that_differs_makes_a_tree_ordinary():
+    ensemble = symmetric_ensemble(np.random.default_rng(0), [3, 3, 3])
+    threshold = ensemble.threshold.copy()
+    threshold[ensemble.tree_start[1] + 4] += 0.25
+    ensemble = Ensemble(**{**ensemble.__dict__, "threshold": threshold})
+    kinds = pack(ensemble).forest.trees[:, predict.KIND].tolist()
+    assert kinds == [predict.SYMMETRIC, predict.SHALLOW, predict.SYMMETRIC]
+    x = random_rows(np.random.default_rng(1), 300, 5)
+    np.testing.assert_array_equal(scores_of(ensemble, x), slow_scores(ensemble, x, [0.0]))
 
 
 def test_tops_hold_the_splits_that_most_rows_pass():

@@ -11,6 +11,8 @@ The lowest bit times a de Bruijn number has a different value in its top bits fo
 The exits of a small tree are its leaves. From those of a larger tree the rows that are not at a leaf yet step down all
 together, again without a branch; those that arrive leave the list.
 
+A symmetric tree asks one question per level: the answers are the bits of the leaf's number.
+
 Scores are added in the order of the trees, so they depend neither on the blocks nor on the number of threads.
 """
 
@@ -24,10 +26,12 @@ from sapwood.native.kernel import kernel, layout
 
 TOP = 32  # exits of a tree's top
 
-FIRST, LAST, TABLE, OUTPUT, DEEP = 0, 1, 2, 3, 4  # columns of Forest.trees
+FIRST, LAST, TABLE, OUTPUT, KIND = range(5)  # columns of Forest.trees
+SHALLOW, DEEP, SYMMETRIC = range(3)  # kinds of trees
 
 BRUIJN = np.uint32(0x077CB531)
 ALL_BITS = np.uint32(0xFFFFFFFF)
+NO, ONE = np.uint32(0), np.uint32(1)
 CHILD = np.uint64(0xFFFFFFFF)
 MISSING_RIGHT_BIT = np.uint64(32)
 SLOT_BIT = np.uint64(33)
@@ -37,10 +41,11 @@ SLOT_BIT = np.uint64(33)
 class Forest(NamedTuple):
     """Trees packed for prediction (see ``model/packing.py``).
 
-    The tables have ``TOP`` entries for the exits of each tree's top and, if it is deep, one for each node below it.
+    The tables have ``TOP`` entries for the exits of each tree's top and, if it is deep, one for each node below it. Of
+    a symmetric tree they hold the leaves, and its splits are one of each level.
     """
 
-    trees: "i64[:,:]"  # first and last of the splits of its top, start of its table, output, is it deep
+    trees: "i64[:,:]"  # first and last of the splits of its top, start of its table, output, kind
     slots: "i64[:]"  # per split: twice the line of the block that holds its feature, plus 1 if missing values go right
     masks: "u32[:]"  # per split: the exits that remain when a row goes right
     features: "i64[:]"  # per line of the block: the feature
@@ -82,6 +87,25 @@ def find_exits(tree, forest, thresholds, n, block, bits, places):
 
 
 @kernel()
+def find_symmetric(tree, forest, thresholds, n, block, bits, places):
+    """Find the leaf of each row in a symmetric tree; write its place in the forest's tables."""
+    for i in range(n):
+        bits[i] = np.uint32(0)
+    for k in range(forest.trees[tree, FIRST], forest.trees[tree, LAST]):
+        slot = np.uint64(forest.slots[k] >> 1)
+        threshold = thresholds[k]
+        if forest.slots[k] & 1:
+            for i in range(n):
+                bits[i] = (bits[i] << ONE) | (NO if block[slot, i] <= threshold else ONE)
+        else:
+            for i in range(n):
+                bits[i] = (bits[i] << ONE) | (ONE if block[slot, i] > threshold else NO)
+    table = np.uint64(forest.trees[tree, TABLE])
+    for i in range(n):
+        places[i] = table + np.uint64(bits[i])
+
+
+@kernel()
 def step(forest, block, i, node):
     """The node below ``node`` for row i; a leaf is below itself."""
     link = forest.links[node, np.uint64(0)]
@@ -116,8 +140,11 @@ def walk_down(forest, n, block, active, places):
 @kernel()
 def leaves_of_block(tree, forest, thresholds, n, block, bits, places):
     """Write the place of each row's leaf in ``forest.values`` and ``forest.nodes``."""
+    if forest.trees[tree, KIND] == SYMMETRIC:
+        find_symmetric(tree, forest, thresholds, n, block, bits, places)
+        return
     find_exits(tree, forest, thresholds, n, block, bits, places)
-    if forest.trees[tree, DEEP]:
+    if forest.trees[tree, KIND] == DEEP:
         walk_down(forest, n, block, bits, places)
 
 

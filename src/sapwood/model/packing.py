@@ -13,6 +13,7 @@ from sapwood.once import once
 
 # Where the exits of a tree's top, numbered from the left, stand in its table: in the order of the de Bruijn products.
 PLACES = ((np.int64(predict.BRUIJN) << np.arange(predict.TOP)) & 0xFFFFFFFF) >> 27
+MOST_LEVELS = 16  # of a tree that is asked level by level
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,23 +47,30 @@ def pack(ensemble: Ensemble, with_tops: bool = True) -> Packed:
     Without tops, every tree is walked down from its root, the first entry of its table.
     """
     nodes = _Nodes(ensemble)
+    symmetric = _find_symmetric(nodes) if with_tops else np.zeros(ensemble.n_trees, dtype=bool)
+    in_symmetric = symmetric[nodes.tree]
     top = _choose_tops(nodes) if with_tops else np.zeros(ensemble.n_nodes, dtype=bool)
+    top = np.where(in_symmetric, nodes.inner, top)
     n_exits, first_exit = _number_exits(nodes, top)
     is_exit = ~top & ((nodes.parent < 0) | top[nodes.parent])
     below = ~top & ~is_exit
     n_below = np.diff(_count_before(below, ensemble.tree_start))
-    tables = np.concatenate([[0], np.cumsum(predict.TOP + n_below)])
-    place = tables[nodes.tree] + np.where(is_exit, PLACES[np.where(is_exit, first_exit, 0)], predict.TOP)
+    n_leaves = np.diff(_count_before(~nodes.inner, ensemble.tree_start))
+    tables = np.concatenate([[0], np.cumsum(np.where(symmetric, n_leaves, predict.TOP + n_below))])
+    of_exit = np.where(in_symmetric, first_exit, PLACES[np.where(is_exit & ~in_symmetric, first_exit, 0)])
+    place = tables[nodes.tree] + np.where(is_exit, of_exit, predict.TOP)
     place[below] += (np.cumsum(below) - 1 - _count_before(below, ensemble.tree_start)[nodes.tree])[below]
 
+    # Of a symmetric tree the leftmost split of each level stands for all.
+    asked = top & (~in_symmetric | (first_exit == 0))
     trees = np.zeros((ensemble.n_trees, 5), dtype=np.int64)
-    starts = _count_before(top, ensemble.tree_start)
+    starts = _count_before(asked, ensemble.tree_start)
     trees[:, predict.FIRST], trees[:, predict.LAST] = starts[:-1], starts[1:]
     trees[:, predict.TABLE], trees[:, predict.OUTPUT] = tables[:-1], ensemble.tree_output
-    trees[:, predict.DEEP] = n_below > 0
+    trees[:, predict.KIND] = np.where(symmetric, predict.SYMMETRIC, n_below > 0)
 
     features, slots = _slots(ensemble)
-    lefts = nodes.left[top]
+    n_left = np.where(in_symmetric[asked], 0, n_exits[nodes.left[asked]])
     links = _links(nodes, slots, place, int(tables[-1]), ~top)
     values = np.zeros((len(links), ensemble.width))
     values[place[~top]] = ensemble.value[~top]
@@ -70,15 +78,15 @@ def pack(ensemble: Ensemble, with_tops: bool = True) -> Packed:
     numbers[place[~top]] = nodes.number[~top]
     forest = predict.Forest(
         trees=trees,
-        slots=2 * slots[top] + (ensemble.missing_left[top] == 0),
-        masks=_masks(first_exit[top], n_exits[lefts]),
+        slots=2 * slots[asked] + (ensemble.missing_left[asked] == 0),
+        masks=_masks(first_exit[asked], n_left),
         features=features,
         links=links,
         thresholds=links.view(np.float64),
         values=values,
         nodes=numbers,
     )
-    return Packed(forest, ensemble.threshold[top], linear_forest(ensemble))
+    return Packed(forest, ensemble.threshold[asked], linear_forest(ensemble))
 
 
 def linear_forest(ensemble: Ensemble) -> predict_linear.LinearForest | None:
@@ -114,6 +122,24 @@ class _Nodes:
         order = splits[np.argsort(depths, kind="stable")]
         # The splits of all trees, one array per depth.
         self.levels = np.split(order, np.cumsum(np.bincount(depths))[:-1]) if len(order) else []
+
+
+def _find_symmetric(nodes: _Nodes) -> np.ndarray:
+    """Which trees ask the same question everywhere on a level, and have all their leaves on the last."""
+    ensemble = nodes.ensemble
+    depths = ensemble.node_depths()
+    first = ensemble.tree_start[:-1]
+    deepest = np.maximum.reduceat(depths, first) if len(first) else first
+    found = (deepest > 0) & (deepest <= MOST_LEVELS)
+    found[nodes.tree[~nodes.inner & (depths < deepest[nodes.tree])]] = False
+    for level in nodes.levels:
+        # The splits of a level follow each other tree by tree; each must ask what its neighbour asks.
+        same_tree = nodes.tree[level[1:]] == nodes.tree[level[:-1]]
+        unlike = np.zeros(len(same_tree), dtype=bool)
+        for column in (ensemble.feature, ensemble.threshold, ensemble.missing_left):
+            unlike |= column[level[1:]] != column[level[:-1]]
+        found[nodes.tree[level[1:][same_tree & unlike]]] = False
+    return found
 
 
 def _choose_tops(nodes: _Nodes) -> np.ndarray:

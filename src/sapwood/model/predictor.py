@@ -104,7 +104,7 @@ def rows_per_call(packed: Packed, trees: range, members: int) -> int:
     chosen = packed.forest.trees[trees.start : trees.stop]
     splits = (chosen[:, predict.LAST] - chosen[:, predict.FIRST]).sum()
     cost = COPY_NANOSECONDS * len(packed.forest.features) + SPLIT_NANOSECONDS * splits
-    cost += WALK_NANOSECONDS * chosen[:, predict.DEEP].sum() + ANSWER_NANOSECONDS * len(trees)
+    cost += WALK_NANOSECONDS * (chosen[:, predict.KIND] == predict.DEEP).sum() + ANSWER_NANOSECONDS * len(trees)
     rows = members * MOST_BLOCK_ROWS
     return rows * max(1, int(members * CALL_NANOSECONDS / (rows * cost)))
 
