@@ -32,6 +32,10 @@ TABLES = [
     Table("california_housing"),
     Table("wine_quality"),
     Table("bike_sharing"),
+    Table("bank_marketing", positive="yes"),
+    Table("diamonds"),
+    Table("abalone"),
+    Table("nyc_flights"),
 ]
 
 
