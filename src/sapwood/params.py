@@ -102,7 +102,7 @@ class BinParams:
         False,
         TRUTH,
         "Zeros count as missing, in training and in every prediction: also what a sparse table does not store, False, "
-        "and the very instant of 1970-01-01. Category columns keep theirs.",
+        "and the very instant of 1970-01-01. Category columns and the times of has_time keep theirs.",
     )
 
 

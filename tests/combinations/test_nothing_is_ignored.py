@@ -31,7 +31,6 @@ SET = {
     "leaf_steps": 4,
     "random_strength": 500.0,
     "max_bins": 3,
-    "zero_as_missing": True,
     "learning_rate": 0.05,
     "monotone_constraints": [-1, 1, 0, 0, 0],
     "interaction_constraints": [[0], [1], [2], [3], [4]],

@@ -208,6 +208,15 @@ def test_integers_and_truth_values_have_zeros_too():
     assert np.array_equal(fitted.predict(whole[:5].astype(bool)), other.predict(holes(whole[:5].astype(bool) * 1.0)))
 
 
+@pytest.mark.parametrize("form", ["array", "csr"])
+def test_a_time_of_zero_is_the_first_and_not_missing(form):
+    timed = np.column_stack([X, np.arange(len(X))])
+    params = {"zero_as_missing": True, "boosting": "ordered", "interaction_constraints": [list(range(8))], **SETTINGS}
+    by_row = SapwoodRegressor(has_time=True, **params).fit(timed, Y)
+    by_column = SapwoodRegressor(has_time=8, **params).fit(FORMS[form](timed), Y)
+    assert by_column.model_.fingerprint() == by_row.model_.fingerprint()
+
+
 def test_columns_of_zeros_and_ones_are_split_as_lightgbm_does():
     import lightgbm
 

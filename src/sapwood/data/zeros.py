@@ -21,6 +21,11 @@ def without_zeros(table: Table) -> Table:
     return SparseZeros(table) if isinstance(table, SparseTable) else DenseZeros(table)
 
 
+def with_zeros(table: Table) -> Table:
+    """The table as given, zeros being numbers."""
+    return table.given if isinstance(table, DenseZeros | SparseZeros) else table
+
+
 def row_without_zeros(row: Sequence[float] | np.ndarray) -> np.ndarray:
     """One row of numbers with its zeros missing."""
     values = np.array(row, dtype=np.float64)
@@ -34,33 +39,33 @@ class DenseZeros(Table):
     zero_as_missing = True
 
     def __init__(self, table: Table) -> None:
-        self._table = table
+        self.given = table
         self.n_rows, self.n_features, self.dtype = table.n_rows, table.n_features, table.dtype
         self.names, self.has_string_names = table.names, table.has_string_names
 
     @property
     def text_columns(self) -> tuple[int, ...]:
         """The columns of texts of the table as given."""
-        return self._table.text_columns
+        return self.given.text_columns
 
     def levels(self, feature: int) -> Levels:
         """A column's levels, 0 among them."""
-        return self._table.levels(feature)
+        return self.given.levels(feature)
 
     def matrices(self, max_rows: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
         """Yield chunks of rows."""
-        for start, matrix in self._table.matrices(max_rows, first, last):
+        for start, matrix in self.given.matrices(max_rows, first, last):
             for low in range(0, len(matrix), max_rows):
                 chunk = matrix[low : low + max_rows]
                 yield start + low, np.where(chunk == 0.0, chunk.dtype.type(np.nan), chunk)
 
     def select(self, features: Sequence[int]) -> Table:
         """The same of the table's chosen columns."""
-        return DenseZeros(self._table.select(features))
+        return DenseZeros(self.given.select(features))
 
     def take(self, rows: np.ndarray) -> Table:
         """The same of the table's chosen rows."""
-        return DenseZeros(self._table.take(rows))
+        return DenseZeros(self.given.take(rows))
 
 
 class SparseZeros(SparseTable):
@@ -76,11 +81,11 @@ class SparseZeros(SparseTable):
             matrix.data[np.isnan(matrix.data)] = 0.0
             matrix.eliminate_zeros()
         super().__init__(matrix, table.names, table.has_string_names)
-        self._table = table
+        self.given = table
 
     def levels(self, feature: int) -> Levels:
         """A column's levels, 0 among them."""
-        return self._table.levels(feature)
+        return self.given.levels(feature)
 
     def matrices(self, max_rows: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
         """Yield chunks of rows, made dense."""
@@ -90,8 +95,8 @@ class SparseZeros(SparseTable):
 
     def select(self, features: Sequence[int]) -> Table:
         """The same of the table's chosen columns."""
-        return without_zeros(self._table.select(features))
+        return without_zeros(self.given.select(features))
 
     def take(self, rows: np.ndarray) -> Table:
         """The same of the table's chosen rows."""
-        return without_zeros(self._table.take(rows))
+        return without_zeros(self.given.take(rows))
