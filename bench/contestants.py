@@ -18,7 +18,7 @@ class Sapwood(Contestant):
     """Sapwood through its scikit-learn estimators."""
 
     name = family = package = "sapwood"
-    importing = "from sapwood import SapwoodClassifier"
+    importing = "import sapwood"
     growths = frozenset({"leafwise", "levelwise", "symmetric"})
     reopening = "import sapwood; sapwood.load(path).predict(row)"
 

@@ -39,6 +39,7 @@ class Trial(ABC):
     fresh: ClassVar[bool] = False
     per_package: ClassVar[bool] = False
     has_ratio: ClassVar[bool] = True
+    more_is_better: ClassVar[bool] = False
 
     def __init__(self, contestant: type[Contestant], workload: Workload, split: Split | None) -> None:
         self.contestant = contestant
@@ -134,6 +135,7 @@ class Speedup(Trial):
 
     unit = "times"
     has_ratio = False
+    more_is_better = True
 
     def once(self) -> float:
         """Fit with fewer threads and with all."""

@@ -75,15 +75,15 @@ def take_turns(
 
 
 def summarise(name: str, trial: Trial, values: dict[str, list[float]]) -> Record:
-    """Put one contestant's values in words: best, spread (how far the median lies above it), ratio, loss."""
-    best = min(values[name])
+    """Put one contestant's values in words: best, spread (how far the median lies from it), ratio, loss."""
+    best = max(values[name]) if trial.more_is_better else min(values[name])
     reference = min(values["sapwood"]) if "sapwood" in values and trial.has_ratio else None
     return {
         "contestant": name,
         "family": trial.contestant.family,
         "values": values[name],
         "best": best,
-        "spread": median(values[name]) / best - 1 if best else 0.0,
+        "spread": abs(median(values[name]) / best - 1) if best else 0.0,
         "ratio": best / reference if reference else None,
         "loss": trial.loss,
         **trial.details,

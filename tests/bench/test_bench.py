@@ -225,6 +225,13 @@ def test_the_growth_of_time_is_the_slope_over_all_sizes(monkeypatch):
     assert (result["seconds_400"], result["ratio"]) == (16.0, None)
 
 
+def test_the_best_speed_up_is_the_largest(monkeypatch):
+    seconds = iter([3.0, 2.0, 4.0, 2.0])
+    monkeypatch.setattr(measures, "clock", lambda action: next(seconds))
+    [result] = run(Workload("tiny", ROWS, SMALL, "speedup"), [LightGBM], repeat=2)["results"]
+    assert (result["values"], result["best"]) == ([1.5, 2.0], 2.0)
+
+
 def test_figures_without_a_ratio_stand_as_they_are_in_the_readme():
     results = [{"family": name, "best": best, "ratio": None} for name, best in (("sapwood", 1.9), ("lightgbm", 1.7))]
     record = {"name": "w", "unit": "times", "results": results}

@@ -7,6 +7,7 @@ import pytest
 from forests import random_ensemble, random_rows, slow_scores
 from models import class_model, regression_model
 
+from sapwood import SapwoodClassifier
 from sapwood.data.schema import Schema
 from sapwood.errors import InputError
 from sapwood.model import predictor
@@ -106,3 +107,11 @@ def test_a_call_takes_fewer_rows_the_more_trees_there_are():
     many, few = predictor.rows_per_call(packed, range(400), 2), predictor.rows_per_call(packed, range(10), 2)
     assert 512 <= many < few
     assert predictor.rows_per_call(packed, range(0), 1) > 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_a_table_of_one_row_is_answered_as_one_of_many(dtype):
+    rng = np.random.default_rng(3)
+    X = rng.integers(-4, 5, size=(60, 3)).astype(dtype)
+    model = SapwoodClassifier(n_estimators=5).fit(X, np.arange(60) % 3).model_
+    assert np.array_equal(np.concatenate([model.predict(X[i : i + 1]) for i in range(9)]), model.predict(X)[:9])

@@ -24,6 +24,7 @@ class LevelSets:
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
         self._numbers: dict[tuple[int, bytes], int] = {}
+        self._bins_of: dict[int, np.ndarray] = {}
         self.columns: list[Derived] = []
 
     def named(self, tree: Tree, grown: Grown) -> Tree:
@@ -48,15 +49,29 @@ class LevelSets:
         assert recipe is not None
         source = recipe.columns[feature]
         assert isinstance(source, Derived)
-        ranks = source.table
-        bins = np.where(np.isnan(ranks), 0, 1 + np.searchsorted(self._dataset.encoder.edges[feature], ranks))
-        is_left = np.unpackbits(words.astype("<i8").view(np.uint8), bitorder="little")[bins].astype(bool)
-        texts = ("missing", *map(repr, recipe.vocabularies[source.sources[0]].texts), "others")
-        chosen = [text for text, goes_left, rank in zip(texts, is_left, ranks, strict=True) if goes_left and rank > 0]
-        chosen += ["others"] if is_left[-1] else []
-        shown = ", ".join(chosen[:LEVELS_SHOWN])
-        shown += f" and {len(chosen) - LEVELS_SHOWN} more" if len(chosen) > LEVELS_SHOWN else ""
+        is_left = np.unpackbits(words.astype("<i8").view(np.uint8), bitorder="little")[self._bins(feature)].astype(bool)
+        known = np.flatnonzero(is_left & (source.table > 0.0))
+        texts, last = recipe.vocabularies[source.sources[0]].texts, len(is_left) - 1
+        named = [
+            "missing" if code == 0 else "others" if code == last else repr(texts[code - 1])
+            for code in known[:LEVELS_SHOWN].tolist()
+        ]
+        n_chosen = len(known)
+        if is_left[last]:
+            named, n_chosen = [*named, "others"][:LEVELS_SHOWN], n_chosen + 1
+        shown = ", ".join(named) + (f" and {n_chosen - LEVELS_SHOWN} more" if n_chosen > LEVELS_SHOWN else "")
         return Derived(source.sources, MEMBER, (~is_left).astype(np.float64), source.counts, part=f"none of {shown}")
+
+    def _bins(self, feature: int) -> np.ndarray:
+        """The bin of every level of a column."""
+        if feature not in self._bins_of:
+            recipe = self._dataset.recipe
+            assert recipe is not None
+            source = recipe.columns[feature]
+            assert isinstance(source, Derived)
+            edges = self._dataset.encoder.edges[feature]
+            self._bins_of[feature] = np.where(np.isnan(source.table), 0, 1 + np.searchsorted(edges, source.table))
+        return self._bins_of[feature]
 
 
 def leaves_of(tiles: np.ndarray, grown: Grown, run: Run) -> np.ndarray:

@@ -31,6 +31,7 @@ class FittedEstimator(BaseEstimator):
     "n_estimators", "early_stopping", "time_limit", "callback" or "interrupted".
     """
 
+    n_jobs: Any
     model_: Model
     init_: Any
     n_features_in_: int
@@ -123,7 +124,7 @@ class FittedEstimator(BaseEstimator):
 
     def _threads(self) -> int | None:
         """How many threads may predict, by the parameter as it is now."""
-        return check_value("n_jobs", self.get_params(deep=False)["n_jobs"])
+        return check_value("n_jobs", self.n_jobs)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")

@@ -15,6 +15,7 @@ from sapwood.native.intrinsics import float_bits
 from sapwood.native.kernel import kernel
 
 MAGNITUDE = np.int64(0x7FFFFFFFFFFFFFFF)
+FIRST_GAP = 103  # then 45, 20, 8, 3, 1
 
 
 @kernel()
@@ -22,6 +23,24 @@ def sort_key(x):
     """The bits of a float as an integer of the same order."""
     bits = float_bits(x)
     return bits if bits >= 0 else bits ^ MAGNITUDE
+
+
+@kernel(apart=True)
+def sort_pairs(keys, order, n):
+    """Sort n keys, equal ones by their bins (Shell's sort: in place, and few levels need no more)."""
+    gap = np.int64(FIRST_GAP)
+    while gap > 0:
+        for i in range(gap, n):
+            key = keys[i]
+            b = order[i]
+            place = i
+            while place >= gap and (keys[place - gap] > key or (keys[place - gap] == key and order[place - gap] > b)):
+                keys[place] = keys[place - gap]
+                order[place] = order[place - gap]
+                place -= gap
+            keys[place] = key
+            order[place] = b
+        gap = gap * 4 // 9
 
 
 @kernel()
@@ -40,15 +59,10 @@ def sort_levels(cells, stride, n_bins, n_planes, counts, n_rows, rules, quantum,
             continue
         g = gradient_sum(sums, 0, rules.wide, quantum)
         h = hessian_sum(sums, 0, rules.wide, quantum)
-        key = sort_key(g / (h + rules.level_smoothing))
-        place = n
-        while place > 0 and keys[place - 1] > key:
-            keys[place] = keys[place - 1]
-            order[place] = order[place - 1]
-            place -= 1
-        keys[place] = key
-        order[place] = b
+        keys[n] = sort_key(g / (h + rules.level_smoothing))
+        order[n] = b
         n += 1
+    sort_pairs(keys, order, n)
     return n
 
 

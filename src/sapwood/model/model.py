@@ -114,7 +114,12 @@ class Model:
 
     def predict(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
         """Predict values (regression) or probabilities: of the second class if there are two, else (rows, classes)."""
-        scores = self._scores(self._table(X), iterations, n_jobs)
+        table = self._table(X)
+        if table.n_rows == 1 and iterations is None and self.recipe is None and not table.is_sparse:
+            _check_jobs(n_jobs)
+            _, matrix = next(table.matrices(1))
+            return np.array([self._of_one_row.predict(matrix[0])])
+        scores = self._scores(table, iterations, n_jobs)
         return self._link.predict(scores, current_team(n_jobs, scores.size).run)
 
     def predict_raw(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
@@ -149,6 +154,10 @@ class Model:
         _check_jobs(n_jobs)
         trees = self._trees_of(0, self._rounds(iterations))
         return predictor.leaf_indices(self._packed, self._table(X), trees, n_jobs)
+
+    @once
+    def _of_one_row(self) -> Predictor:
+        return self.predictor()
 
     @once
     def _packed(self) -> Packed:

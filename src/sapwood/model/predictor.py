@@ -110,11 +110,12 @@ def rows_per_call(packed: Packed, trees: range, members: int) -> int:
 
 
 class _Prepared(NamedTuple):
-    """The arrays of one thread, and the call that reads and writes them."""
+    """The arrays of one thread, the call that reads and writes them, and what makes a prediction of the scores."""
 
     x: np.ndarray
     scores: np.ndarray
     call: Callable[[int, int], None]
+    answer: Callable[[], float | np.ndarray]
 
 
 class Predictor:
@@ -138,15 +139,14 @@ class Predictor:
 
     def predict(self, row: Sequence[float] | np.ndarray) -> float | np.ndarray:
         """The prediction for one row of numbers in the order of training: a number, or one per class."""
-        prediction = self._link.predict(self._scores(row)[:, None])[0]
-        return float(prediction) if np.ndim(prediction) == 0 else prediction
+        return self._scored(row).answer()
 
     def predict_raw(self, row: Sequence[float] | np.ndarray) -> float | np.ndarray:
         """The scores before the link: a number, or one per output."""
-        scores = self._scores(row)
+        scores = self._scored(row).scores
         return float(scores[0]) if len(scores) == 1 else scores.copy()
 
-    def _scores(self, row: Sequence[float] | np.ndarray) -> np.ndarray:
+    def _scored(self, row: Sequence[float] | np.ndarray) -> _Prepared:
         prepared: _Prepared = getattr(self._local, "prepared", None) or self._prepare()
         try:
             if len(row) == self.n_features:
@@ -163,7 +163,7 @@ class Predictor:
             raise InputError(f"the row must be a sequence of {self.n_features} numbers: {error}") from error
         prepared.scores[:] = self._base_scores
         prepared.call(0, 1)
-        return prepared.scores
+        return prepared
 
     def _prepare(self, n_columns: int | None = None) -> _Prepared:
         x, scores = np.zeros(n_columns or self.n_features), np.zeros(len(self._base_scores))
@@ -172,7 +172,7 @@ class Predictor:
         call = predict.add_scores_of_row.bind(x, self._packed.forest, block, places, scores)
         if self._packed.linear is not None:
             call = _linear_call(self._packed, self._packed.linear, x, scores)
-        self._local.prepared = _Prepared(x, scores, call)
+        self._local.prepared = _Prepared(x, scores, call, self._link.prepared(scores))
         return self._local.prepared
 
 

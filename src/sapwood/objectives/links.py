@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from sapwood.errors import ModelFileError
 from sapwood.kernels import elementary, losses_links
 from sapwood.kernels.sums import Run, alone
-from sapwood.native.kernel import Kernel
+from sapwood.native.kernel import LONE_SYNC, Kernel
 
 
 class Link:
@@ -19,6 +20,10 @@ class Link:
 
     def predict(self, scores: np.ndarray, run: Run = alone) -> np.ndarray:
         """Turn scores into predictions."""
+        raise NotImplementedError
+
+    def prepared(self, scores: np.ndarray) -> Callable[[], float | np.ndarray]:
+        """What turns the scores (n_outputs,) of one row, as they are when it is called, into its prediction."""
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
@@ -40,6 +45,10 @@ class Identity(Link):
         """Copy the scores."""
         return scores[0].copy() if len(scores) == 1 else np.ascontiguousarray(scores.T)
 
+    def prepared(self, scores: np.ndarray) -> Callable[[], float | np.ndarray]:
+        """Copy the scores."""
+        return _reading(scores)
+
 
 class Elementwise(Link):
     """A function of each score."""
@@ -52,6 +61,17 @@ class Elementwise(Link):
         out = np.empty_like(flat)
         run(self.kernel, flat, out)
         return out if len(scores) == 1 else np.ascontiguousarray(out.reshape(scores.shape).T)
+
+    def prepared(self, scores: np.ndarray) -> Callable[[], float | np.ndarray]:
+        """Apply the function to every score."""
+        out = np.empty_like(scores)
+        call, read = self.kernel.bind(LONE_SYNC, scores, out), _reading(out)
+
+        def answer() -> float | np.ndarray:
+            call(0, 1)
+            return read()
+
+        return answer
 
 
 class Log(Elementwise):
@@ -101,6 +121,17 @@ class Rowwise(Link):
         run(self.kernel, scores, out)
         return out
 
+    def prepared(self, scores: np.ndarray) -> Callable[[], float | np.ndarray]:
+        """Apply the function to the row."""
+        out = np.empty((1, len(scores)))
+        call = self.kernel.bind(LONE_SYNC, scores[:, None], out)
+
+        def answer() -> np.ndarray:
+            call(0, 1)
+            return out[0].copy()
+
+        return answer
+
 
 class Softmax(Rowwise):
     """Probabilities in proportion to e^score."""
@@ -121,6 +152,11 @@ class Sorted(Rowwise):
 
     name = "sorted"
     kernel = losses_links.sorted_values
+
+
+def _reading(values: np.ndarray) -> Callable[[], float | np.ndarray]:
+    """What reads the only value, or copies several."""
+    return values.item if len(values) == 1 else values.copy
 
 
 LINKS: dict[str, Link] = {
