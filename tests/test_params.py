@@ -127,7 +127,9 @@ def test_a_foreign_or_misspelt_name_gets_the_one_to_use(wrong, right):
 
 
 def test_a_name_without_counterpart_says_so():
-    assert unknown_parameter("zero_as_missing").endswith("Sapwood has nothing like it. Replace zeros by NaN before.")
+    assert unknown_parameter("use_missing").endswith(
+        "Sapwood has nothing like it. Missing values always go to a learned side."
+    )
 
 
 def test_a_name_like_nothing_lists_the_parameters():

@@ -47,6 +47,7 @@ from sapwood.rules import (
 )
 
 AUTO = "auto"
+TRUTH = Rule("True or False", lambda v: isinstance(v, (bool, np.bool_)), bool)
 SYMMETRIC_DEPTH, DEEPEST_SYMMETRIC = 6, 16
 MOST_VECTOR_LEAVES = 127
 MVS_SHARE = 0.8
@@ -97,6 +98,12 @@ class BinParams:
     """How numbers are cut into bins."""
 
     max_bins: int = declare(255, integer(2, 65535), "Value bins per feature at most. Beyond 255 a bin takes two bytes.")
+    zero_as_missing: bool = declare(
+        False,
+        TRUTH,
+        "Zeros count as missing, in training and in every prediction: also what a sparse table does not store, False, "
+        "and the very instant of 1970-01-01. Category columns and the times of has_time keep theirs.",
+    )
 
 
 @dataclass(frozen=True)
@@ -263,7 +270,7 @@ class WatchParams:
     )
     refit: bool = declare(
         False,
-        Rule("True or False", lambda v: isinstance(v, (bool, np.bool_)), bool),
+        TRUTH,
         "Train again on all rows, for as many rounds as were best on the rows split off.",
     )
     time_limit: float | None = declare(

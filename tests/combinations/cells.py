@@ -114,7 +114,7 @@ KINDS: dict[str, dict[str, dict[str, Any]]] = {
         "eval_set": {"early_stopping_rounds": 3},
         "refit": {"early_stopping_rounds": 3, "validation_fraction": 0.2, "refit": True},
     },
-    "missing": {"none": {}, "some": {}},
+    "missing": {"none": {}, "some": {}, "zeros": {"zero_as_missing": True}},
     "category_encoding": {
         "none": {},
         "one_hot": CATEGORIES | {"category_encoding": "one_hot"},
@@ -246,6 +246,8 @@ class Rows:
             X[:, 3] = np.round(2.0 * X[:, 3])
         if cell["missing"] == "some":
             X[random.uniform(size=X.shape) < 0.15] = np.nan
+        if cell["missing"] == "zeros":
+            X[random.uniform(size=X.shape) < 0.15] = 0.0
         weights = {
             "none": None,
             "spread": random.gamma(1.0, size=n),

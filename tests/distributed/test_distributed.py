@@ -29,6 +29,7 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "classes": ("classes", {"weighted": True}, {"min_child_samples": 40}),
     "vector leaves": ("classes", {}, {"objective": Softmax(vector_leaves=True), "min_child_samples": 40}),
     "many bins": ("regression", {}, {"max_bins": 300}),
+    "zeros": ("regression", {}, {"zero_as_missing": True}),
     "uniform": ("regression", {}, {"sampling": "uniform", "subsample": 0.5}),
     "hardly any": ("regression", {}, {"sampling": "uniform", "subsample": 1e-6}),
     "replacement": ("regression", {}, {"sampling": Uniform(replacement=True)}),

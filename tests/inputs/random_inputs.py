@@ -34,6 +34,7 @@ VALID: dict[str, list[Any]] = {
     "class_weight": ["balanced", "effective", EffectiveNumber(0.9), {0: 2.0}, {"a": 0.5}],
     "init": [0.0, 3.5],
     "max_bins": [2, 3, 7, 255, 256, 1000],
+    "zero_as_missing": [True, False],
     "categorical_features": ["auto", None, ["c0"], [0], [True, False]],
     "category_encoding": ["one_hot", "frequency", "ordered", "leave_one_out", "holdout", "greedy", {"c0": "one_hot"}],
     "one_hot_max": [0, 2, 10],

@@ -44,6 +44,14 @@ def dart() -> tuple[Model, np.ndarray]:
     return model.model_, X[:12]
 
 
+def zeros() -> tuple[Model, np.ndarray]:
+    X = numbers(400)
+    X[SOURCE.uniform(size=X.shape) < 0.3] = 0.0
+    y = np.nan_to_num(X[:, 0]) + (X[:, 1] == 0.0)
+    model = SapwoodRegressor(n_estimators=3, max_leaves=4, zero_as_missing=True).fit(X, y).model_
+    return model, np.concatenate([X[:12], [[-0.0, 0.0, np.nan]]])
+
+
 def keep(name: str, about: str, model: Model, rows: np.ndarray) -> None:
     path = MODELS / f"{name}.sapwood"
     if path.exists():
@@ -67,3 +75,4 @@ if __name__ == "__main__":
     keep("v2-linear", "linear leaves", *linear())
     keep("v2-categories", "category columns, levels missing and never seen", *categories())
     keep("v3-dart", "rounds rescaled by DART", *dart())
+    keep("v4-zeros", "zeros that count as missing", *zeros())

@@ -232,6 +232,8 @@ def test_an_unknown_tensor_is_refused():
         {"schema": {"n_features": 2, "names": None, "kinds": ["colour"] * 2}},
         {"schema": {"n_features": 10**30, "names": None, "kinds": ["number"] * 2}},
         {"schema": {"n_features": -1, "names": None, "kinds": []}},
+        {"schema": {"n_features": 2, "names": None, "kinds": ["number"] * 2, "zero_as_missing": 1}},
+        {"schema": {"n_features": 2, "names": None, "kinds": ["number"] * 2, "zero_as_missing": None}},
         {"objective": []}, {"metadata": 3}, {"classes": "colour"}, {"classes": None}, {"classes": ["text"]},
     ],
     ids=str,

@@ -48,6 +48,7 @@ class Table(ABC):
     names: tuple[str, ...] | None = None
     has_string_names: bool = False
     is_sparse: bool = False
+    zero_as_missing: bool = False
 
     @property
     def text_columns(self) -> tuple[int, ...]:

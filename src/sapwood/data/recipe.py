@@ -103,7 +103,8 @@ class Recipe:
             f: np.array([vocabulary.code_of(row[f], f"column {schema.name_of(f)!r}")], dtype=np.int32)
             for f, vocabulary in self.vocabularies.items()
         }
-        return np.array([float(row[c]) if isinstance(c, int) else c.values(codes)[0] for c in self.columns])
+        zero = np.nan if schema.zero_as_missing else 0.0
+        return np.array([float(row[c]) or zero if isinstance(c, int) else c.values(codes)[0] for c in self.columns])
 
     def fold(self, values: np.ndarray, n_features: int) -> np.ndarray:
         """Amounts per column as amounts per user's column; what several have made is divided equally among them."""

@@ -7,24 +7,30 @@ from dataclasses import dataclass
 from typing import Any
 
 from sapwood.data.columns import Table
+from sapwood.data.zeros import without_zeros
 from sapwood.errors import InputTypeError, ModelFileError, SchemaError
 
 NAMES_SHOWN = 5
 NUMBER, CATEGORY = "number", "category"
+ZEROS = "zero_as_missing"
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of the training table, ``categories`` by number; ``names`` is None if it was an array."""
+    """The columns of the training table, ``categories`` by number; ``names`` is None if it was an array.
+
+    With ``zero_as_missing`` zeros of other columns than categories are missing.
+    """
 
     n_features: int
     names: tuple[str, ...] | None = None
     categories: tuple[int, ...] = ()
+    zero_as_missing: bool = False
 
     @classmethod
     def of(cls, table: Table, categories: Collection[int] = ()) -> Schema:
         """The schema of a table."""
-        return cls(table.n_features, table.names, tuple(sorted(categories)))
+        return cls(table.n_features, table.names, tuple(sorted(categories)), table.zero_as_missing)
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -38,7 +44,8 @@ class Schema:
     def to_dict(self) -> dict[str, Any]:
         """The schema as JSON values."""
         names = list(self.names) if self.names is not None else None
-        return {"n_features": self.n_features, "names": names, "kinds": list(self.kinds)}
+        told = {"n_features": self.n_features, "names": names, "kinds": list(self.kinds)}
+        return told | ({ZEROS: True} if self.zero_as_missing else {})
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Schema:
@@ -50,10 +57,14 @@ class Schema:
             )
         names = values["names"]
         categories = tuple(f for f, kind in enumerate(values["kinds"]) if kind == CATEGORY)
-        return cls(int(values["n_features"]), tuple(names) if names is not None else None, categories)
+        names = tuple(names) if names is not None else None
+        return cls(int(values["n_features"]), names, categories, values.get(ZEROS, False))
 
     def align(self, table: Table, who: str = "this model") -> Table:
-        """The table with its columns in the order of training: by name if both have names, else by position."""
+        """The table with its columns in the order of training: by name if both have names, else by position.
+
+        Its zeros are missing if those of training were.
+        """
         if self.names is not None and table.names is not None:
             self._check_names(table.names)
             place_of = {name: place for place, name in enumerate(table.names)}
@@ -68,7 +79,12 @@ class Schema:
                     f"{table.called(f)} holds texts, but {who} takes numbers there: pass numbers, or train with the "
                     "column in categorical_features"
                 )
-        return table
+        if table.zero_as_missing and not self.zero_as_missing:
+            raise SchemaError(
+                f"the Dataset was made with zero_as_missing=True, but {who} has zero_as_missing=False: make "
+                "Dataset(X) without it"
+            )
+        return without_zeros(table) if self.zero_as_missing else table
 
     def _check_names(self, given: tuple[str, ...]) -> None:
         known = self.names or ()

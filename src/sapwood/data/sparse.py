@@ -1,6 +1,7 @@
 """Tables that store few of their values: SciPy's sparse matrices and arrays, and sparse columns of pandas.
 
-A value that is not stored is 0; a stored NaN is missing. Entries stored more than once are added, as SciPy does.
+A value that is not stored is 0 (``sapwood.data.zeros`` makes it missing); a stored NaN is missing. Entries stored more
+than once are added, as SciPy does.
 """
 
 from __future__ import annotations

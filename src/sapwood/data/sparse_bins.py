@@ -50,7 +50,7 @@ def _distinct(table: SparseTable) -> tuple[np.ndarray, np.ndarray]:
     n_stored = np.diff(table.start)
     column = np.repeat(np.arange(table.n_features), n_stored)
     present = ~np.isnan(table.values)
-    with_zero = np.flatnonzero(n_stored < table.n_rows)
+    with_zero = np.flatnonzero((n_stored < table.n_rows) & (not table.zero_as_missing))
     column = np.concatenate([column[present], with_zero])
     value = np.concatenate([table.values[present], np.zeros(len(with_zero), table.dtype)])
     order = np.lexsort((value, column))
@@ -68,8 +68,10 @@ def bins_of_entries(table: SparseTable, edges: Sequence[np.ndarray], run: Run = 
     return bins
 
 
-def bins_of_zero(edges: Sequence[np.ndarray]) -> np.ndarray:
-    """The bin of 0 in each column."""
+def bins_of_rest(table: SparseTable, edges: Sequence[np.ndarray]) -> np.ndarray:
+    """The bin of what is not stored in each column: that of 0, or of missing values."""
+    if table.zero_as_missing:
+        return np.zeros(len(edges), dtype=np.int64)
     lines, starts = _in_a_row(edges)
     n_below = np.concatenate([[0], np.cumsum(lines < 0.0)])
     return n_below[starts[1:]] - n_below[starts[:-1]] + 1
@@ -82,11 +84,11 @@ def _in_a_row(edges: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def usual_bins(table: SparseTable, edges: Sequence[np.ndarray]) -> np.ndarray | None:
-    """The bin of 0 of columns that are listed, −1 for the others; None if there are only others."""
+    """The bin of what is not stored of columns that are listed, −1 for the others; None if there are only others."""
     is_listed = np.diff(table.start) <= MOST_LISTED * table.n_rows
     if not is_listed.any() or _bundles_well(table):
         return None
-    return np.where(is_listed, bins_of_zero(edges), -1)
+    return np.where(is_listed, bins_of_rest(table, edges), -1)
 
 
 def _bundles_well(table: SparseTable) -> bool:
@@ -112,13 +114,13 @@ def encode_sparse(
     table: SparseTable, edges: Sequence[np.ndarray], tiles: np.ndarray, columns: np.ndarray, run: Run = run_alone
 ) -> None:  # fmt: skip
     """Write the bins into tiles (tile, row, lane) and columns (feature, row), unless that has no lines."""
-    bins, of_zero = bins_of_entries(table, edges, run), bins_of_zero(edges)
+    bins, rest = bins_of_entries(table, edges, run), bins_of_rest(table, edges)
     n_tiles, _, width = tiles.shape
     lanes = np.zeros(n_tiles * width, dtype=tiles.dtype)
-    lanes[: len(of_zero)] = of_zero
+    lanes[: len(rest)] = rest
     tiles[:] = lanes.reshape(n_tiles, 1, width)
     feature = np.repeat(np.arange(table.n_features), np.diff(table.start))
     tiles[feature // width, table.rows, feature % width] = bins
     if len(columns):
-        columns[:] = of_zero[:, None]
+        columns[:] = rest[:, None]
         columns[feature, table.rows] = bins

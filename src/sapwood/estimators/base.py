@@ -15,6 +15,7 @@ from sapwood.data.columns import Table
 from sapwood.data.planning import find_categories
 from sapwood.data.schema import Schema
 from sapwood.data.target import check_weight
+from sapwood.data.zeros import without_zeros
 from sapwood.errors import InputError, ParameterError
 from sapwood.estimators.binned import Dataset, settings_of
 from sapwood.estimators.eval_sets import eval_samples, watched_samples
@@ -56,6 +57,7 @@ class SapwoodEstimator(FittedEstimator):
         max_leaves: Any = AUTO,
         max_depth: Any = AUTO,
         max_bins: Any = AUTO,
+        zero_as_missing: Any = AUTO,
         categorical_features: Any = AUTO,
         category_encoding: Any = AUTO,
         one_hot_max: Any = AUTO,
@@ -141,10 +143,12 @@ class SapwoodEstimator(FittedEstimator):
         if objective.vector_leaves:
             params = widen_trees(params, given, objective.n_outputs, n_rows)
         objective.check_target(y)
+        if params.bins.zero_as_missing:
+            table = without_zeros(table)
         schema = Schema.of(table, self._categories(params, table, earlier))
         schema.align(table)
         if earlier is not None:
-            earlier.check(schema, objective)
+            earlier.check(schema, objective, params.bins.zero_as_missing)
         check_constraints(params.tree, schema, objective)
         measures_of(params.watch.eval_metric, objective, task_of(classes))
         origin = OriginSpec(params.task.init, earlier, objective, classes)

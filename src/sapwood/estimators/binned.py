@@ -14,6 +14,7 @@ from sapwood.data.conversion import shown
 from sapwood.data.encoder import Encoder
 from sapwood.data.planning import find_categories
 from sapwood.data.target import check_weight
+from sapwood.data.zeros import without_zeros
 from sapwood.errors import InputError, ParameterError
 from sapwood.native.team import training_team
 from sapwood.params import AUTO, check_value, seed_of
@@ -22,7 +23,8 @@ from sapwood.params import AUTO, check_value, seed_of
 class Dataset:
     """A table whose bins are chosen once: ``fit`` takes it in the place of X, as often as you like.
 
-    ``max_bins``, ``categorical_features``, ``random_state`` and ``n_jobs`` mean what they mean for the estimators.
+    ``max_bins``, ``zero_as_missing``, ``categorical_features``, ``random_state`` and ``n_jobs`` mean what they mean for
+    the estimators.
     ``sample_weight`` weighs the rows when bins are chosen; ``fit`` takes weights of its own. ``dataset[rows]`` has the
     bins of the whole table, so a search by scikit-learn reuses them; validation rows then had a part in choosing bins,
     though not their targets. What becomes of categories depends on the target: a table that has any is read once, and
@@ -35,18 +37,24 @@ class Dataset:
         *,
         sample_weight: Any = None,
         max_bins: Any = AUTO,
+        zero_as_missing: Any = AUTO,
         categorical_features: Any = AUTO,
         random_state: Any = AUTO,
         n_jobs: Any = AUTO,
     ) -> None:
         X = plain_rows(X)
         self.X = X
-        self.table: Table = read_table(X)
+        self.zero_as_missing: bool = check_value("zero_as_missing", zero_as_missing)
+        self.table: Table = self._read(X)
         self.max_bins: int = check_value("max_bins", max_bins)
         self.categories = find_categories(check_value("categorical_features", categorical_features), self.table)
         self.bins: binned.Dataset | None = None
         if not self.categories:
             self._choose_bins(sample_weight, random_state, n_jobs)
+
+    def _read(self, X: Any) -> Table:
+        table = read_table(X)
+        return without_zeros(table) if self.zero_as_missing else table
 
     def _choose_bins(self, sample_weight: Any, random_state: Any, n_jobs: Any) -> None:
         weight = check_weight(sample_weight, self.table.n_rows)
@@ -83,7 +91,8 @@ class Dataset:
             raise ParameterError(f"a Dataset is indexed by rows, as in dataset[[0, 2]]; got {rows!r}")
         made = object.__new__(Dataset)
         made.X = _safe_indexing(self.X, places)
-        made.table = read_table(made.X)
+        made.zero_as_missing = self.zero_as_missing
+        made.table = made._read(made.X)
         made.max_bins = self.max_bins
         made.categories = self.categories
         made.bins = None if self.bins is None else self.bins.take(places)
@@ -92,7 +101,7 @@ class Dataset:
     def check(self, params: Mapping[str, Any]) -> None:
         """Refuse to be fitted with other bins or categories than it has; "auto" is whatever it has."""
         spec = params["categorical_features"]
-        if not (isinstance(spec, str) and spec == AUTO):
+        if not _is_auto(spec):
             asked = find_categories(check_value("categorical_features", spec), self.table)
             if asked != self.categories:
                 raise ParameterError(
@@ -100,10 +109,16 @@ class Dataset:
                     f"{list(self.categories)}: leave it unset, or make Dataset(X, categorical_features=...)"
                 )
         max_bins = params["max_bins"]
-        if not (isinstance(max_bins, str) and max_bins == AUTO) and max_bins != self.max_bins:
+        if not _is_auto(max_bins) and max_bins != self.max_bins:
             raise ParameterError(
                 f"max_bins is {max_bins!r}, but the Dataset was made with max_bins={self.max_bins}: leave it unset, or "
                 f"make Dataset(X, max_bins={max_bins!r})"
+            )
+        zeros, is_set = params["zero_as_missing"], not _is_auto(params["zero_as_missing"])
+        if is_set and check_value("zero_as_missing", zeros) != self.zero_as_missing:
+            raise ParameterError(
+                f"zero_as_missing is {zeros!r}, but the Dataset was made with zero_as_missing={self.zero_as_missing}: "
+                f"leave it unset, or make Dataset(X, zero_as_missing={zeros!r})"
             )
 
 
@@ -112,12 +127,16 @@ def settings_of(X: Any, split_search: Any) -> dict[str, Any]:
     if not isinstance(X, Dataset):
         return {}
     bins = {} if split_search == "exact" else {"max_bins": X.max_bins}
-    return bins | {"categorical_features": list(X.categories)}
+    return bins | {"categorical_features": list(X.categories), "zero_as_missing": X.zero_as_missing}
 
 
 def plain_rows(X: Any) -> Any:
     """The table as the user gave it, out of a Dataset if it is one."""
     return X.X if isinstance(X, Dataset) else X
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == AUTO
 
 
 def _is_empty(rows: Any) -> bool:

@@ -74,7 +74,7 @@ class Earlier:
             f"init_model must be a Model, a fitted estimator or the path of a model file, got {type(given).__name__}"
         )
 
-    def check(self, schema: Schema, objective: Objective) -> None:
+    def check(self, schema: Schema, objective: Objective, zero_as_missing: bool) -> None:
         """Refuse to go on with other columns, or a loss whose scores mean something else."""
         mine = self.model.schema
         if mine.n_features != schema.n_features:
@@ -89,6 +89,11 @@ class Earlier:
             raise SchemaError(
                 f"the category columns of init_model are {[mine.name_of(f) for f in mine.categories]}, now they are "
                 f"{[schema.name_of(f) for f in schema.categories]}: leave categorical_features unset"
+            )
+        if mine.zero_as_missing != zero_as_missing:
+            raise ParameterError(
+                f"init_model has zero_as_missing={mine.zero_as_missing}, now it is {zero_as_missing}: trees of one "
+                f"model read zeros alike, set zero_as_missing={mine.zero_as_missing}"
             )
         if (self.model.link, self.model.n_outputs) != (objective.link.name, objective.n_outputs):
             raise ParameterError(

@@ -22,6 +22,7 @@ from sapwood.data.recipe import Recipe
 from sapwood.data.response import Response
 from sapwood.data.schema import Schema
 from sapwood.data.values import ValueEncoder
+from sapwood.data.zeros import with_zeros
 from sapwood.encodings import Encoding, Holdout, Ordered, Partition, Statistic
 from sapwood.errors import InputError, ParameterError
 from sapwood.estimators.sample import Sample
@@ -206,7 +207,8 @@ def _orders(wanted: int, sample: Sample, schema: Schema, params: Params) -> list
         feature = column_number(has_time, schema, "has_time")
         if feature in schema.categories:
             raise InputError(f"has_time: column {schema.name_of(feature)!r} is a category, not a time")
-        times = np.concatenate([m[:, 0] for _, m in sample.rows.select([feature]).matrices(sample.rows.chunk_rows())])
+        table = with_zeros(sample.rows)
+        times = np.concatenate([m[:, 0] for _, m in table.select([feature]).matrices(table.chunk_rows())])
         return [np.argsort(times, kind="stable").astype(np.uint32)] if wanted else []
     orders = []
     for permutation in range(wanted):

@@ -15,6 +15,7 @@ import numpy as np
 from sapwood.data.columns import Table, in_memory, read_table
 from sapwood.data.recipe import Recipe
 from sapwood.data.schema import Schema
+from sapwood.data.zeros import row_without_zeros
 from sapwood.errors import ParameterError
 from sapwood.model import predictor
 from sapwood.model.ensemble import Ensemble
@@ -143,7 +144,9 @@ class Model:
     def predictor(self) -> Predictor:
         """What answers for one row at a time, much faster than ``predict`` does for a table of one row."""
         packed = pack(self.ensemble, with_tops=False)
-        prepare = None if self.recipe is None else partial(self.recipe.row, schema=self.schema)
+        prepare: Any = row_without_zeros if self.schema.zero_as_missing else None
+        if self.recipe is not None:
+            prepare = partial(self.recipe.row, schema=self.schema)
         return Predictor(packed, self.n_features, self.base_scores, self._link, prepare)
 
     def leaf_indices(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
@@ -237,6 +240,8 @@ class Model:
             digest.update("\n".join(map(repr, self.classes.tolist())).encode())
         if self.recipe is not None:
             self.recipe.update(digest)
+        if self.schema.zero_as_missing:
+            digest.update(b"zero_as_missing")
         return digest.hexdigest()
 
     # --- files --------------------------------------------------------------------------------------------------------

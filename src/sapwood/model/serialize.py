@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 import sapwood
-from sapwood.data.schema import Schema
+from sapwood.data.schema import ZEROS, Schema
 from sapwood.errors import InputTypeError, ModelFileError
 from sapwood.model import container, labels, recipes
 from sapwood.model.container import damaged, parse_json
@@ -31,7 +31,7 @@ from sapwood.model.tree import NODE_FIELDS, node_shapes
 from sapwood.model.validation import check_ensemble
 from sapwood.objectives.links import link_from_name
 
-VERSION = 3  # 2: category columns or linear leaves, 3: rescaled rounds; see _version_needed
+VERSION = 4  # 2: category columns or linear leaves, 3: rescaled rounds, 4: zeros missing; see _version_needed
 TREE_FIELDS: dict[str, type] = {"tree_start": np.int64, "tree_output": np.int32, "tree_round": np.int32}
 ARRAYS: dict[str, type] = {"base_scores": np.float64, **TREE_FIELDS, **NODE_FIELDS}
 # There only where leaves are linear: the tensors of ``Terms``, by its fields.
@@ -172,6 +172,8 @@ def _check(model: Model) -> None:
 
 def _version_needed(model: Model) -> int:
     """The first version whose readers understand all that a model has, so that older ones open what they can."""
+    if model.schema.zero_as_missing:
+        return 4
     if model.ensemble.rescalings:
         return 3
     return 1 if model.recipe is None and model.ensemble.terms is None else 2
@@ -201,6 +203,8 @@ def _schema(described: dict[str, Any]) -> Schema:
             raise damaged(f"the {what} of its {n_features} features are not as many texts")
     if names is not None and len(set(names)) != n_features:
         raise damaged("two features have the same name")
+    if type(described.get(ZEROS, False)) is not bool:
+        raise damaged(f"its zero_as_missing is {described[ZEROS]!r}")
     return Schema.from_dict(described)
 
 
