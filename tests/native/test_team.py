@@ -212,14 +212,14 @@ def test_threads_do_not_grow_in_number_over_many_fits(monkeypatch):
 
 
 def test_the_threads_of_a_forgotten_crew_end():
-    gc.collect()  # crews that other tests forgot
-    before = threading.active_count()
+    before = set(threading.enumerate())
     crew = Crew(6)
     crew.run(meet_often, (counters(6), 2))
-    assert threading.active_count() == before + 5
+    its_own = set(threading.enumerate()) - before
+    assert len(its_own) == 5
     del crew
     gc.collect()
-    assert wait_for(lambda: threading.active_count() <= before)
+    assert wait_for(lambda: not any(thread.is_alive() for thread in its_own))
 
 
 def test_a_finished_call_keeps_no_array_of_the_caller():

@@ -119,6 +119,7 @@ class Repeated:
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
+        self.name = kernel.name
         self.takes_team = kernel.takes_team
         self._sync = (LONE_SYNC,) if kernel.takes_team else ()
         self._last: Any = None
