@@ -10,7 +10,7 @@ import pytest
 from sapwood import SapwoodRegressor, Symmetric
 from sapwood.boost.noise import fading, noise_of
 from sapwood.kernels.sums import alone
-from sapwood.params import resolve_params
+from sapwood.settling import resolve_params
 
 GROWTHS = [{"growth": "leafwise"}, {"growth": "levelwise"}, {"growth": "symmetric"}, {"growth": Symmetric("cosine")}]
 GROWTHS += [{"growth": "leafwise", "split_search": "exact"}]

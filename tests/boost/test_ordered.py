@@ -21,7 +21,7 @@ from sapwood.data.columns import read_table
 from sapwood.data.dataset import Dataset
 from sapwood.errors import ParameterError
 from sapwood.objectives import Squared
-from sapwood.params import resolve_params
+from sapwood.settling import resolve_params
 
 STUMPS = {
     "n_estimators": 2, "learning_rate": 1.0, "max_leaves": 2, "min_child_samples": 1, "min_child_weight": 0.0,

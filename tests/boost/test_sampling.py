@@ -15,7 +15,8 @@ from sapwood.boost.target import Target
 from sapwood.errors import InputError, ParameterError
 from sapwood.kernels import sample
 from sapwood.native.team import Team
-from sapwood.params import BoostParams, resolve_params
+from sapwood.params import BoostParams
+from sapwood.settling import resolve_params
 
 HALF = BoostParams(sampling="uniform", subsample=0.5)
 ALONE = Team(1)

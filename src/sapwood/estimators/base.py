@@ -28,7 +28,8 @@ from sapwood.estimators.sample import Request, Sample, read_features, read_group
 from sapwood.model.model import Model
 from sapwood.objectives.base import Objective
 from sapwood.objectives.registry import resolve
-from sapwood.params import AUTO, Params, resolve_params, unknown_parameter, widen_trees
+from sapwood.params import AUTO, Params
+from sapwood.settling import resolve_params, unknown_parameter, widen_trees
 
 Estimator = TypeVar("Estimator", bound="SapwoodEstimator")
 

@@ -17,7 +17,8 @@ from sapwood.data.target import check_weight
 from sapwood.data.zeros import without_zeros
 from sapwood.errors import InputError, ParameterError
 from sapwood.native.team import training_team
-from sapwood.params import AUTO, check_value, seed_of
+from sapwood.params import AUTO
+from sapwood.settling import check_value, seed_of
 
 
 class Dataset:

@@ -15,7 +15,8 @@ from sapwood.errors import InputError
 from sapwood.estimators.base import SapwoodEstimator
 from sapwood.estimators.keeping import keeps_parameters
 from sapwood.estimators.weights import class_weights
-from sapwood.params import AUTO, check_value
+from sapwood.params import AUTO
+from sapwood.settling import check_value
 
 
 class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):

@@ -21,7 +21,7 @@ from sapwood.estimators.base import SapwoodEstimator
 from sapwood.estimators.binned import Dataset
 from sapwood.estimators.fitting import task_of
 from sapwood.estimators.sample import Request, read_features, read_groups
-from sapwood.params import resolve_params
+from sapwood.settling import resolve_params
 
 HELD_OUT = "held_out"
 

@@ -19,7 +19,7 @@ from sapwood.estimators.origin import estimator_scores
 from sapwood.explain.importance import feature_importances
 from sapwood.model.model import Model
 from sapwood.objectives.links import link_from_name
-from sapwood.params import check_value
+from sapwood.settling import check_value
 
 
 class FittedEstimator(BaseEstimator):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from sapwood.errors import InputTypeError
-from sapwood.params import unknown_parameter
+from sapwood.settling import unknown_parameter
 
 Init = TypeVar("Init", bound=Callable[..., None])
 
