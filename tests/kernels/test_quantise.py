@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.kernels import layout, quantise
-from sapwood.kernels.split_numeric import gradient_sum, hessian_steps
+from sapwood.kernels.steps import gradient_sum, hessian_steps
 from sapwood.native.team import Team
 
 sys.path.append(str(Path(__file__).parents[1] / "grow"))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from sapwood.kernels import layout, split_numeric
+from sapwood.kernels import layout, split_numeric, split_quick, steps
 from sapwood.kernels.layout import CUT_BIN, CUT_SIDE, CUT_SUMS
 
 sys.path.append(str(Path(__file__).parents[1] / "grow"))
@@ -72,7 +72,7 @@ class Scan:
         scales = layout.Scales(np.array([[UNIT_G, UNIT_H]] * n_outputs), np.ones((n_outputs, 2)), hessian_range)
         sums = np.array([sum(plane) for plane in planes])
         cut = guards.array(CUT_SUMS + n_planes, np.int64)
-        running = guards.array(2 * n_planes + 2 * (self.n_bins + split_numeric.SPARE), np.int64)
+        running = guards.array(2 * n_planes + 2 * (self.n_bins + split_quick.SPARE), np.int64)
         arguments = histogram.reshape(-1), 1, feature, sums, *self.bounds
         with np.errstate(all="ignore"):
             gain = split_numeric.scan_feature(*arguments, EVERYWHERE, self.rules, scales, running, cut)
@@ -109,8 +109,8 @@ class Scan:
 
     def is_allowed(self, left, right) -> bool:
         for side in (left, right):
-            for _, steps in side:
-                h = steps / Fraction(UNIT_H)
+            for _, hessian in side:
+                h = hessian / Fraction(UNIT_H)
                 if h < Fraction(self.rules.min_child_weight) or h + Fraction(self.rules.reg_lambda) <= 0:
                     return False
         if self.direction == 0:
@@ -262,7 +262,7 @@ def test_the_extremes_of_a_packed_cell_are_read_right():
     for g, h in [(-(2**31) + 1, 0), (2**31 - 1, 2**32 - 1), (-1, 1), (0, 2**32 - 1), (-(2**31) + 1, 2**32 - 1)]:
         packed = np.int64((g << 32) + h)
         with np.errstate(all="ignore"):
-            assert split_numeric.high_steps(packed) == g
-            assert split_numeric.low_steps(packed) == h
-            assert split_numeric.gradient_sum(np.array([packed]), 0, 0, np.array([[1.0, 1.0]])) == g
-            assert split_numeric.hessian_steps(np.array([packed]), 0, 0) == h
+            assert steps.high_steps(packed) == g
+            assert steps.low_steps(packed) == h
+            assert steps.gradient_sum(np.array([packed]), 0, 0, np.array([[1.0, 1.0]])) == g
+            assert steps.hessian_steps(np.array([packed]), 0, 0) == h

@@ -10,7 +10,7 @@ from sapwood.data.dataset import Dataset
 from sapwood.data.lists import RowLists
 from sapwood.grow.tiling import Tiling
 from sapwood.kernels import layout
-from sapwood.kernels.split_numeric import SPARE
+from sapwood.kernels.split_quick import SPARE
 
 ANY_BIN = 1 << 40
 MANY_BINS = 100

@@ -33,15 +33,9 @@ from sapwood.kernels.leaves import finish_leaves
 from sapwood.kernels.meet import meet
 from sapwood.kernels.partition import move_rows
 from sapwood.kernels.pick import has_missing, luck
-from sapwood.kernels.split_numeric import (
-    LEAST_HESSIAN,
-    gradient_sum,
-    hessian_sum,
-    high_steps,
-    low_steps,
-    pair_score,
-    value_of,
-)
+from sapwood.kernels.split_numeric import LEAST_HESSIAN, value_of
+from sapwood.kernels.split_quick import pair_score
+from sapwood.kernels.steps import gradient_sum, hessian_sum, high_steps, low_steps
 from sapwood.native.kernel import kernel
 
 INFINITE = np.inf

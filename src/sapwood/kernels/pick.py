@@ -34,7 +34,8 @@ from sapwood.kernels.layout import (
 from sapwood.kernels.lists import copy_counts, count_listed, count_one_listed, drop_rare
 from sapwood.kernels.random import draw
 from sapwood.kernels.split_levels import count_chosen, divide_levels
-from sapwood.kernels.split_numeric import hessian_steps, locate_cut
+from sapwood.kernels.split_numeric import locate_cut
+from sapwood.kernels.steps import hessian_steps
 from sapwood.native.kernel import kernel
 
 SPREAD = np.sqrt(3.0 / (65536.0**2 - 1.0))  # makes the variance of four numbers of 16 bits 1

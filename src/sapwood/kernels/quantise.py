@@ -7,7 +7,7 @@ import numpy as np
 from sapwood.kernels.layout import NOT_FINITE, STATUS
 from sapwood.kernels.meet import meet
 from sapwood.kernels.random import ROUNDING, draw, stream
-from sapwood.kernels.split_numeric import low_steps
+from sapwood.kernels.steps import low_steps
 from sapwood.native.intrinsics import bits_float, float_bits
 from sapwood.native.kernel import kernel
 

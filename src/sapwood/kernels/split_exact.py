@@ -6,7 +6,8 @@ import numpy as np
 
 from sapwood.kernels.gain import is_plain, plain_score, split_gain
 from sapwood.kernels.layout import CUT_BIN, CUT_NEXT, CUT_SIDE, CUT_SUMS
-from sapwood.kernels.split_numeric import IMPOSSIBLE, cut_score, score_of
+from sapwood.kernels.split_numeric import cut_score, score_of
+from sapwood.kernels.split_quick import IMPOSSIBLE
 from sapwood.native.kernel import kernel
 
 SLIGHTLY_LESS = 1.0 - 1e-9

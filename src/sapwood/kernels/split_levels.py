@@ -10,7 +10,8 @@ import numpy as np
 from sapwood.kernels.gain import leaf_value, split_gain, value_score, within
 from sapwood.kernels.layout import CUT_BIN, CUT_SET, CUT_SIDE, CUT_SUMS, IS_SET, SET_WORDS
 from sapwood.kernels.sets import add_member, is_member
-from sapwood.kernels.split_numeric import gradient_sum, hessian_sum, is_heavy, score_of
+from sapwood.kernels.split_numeric import is_heavy, score_of
+from sapwood.kernels.steps import gradient_sum, hessian_sum
 from sapwood.native.intrinsics import float_bits
 from sapwood.native.kernel import kernel
 
