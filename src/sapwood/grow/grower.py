@@ -12,6 +12,7 @@ from sapwood.encodings import Partition
 from sapwood.errors import TrainingError
 from sapwood.grow.constraints import column_directions, column_groups, count_of, draw_tree_features
 from sapwood.grow.grown import Grown
+from sapwood.grow.scales import scale_for
 from sapwood.grow.tiling import Tiling
 from sapwood.grow.workspace import (
     RowRoom,
@@ -145,9 +146,7 @@ class Grower(ABC):
         """The scale at which weights can be added exactly."""
         if len(weight) == 0:
             return 1.0
-        out = np.empty(1)
-        quantise.find_scale(quantise.EXACT, float(weight.max()) * len(weight), len(weight), out)
-        return float(out[0])
+        return scale_for(quantise.EXACT, float(weight.max()) * len(weight), len(weight))
 
     def _drawn_counts(self, n_features: int) -> tuple[int, int]:
         """How many features a level and a node draw, 0 for all."""

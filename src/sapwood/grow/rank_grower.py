@@ -14,7 +14,8 @@ from sapwood.errors import ParameterError, TrainingError
 from sapwood.grow.constraints import allowed_features
 from sapwood.grow.grown import Grown
 from sapwood.grow.histogram_grower import HistogramGrower, is_wide
-from sapwood.grow.rank_scales import Tables, quantise_rows, scale_for
+from sapwood.grow.rank_scales import Tables, quantise_rows
+from sapwood.grow.scales import scale_for
 from sapwood.grow.tiling import Tiling
 from sapwood.kernels import layout, quantise
 from sapwood.kernels import ranks as steps

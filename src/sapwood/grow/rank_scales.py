@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sapwood.grow.scales import scale_for
 from sapwood.kernels import layout, quantise
 from sapwood.kernels import ranks as steps
 from sapwood.native.team import Team
@@ -49,10 +50,3 @@ def quantise_rows(
     scales.hessian_range[:, 0] = -reducer.max(-ranges[:, :, 0].min(axis=0))
     scales.hessian_range[:, 1] = reducer.max(ranges[:, :, 1].max(axis=0))
     return layout.FINE
-
-
-def scale_for(limit: float, bound: float, n: int) -> float:
-    """The largest power of two at which n terms that add up to ``bound`` stay below a limit."""
-    out = np.empty(1)
-    quantise.find_scale(limit, bound, n, out)
-    return float(out[0])

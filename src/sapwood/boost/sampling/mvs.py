@@ -9,8 +9,9 @@ import numpy as np
 
 from sapwood.boost.sampling.base import Drawn, Pool, Sampler
 from sapwood.boost.sampling.select import proportion_threshold
+from sapwood.grow.scales import scale_for
 from sapwood.kernels import sample
-from sapwood.kernels.quantise import EXACT, find_scale
+from sapwood.kernels.quantise import EXACT
 from sapwood.params import BoostParams
 
 
@@ -32,7 +33,7 @@ class MvsSampler(Sampler):
         n, strength = pool.n_everywhere, self._strength(pairs, top_g, top_h)
         largest = math.sqrt(len(pairs) * (top_g * top_g + strength * (top_h * top_h)))
         amounts = self._amounts
-        pool.team.run(sample.round_norms, pairs, pool.weight, strength, _scale(largest * n, n), amounts)
+        pool.team.run(sample.round_norms, pairs, pool.weight, strength, scale_for(EXACT, largest * n, n), amounts)
         threshold = proportion_threshold(amounts, self.params.subsample * n, crowd)
         if threshold <= 0.0:
             return Drawn(None, pool.weight)
@@ -44,17 +45,10 @@ class MvsSampler(Sampler):
         if top_h == 0.0:
             return 1.0
         n = self.pool.n_everywhere * len(pairs)
-        scale = np.array([_scale(top * top * n, n) for top in (top_g, top_h)])
+        scale = np.array([scale_for(EXACT, top * top * n, n) for top in (top_g, top_h)])
         sums = np.empty((self.pool.team.size, 2), dtype=np.int64)
         self.pool.team.run(sample.sum_squares, pairs, self.pool.weight, scale, sums)
         of_g, of_h = (
             int(total) / unit for total, unit in zip(self.pool.crowd.total(sums), scale.tolist(), strict=True)
         )
         return self.choice.smoothing * of_g / of_h
-
-
-def _scale(bound: float, n: int) -> float:
-    """The scale at which n numbers that add up to ``bound`` are summed exactly."""
-    out = np.empty(1)
-    find_scale(EXACT, bound, n, out)
-    return float(out[0])
