@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.layout import NOT_FINITE, STATUS
+from sapwood.kernels.lines import lay_lines
 from sapwood.kernels.meet import meet
 from sapwood.kernels.random import ROUNDING, draw, stream
 from sapwood.kernels.steps import low_steps
@@ -271,6 +272,8 @@ def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, in
             round_packed(
                 grad.pairs[k], weight, grad.ids, order, start, stop, scales.quantum[k], own, rows.pairs[k], out
             )
+    if rows.lines.shape[0] > 0:
+        lay_lines(rows.pairs, order, start, stop, rows.lines)
     if meet(sync, members) != 0:
         return
     if member == 0:
