@@ -143,14 +143,14 @@ class RowRoom:
         )
         return cls(whole, np.arange(n, dtype=np.uint32))
 
-    def take(self, rows: np.ndarray | None) -> layout.Rows:
-        """Put these rows (None: all) at the root, in their order."""
+    def take(self, rows: np.ndarray | None, are_compact: bool = False) -> layout.Rows:
+        """Put these rows (None: all), or their places among themselves, at the root, in their order."""
         order, spare, *planes, lines = self.whole
         if rows is None:
             order[:] = self.everything
             return self.whole
         m = len(rows)
-        order[:m] = rows
+        order[:m] = self.everything[:m] if are_compact else rows
         parts = (room.reshape(-1)[: len(room) * m].reshape(len(room), m) for room in planes)
         return layout.Rows(order[:m], spare[:m], *parts, lines)
 
