@@ -145,14 +145,14 @@ class RowRoom:
 
     def take(self, rows: np.ndarray | None, are_compact: bool = False) -> layout.Rows:
         """Put these rows (None: all), or their places among themselves, at the root, in their order."""
-        order, spare, *planes, lines = self.whole
+        order, spare, *_ = self.whole
         if rows is None:
             order[:] = self.everything
             return self.whole
         m = len(rows)
         order[:m] = self.everything[:m] if are_compact else rows
-        parts = (room.reshape(-1)[: len(room) * m].reshape(len(room), m) for room in planes)
-        return layout.Rows(order[:m], spare[:m], *parts, lines)
+        pairs, spare_pairs = (room.reshape(-1)[: len(room) * m].reshape(len(room), m) for room in self.whole[2:4])
+        return layout.Rows(order[:m], spare[:m], pairs, spare_pairs, self.whole.lines)
 
 
 def make_scales(shape: Shape) -> layout.Scales:
