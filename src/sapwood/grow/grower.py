@@ -113,19 +113,24 @@ class Grower(ABC):
         ``weight`` is empty when all rows weigh the same.
         """
         self._number = number
-        room = self._rows.take(rows)
         nodes = self._nodes
         nodes.info[:] = (1, 1, layout.FINE)
         draws = layout.Draws(self._seed, number)
-        gradients = self._take_gradients(pairs, weight)
+        given = self._take_gradients(pairs, weight)
+        gradients = self._compacted(rows, given)
+        room = self._rows.take(rows, gradients is not given)
         self._quantise(room, gradients, draws)
-        self._check(number // per_round, gradients, rows)
+        self._check(number // per_round, given, rows)
         if self._params.colsample_bytree < 1.0:
             n_features = self._dataset.n_features
             self._choice.tree[:] = draw_tree_features(self._params.colsample_bytree, n_features, self._seed, number)
             self._choice.tree[self._hopeless] = 0
         self._choice.active[0] = 1
         return self._grow_tree(gradients, room, draws)
+
+    def _compacted(self, rows: np.ndarray | None, gradients: layout.Gradients) -> layout.Gradients:
+        """Those of the rows alone, where their bins are copied next to each other for the tree; else all."""
+        return gradients
 
     def _take_gradients(self, pairs: np.ndarray, weight: np.ndarray) -> layout.Gradients:
         """The gradients of the rows: the same object again if they are in the same arrays."""

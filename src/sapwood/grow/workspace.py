@@ -138,14 +138,14 @@ class RowRoom:
         whole = layout.Rows(order, spare, np.empty((p, n), np.int64), np.empty((p, n), np.int64))
         return cls(whole, np.arange(n, dtype=np.uint32))
 
-    def take(self, rows: np.ndarray | None) -> layout.Rows:
-        """Put these rows (None: all) at the root, in their order."""
+    def take(self, rows: np.ndarray | None, are_compact: bool = False) -> layout.Rows:
+        """Put these rows (None: all), or their places among themselves, at the root, in their order."""
         order, spare, *planes = self.whole
         if rows is None:
             order[:] = self.everything
             return self.whole
         m, p = len(rows), len(planes[0])
-        order[:m] = rows
+        order[:m] = self.everything[:m] if are_compact else rows
         return layout.Rows(order[:m], spare[:m], *(room.reshape(-1)[: p * m].reshape(p, m) for room in planes))
 
 
