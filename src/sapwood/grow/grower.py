@@ -58,7 +58,7 @@ class Grower(ABC):
         self._features = make_features(dataset, team.size, self._tiling, directions)
         if dataset.lists is not None:
             self._features = make_listed_features(self._features, dataset.lists, self._hopeless)
-        self._rows = RowRoom.make(self._shape)
+        self._rows = RowRoom.make(self._shape, self._has_lines())
         self._ids = _ids_of(dataset)
         self._scales = make_scales(self._shape)
         self._scratch = make_scratch(self._shape, int(self._features.n_bins.max()))
@@ -91,6 +91,10 @@ class Grower(ABC):
         """How features lie in the tiles."""
         return Tiling.plain(dataset.n_features)
 
+    def _has_lines(self) -> bool:
+        """Tell whether rows keep their integers of all planes side by side."""
+        return False
+
     @abstractmethod
     def _is_wide(self) -> bool:
         """Tell whether pairs are kept as wide integers."""
@@ -113,19 +117,24 @@ class Grower(ABC):
         ``weight`` is empty when all rows weigh the same.
         """
         self._number = number
-        room = self._rows.take(rows)
         nodes = self._nodes
         nodes.info[:] = (1, 1, layout.FINE)
         draws = layout.Draws(self._seed, number)
-        gradients = self._take_gradients(pairs, weight)
+        given = self._take_gradients(pairs, weight)
+        gradients = self._compacted(rows, given)
+        room = self._rows.take(rows, gradients is not given)
         self._quantise(room, gradients, draws)
-        self._check(number // per_round, gradients, rows)
+        self._check(number // per_round, given, rows)
         if self._params.colsample_bytree < 1.0:
             n_features = self._dataset.n_features
             self._choice.tree[:] = draw_tree_features(self._params.colsample_bytree, n_features, self._seed, number)
             self._choice.tree[self._hopeless] = 0
         self._choice.active[0] = 1
         return self._grow_tree(gradients, room, draws)
+
+    def _compacted(self, rows: np.ndarray | None, gradients: layout.Gradients) -> layout.Gradients:
+        """Those of the rows alone, where their bins are copied next to each other for the tree; else all."""
+        return gradients
 
     def _take_gradients(self, pairs: np.ndarray, weight: np.ndarray) -> layout.Gradients:
         """The gradients of the rows: the same object again if they are in the same arrays."""

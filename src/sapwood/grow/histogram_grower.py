@@ -6,6 +6,7 @@ import numpy as np
 
 from sapwood.data.dataset import Dataset
 from sapwood.errors import ParameterError
+from sapwood.grow.compaction import Compaction
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown import Grown
 from sapwood.grow.tiling import Tiling
@@ -34,8 +35,10 @@ class HistogramGrower(Grower):
     def __init__(self, dataset: Dataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
         super().__init__(dataset, n_outputs, params, seed, team)
         _check_levels(self._features.levels, n_outputs, self._symmetric is not None)
-        self._cells = make_cells(self._shape, self._features, self._symmetric is not None)
+        self._cells = make_cells(self._shape, self._features, self._symmetric is not None, self._has_lines())
         self._bins = make_bins(dataset, self._tiling)
+        self._compaction = Compaction(self._bins, n_outputs, team)
+        self._compact: layout.Bins | None = None
         most_bins = int(self._features.n_bins.max())
         self._worth = make_worth(self._shape, most_bins) if self._symmetric else ()
         self._kernel = Repeated(grow.grow_tree if self._symmetric is None else grow_symmetric.grow_symmetric_tree)
@@ -46,6 +49,7 @@ class HistogramGrower(Grower):
         if dataset is not self._dataset:
             super().see(dataset)
             self._bins = make_bins(dataset, self._tiling)
+            self._compaction.see(self._bins)
 
     def _make_tiling(self, dataset: Dataset) -> Tiling:
         return Tiling.find(dataset)
@@ -53,11 +57,24 @@ class HistogramGrower(Grower):
     def _is_wide(self) -> bool:
         return is_wide(self._params.precision, self._dataset.n_rows)
 
+    def _has_lines(self) -> bool:
+        return self._shape.n_outputs > 1 and self._dataset.lists is None
+
+    def _compacted(self, rows: np.ndarray | None, gradients: layout.Gradients) -> layout.Gradients:
+        self._compact = None
+        has_places = self._dataset.lists is None and self._dataset.ranks is None
+        if rows is None or not has_places or not self._compaction.pays(len(rows)):
+            return gradients
+        self._compact = self._compaction.take_bins(rows)
+        return self._compaction.take_gradients(gradients)
+
     def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
         self._team.run(
-            self._kernel, self._bins, self._features, self.rules(), gradients, rows, self._scales, self._scratch,
-            self._cells, self._leaves, self._search, self._choice, draws, self._nodes, *self._worth,
+            self._kernel, self._compact or self._bins, self._features, self.rules(), gradients, rows, self._scales,
+            self._scratch, self._cells, self._leaves, self._search, self._choice, draws, self._nodes, *self._worth,
         )  # fmt: skip
+        if self._compact is not None:
+            self._compaction.restore(rows.order)
         return Grown.read(self._nodes, self._leaves, rows.order, self._has_sets)
 
 

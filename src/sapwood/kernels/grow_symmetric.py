@@ -355,6 +355,4 @@ def grow_symmetric_tree(
             if stop != 0:
                 return
         n_leaves *= 2
-    finish_leaves(
-        member, members, sync, n_leaves, feature.monotone, rules, grad, rows.order, scales, scratch, leaves, nodes
-    )
+    finish_leaves(member, members, sync, n_leaves, feature.monotone, rules, grad, rows, scales, scratch, leaves, nodes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.layout import NOT_FINITE, STATUS
+from sapwood.kernels.lines import lay_lines
 from sapwood.kernels.meet import meet
 from sapwood.kernels.random import ROUNDING, draw, stream
 from sapwood.kernels.steps import low_steps
@@ -55,8 +56,8 @@ def whole_part(x):
 
 
 @kernel(apart=True)
-def find_largest_of_all(pairs, start, stop, out, info):
-    """``find_largest`` where rows weigh 1 and follow each other.
+def find_largest_of_all(pairs, weight, start, stop, out, info):
+    """``find_largest`` where rows follow each other.
 
     Positive floats are ordered like the integers that have their bits; what is infinite, no number or negative is
     beyond the others at either end.
@@ -65,8 +66,9 @@ def find_largest_of_all(pairs, start, stop, out, info):
     top_h = np.int64(0)
     least_h = np.int64(0)
     for i in range(np.uint64(start), np.uint64(stop)):
-        h = float_bits(np.float64(pairs[TWO * i + ONE]) + 0.0)
-        top_g = max(top_g, float_bits(abs(np.float64(pairs[TWO * i]))))
+        w = weight[i] if weight.shape[0] > 0 else 1.0
+        h = float_bits(w * np.float64(pairs[TWO * i + ONE]) + 0.0)
+        top_g = max(top_g, float_bits(abs(w * np.float64(pairs[TWO * i]))))
         top_h = max(top_h, h)
         least_h = min(least_h, h)
     out[0] = bits_float(top_g)
@@ -94,15 +96,16 @@ def find_largest(pairs, weight, order, start, stop, out, info):
 
 
 @kernel(apart=True)
-def add_up_all(pairs, start, stop, scale, out):
-    """``add_up`` where rows weigh 1, follow each other, and are enough that none reaches 2^51."""
+def add_up_all(pairs, weight, start, stop, scale, out):
+    """``add_up`` where rows follow each other and are enough that none reaches 2^51."""
     sum_g = np.int64(0)
     sum_h = np.int64(0)
     scale_g = scale[0]
     scale_h = scale[1]
     for i in range(np.uint64(start), np.uint64(stop)):
-        sum_g += whole_part(abs(np.float64(pairs[TWO * i])) * scale_g)
-        sum_h += whole_part(np.float64(pairs[TWO * i + ONE]) * scale_h)
+        w = weight[i] if weight.shape[0] > 0 else 1.0
+        sum_g += whole_part(abs(w * np.float64(pairs[TWO * i])) * scale_g)
+        sum_h += whole_part(w * np.float64(pairs[TWO * i + ONE]) * scale_h)
     out[0] = sum_g + (stop - start)
     out[1] = sum_h + (stop - start)
 
@@ -165,16 +168,17 @@ def round_packed(pairs, weight, ids, order, start, stop, scale, key, plane, out)
 
 
 @kernel(apart=True)
-def round_packed_all(pairs, start, stop, scale, key, plane, out):
-    """``round_packed`` where rows weigh 1, follow each other and have the numbers 0, 1, 2 ..."""
+def round_packed_all(pairs, weight, ids, start, stop, scale, key, plane, out):
+    """``round_packed`` where rows follow each other."""
     least = np.int64(0x7FFFFFFFFFFFFFFF)
     most = np.int64(0)
     scale_g = scale[0]
     scale_h = scale[1]
     for i in range(np.uint64(start), np.uint64(stop)):
-        bits = draw(key, i)
-        g = np.float64(pairs[TWO * i]) * scale_g + low_steps(bits) * TO_UNIT
-        h = np.float64(pairs[TWO * i + ONE]) * scale_h + low_steps(bits >> np.uint64(32)) * TO_UNIT
+        w = weight[i] if weight.shape[0] > 0 else 1.0
+        bits = draw(key, ids[i] if ids.shape[0] > 0 else i)
+        g = w * np.float64(pairs[TWO * i]) * scale_g + low_steps(bits) * TO_UNIT
+        h = w * np.float64(pairs[TWO * i + ONE]) * scale_h + low_steps(bits >> np.uint64(32)) * TO_UNIT
         q_h = whole_part(h)
         plane[i] = (whole_part(g) << np.int64(32)) + q_h
         least = min(least, q_h)
@@ -232,12 +236,12 @@ def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, in
     order = rows.order
     weight = grad.weight
     n_outputs = grad.pairs.shape[0]
-    # All rows, each with weight 1: nothing has to be looked up.
-    is_plain = 2 * n == grad.pairs.shape[1] and weight.shape[0] == 0 and n >= MANY_ROWS
+    # All rows, one after the other: nothing has to be looked up.
+    is_plain = 2 * n == grad.pairs.shape[1] and n >= MANY_ROWS
     for k in range(n_outputs):
         top = scratch.numbers[member, 2 * k : 2 * k + 2]
         if is_plain:
-            find_largest_of_all(grad.pairs[k], start, stop, top, info)
+            find_largest_of_all(grad.pairs[k], weight, start, stop, top, info)
         else:
             find_largest(grad.pairs[k], weight, order, start, stop, top, info)
     if meet(sync, members) != 0 or info[STATUS] != 0:
@@ -249,7 +253,7 @@ def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, in
     for k in range(n_outputs):
         out = scratch.integers[member, 2 * k : 2 * k + 2]
         if is_plain:
-            add_up_all(grad.pairs[k], start, stop, scales.exact[k], out)
+            add_up_all(grad.pairs[k], weight, start, stop, scales.exact[k], out)
         else:
             add_up(grad.pairs[k], weight, order, start, stop, scales.exact[k], out)
     if meet(sync, members) != 0:
@@ -265,12 +269,16 @@ def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, in
             round_wide(grad.pairs[k], weight, order, start, stop, scales.quantum[k], rows.pairs[2 * k : 2 * k + 2], out)
             continue
         own = key + np.uint64(k) * OUTPUT_STEP
-        if is_plain and grad.ids.shape[0] == 0:
-            round_packed_all(grad.pairs[k], start, stop, scales.quantum[k], own, rows.pairs[k], out)
+        if is_plain:
+            round_packed_all(
+                grad.pairs[k], weight, grad.ids, start, stop, scales.quantum[k], own, rows.pairs[k], out
+            )  # fmt: skip
         else:
             round_packed(
                 grad.pairs[k], weight, grad.ids, order, start, stop, scales.quantum[k], own, rows.pairs[k], out
             )
+    if rows.lines.shape[0] > 0:
+        lay_lines(rows.pairs, order, start, stop, rows.lines)
     if meet(sync, members) != 0:
         return
     if member == 0:

@@ -1,0 +1,87 @@
+"""Rows that were drawn, copied next to each other: what is copied, and that trees never show it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sapwood.data.columns import read_table
+from sapwood.data.dataset import Dataset
+from sapwood.grow import compaction
+from sapwood.grow.compaction import Compaction
+from sapwood.grow.histogram_grower import HistogramGrower
+from sapwood.grow.tiling import Tiling
+from sapwood.grow.workspace import make_bins
+from sapwood.kernels import layout
+from sapwood.native.team import Team
+from sapwood.params import TreeParams
+
+N = 3001
+
+
+def make_dataset(kind: str) -> Dataset:
+    """Numbers in bytes or in two each, or columns that exclude each other."""
+    source = np.random.default_rng(7)
+    X = source.normal(size=(N, 37))
+    if kind == "bundles":
+        X = np.hstack([X[:, :5], source.integers(0, 30, (N, 1)) == np.arange(30), X[:, 5:10]])
+    return Dataset.build(read_table(X), max_bins=700 if kind == "halves" else 255)
+
+
+def make_gradients(n_outputs: int, weighed: bool, numbered: bool) -> layout.Gradients:
+    source = np.random.default_rng(3)
+    pairs = source.random((n_outputs, 2 * N)).astype(np.float32)
+    weight = source.random(N) if weighed else np.empty(0)
+    ids = np.sort(source.choice(10 * N, N, replace=False)).astype(np.uint64) if numbered else np.empty(0, np.uint64)
+    return layout.Gradients(pairs, weight, ids, 1.0)
+
+
+def some_rows(share: float) -> np.ndarray:
+    return np.flatnonzero(np.random.default_rng(5).random(N) < share).astype(np.uint32)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("kind", ["bytes", "halves", "bundles"])
+def test_bins_of_the_rows_are_copied_by_rows_and_by_columns(kind, size):
+    dataset, rows = make_dataset(kind), some_rows(0.3)
+    bins = make_bins(dataset, Tiling.find(dataset))
+    found = Compaction(bins, 1, Team(size)).take_bins(rows)
+    assert np.array_equal(found.words, bins.words[:, rows])
+    name = "halves" if kind == "halves" else "bytes"
+    assert np.array_equal(getattr(found, name)[:, : len(rows)], getattr(bins, name)[:, rows])
+
+
+@pytest.mark.parametrize("weighed, numbered", [(False, False), (True, False), (True, True)])
+def test_gradients_of_the_rows_are_copied_with_their_numbers(weighed, numbered):
+    dataset, rows, given = make_dataset("bytes"), some_rows(0.2), make_gradients(3, weighed, numbered)
+    copies = Compaction(make_bins(dataset, Tiling.find(dataset)), 3, Team(2))
+    copies.take_bins(rows)
+    found = copies.take_gradients(given)
+    assert np.array_equal(found.pairs.reshape(3, -1, 2), given.pairs.reshape(3, N, 2)[:, rows])
+    assert np.array_equal(found.weight, given.weight[rows] if weighed else given.weight)
+    assert np.array_equal(found.ids, given.ids[rows] if numbered else rows)
+
+
+def test_a_larger_draw_makes_more_room():
+    dataset = make_dataset("bytes")
+    bins = make_bins(dataset, Tiling.find(dataset))
+    copies = Compaction(bins, 1, Team(1))
+    for rows in (some_rows(0.1), some_rows(0.45), some_rows(0.02)):
+        assert np.array_equal(copies.take_bins(rows).words, bins.words[:, rows])
+
+
+@pytest.mark.parametrize("growth", ["leafwise", "symmetric"])
+@pytest.mark.parametrize("kind", ["bytes", "halves", "bundles"])
+def test_a_tree_does_not_show_that_rows_were_copied(kind, growth, monkeypatch):
+    dataset, rows = make_dataset(kind), some_rows(0.4)
+    pairs = make_gradients(1, False, False).pairs.reshape(1, N, 2) - np.float32([0.5, 0.0])
+    weight = np.random.default_rng(1).random(N)
+    params = TreeParams(growth=growth, max_leaves=8, max_depth=3, precision="packed")
+    grown = []
+    for most in (0.0, 1.0):
+        monkeypatch.setattr(compaction, "MOST_DRAWN", most)
+        grower = HistogramGrower(dataset, 1, params, 9, Team(2))
+        tree = grower.grow(pairs, weight, 0, rows)
+        grown.append([tree.feature, tree.bin, tree.value, tree.gradient, tree.weight, tree.span, tree.order.copy()])
+    for apart, together in zip(*grown, strict=True):
+        assert np.array_equal(apart, together)
