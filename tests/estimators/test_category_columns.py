@@ -189,6 +189,13 @@ DAMAGES = {
     "fewer columns": (lambda d, t: d["recipe"]["columns"].pop(), "outside|one by one"),
     "a number in its place": (lambda d, t: d["recipe"]["columns"].__setitem__(0, 1), "one by one"),
     "not an object": (lambda d, t: d.update(recipe=[1]), "cannot be read"),
+    "no such set": (lambda d, t: d["recipe"]["columns"][-1].update(set=10**6), "no set of levels 1000000"),
+    "no sets": (lambda d, t: t.pop("table_sets"), "cannot be read"),
+    "sets of floats": (lambda d, t: t.update(table_sets=t["table_sets"] * 0.5), "not of type int64"),
+    "short sets": (lambda d, t: t.update(table_sets=t["table_sets"][:, :3].copy()), "ranks of the levels"),
+    "a rank beyond": (lambda d, t: t.update(table_0=t["table_0"] + 300.0), "ranks of the levels"),
+    "a rank below": (lambda d, t: t.update(table_0=t["table_0"] - 9.0), "negative|ranks of the levels"),
+    "half a rank": (lambda d, t: t.update(table_0=t["table_0"] + 0.5), "ranks of the levels"),
 }
 
 

@@ -52,6 +52,14 @@ def zeros() -> tuple[Model, np.ndarray]:
     return model, np.concatenate([X[:12], [[-0.0, 0.0, np.nan]]])
 
 
+def sets() -> tuple[Model, np.ndarray]:
+    levels = np.array(["oak", "elm", None, *(f"tree {k}" for k in range(300))], dtype=object)
+    codes = SOURCE.integers(0, 303, 4000)
+    X = np.stack([levels[codes], levels[SOURCE.integers(0, 5, 4000)]], axis=1)
+    model = SapwoodRegressor(n_estimators=3, max_leaves=40, category_encoding="partition").fit(X, (codes % 7) * 1.0)
+    return model.model_, np.concatenate([X[:12], [["never seen", "oak"], [None, None]]])
+
+
 def keep(name: str, about: str, model: Model, rows: np.ndarray) -> None:
     path = MODELS / f"{name}.sapwood"
     if path.exists():
@@ -76,3 +84,4 @@ if __name__ == "__main__":
     keep("v2-categories", "category columns, levels missing and never seen", *categories())
     keep("v3-dart", "rounds rescaled by DART", *dart())
     keep("v4-zeros", "zeros that count as missing", *zeros())
+    keep("v5-sets", "sets of levels, in trees with more than 32 leaves", *sets())

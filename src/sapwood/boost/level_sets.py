@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from sapwood.data.dataset import Dataset
-from sapwood.data.recipe import MEMBER, Derived
+from sapwood.data.recipe import SET, Derived
 from sapwood.grow.grown import Grown
 from sapwood.kernels.layout import IS_SET
 from sapwood.kernels.split_levels import find_leaves
@@ -15,7 +15,6 @@ from sapwood.kernels.sums import Run
 from sapwood.model.tree import Tree
 
 HALF = 0.5
-LEVELS_SHOWN = 4
 
 
 class LevelSets:
@@ -24,7 +23,6 @@ class LevelSets:
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
         self._numbers: dict[tuple[int, bytes], int] = {}
-        self._bins_of: dict[int, np.ndarray] = {}
         self.columns: list[Derived] = []
 
     def named(self, tree: Tree, grown: Grown) -> Tree:
@@ -32,46 +30,23 @@ class LevelSets:
         if grown.sets is None:
             return tree
         feature, threshold, missing_left = tree.feature.copy(), tree.threshold.copy(), tree.missing_left.copy()
-        for node in np.flatnonzero((grown.bin == IS_SET) & (grown.feature >= 0)):
-            feature[node] = self._number(int(grown.feature[node]), grown.sets[node])
-            threshold[node], missing_left[node] = HALF, 0
+        nodes = np.flatnonzero((grown.bin == IS_SET) & (grown.feature >= 0))
+        feature[nodes] = [
+            self._number(f, words) for f, words in zip(grown.feature[nodes].tolist(), grown.sets[nodes], strict=True)
+        ]
+        threshold[nodes], missing_left[nodes] = HALF, 0
         return dataclasses.replace(tree, feature=feature, threshold=threshold, missing_left=missing_left)
 
     def _number(self, feature: int, words: np.ndarray) -> int:
         key = (feature, words.tobytes())
         if key not in self._numbers:
-            self._numbers[key] = self._dataset.n_features + len(self.columns)
-            self.columns.append(self._column(feature, words))
-        return self._numbers[key]
-
-    def _column(self, feature: int, words: np.ndarray) -> Derived:
-        recipe = self._dataset.recipe
-        assert recipe is not None
-        source = recipe.columns[feature]
-        assert isinstance(source, Derived)
-        is_left = np.unpackbits(words.astype("<i8").view(np.uint8), bitorder="little")[self._bins(feature)].astype(bool)
-        known = np.flatnonzero(is_left & (source.table > 0.0))
-        texts, last = recipe.vocabularies[source.sources[0]].texts, len(is_left) - 1
-        named = [
-            "missing" if code == 0 else "others" if code == last else repr(texts[code - 1])
-            for code in known[:LEVELS_SHOWN].tolist()
-        ]
-        n_chosen = len(known)
-        if is_left[last]:
-            named, n_chosen = [*named, "others"][:LEVELS_SHOWN], n_chosen + 1
-        shown = ", ".join(named) + (f" and {n_chosen - LEVELS_SHOWN} more" if n_chosen > LEVELS_SHOWN else "")
-        return Derived(source.sources, MEMBER, (~is_left).astype(np.float64), source.counts, part=f"none of {shown}")
-
-    def _bins(self, feature: int) -> np.ndarray:
-        """The bin of every level of a column."""
-        if feature not in self._bins_of:
-            recipe = self._dataset.recipe
-            assert recipe is not None
-            source = recipe.columns[feature]
+            assert self._dataset.recipe is not None
+            source = self._dataset.recipe.columns[feature]
             assert isinstance(source, Derived)
-            edges = self._dataset.encoder.edges[feature]
-            self._bins_of[feature] = np.where(np.isnan(source.table), 0, 1 + np.searchsorted(edges, source.table))
-        return self._bins_of[feature]
+            self._numbers[key] = self._dataset.n_features + len(self.columns)
+            # The bin of a level is its rank.
+            self.columns.append(Derived(source.sources, SET, source.sums, source.sums, members=words))
+        return self._numbers[key]
 
 
 def leaves_of(tiles: np.ndarray, grown: Grown, run: Run) -> np.ndarray:

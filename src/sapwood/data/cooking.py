@@ -239,6 +239,8 @@ def cook(
                 if place == len(columns):
                     columns.append(None)
                 columns[place] = column
+                if column.kind == RANK:
+                    edges[place] = np.arange(1.0, column.sums.max()) + 0.5  # the bin of a level is its rank
                 if isinstance(encoding, Statistic) and encoding.bins is not None:
                     edges[place] = np.unique(np.linspace(*made.span(k), encoding.bins + 1)[1:-1])
                 if own is not None:

@@ -18,7 +18,8 @@ from sapwood.data.crossing import cross_codes, find_keys
 from sapwood.data.schema import Schema
 from sapwood.once import once
 
-STATISTIC, FREQUENCY, MEMBER, RANK = "statistic", "frequency", "member", "rank"
+STATISTIC, FREQUENCY, MEMBER, RANK, SET = "statistic", "frequency", "member", "rank", "set"
+LEVELS_SHOWN = 4  # in the name of a set
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +28,9 @@ class Derived:
 
     The tables have an entry for each code of the source. Crossed levels are found by their ``keys``, which ascend, and
     have an entry each. The last entry is for all others. A statistic is (``sums`` + weight·prior)/(``counts`` +
-    weight), a frequency ``counts``/weight, membership ``sums`` itself, 0 or 1, a rank ``sums`` too, 0 being missing.
-    ``part`` tells such columns apart.
+    weight), a frequency ``counts``/weight, membership ``sums`` itself, 0 or 1, a rank ``sums`` too, 0 being missing. A
+    set has ranks in ``sums``, and is 0 for those whose bits are 1 in the words of ``members``, else 1. ``part`` tells
+    such columns apart.
     """
 
     sources: tuple[int, ...]
@@ -39,10 +41,13 @@ class Derived:
     weight: float = 1.0
     keys: np.ndarray | None = None
     part: str = ""
+    members: np.ndarray | None = None
 
     @once
     def table(self) -> np.ndarray:
         """The value of every level."""
+        if self.kind == SET:
+            return 1.0 - self.is_member(self.sums.astype(np.int64))
         if self.kind == MEMBER:
             return self.sums
         if self.kind == RANK:
@@ -59,10 +64,27 @@ class Derived:
         places = find_keys(self.keys, cross_codes([codes[f] for f in self.sources]))
         return self.table[places]
 
-    def name(self, schema: Schema) -> str:
+    def is_member(self, ranks: np.ndarray) -> np.ndarray:
+        """1 for each rank that belongs to the set, else 0."""
+        assert self.members is not None
+        return np.unpackbits(self.members.astype("<i8").view(np.uint8), bitorder="little")[ranks]
+
+    def name(self, schema: Schema, vocabularies: Mapping[int, Vocabulary]) -> str:
         """What to call it: the columns it is made of, and what of them."""
         sources = " × ".join(schema.name_of(f) for f in self.sources)
-        return f"{sources} ({self.part or self.kind})"
+        part = self._levels_named(vocabularies[self.sources[0]]) if self.kind == SET else self.part or self.kind
+        return f"{sources} ({part})"
+
+    def _levels_named(self, vocabulary: Vocabulary) -> str:
+        """The levels of a set, the first few by their texts."""
+        last = len(self.sums) - 1
+        chosen = np.flatnonzero((self.table == 0.0) & (self.sums > 0.0))
+        named = ["missing" if code == 0 else repr(vocabulary.texts[code - 1]) for code in chosen[:LEVELS_SHOWN]]
+        n_chosen = len(chosen)
+        if self.table[last] == 0.0:
+            named, n_chosen = [*named, "others"][:LEVELS_SHOWN], n_chosen + 1
+        more = f" and {n_chosen - LEVELS_SHOWN} more" if n_chosen > LEVELS_SHOWN else ""
+        return f"none of {', '.join(named)}{more}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +102,11 @@ class Recipe:
         """How many columns trees are grown on."""
         return len(self.columns)
 
+    @property
+    def has_sets(self) -> bool:
+        """Whether some columns are sets of levels."""
+        return any(isinstance(c, Derived) and c.kind == SET for c in self.columns)
+
     @once
     def sources(self) -> tuple[tuple[int, ...], ...]:
         """The user's columns that each column is made of."""
@@ -87,7 +114,7 @@ class Recipe:
 
     def names(self, schema: Schema) -> list[str]:
         """What to call every column."""
-        return [schema.name_of(c) if isinstance(c, int) else c.name(schema) for c in self.columns]
+        return [schema.name_of(c) if isinstance(c, int) else c.name(schema, self.vocabularies) for c in self.columns]
 
     def codes(self, table: Table) -> dict[int, np.ndarray]:
         """The code of each row's level in every category column."""
@@ -117,9 +144,14 @@ class Recipe:
         """Feed everything that decides a prediction to a digest."""
         for f, vocabulary in self.vocabularies.items():
             digest.update(repr((f, vocabulary.texts)).encode())
+        ranked: set[int] = set()
         for column in self.columns:
             if isinstance(column, int):
                 digest.update(repr(column).encode())
+            elif column.members is not None:
+                digest.update(repr((column.sources, column.kind, column.members.tolist())).encode())
+                digest.update(b"" if id(column.sums) in ranked else column.sums.tobytes())
+                ranked.add(id(column.sums))
             else:
                 digest.update(repr((column.sources, column.kind, column.prior, column.weight)).encode())
                 digest.update(column.table.tobytes())

@@ -74,6 +74,7 @@ def prepare(
         params.categories.category_encoding, schema, n_levels, Room(params.categories.one_hot_max, can_divide)
     )
     every = [encoding for decision in decisions.values() for encoding in decision.encodings]
+    partition = _partition(every, params)
     held_out = _held_out(every, sample, params)
     n_orders = max([encoding.permutations for encoding in every if isinstance(encoding, Ordered)], default=0)
     orders = _orders(max(n_orders, int(is_ordered)), sample, schema, params)
@@ -93,8 +94,7 @@ def prepare(
         sample = sample.take(~held_out)
         tables = tuple(one.take(np.flatnonzero(~held_out)) for one in tables)
         orders = [_without(order, held_out) for order in orders]
-    dataset = _binned(replace(cooked, tables=tables), schema, sample, params, run)
-    dataset = replace(dataset, partition=_partition(every, params))
+    dataset = replace(_binned(replace(cooked, tables=tables), schema, sample, params, run), partition=partition)
     if is_ordered:
         others = tuple(replace(one, order=order) for one, order in zip(dataset.others, orders[1:], strict=True))
         dataset = replace(dataset, order=orders[0], others=others)

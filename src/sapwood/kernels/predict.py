@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sapwood.native.intrinsics import float_bits
 from sapwood.native.kernel import kernel, layout
 
 TOP = 32  # exits of a tree's top
@@ -32,9 +33,13 @@ SHALLOW, DEEP, SYMMETRIC = range(3)  # kinds of trees
 BRUIJN = np.uint32(0x077CB531)
 ALL_BITS = np.uint32(0xFFFFFFFF)
 NO, ONE = np.uint32(0), np.uint32(1)
+U1 = np.uint64(1)
 CHILD = np.uint64(0xFFFFFFFF)
 MISSING_RIGHT_BIT = np.uint64(32)
 SLOT_BIT = np.uint64(33)
+SLOT = np.uint64(0x3FFFFFFF)
+SET_BIT = np.uint64(63)
+WORD_BITS = 64
 
 
 @layout
@@ -46,10 +51,12 @@ class Forest(NamedTuple):
     """
 
     trees: "i64[:,:]"  # first and last of the splits of its top, start of its table, output, kind
-    slots: "i64[:]"  # per split: twice the line of the block that holds its feature, plus 1 if missing values go right
+    slots: "i64[:]"  # per split: twice the line of the block that holds its feature, plus 1 if missing values go right;
+    # of a set −1 − (64 · line + bit): rows go right whose word in that line has the bit
     masks: "u32[:]"  # per split: the exits that remain when a row goes right
     features: "i64[:]"  # per line of the block: the feature
-    links: "u64[:,:]"  # table: left child, missing-right bit and line of the block in one word, then the threshold
+    links: "u64[:,:]"  # table: left child, missing-right bit, line of the block and set bit in one word, then the
+    # threshold, or the bit of a set
     thresholds: "f64[:,:]"  # the same memory as links
     values: "f64[:,:]"  # table: values per leaf
     nodes: "i32[:]"  # table: number of the leaf in its tree
@@ -66,14 +73,26 @@ def fill_block(x, origin, row_stride, column_stride, features, n, block):
 
 
 @kernel()
+def word_of(value):
+    """The bits of a value that stands for a word."""
+    return np.uint64(float_bits(np.float64(value)))
+
+
+@kernel()
 def find_exits(tree, forest, thresholds, n, block, bits, places):
     """Find where each row leaves the top of a tree; write the place of that exit in the forest's tables."""
     for i in range(n):
         bits[i] = ALL_BITS
     for k in range(forest.trees[tree, FIRST], forest.trees[tree, LAST]):
+        mask = forest.masks[k]
+        if forest.slots[k] < 0:
+            line = np.uint64((-1 - forest.slots[k]) // WORD_BITS)
+            bit = np.uint64((-1 - forest.slots[k]) % WORD_BITS)
+            for i in range(n):
+                bits[i] &= mask if (word_of(block[line, i]) >> bit) & U1 else ALL_BITS
+            continue
         slot = np.uint64(forest.slots[k] >> 1)
         threshold = thresholds[k]
-        mask = forest.masks[k]
         if forest.slots[k] & 1:  # missing values go right: all do that are not at most the threshold
             for i in range(n):
                 bits[i] &= ALL_BITS if block[slot, i] <= threshold else mask
@@ -109,7 +128,9 @@ def find_symmetric(tree, forest, thresholds, n, block, bits, places):
 def step(forest, block, i, node):
     """The node below ``node`` for row i; a leaf is below itself."""
     link = forest.links[node, np.uint64(0)]
-    value = block[link >> SLOT_BIT, i]
+    value = block[(link >> SLOT_BIT) & SLOT, i]
+    if link >> SET_BIT:
+        return (link & CHILD) + ((word_of(value) >> forest.links[node, U1]) & U1)
     right = np.uint64(value > forest.thresholds[node, np.uint64(1)])
     missing = np.uint64(value != value)
     return (link & CHILD) + (right | (missing & (link >> MISSING_RIGHT_BIT)))

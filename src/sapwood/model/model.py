@@ -15,6 +15,7 @@ import numpy as np
 from sapwood.data.columns import Table, in_memory, read_table
 from sapwood.data.recipe import Recipe
 from sapwood.data.schema import Schema
+from sapwood.data.words import Compact
 from sapwood.data.zeros import row_without_zeros
 from sapwood.errors import ParameterError
 from sapwood.model import predictor
@@ -143,10 +144,10 @@ class Model:
 
     def predictor(self) -> Predictor:
         """What answers for one row at a time, much faster than ``predict`` does for a table of one row."""
-        packed = pack(self.ensemble, with_tops=False)
+        packed = pack(self.ensemble, with_tops=False, compact=self._compact)
         prepare: Any = row_without_zeros if self.schema.zero_as_missing else None
-        if self.recipe is not None:
-            prepare = partial(self.recipe.row, schema=self.schema)
+        if self._compact is not None:
+            prepare = partial(self._compact.recipe.row, schema=self.schema)
         return Predictor(packed, self.n_features, self.base_scores, self._link, prepare)
 
     def leaf_indices(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
@@ -161,7 +162,11 @@ class Model:
 
     @once
     def _packed(self) -> Packed:
-        return pack(self.ensemble)
+        return pack(self.ensemble, compact=self._compact)
+
+    @once
+    def _compact(self) -> Compact | None:
+        return None if self.recipe is None else Compact.of(self.recipe)
 
     @once
     def _link(self) -> Link:
@@ -169,7 +174,7 @@ class Model:
 
     def _table(self, X: Any) -> Table:
         table = self.schema.align(read_table(X))
-        return table if self.recipe is None else self.recipe.apply(table)
+        return table if self._compact is None else self._compact.recipe.apply(table)
 
     def _first_scores(self, table: Table) -> np.ndarray:
         return np.repeat(self.base_scores[:, None], table.n_rows, axis=1)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sapwood.data.words import Compact
 from sapwood.kernels import predict, predict_linear
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.tree import LEAF
@@ -41,12 +42,13 @@ class Packed:
         return self.thresholds_32 if dtype == np.float32 else self.thresholds
 
 
-def pack(ensemble: Ensemble, with_tops: bool = True) -> Packed:
+def pack(ensemble: Ensemble, with_tops: bool = True, compact: Compact | None = None) -> Packed:
     """Lay out the splits of each tree's top and the tables of all trees (see ``kernels/predict.py``).
 
-    Without tops, every tree is walked down from its root, the first entry of its table.
+    Without tops, every tree is walked down from its root, the first entry of its table. Where sets of levels are bits
+    in words, ``compact`` tells their places.
     """
-    nodes = _Nodes(ensemble)
+    nodes = _Nodes(ensemble, compact)
     symmetric = _find_symmetric(nodes) if with_tops else np.zeros(ensemble.n_trees, dtype=bool)
     in_symmetric = symmetric[nodes.tree]
     top = _choose_tops(nodes) if with_tops else np.zeros(ensemble.n_nodes, dtype=bool)
@@ -69,7 +71,7 @@ def pack(ensemble: Ensemble, with_tops: bool = True) -> Packed:
     trees[:, predict.TABLE], trees[:, predict.OUTPUT] = tables[:-1], ensemble.tree_output
     trees[:, predict.KIND] = np.where(symmetric, predict.SYMMETRIC, n_below > 0)
 
-    features, slots = _slots(ensemble)
+    features, slots = _slots(nodes)
     n_left = np.where(in_symmetric[asked], 0, n_exits[nodes.left[asked]])
     links = _links(nodes, slots, place, int(tables[-1]), ~top)
     values = np.zeros((len(links), ensemble.width))
@@ -78,7 +80,11 @@ def pack(ensemble: Ensemble, with_tops: bool = True) -> Packed:
     numbers[place[~top]] = nodes.number[~top]
     forest = predict.Forest(
         trees=trees,
-        slots=2 * slots[asked] + (ensemble.missing_left[asked] == 0),
+        slots=np.where(
+            nodes.bit[asked] < 0,
+            2 * slots[asked] + (ensemble.missing_left[asked] == 0),
+            -1 - (predict.WORD_BITS * slots[asked] + nodes.bit[asked]),
+        ),
         masks=_masks(first_exit[asked], n_left),
         features=features,
         links=links,
@@ -86,10 +92,10 @@ def pack(ensemble: Ensemble, with_tops: bool = True) -> Packed:
         values=values,
         nodes=numbers,
     )
-    return Packed(forest, ensemble.threshold[asked], linear_forest(ensemble))
+    return Packed(forest, ensemble.threshold[asked], linear_forest(ensemble, compact))
 
 
-def linear_forest(ensemble: Ensemble) -> predict_linear.LinearForest | None:
+def linear_forest(ensemble: Ensemble, compact: Compact | None = None) -> predict_linear.LinearForest | None:
     """What the leaves answer, if some of them have slopes."""
     terms = ensemble.terms
     if terms is None:
@@ -100,17 +106,24 @@ def linear_forest(ensemble: Ensemble) -> predict_linear.LinearForest | None:
         value=ensemble.value.reshape(-1),
         intercept=terms.intercept,
         start=terms.start,
-        feature=terms.feature,
+        feature=terms.feature if compact is None else compact.place[terms.feature].astype(terms.feature.dtype),
         centre=terms.centre,
         slope=terms.slope,
     )
 
 
 class _Nodes:
-    """Where each node stands: its tree, its number there, its parent and left child counted over all trees."""
+    """Where each node stands: its tree, its number there, its parent and left child counted over all trees.
 
-    def __init__(self, ensemble: Ensemble) -> None:
+    ``column`` is the one that a split asks, ``bit`` the one of its words that decides, −1 where a threshold does.
+    """
+
+    def __init__(self, ensemble: Ensemble, compact: Compact | None = None) -> None:
         self.ensemble = ensemble
+        self.column, self.bit = ensemble.feature, np.full(ensemble.n_nodes, -1, dtype=np.int64)
+        if compact is not None:
+            self.column = np.where(ensemble.feature == LEAF, LEAF, compact.place[ensemble.feature])
+            self.bit = np.where(ensemble.feature == LEAF, -1, compact.bit[ensemble.feature])
         self.tree = ensemble.tree_of_node()
         self.number = np.arange(ensemble.n_nodes) - ensemble.tree_start[self.tree]
         self.inner = ensemble.feature != LEAF
@@ -132,6 +145,7 @@ def _find_symmetric(nodes: _Nodes) -> np.ndarray:
     deepest = np.maximum.reduceat(depths, first) if len(first) else first
     found = (deepest > 0) & (deepest <= MOST_LEVELS)
     found[nodes.tree[~nodes.inner & (depths < deepest[nodes.tree])]] = False
+    found[nodes.tree[nodes.bit >= 0]] = False
     for level in nodes.levels:
         # The splits of a level follow each other tree by tree; each must ask what its neighbour asks.
         same_tree = nodes.tree[level[1:]] == nodes.tree[level[:-1]]
@@ -168,13 +182,12 @@ def _number_exits(nodes: _Nodes, top: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return counts, first
 
 
-def _slots(ensemble: Ensemble) -> tuple[np.ndarray, np.ndarray]:
-    """The features in use (at least one, for the leaves to look at), and for each node the place of its feature."""
-    inner = ensemble.feature != LEAF
-    features = np.unique(ensemble.feature[inner]).astype(np.int64)
+def _slots(nodes: _Nodes) -> tuple[np.ndarray, np.ndarray]:
+    """The columns in use (at least one, for the leaves to look at), and for each node the place of its column."""
+    features = np.unique(nodes.column[nodes.inner]).astype(np.int64)
     if len(features) == 0:
         features = np.zeros(1, dtype=np.int64)
-    slots = np.searchsorted(features, np.where(inner, ensemble.feature, features[0]))
+    slots = np.searchsorted(features, np.where(nodes.inner, nodes.column, features[0]))
     return features, slots.astype(np.int64)
 
 
@@ -193,8 +206,11 @@ def _links(nodes: _Nodes, slots: np.ndarray, place: np.ndarray, length: int, kep
     word = place[child].astype(np.uint64)
     word |= missing_right.astype(np.uint64) << predict.MISSING_RIGHT_BIT
     word |= slots[kept].astype(np.uint64) << predict.SLOT_BIT
+    in_word = nodes.bit[kept] >= 0
+    word |= in_word.astype(np.uint64) << predict.SET_BIT
     links[place[kept], 0] = word
     links.view(np.float64)[place[kept], 1] = np.where(inner, nodes.ensemble.threshold[kept], np.inf)
+    links[place[kept][in_word], 1] = nodes.bit[kept][in_word].astype(np.uint64)
     return links
 
 

@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 
 from sapwood.data.categories import Vocabulary
-from sapwood.data.recipe import FREQUENCY, MEMBER, RANK, STATISTIC, Derived, Recipe
+from sapwood.data.recipe import FREQUENCY, MEMBER, RANK, SET, STATISTIC, Derived, Recipe
 from sapwood.data.schema import Schema
 from sapwood.errors import ModelFileError
+from sapwood.kernels.layout import MOST_LEVELS, SET_WORDS
 from sapwood.model.container import damaged
 from sapwood.model.texts import join_texts, split_texts
 
-KINDS = (STATISTIC, FREQUENCY, MEMBER, RANK)
+KINDS = (STATISTIC, FREQUENCY, MEMBER, RANK, SET)
 MOST_SOURCES = 64
+SETS = "table_sets"  # the words of all sets, a line each
 
 
 def to_tensors(recipe: Recipe | None) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
@@ -37,13 +39,20 @@ def to_tensors(recipe: Recipe | None) -> tuple[dict[str, Any] | None, dict[str, 
         tensors[name] = array
         return name
 
-    columns = [
-        c if isinstance(c, int) else {
+    sets: list[np.ndarray] = []
+
+    def described(c: Derived) -> dict[str, Any]:
+        if c.members is not None:
+            sets.append(c.members)
+            return {"sources": list(c.sources), "kind": c.kind, "sums": named(c.sums), "set": len(sets) - 1}
+        return {
             "sources": list(c.sources), "kind": c.kind, "part": c.part, "prior": c.prior, "weight": c.weight,
             "sums": named(c.sums), "counts": named(c.counts), "keys": named(c.keys),
-        }
-        for c in recipe.columns
-    ]  # fmt: skip
+        }  # fmt: skip
+
+    columns = [c if isinstance(c, int) else described(c) for c in recipe.columns]
+    if sets:
+        tensors[SETS] = np.stack(sets)
     return {"categories": sorted(recipe.vocabularies), "columns": columns}, tensors
 
 
@@ -96,8 +105,18 @@ def _check_derived(column: Derived, schema: Schema) -> None:
     numbers = np.array([column.prior, column.weight])
     if not (np.isfinite(numbers).all() and column.weight > 0.0 and np.isfinite(column.sums).all()):
         raise damaged("a statistic of a category column is not finite")
+    if (column.kind == SET) != (column.members is not None):
+        raise damaged("sets of levels have members, and other columns do not")
+    if column.members is not None:
+        _check_set(column)
     if not np.isfinite(column.counts).all() or (column.counts < 0.0).any():
         raise damaged("a level of a category column has a negative count")
+
+
+def _check_set(column: Derived) -> None:
+    whole = (column.sums == np.floor(column.sums)) & (column.sums >= 0.0) & (column.sums <= MOST_LEVELS)
+    if len(column.sources) != 1 or column.members is None or column.members.shape != (SET_WORDS,) or not whole.all():
+        raise damaged("the ranks of the levels in a set cannot be")
 
 
 def _vocabulary(feature: int, tensors: dict[str, np.ndarray]) -> Vocabulary:
@@ -108,6 +127,8 @@ def _vocabulary(feature: int, tensors: dict[str, np.ndarray]) -> Vocabulary:
 
 
 def _derived(described: dict[str, Any], tensors: dict[str, np.ndarray]) -> Derived:
+    if described["kind"] == SET:
+        return _set(described, tensors)
     keys = described["keys"]
     column = Derived(
         sources=tuple(described["sources"]),
@@ -124,3 +145,12 @@ def _derived(described: dict[str, Any], tensors: dict[str, np.ndarray]) -> Deriv
     if column.keys is not None and column.keys.dtype != np.uint64:
         raise damaged("the keys of crossed columns are not of type uint64")
     return column
+
+
+def _set(described: dict[str, Any], tensors: dict[str, np.ndarray]) -> Derived:
+    ranks, sets, number = tensors[described["sums"]], tensors[SETS], described["set"]
+    if ranks.dtype != np.float64 or sets.dtype != np.int64 or sets.ndim != 2:
+        raise damaged("its sets of levels are not of type int64, or their ranks not of type float64")
+    if type(number) is not int or not 0 <= number < len(sets):
+        raise damaged(f"there is no set of levels {number!r}")
+    return Derived(tuple(described["sources"]), SET, ranks, ranks, members=sets[number])
