@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sapwood.boost.routing import add_to_all_rows, leaf_ranges
+from sapwood.boost.routing import Levels, add_to_all_rows, leaf_ranges
 from sapwood.model.tree import LEAF
 from sapwood.native.team import Team
 
@@ -55,6 +55,50 @@ def test_it_answers_what_walking_down_answers(n_leaves, dtype, n_bins, width):
         add_to_all_rows(SimpleNamespace(columns=columns, lists=None), tree, value, 1, scores, Team(members))
         assert np.array_equal(scores[:, ::7], expected[:, ::7])
         assert np.array_equal(scores[[0, -1]], first[[0, -1]])
+
+
+def symmetric_tree(random: np.random.Generator, n_levels: int, n_features: int, n_bins: int) -> SimpleNamespace:
+    """Split all leaves of a level alike; those of the right sides come last, as the grower has them."""
+    n_nodes = 2 ** (n_levels + 1) - 1
+    feature, bins = np.full(n_nodes, LEAF, np.int32), np.zeros(n_nodes, np.int32)
+    side, left = np.zeros(n_nodes, np.uint8), np.zeros(n_nodes, np.int32)
+    leaves = np.zeros(1, np.int32)
+    for _ in range(n_levels):
+        side[leaves] = random.integers(2)
+        bins[leaves] = random.integers(1, n_bins + (not side[0]))
+        feature[leaves] = random.integers(n_features)
+        left[leaves] = 2 * np.arange(len(leaves)) + 2 * len(leaves) - 1
+        leaves = np.concatenate([left[leaves], left[leaves] + 1])
+    return SimpleNamespace(
+        feature=feature, bin=bins, missing_left=side, left=left, leaf_node=leaves, threshold=None, terms=None, sets=None
+    )
+
+
+@pytest.mark.parametrize("dtype, n_bins", [(np.uint8, 7), (np.uint8, 255), (np.uint16, 1000)])
+@pytest.mark.parametrize("n_levels", [1, 3, 6, 8])
+@pytest.mark.parametrize("width", [1, 3])
+def test_a_symmetric_tree_answers_what_walking_down_answers(n_levels, dtype, n_bins, width):
+    random = np.random.default_rng(n_levels)
+    columns = random.integers(0, n_bins + 1, (4, 2500)).astype(dtype)
+    tree = symmetric_tree(random, n_levels, 4, n_bins)
+    assert Levels.of(tree, columns.dtype) is not None
+    value = random.normal(size=(len(tree.feature), width))
+    first = random.normal(size=(width + 2, 2500))
+    expected = first.copy()
+    for row in range(0, 2500, 7):
+        expected[1 : 1 + width, row] += value[walk(tree, columns, row)]
+    for members in (1, 3):
+        scores = first.copy()
+        add_to_all_rows(SimpleNamespace(columns=columns, lists=None), tree, value, 1, scores, Team(members))
+        assert np.array_equal(scores[:, ::7], expected[:, ::7])
+        assert np.array_equal(scores[[0, -1]], first[[0, -1]])
+
+
+@pytest.mark.parametrize("changed", ["feature", "bin", "missing_left"])
+def test_a_tree_whose_leaves_are_split_otherwise_is_not_symmetric(changed):
+    tree = symmetric_tree(np.random.default_rng(0), 3, 4, 9)
+    getattr(tree, changed)[2] ^= 1
+    assert Levels.of(tree, np.dtype(np.uint8)) is None
 
 
 def test_leaves_are_numbered_from_the_left():

@@ -8,6 +8,7 @@ from hypothesis import given, reject, settings
 from slow_grower import SlowTree, TooCloseError
 from small_tables import NO_WEIGHT, Example, examples, grow_fast, grow_slowly
 
+from sapwood.choices import Symmetric
 from sapwood.data.columns import read_table
 from sapwood.data.dataset import Dataset
 from sapwood.errors import TrainingError
@@ -91,6 +92,25 @@ def by_hand(X, gradient, hessian, **rules) -> Grown:
     params = TreeParams(**(vars(FREE) | rules))
     pairs = np.array([gradient, hessian], dtype=np.float32).T
     return grow_fast(Example(np.array(X, dtype=float), pairs, None, params))
+
+
+@pytest.mark.parametrize("lightest", [0.0, 40.0])
+def test_cosine_finds_the_same_cuts_as_vector_code_and_by_every_rule(lightest):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(3000, 6))
+    X[random.random(X.shape) < 0.1] = np.nan
+    pairs = np.stack([random.normal(size=3000), random.random(3000)], axis=1).astype(np.float32)[None]
+    trees = []
+    for limit in (0.0, 1e300):  # a limit that no value reaches is a rule nevertheless
+        params = TreeParams(
+            growth=Symmetric("cosine"), max_depth=5, max_leaves=32, min_child_weight=lightest, max_delta_step=limit,
+            precision="packed",
+        )  # fmt: skip
+        grower = HistogramGrower(Dataset.build(read_table(X)), 1, params, 0, Team(2))
+        trees.append(grower.grow(pairs, NO_WEIGHT, 0))
+    for name in ("feature", "bin", "missing_left", "gain"):
+        assert np.array_equal(getattr(trees[0], name), getattr(trees[1], name))
+    assert len(trees[0].feature) == 63
 
 
 def test_the_leaves_of_five_rows_have_the_values_of_the_formula():

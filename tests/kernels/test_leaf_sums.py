@@ -29,8 +29,8 @@ def make_rules(**given) -> layout.Rules:
 
 
 @settings(max_examples=50)
-@given(st.integers(1, 50), st.integers(1, 6), st.integers(1, 5), st.integers(1, 3), st.booleans())
-def test_members_add_up_every_row_of_every_leaf_once(n, n_leaves, members, n_outputs, weighted):
+@given(st.integers(1, 50), st.integers(1, 6), st.integers(1, 5), st.integers(1, 3), st.booleans(), st.booleans())
+def test_members_add_up_every_row_of_every_leaf_once(n, n_leaves, members, n_outputs, weighted, row_by_row):
     source = np.random.default_rng(n)
     order = source.permutation(n).astype(np.uint32)
     edges = np.sort(source.integers(0, n + 1, n_leaves - 1)).tolist()
@@ -50,8 +50,14 @@ def test_members_add_up_every_row_of_every_leaf_once(n, n_leaves, members, n_out
         guards.array(4, np.int64),
     )
     grad = layout.Gradients(pairs.reshape(n_outputs, -1), weight, np.empty(0, np.uint64), weight_scale)
+    leaf_of_row = guards.array(n, np.uint32)
     for member in range(members):
-        leaves.sum_leaves(member, members, n_leaves, integers, grad, order, exact, partial)
+        leaves.mark_leaves(member, members, n_leaves, integers, order, leaf_of_row)
+    for member in range(members):
+        if row_by_row:
+            leaves.sum_row_by_row(member, members, n_leaves, grad, leaf_of_row, exact, partial)
+        else:
+            leaves.sum_leaves(member, members, n_leaves, integers, grad, order, exact, partial)
     leaves.set_leaf_sums(members, n_leaves, integers, weight_scale, exact, partial, nodes)
     guards.check()
 
@@ -159,6 +165,21 @@ def test_the_values_of_leaves_are_added_to_the_scores_of_their_rows(members, wid
             for row in order[first:last]:
                 added = values[leaf, k - 1] if 1 <= k < 1 + width else 0.0
                 assert scores[k, row] == before[k, row] + added
+
+
+@pytest.mark.parametrize("members", [1, 2, 7])
+def test_the_values_of_all_outputs_are_added_together_where_leaves_have_all_rows(members):
+    source, guards = np.random.default_rng(8), Guards()
+    n = leaves.BLOCK + 101
+    order = source.permutation(n).astype(np.uint32)
+    span = np.array([[40, n], [0, 13], [13, 40]])
+    values = source.normal(size=(3, 4))
+    scores, leaf_of_row = guards.copy(source.normal(size=(4, n))), guards.array(n, np.uint32)
+    expected = scores.copy()
+    Team(1).run(leaves.add_leaf_values, order, span, values, 0, expected)
+    Team(members).run(leaves.add_leaf_lines, order, span, values, leaf_of_row, scores)
+    guards.check()
+    np.testing.assert_array_equal(scores, expected)
 
 
 def test_rows_outside_all_leaves_keep_their_scores():

@@ -1,4 +1,4 @@
-"""The partition: stable, in parts, with any number of planes, and nothing outside the leaf is touched."""
+"""The partition: stable, in parts, with any number of planes or with lines, and nothing outside the leaf is touched."""
 
 from __future__ import annotations
 
@@ -40,10 +40,11 @@ def move_rows(rows: layout.Rows, bins: np.ndarray, limit: int, missing_left: int
     st.integers(1, 6),
     st.integers(1, 5),
     st.booleans(),
+    st.booleans(),
     st.sampled_from([np.uint8, np.uint16]),
     st.data(),
 )
-def test_rows_go_to_their_sides_in_their_order(n, parts, n_planes, limit, missing_left, dtype, data):
+def test_rows_go_to_their_sides_in_their_order(n, parts, n_planes, limit, missing_left, has_lines, dtype, data):
     n += parts  # every part has a row
     start = data.draw(st.integers(0, n - parts))
     stop = data.draw(st.integers(start + parts, n))
@@ -55,9 +56,10 @@ def test_rows_go_to_their_sides_in_their_order(n, parts, n_planes, limit, missin
         order=guards.copy(source.permutation(n).astype(np.uint32)),
         spare=guards.array(n, np.uint32),
         pairs=guards.array((n_planes, n), np.int64),
-        spare_pairs=guards.array((n_planes, n), np.int64),
+        spare_pairs=guards.array((n_planes * (not has_lines), n), np.int64),
+        lines=guards.array((n if has_lines else 0, 4), np.int64),
     )
-    order, pairs = rows.order.copy(), rows.pairs.copy()
+    order, pairs, lines = rows.order.copy(), rows.pairs.copy(), rows.lines.copy()
 
     total = move_rows(rows, bins, limit, int(missing_left), (start, stop), parts)
 
@@ -71,13 +73,14 @@ def test_rows_go_to_their_sides_in_their_order(n, parts, n_planes, limit, missin
     guards.check()
     assert total == sum(goes_left(k) for k in inside)
     assert rows.order.tolist() == order[expected].tolist()
-    assert rows.pairs.tolist() == pairs[:, expected].tolist()
+    assert rows.pairs.tolist() == (pairs if has_lines else pairs[:, expected]).tolist()
+    assert rows.lines.tolist() == lines.tolist()
 
 
 def test_the_largest_bin_can_be_a_limit():
     """All values go left; only what is missing goes right."""
     bins = np.array([0, 65_535, 1, 0, 65_534], dtype=np.uint16)
     rows = layout.Rows(np.arange(5, dtype=np.uint32), *(np.zeros(shape, kind) for shape, kind in (
-        (5, np.uint32), ((1, 5), np.int64), ((1, 5), np.int64))))  # fmt: skip
+        (5, np.uint32), ((1, 5), np.int64), ((1, 5), np.int64), ((0, 0), np.int64))))  # fmt: skip
     assert move_rows(rows, bins, 65_535, 0, (0, 5), 1) == 3
     assert rows.order.tolist() == [1, 2, 4, 0, 3]

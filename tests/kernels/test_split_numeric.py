@@ -72,7 +72,7 @@ class Scan:
         scales = layout.Scales(np.array([[UNIT_G, UNIT_H]] * n_outputs), np.ones((n_outputs, 2)), hessian_range)
         sums = np.array([sum(plane) for plane in planes])
         cut = guards.array(CUT_SUMS + n_planes, np.int64)
-        running = guards.array(2 * n_planes + 2 * (self.n_bins + split_quick.SPARE), np.int64)
+        running = guards.array(2 * n_planes + 3 * (self.n_bins + split_quick.SPARE), np.int64)
         arguments = histogram.reshape(-1), 1, feature, sums, *self.bounds
         with np.errstate(all="ignore"):
             gain = split_numeric.scan_feature(*arguments, EVERYWHERE, self.rules, scales, running, cut)

@@ -16,7 +16,7 @@ from sapwood.boost.routing import add_to_all_rows
 from sapwood.boost.target import Target
 from sapwood.data.dataset import Dataset
 from sapwood.kernels.copies import add_node_values
-from sapwood.kernels.leaves import add_leaf_values
+from sapwood.kernels.leaves import add_leaf_lines, add_leaf_values
 from sapwood.model.ensemble import Ensemble, EnsembleBuilder
 from sapwood.native.team import Team
 from sapwood.objectives.base import Objective
@@ -69,6 +69,10 @@ class Field:
             self.team.run(add_node_values, tree.nodes, value, output, view.scores)
         elif not has_all_rows:
             add_to_all_rows(view.dataset, grown, value, output, view.scores, self.team)
+        elif grown.terms is None and value.shape[1] > 1:
+            leaf_of_row = np.empty(view.dataset.n_rows, dtype=np.uint32)
+            leaf_values = value[grown.leaf_node]
+            self.team.run(add_leaf_lines, grown.order, grown.span, leaf_values, leaf_of_row, view.scores)
         elif grown.terms is None:
             self.team.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, view.scores)
         else:

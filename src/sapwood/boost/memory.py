@@ -9,6 +9,7 @@ from sapwood.data.encoder import TILE_BYTES
 from sapwood.errors import OutOfMemoryError
 from sapwood.grow.histogram_grower import is_wide
 from sapwood.grow.workspace import Shape, pool_lines
+from sapwood.kernels.lines import line_width
 from sapwood.native.memory import available_memory
 from sapwood.objectives.base import Objective
 from sapwood.params import Params
@@ -44,10 +45,11 @@ def estimate(size: Size, objective: Objective, params: Params, members: int) -> 
     cells = 0 if is_exact else shape.n_planes * p * (min(params.bins.max_bins, n) + 1)
     lines = 0 if is_exact else pool_lines(shape, cells, symmetric_of(params.tree.growth) is not None)
     is_ordered, per_copy = params.boost.boosting == "ordered", 20 + 16 * n_outputs
+    spare = line_width(shape.n_planes) if width > 1 else shape.n_planes
     per_eval_row = 8 * p if is_exact else tiles
     return {
         "bins": n * (24 * p if is_exact else tiles + per_value * p),
-        "rows": n * (3 * 4 + 2 * 8 * shape.n_planes + 16 * n_outputs + 8 + per_copy * MOST_COPIES * is_ordered),
+        "rows": n * (3 * 4 + 8 * (shape.n_planes + spare) + 16 * n_outputs + 8 + per_copy * MOST_COPIES * is_ordered),
         "histograms": 8 * cells * (lines + members),
         "validation": size.n_eval_rows * (per_eval_row + 8 * n_outputs),
     }

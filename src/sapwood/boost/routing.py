@@ -10,11 +10,12 @@ from sapwood.boost.evaluation import add_tree
 from sapwood.data.dataset import Dataset
 from sapwood.grow.grown import Grown
 from sapwood.kernels.leaves import add_leaf_values
-from sapwood.kernels.route import BLOCK, BRUIJN, LONG_BRUIJN, add_small_tree
+from sapwood.kernels.route import BLOCK, BRUIJN, LONG_BRUIJN, add_small_tree, add_symmetric_tree
 from sapwood.model.tree import LEAF
 from sapwood.native.team import Team
 
 SMALL, LARGE = 32, 64  # leaves that have a bit each
+MOST_LEVELS = 8  # of a symmetric tree whose leaves are numbered by bits
 
 
 class Routes(NamedTuple):
@@ -43,6 +44,36 @@ class Routes(NamedTuple):
         return cls(np.ascontiguousarray(splits), masks, leaves, np.array(places, dtype=np.int64))
 
 
+class Levels(NamedTuple):
+    """A symmetric tree as ``kernels.route`` asks it: columns and splits by level, and nodes by the leaf's number."""
+
+    features: np.ndarray
+    splits: np.ndarray
+    leaves: np.ndarray
+
+    @classmethod
+    def of(cls, grown: Grown, dtype: np.dtype) -> Levels | None:
+        """The levels of a tree cut between bins of a type; None if leaves of a level are not split alike."""
+        n_leaves = len(grown.feature) // 2 + 1
+        n_levels = n_leaves.bit_length() - 1
+        if n_leaves != 1 << n_levels or not 0 < n_levels <= MOST_LEVELS:
+            return None
+        if grown.threshold is not None or grown.terms is not None or grown.sets is not None:
+            return None
+        table = np.stack([grown.feature, grown.bin, grown.missing_left])
+        nodes, chosen = np.zeros(1, dtype=np.int64), []
+        for _ in range(n_levels):
+            level = table[:, nodes]
+            if level[0, 0] == LEAF or (level != level[:, :1]).any():
+                return None
+            chosen.append(level[:, 0].tolist())
+            left = grown.left[nodes]
+            nodes = np.concatenate([left, left + 1])
+        # Where missing values go left, the bin that goes right besides is the first one that does anyway.
+        splits = np.array([(last, last + 1 if side else 0) for _, last, side in chosen]).astype(dtype)
+        return cls(np.array([feature for feature, _, _ in chosen], dtype=np.int64), splits, nodes)
+
+
 def leaf_ranges(feature: np.ndarray, left: np.ndarray) -> tuple[list[int], list[int]]:
     """The numbers of the leaves below each node, from the left: the first, and the one after the last."""
     n = len(feature)
@@ -62,6 +93,12 @@ def add_to_all_rows(
     dataset: Dataset, grown: Grown, value: np.ndarray, output: int, scores: np.ndarray, team: Team
 ) -> None:  # fmt: skip
     """Add the answers of a tree with these values to the scores of every row of a dataset."""
+    levels = None if dataset.lists is not None else Levels.of(grown, dataset.columns.dtype)
+    if levels is not None:
+        bits = np.empty((team.size, BLOCK), dtype=np.uint8)
+        answers = np.ascontiguousarray(value[levels.leaves])
+        team.run(add_symmetric_tree, dataset.columns, levels.features, levels.splits, bits, answers, output, scores)
+        return
     routes = None if dataset.lists is not None else Routes.of(grown)
     if routes is None:
         add_tree(dataset, grown, value, output, scores, team.run)

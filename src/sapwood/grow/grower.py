@@ -58,7 +58,7 @@ class Grower(ABC):
         self._features = make_features(dataset, team.size, self._tiling, directions)
         if dataset.lists is not None:
             self._features = make_listed_features(self._features, dataset.lists, self._hopeless)
-        self._rows = RowRoom.make(self._shape)
+        self._rows = RowRoom.make(self._shape, self._has_lines())
         self._ids = _ids_of(dataset)
         self._scales = make_scales(self._shape)
         self._scratch = make_scratch(self._shape, int(self._features.n_bins.max()))
@@ -90,6 +90,10 @@ class Grower(ABC):
     def _make_tiling(self, dataset: Dataset) -> Tiling:
         """How features lie in the tiles."""
         return Tiling.plain(dataset.n_features)
+
+    def _has_lines(self) -> bool:
+        """Tell whether rows keep their integers of all planes side by side."""
+        return False
 
     @abstractmethod
     def _is_wide(self) -> bool:

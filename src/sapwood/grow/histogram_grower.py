@@ -35,7 +35,7 @@ class HistogramGrower(Grower):
     def __init__(self, dataset: Dataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
         super().__init__(dataset, n_outputs, params, seed, team)
         _check_levels(self._features.levels, n_outputs, self._symmetric is not None)
-        self._cells = make_cells(self._shape, self._features, self._symmetric is not None)
+        self._cells = make_cells(self._shape, self._features, self._symmetric is not None, self._has_lines())
         self._bins = make_bins(dataset, self._tiling)
         self._compaction = Compaction(self._bins, n_outputs, team)
         self._compact: layout.Bins | None = None
@@ -56,6 +56,9 @@ class HistogramGrower(Grower):
 
     def _is_wide(self) -> bool:
         return is_wide(self._params.precision, self._dataset.n_rows)
+
+    def _has_lines(self) -> bool:
+        return self._shape.n_outputs > 1 and self._dataset.lists is None
 
     def _compacted(self, rows: np.ndarray | None, gradients: layout.Gradients) -> layout.Gradients:
         self._compact = None

@@ -49,6 +49,9 @@ class RankGrower(HistogramGrower):
     def _is_wide(self) -> bool:
         return is_wide(self._params.precision, self._ranks.n_rows)
 
+    def _has_lines(self) -> bool:
+        return False  # its own steps move rows and add them up
+
     def _make_tiling(self, dataset: Dataset) -> Tiling:
         return Tiling.plain(dataset.n_features)  # columns may exclude each other in the rows of one rank alone
 

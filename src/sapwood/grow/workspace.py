@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sapwood.data.dataset import Dataset
+from sapwood.data.encoder import aligned_zeros
 from sapwood.data.lists import RowLists
 from sapwood.grow.tiling import Tiling
 from sapwood.kernels import layout
+from sapwood.kernels.lines import line_width
 from sapwood.kernels.split_levels import LEVEL_ROOM
 from sapwood.kernels.split_quick import SPARE
 
@@ -132,22 +134,26 @@ class RowRoom:
     everything: np.ndarray
 
     @classmethod
-    def make(cls, shape: Shape) -> RowRoom:
+    def make(cls, shape: Shape, has_lines: bool) -> RowRoom:
         """Room for all rows."""
         n, p = shape.n_rows, shape.n_planes
         order, spare = np.empty(n, np.uint32), np.empty(n, np.uint32)
-        whole = layout.Rows(order, spare, np.empty((p, n), np.int64), np.empty((p, n), np.int64))
+        lines = aligned_zeros((n, line_width(p)) if has_lines else (0, 0), np.dtype(np.int64))
+        whole = layout.Rows(
+            order, spare, np.empty((p, n), np.int64), np.empty((0 if has_lines else p, n), np.int64), lines
+        )
         return cls(whole, np.arange(n, dtype=np.uint32))
 
     def take(self, rows: np.ndarray | None, are_compact: bool = False) -> layout.Rows:
         """Put these rows (None: all), or their places among themselves, at the root, in their order."""
-        order, spare, *planes = self.whole
+        order, spare, *_ = self.whole
         if rows is None:
             order[:] = self.everything
             return self.whole
-        m, p = len(rows), len(planes[0])
+        m = len(rows)
         order[:m] = self.everything[:m] if are_compact else rows
-        return layout.Rows(order[:m], spare[:m], *(room.reshape(-1)[: p * m].reshape(p, m) for room in planes))
+        pairs, spare_pairs = (room.reshape(-1)[: len(room) * m].reshape(len(room), m) for room in self.whole[2:4])
+        return layout.Rows(order[:m], spare[:m], pairs, spare_pairs, self.whole.lines)
 
 
 def make_scales(shape: Shape) -> layout.Scales:
@@ -161,7 +167,7 @@ def make_scratch(shape: Shape, most_bins: int) -> layout.Scratch:
     k, p, t = shape.n_outputs, shape.n_planes, shape.members
     return layout.Scratch(
         numbers=np.zeros((t, 4 * k + 8)),
-        integers=np.zeros((t, 4 * p + 4 * k + 8 + max(2 * (most_bins + SPARE), LEVEL_ROOM)), np.int64),
+        integers=np.zeros((t, 4 * p + 4 * k + 8 + max(3 * (most_bins + SPARE), LEVEL_ROOM)), np.int64),
         partial=np.zeros((t, shape.max_leaves * (2 * k + 1)), np.int64),
     )
 
@@ -177,12 +183,16 @@ def pool_lines(shape: Shape, width: int, symmetric: bool) -> int:
     return min(shape.max_leaves, max(2, POOL_BYTES // (8 * width)))
 
 
-def make_cells(shape: Shape, features: layout.Features, symmetric: bool = False) -> layout.Cells:
+def make_cells(
+    shape: Shape, features: layout.Features, symmetric: bool = False, has_lines: bool = False
+) -> layout.Cells:  # fmt: skip
     """Room for the histograms of leaves."""
-    width = shape.n_planes * int(features.start[-1])
+    n_cells = int(features.start[-1])
+    width = shape.n_planes * n_cells
+    lanes = line_width(shape.n_planes) if has_lines else shape.n_planes
     return layout.Cells(
         pool=np.empty((pool_lines(shape, width, symmetric), width), np.int64),
-        work=np.empty((shape.members, width), np.int64),
+        work=aligned_zeros((shape.members, lanes * n_cells), np.dtype(np.int64)),
         counts=np.zeros(int(features.n_bins.max()) + 1, np.int64),
         listed=np.zeros(int(features.start[-1]) if len(features.row_start) else 0, np.int64),
     )

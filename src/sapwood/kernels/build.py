@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.histogram import add_planes, clear, merge
+from sapwood.kernels.lines import add_lines, clear_work, merge_lines
 from sapwood.kernels.lists import add_listed_planes, fill_usual
 from sapwood.kernels.meet import meet
 from sapwood.native.kernel import kernel
@@ -46,7 +47,7 @@ def build(member, members, sync, words, rows, first, last, sums, histogram, feat
     """Build the histogram of the rows at ``first`` to ``last`` with these sums; each member completes its features.
 
     Many rows: each member adds a part of them, all features, and the parts are merged. Few: each adds all of them to
-    its own features. Nonzero means stop.
+    its own features. Nonzero means stop. Rows that have lines are added to lines of work first.
     """
     n_planes = rows.pairs.shape[0]
     start = feature.start
@@ -55,6 +56,7 @@ def build(member, members, sync, words, rows, first, last, sums, histogram, feat
     has_lists = feature.row_start.shape[0] > 0
     n_features = feature.n_bins.shape[0]
     is_shared = members > 1 and last - first >= PARALLEL_BUILD
+    has_lines = rows.lines.shape[0] > 0
     part = members if is_shared else 1
     number = member if is_shared else 0
     a = first + number * (last - first) // part
@@ -64,6 +66,18 @@ def build(member, members, sync, words, rows, first, last, sums, histogram, feat
     high = n_features if is_shared else end
     from_column = 0 if is_shared else feature.tile_share[member]
     to_column = feature.tile_start.shape[0] - 1 if is_shared else feature.tile_share[member + 1]
+    if has_lines:
+        n_cells = start[start.shape[0] - 1]
+        clear_work(work[member], rows.lines.shape[1], n_cells, start[low], start[high])
+        add_lines(
+            words, rows.order, rows.lines, a, e, from_column, to_column, feature.bits, feature.tile_start, work[member]
+        )
+        if is_shared and meet(sync, members) != 0:
+            return 1
+        from_part = 0 if is_shared else member
+        merge_lines(work, from_part, from_part + part, n_planes, n_cells, start[own], start[end], histogram)
+        fill_usual(feature, own, end, sums, histogram)
+        return 0
     clear_share(out, low, high, start, n_planes)
     add_planes(words, rows.order, rows.pairs, a, e, from_column, to_column, feature.bits, feature.tile_start, out)
     if has_lists:

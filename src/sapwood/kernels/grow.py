@@ -180,6 +180,4 @@ def grow_tree(
         n_leaves += 1
     if stop != 0:
         return
-    finish_leaves(
-        member, members, sync, n_leaves, feature.monotone, rules, grad, rows.order, scales, scratch, leaves, nodes
-    )
+    finish_leaves(member, members, sync, n_leaves, feature.monotone, rules, grad, rows, scales, scratch, leaves, nodes)

@@ -255,6 +255,4 @@ def grow_exact_tree(
             narrow_groups(member, leaf, n_leaves, f, choice)
             if meet(sync, members) != 0:
                 return
-    finish_leaves(
-        member, members, sync, n_leaves, feature.monotone, rules, grad, rows.order, scales, scratch, leaves, nodes
-    )
+    finish_leaves(member, members, sync, n_leaves, feature.monotone, rules, grad, rows, scales, scratch, leaves, nodes)

@@ -115,6 +115,37 @@ def judge_plain(cells, n_bins, n_sides, total, floor, reg_lambda, quantum, runni
 
 
 @kernel()
+def judge_cosine(cells, n_bins, n_sides, total, floor, reg_lambda, quantum, running, worth):
+    """The same for the cosine score: the numbers of ``judge_leaf``, in its order."""
+    unit_g = 1.0 / quantum[0, 0]
+    unit_h = 1.0 / quantum[0, 1]
+    g_all = high_steps(total) * unit_g
+    h_all = low_steps(total) * unit_h
+    value = g_all / (h_all + reg_lambda) if h_all + reg_lambda > 0.0 else 0.0
+    before = g_all * value
+    before_below = h_all * value * value
+    for side in range(n_sides):
+        left = cells[0] if side == 1 else np.int64(0)
+        for b in range(np.uint64(1), np.uint64(n_bins + 1)):
+            left += cells[b]
+            running[b] = left
+        line = worth[side, 0]
+        below = worth[side, 1]
+        for b in range(np.uint64(1), np.uint64(n_bins + 1)):
+            g_left = high_steps(running[b]) * unit_g
+            h_left = low_steps(running[b]) * unit_h
+            g_right = g_all - g_left
+            h_right = h_all - h_left
+            value_left = g_left / (h_left + reg_lambda)
+            value_right = g_right / (h_right + reg_lambda)
+            fits = (h_left >= floor) & (h_right >= floor)
+            line[b] += g_left * value_left if fits else before
+            line[b] += g_right * value_right if fits else 0.0
+            below[b] += h_left * value_left * value_left if fits else before_below
+            below[b] += h_right * value_right * value_right if fits else 0.0
+
+
+@kernel()
 def total_worth(pair, cosine):
     """The worth of a cut from its two sums."""
     if cosine != 0:
@@ -127,8 +158,9 @@ def judge_features(member, n_leaves, feature, rules, quantum, cells, leaves, all
     """Find the best cut of the member's share of features over all leaves; ``best`` takes it."""
     n_planes = cells.pool.shape[1] // feature.start[feature.start.shape[0] - 1]
     stride = feature.start[feature.start.shape[0] - 1]
-    quick = is_plain(rules) and rules.wide == 0 and n_planes == 1 and rules.cosine == 0
-    quick = quick and rules.min_child_weight > LEAST_HESSIAN
+    usual = is_plain(rules) and rules.wide == 0 and n_planes == 1
+    quick = usual and rules.cosine == 0 and rules.min_child_weight > LEAST_HESSIAN
+    quick_cosine = usual and rules.cosine != 0 and rules.min_child_weight + rules.reg_lambda > LEAST_HESSIAN
     best[WORTH] = -INFINITE
     best[CUT_FEATURE] = -1.0
     for f in range(feature.share[member], feature.share[member + 1]):
@@ -149,6 +181,10 @@ def judge_features(member, n_leaves, feature, rules, quantum, cells, leaves, all
             if quick:
                 floor = rules.min_child_weight
                 judge_plain(histogram, n_bins, 1 + missing, sums[0], floor, rules.reg_lambda, quantum, running, worth)
+                continue
+            if quick_cosine:
+                floor = rules.min_child_weight
+                judge_cosine(histogram, n_bins, 1 + missing, sums[0], floor, rules.reg_lambda, quantum, running, worth)
                 continue
             low = leaves.numbers[leaf, LOW]
             high = leaves.numbers[leaf, HIGH]
@@ -319,6 +355,4 @@ def grow_symmetric_tree(
             if stop != 0:
                 return
         n_leaves *= 2
-    finish_leaves(
-        member, members, sync, n_leaves, feature.monotone, rules, grad, rows.order, scales, scratch, leaves, nodes
-    )
+    finish_leaves(member, members, sync, n_leaves, feature.monotone, rules, grad, rows, scales, scratch, leaves, nodes)

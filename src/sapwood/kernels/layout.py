@@ -129,7 +129,8 @@ class Rows(NamedTuple):
     order: "u32[:]"  # (m) row numbers; a leaf owns a range
     spare: "u32[:]"  # (m)
     pairs: "i64[:,:]"  # (P, m)
-    spare_pairs: "i64[:,:]"  # (P, m)
+    spare_pairs: "i64[:,:]"  # (P, m), or none where rows have lines: then pairs stay in the order of the root
+    lines: "i64[:,:]"  # (n, P rounded up to fours) the pairs of all planes by row; none where there is one output
 
 
 @layout
@@ -155,7 +156,7 @@ class Cells(NamedTuple):
     """Histograms: one line of work per member, one of the pool per leaf; if lines are fewer, some leaves have none."""
 
     pool: "i64[:,:]"  # (slots, P * cells)
-    work: "i64[:,:]"  # (T, P * cells)
+    work: "i64[:,:]"  # (T, P * cells, P rounded up to fours where rows have lines)
     counts: "i64[:]"  # (most bins of a feature + 1) rows per bin, for exact leaf sizes
     listed: "i64[:]"  # (cells, or none without lists) rows that list each cell
 

@@ -27,6 +27,8 @@ from sapwood.native.kernel import kernel
 
 INFINITE = np.inf
 ONE, TWO = np.uint64(1), np.uint64(2)
+# Rows whose leaves stay near while they are read for every output.
+BLOCK = 4096
 
 
 @kernel()
@@ -69,6 +71,35 @@ def sum_leaves(member, members, n_leaves, leaf_integers, grad, order, exact, par
             partial[member, at + width - 1] = sum_weights(grad.weight, order, start, stop, grad.weight_scale)
         else:
             partial[member, at + width - 1] = stop - start
+
+
+@kernel()
+def mark_leaves(member, members, n_leaves, spans, order, leaf_of_row):
+    """Write down the leaf of the rows at the member's share of positions; ``spans`` begin with first and last."""
+    n = order.shape[0]
+    for leaf in range(n_leaves):
+        start = max(spans[leaf, 0], member * n // members)
+        stop = max(start, min(spans[leaf, 1], (member + 1) * n // members))
+        for i in range(np.uint64(start), np.uint64(stop)):
+            leaf_of_row[order[i]] = np.uint32(leaf)
+
+
+@kernel(apart=True)
+def sum_row_by_row(member, members, n_leaves, grad, leaf_of_row, exact, partial):
+    """``sum_leaves`` from the leaf of every row: a row's outputs together, rows as they lie in memory."""
+    n = leaf_of_row.shape[0]
+    n_outputs = np.uint64(grad.pairs.shape[0])
+    width = TWO * n_outputs + ONE
+    own = partial[member]
+    for j in range(np.uint64(n_leaves) * width):
+        own[j] = 0
+    for i in range(np.uint64(member * n // members), np.uint64((member + 1) * n // members)):
+        at = np.uint64(leaf_of_row[i]) * width
+        w = grad.weight[i] if grad.weight.shape[0] > 0 else 1.0
+        for k in range(n_outputs):
+            own[at + TWO * k] += np.int64(np.rint(w * np.float64(grad.pairs[k, TWO * i]) * exact[k, 0]))
+            own[at + TWO * k + ONE] += np.int64(np.rint(w * np.float64(grad.pairs[k, TWO * i + ONE]) * exact[k, 1]))
+        own[at + width - ONE] += np.int64(np.rint(w * grad.weight_scale))
 
 
 @kernel()
@@ -149,9 +180,15 @@ def project_values(integers, numbers, n_nodes, monotone):
 
 
 @kernel()
-def finish_leaves(member, members, sync, n_leaves, monotone, rules, grad, order, scales, scratch, leaves, nodes):
+def finish_leaves(member, members, sync, n_leaves, monotone, rules, grad, rows, scales, scratch, leaves, nodes):
     """Give the nodes of a grown tree their true sums and values."""
-    sum_leaves(member, members, n_leaves, leaves.integers, grad, order, scales.exact, scratch.partial)
+    if grad.pairs.shape[0] > 1 and 2 * rows.order.shape[0] == grad.pairs.shape[1]:
+        mark_leaves(member, members, n_leaves, leaves.integers, rows.order, rows.spare)
+        if meet(sync, members) != 0:
+            return
+        sum_row_by_row(member, members, n_leaves, grad, rows.spare, scales.exact, scratch.partial)
+    else:
+        sum_leaves(member, members, n_leaves, leaves.integers, grad, rows.order, scales.exact, scratch.partial)
     if meet(sync, members) != 0 or member != 0:
         return
     nodes.info[N_LEAVES] = n_leaves
@@ -171,3 +208,18 @@ def add_leaf_values(member, members, sync, order, span, values, first_output, sc
             target = scores[first_output + k]
             for i in range(np.uint64(start), np.uint64(max(start, stop))):
                 target[order[i]] += value
+
+
+@kernel("u32[:], i64[:,:], f64[:,:], u32[:], f64[:,:]")
+def add_leaf_lines(member, members, sync, order, span, values, leaf_of_row, scores):
+    """``add_leaf_values`` of all outputs where the leaves have all rows, whose scores are read and written in order."""
+    mark_leaves(member, members, span.shape[0], span, order, leaf_of_row)
+    if meet(sync, members) != 0:
+        return
+    n = order.shape[0]
+    for a in range(member * n // members, (member + 1) * n // members, BLOCK):
+        stop = np.uint64(min(a + BLOCK, (member + 1) * n // members))
+        for k in range(values.shape[1]):
+            target = scores[k]
+            for i in range(np.uint64(a), stop):
+                target[i] += values[np.uint64(leaf_of_row[i]), np.uint64(k)]

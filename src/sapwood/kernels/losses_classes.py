@@ -27,22 +27,45 @@ def sum_exponentials(scores, start, stop, work):
             work[1, i] += exp(scores[k, i] - work[0, i])
 
 
-@kernel("f64[:], f64[:,:], f64, f64[:,:], f32[:,:]")
-def softmax_pairs(member, members, sync, y, scores, curvature, work, out):
+@kernel()
+def keep_exponentials(scores, start, stop, base, work, kept):
+    """Keep e^(score - largest) of some rows in ``kept``, and their sums in ``work[1]`` from ``base`` on."""
+    n = stop - start
+    for i in range(n):
+        work[0, base + i] = scores[0, start + i]
+        work[1, base + i] = 0.0
+    for k in range(1, scores.shape[0]):
+        for i in range(n):
+            top = work[0, base + i]
+            work[0, base + i] = scores[k, start + i] if scores[k, start + i] > top else top
+    for k in range(scores.shape[0]):
+        for i in range(n):
+            e = exp(scores[k, start + i] - work[0, base + i])
+            kept[k, start + i] = e
+            work[1, base + i] += e
+
+
+@kernel("f64[:], f64[:,:], f64, f64[:,:], f64[:,:], f32[:,:]")
+def softmax_pairs(member, members, sync, y, scores, curvature, work, kept, out):
     """-log p of the row's class: gradient p - [y = k], hessian ``curvature`` * p (1 - p).
 
-    ``work`` holds two numbers per row.
+    ``work`` holds three numbers per row, of which each member uses those of its first block. ``kept`` is the memory of
+    ``out``: an exponential waits where its pair will be.
     """
     n_outputs, n = scores.shape
     n_blocks = (n + BLOCK - 1) // BLOCK
+    base = np.uint64(member * n_blocks // members * BLOCK)
     for b in range(member * n_blocks // members, (member + 1) * n_blocks // members):
         start = np.uint64(b * BLOCK)
         stop = np.uint64(min(n, (b + 1) * BLOCK))
-        sum_exponentials(scores, start, stop, work)
+        keep_exponentials(scores, start, stop, base, work, kept)
         for k in range(n_outputs):
-            for i in range(start, stop):
-                p = exp(scores[k, i] - work[0, i]) / work[1, i]
-                put(out, k, i, p - (1.0 if y[i] == k else 0.0), curvature * p * (1.0 - p))
+            # Two loops: one that read and wrote the same memory would not become vector code.
+            for i in range(stop - start):
+                work[2, base + i] = kept[k, start + i] / work[1, base + i]
+            for i in range(stop - start):
+                p = work[2, base + i]
+                put(out, k, start + i, p - (1.0 if y[start + i] == k else 0.0), curvature * p * (1.0 - p))
 
 
 @kernel("f64[:], f64[:,:], f64[:,:], f64[:]")

@@ -6,7 +6,8 @@ A member takes a part of the leaf. Left rows (l) and right rows (r) leave it lik
              spare . . . . r r r     ... the rights wait in the spare array, last one first
     part t:  spare l l l l . r r     all wait
 
-When all parts are done and their numbers of lefts are known, each member puts what waits in its final place.
+Pairs move with their rows, unless rows have lines: these stay where they are. When all parts are done and their numbers
+of lefts are known, each member puts what waits in its final place.
 """
 
 from __future__ import annotations
@@ -97,6 +98,24 @@ def split_values(bins, shift, most, order, values, left_values, spare_values, st
         right -= ONE - go
 
 
+@kernel(apart=True)
+def split_order(bins, shift, most, order, left_order, spare, start, stop):
+    """The same for rows alone, lefts going to ``left_order``."""
+    left = np.uint64(start)
+    right = np.uint64(stop - 1)
+    end = np.uint64(stop)
+    for k in range(np.uint64(start), end):
+        if k + AHEAD < end:
+            prefetch(bins, order[k + AHEAD])
+        row = order[k]
+        go = np.uint64(np.uint32(np.uint32(bins[row]) - shift) <= most)
+        spare[right] = row
+        left_order[left] = row
+        left += go
+        right -= ONE - go
+    return np.int64(left) - start
+
+
 @kernel()
 def split_part(bins, limit, missing_left, rows, start, stop, in_place):
     """Send the positions ``start`` to ``stop`` apart, those up to bin ``limit`` to the left; return how many."""
@@ -106,6 +125,9 @@ def split_part(bins, limit, missing_left, rows, start, stop, in_place):
     order = rows.order
     pairs = rows.pairs
     spare_pairs = rows.spare_pairs
+    if rows.lines.shape[0] > 0:
+        left_order = order if in_place != 0 else rows.spare
+        return split_order(bins, shift, most, order, left_order, rows.spare, start, stop)
     for p in range(1, pairs.shape[0]):
         lefts = pairs[p] if in_place != 0 else spare_pairs[p]
         split_values(bins, shift, most, order, pairs[p], lefts, spare_pairs[p], start, stop)
@@ -116,7 +138,7 @@ def split_part(bins, limit, missing_left, rows, start, stop, in_place):
 
 @kernel(apart=True)
 def split_members(bins, words, rows, start, stop, in_place):
-    """The same with the bins of a set to the left."""
+    """The same with the bins of a set to the left; several outputs, which have lines, have no sets."""
     left = np.uint64(start)
     right = np.uint64(stop - 1)
     end = np.uint64(stop)
@@ -162,7 +184,7 @@ def copy_back_reversed(source, target, last, n, at):
 def settle_part(rows, start, stop, n_left, left_at, right_at, in_place):
     """Put what waits of a part in its final place: its lefts from ``left_at`` on, its rights from ``right_at`` on."""
     n_right = stop - start - n_left
-    for p in range(rows.pairs.shape[0]):
+    for p in range(rows.spare_pairs.shape[0]):
         if in_place == 0:
             copy_back(rows.spare_pairs[p], rows.pairs[p], start, n_left, left_at)
         copy_back_reversed(rows.spare_pairs[p], rows.pairs[p], stop - 1, n_right, right_at)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.layout import NOT_FINITE, STATUS
+from sapwood.kernels.lines import lay_lines
 from sapwood.kernels.meet import meet
 from sapwood.kernels.random import ROUNDING, draw, stream
 from sapwood.kernels.steps import low_steps
@@ -22,6 +23,8 @@ ROUNDER = 2.0**52 + 2.0**51
 ROUNDER_BITS = np.int64(0x4338000000000000)
 # So many rows that, one being at most 2^62 over their number, all are below 2^51.
 MANY_ROWS = 1 << 12
+# Rows whose integers stay near until their lines are written.
+BLOCK = 512
 ONE, TWO = np.uint64(1), np.uint64(2)
 OUTPUT_STEP = np.uint64(0xD1342543DE82EF95)
 
@@ -127,9 +130,9 @@ def add_up(pairs, weight, order, start, stop, scale, out):
 
 @kernel()
 def round_wide(pairs, weight, order, start, stop, scale, planes, out):
-    """Write the integers of some rows as two planes, rounded to the nearest; note the range of hessians."""
-    least = np.int64(0x7FFFFFFFFFFFFFFF)
-    most = np.int64(0)
+    """Write the integers of some rows as two planes, rounded to the nearest; widen the range of hessians."""
+    least = out[0]
+    most = out[1]
     for i in range(np.uint64(start), np.uint64(stop)):
         row = order[i]
         w = weight[row] if weight.shape[0] > 0 else 1.0
@@ -144,12 +147,12 @@ def round_wide(pairs, weight, order, start, stop, scale, planes, out):
 
 @kernel()
 def round_packed(pairs, weight, ids, order, start, stop, scale, key, plane, out):
-    """Write the integers of some rows as one plane; note the range of hessians.
+    """Write the integers of some rows as one plane; widen the range of hessians.
 
     Values are rounded up or down at random in proportion to what is lost, so that sums are right on average.
     """
-    least = np.int64(0x7FFFFFFFFFFFFFFF)
-    most = np.int64(0)
+    least = out[0]
+    most = out[1]
     scale_g = scale[0]
     scale_h = scale[1]
     for i in range(np.uint64(start), np.uint64(stop)):
@@ -169,8 +172,8 @@ def round_packed(pairs, weight, ids, order, start, stop, scale, key, plane, out)
 @kernel(apart=True)
 def round_packed_all(pairs, weight, ids, start, stop, scale, key, plane, out):
     """``round_packed`` where rows follow each other."""
-    least = np.int64(0x7FFFFFFFFFFFFFFF)
-    most = np.int64(0)
+    least = out[0]
+    most = out[1]
     scale_g = scale[0]
     scale_h = scale[1]
     for i in range(np.uint64(start), np.uint64(stop)):
@@ -226,6 +229,31 @@ def note_hessian_range(members, scales, scratch):
         scales.hessian_range[k, 1] = most
 
 
+@kernel()
+def forget_range(out):
+    """Begin a range of hessians that holds none."""
+    out[0] = 0x7FFFFFFFFFFFFFFF
+    out[1] = 0
+
+
+@kernel()
+def round_rows(rows, grad, start, stop, wide, is_plain, draws, quantum, ranges):
+    """Write the integers of all outputs of some rows, and widen their ranges of hessians."""
+    key = stream(draws.seed, ROUNDING, draws.round)
+    order = rows.order
+    weight = grad.weight
+    for k in range(grad.pairs.shape[0]):
+        pairs = grad.pairs[k]
+        out = ranges[2 * k : 2 * k + 2]
+        own = key + np.uint64(k) * OUTPUT_STEP
+        if wide != 0:
+            round_wide(pairs, weight, order, start, stop, quantum[k], rows.pairs[2 * k : 2 * k + 2], out)
+        elif is_plain:
+            round_packed_all(pairs, weight, grad.ids, start, stop, quantum[k], own, rows.pairs[k], out)
+        else:
+            round_packed(pairs, weight, grad.ids, order, start, stop, quantum[k], own, rows.pairs[k], out)
+
+
 @kernel("Rows, Gradients, i64, Draws, Scales, Scratch, i64[:]")
 def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, info):
     """Turn the pairs of all rows into integers, in leaf order, with the finest scales that cannot overflow."""
@@ -261,21 +289,15 @@ def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, in
         set_scales(members, n, wide, scales, scratch)
     if meet(sync, members) != 0:
         return
-    key = stream(draws.seed, ROUNDING, draws.round)
     for k in range(n_outputs):
-        out = scratch.integers[member, 2 * k : 2 * k + 2]
-        if wide != 0:
-            round_wide(grad.pairs[k], weight, order, start, stop, scales.quantum[k], rows.pairs[2 * k : 2 * k + 2], out)
-            continue
-        own = key + np.uint64(k) * OUTPUT_STEP
-        if is_plain:
-            round_packed_all(
-                grad.pairs[k], weight, grad.ids, start, stop, scales.quantum[k], own, rows.pairs[k], out
-            )  # fmt: skip
-        else:
-            round_packed(
-                grad.pairs[k], weight, grad.ids, order, start, stop, scales.quantum[k], own, rows.pairs[k], out
-            )
+        forget_range(scratch.integers[member, 2 * k : 2 * k + 2])
+    has_lines = rows.lines.shape[0] > 0
+    step = BLOCK if has_lines else max(1, stop - start)
+    for a in range(start, stop, step):
+        e = min(a + step, stop)
+        round_rows(rows, grad, a, e, wide, is_plain, draws, scales.quantum, scratch.integers[member])
+        if has_lines:
+            lay_lines(rows.pairs, order, a, e, rows.lines)
     if meet(sync, members) != 0:
         return
     if member == 0:

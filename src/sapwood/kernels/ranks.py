@@ -33,7 +33,7 @@ from sapwood.kernels.pick import (
     limit_cuts,
     take_cut,
 )
-from sapwood.kernels.quantise import OUTPUT_STEP, add_up, find_largest, round_packed, round_wide
+from sapwood.kernels.quantise import OUTPUT_STEP, add_up, find_largest, forget_range, round_packed, round_wide
 from sapwood.kernels.random import ROUNDING, stream
 from sapwood.kernels.split_numeric import locate_cut, value_of
 from sapwood.native.kernel import kernel
@@ -62,8 +62,10 @@ def quantise_step(member, members, sync, step, rows, grad, wide, draws, scales, 
         elif step == SUMS:
             add_up(pairs, weight, order, start, stop, scales.exact[k], out)
         elif wide != 0:
+            forget_range(out)
             round_wide(pairs, weight, order, start, stop, quantum, rows.pairs[2 * k : 2 * k + 2], out)
         else:
+            forget_range(out)
             own = key + np.uint64(k) * OUTPUT_STEP
             round_packed(pairs, weight, grad.ids, order, start, stop, quantum, own, rows.pairs[k], out)
 

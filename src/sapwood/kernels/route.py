@@ -4,6 +4,8 @@ Each leaf has a bit, numbered from the left. A split that sends a row right clea
 when all splits have been asked, the lowest bit left is the row's leaf. A split reads one column from end to end,
 without a branch, so the loops become vector code. The lowest bit times a de Bruijn number has a different value in its
 top bits for each leaf: its place in the table of values.
+
+In a symmetric tree the answers of a row to the splits of its levels are the bits of its leaf's number.
 """
 
 from __future__ import annotations
@@ -63,3 +65,36 @@ def add_small_tree(member, members, sync, columns, splits, masks, bits, values, 
                 else:
                     place = ((lowest * np.uint64(BRUIJN)) & np.uint64(0xFFFFFFFF)) >> np.uint64(27)
                 target[begin + i] += values[place, k]
+
+
+@kernel(
+    "u8[:,:], i64[:], u8[:,:], u8[:,:], f64[:,:], i64, f64[:,:]",
+    "u16[:,:], i64[:], u16[:,:], u8[:,:], f64[:,:], i64, f64[:,:]",
+)
+def add_symmetric_tree(member, members, sync, columns, features, splits, bits, values, output, out):
+    """Add what a symmetric tree of at most eight levels answers to ``out`` (outputs, rows).
+
+    Level k asks the column ``features[k]``. A line of ``splits`` is the last bin that goes left, and a bin that goes
+    right whatever its place, 0 being missing. Bit k of the number of a leaf tells whether it is on the right there;
+    ``values`` are by these numbers. ``bits`` is a workspace, a line per member.
+    """
+    n_rows = columns.shape[1]
+    own = bits[member]
+    n_blocks = (n_rows + BLOCK - 1) // BLOCK
+    for block in range(member * n_blocks // members, (member + 1) * n_blocks // members):
+        begin = np.uint64(block * BLOCK)
+        n = np.uint64(min(BLOCK, n_rows - block * BLOCK))
+        for i in range(n):
+            own[i] = 0
+        for k in range(features.shape[0]):
+            column = columns[features[k]]
+            most = splits[k, 0]
+            also = splits[k, 1]
+            bit = np.uint8(1 << k)
+            for i in range(n):
+                b = column[begin + i]
+                own[i] |= bit if (b > most) | (b == also) else np.uint8(0)
+        for k in range(values.shape[1]):
+            target = out[output + k]
+            for i in range(n):
+                target[begin + i] += values[np.uint64(own[i]), k]

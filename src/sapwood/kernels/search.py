@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.split_levels import divide_levels
-from sapwood.kernels.split_numeric import least_hessian, scan_feature
+from sapwood.kernels.split_numeric import scan_feature
+from sapwood.kernels.split_quick import least_hessian
 from sapwood.kernels.steps import LOW_HALF
 from sapwood.native.kernel import kernel
 

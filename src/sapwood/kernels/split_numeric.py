@@ -6,9 +6,11 @@ import numpy as np
 
 from sapwood.kernels.gain import is_plain, leaf_value, split_gain, value_score, within
 from sapwood.kernels.layout import CUT_BIN, CUT_SIDE, CUT_SUMS, CUT_SURE
+from sapwood.kernels.split_outputs import locate_outputs, scan_outputs
 from sapwood.kernels.split_quick import (
     IMPOSSIBLE,
     has_two_sides,
+    least_hessian,
     locate_plain,
     locate_wide,
     scan_plain,
@@ -19,13 +21,6 @@ from sapwood.native.kernel import kernel
 
 # Products of two smaller hessians could be lost.
 LEAST_HESSIAN = 1e-100
-
-
-@kernel()
-def least_hessian(rules, scales, k):
-    """The H below which a leaf of output k certainly breaks a minimum."""
-    rows = np.float64(rules.min_child_samples) * np.float64(scales.hessian_range[k, 0]) / scales.quantum[k, 1]
-    return max(rules.min_child_weight, rows * (1.0 - 1e-12))
 
 
 @kernel()
@@ -127,6 +122,17 @@ def is_quick(sums, rules, scales):
 
 
 @kernel()
+def is_quick_for_all(rules, scales):
+    """Tell whether the same holds for each of several outputs."""
+    if scales.quantum.shape[0] == 1 or not is_plain(rules):
+        return False
+    for k in range(scales.quantum.shape[0]):
+        if least_hessian(rules, scales, k) + rules.reg_lambda <= LEAST_HESSIAN:
+            return False
+    return True
+
+
+@kernel()
 def scan_feature(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut):
     """The largest gain of one feature in a leaf, 0 when there is none.
 
@@ -134,16 +140,18 @@ def scan_feature(histogram, f, feature, sums, low, high, limits, rules, scales, 
     """
     cut[CUT_SURE] = 0
     cut[CUT_BIN] = 0
+    cells = histogram[feature.start[f] :]
+    n_bins = feature.n_bins[f]
+    stride = feature.start[feature.start.shape[0] - 1]
+    room = running[2 * sums.shape[0] :]
     if is_quick(sums, rules, scales):
-        cells = histogram[feature.start[f] :]
-        n_bins = feature.n_bins[f]
         floor = least_hessian(rules, scales, 0)
         price = rules.min_split_gain
-        room = running[2 * sums.shape[0] :]
         if rules.wide != 0:
-            stride = feature.start[feature.start.shape[0] - 1]
             return scan_wide(cells, stride, n_bins, sums, floor, rules.reg_lambda, price, scales.quantum, room)
         return scan_plain(cells, n_bins, sums[0], floor, rules.reg_lambda, price, scales, room)
+    if is_quick_for_all(rules, scales):
+        return scan_outputs(cells, stride, n_bins, sums, limits, rules, scales, room)
     return locate_cut(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)
 
 
@@ -153,13 +161,15 @@ def locate_cut(histogram, f, feature, sums, low, high, limits, rules, scales, ru
     cells = histogram[feature.start[f] :]
     n_bins = feature.n_bins[f]
     stride = feature.start[feature.start.shape[0] - 1]
+    room = running[2 * sums.shape[0] :]
     if is_quick(sums, rules, scales):
         floor = least_hessian(rules, scales, 0)
         lam = rules.reg_lambda
         price = rules.min_split_gain
         if rules.wide != 0:
-            room = running[2 * sums.shape[0] :]
             return locate_wide(cells, stride, n_bins, sums, floor, lam, price, limits, scales.quantum, room, cut)
         return locate_plain(cells, n_bins, sums[0], floor, lam, price, limits, scales.quantum, cut)
+    if is_quick_for_all(rules, scales):
+        return locate_outputs(cells, stride, n_bins, sums, limits, rules, scales, room, cut)
     direction = feature.monotone[f]
     return scan_any(cells, stride, n_bins, direction, sums, low, high, limits, rules, scales, running, cut)

@@ -23,6 +23,13 @@ def has_two_sides(limits):
 
 
 @kernel()
+def least_hessian(rules, scales, k):
+    """The H below which a leaf of output k certainly breaks a minimum."""
+    rows = np.float64(rules.min_child_samples) * np.float64(scales.hessian_range[k, 0]) / scales.quantum[k, 1]
+    return max(rules.min_child_weight, rows * (1.0 - 1e-12))
+
+
+@kernel()
 def pair_score(g_left, h_left, g_all, h_all):
     """The score of both sides of a cut where λ, already in both h, is the only rule; one division for the two."""
     g_right = g_all - g_left

@@ -210,7 +210,8 @@ class Softmax(SeveralClasses):
         """Fill ``out`` (n_outputs, n, 2) with gradients and hessians."""
         n_classes = self.n_outputs
         factor = n_classes / (n_classes - 1.0) if self.curvature_factor is None else self.curvature_factor
-        run(losses_classes.softmax_pairs, y, scores, factor, np.empty((2, len(y))), in_a_row(out))
+        kept = in_a_row(out).view(np.float64)
+        run(losses_classes.softmax_pairs, y, scores, factor, np.empty((3, len(y))), kept, in_a_row(out))
 
     def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = alone) -> np.ndarray:
         """The loss of each row."""
