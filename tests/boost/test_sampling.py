@@ -254,7 +254,9 @@ def test_the_threshold_of_chances_is_exact(seed):
     n = int(random.integers(1, 60))
     amounts = random.integers(0, int(random.choice([3, 1000, 2**40])), n)
     wanted = float(random.integers(1, 64)) / 64.0 * n
-    found = proportion_threshold(amounts.astype(np.uint64), wanted, Crowd(Team(int(random.integers(1, 4)))))
+    found = proportion_threshold(
+        amounts.astype(np.uint64), int(amounts.max()), wanted, Crowd(Team(int(random.integers(1, 4))))
+    )
     assert found == pytest.approx(slow_threshold(amounts.tolist(), wanted), rel=1e-12)
     if found > 0:
         assert np.minimum(1.0, amounts / found).sum() == pytest.approx(min(wanted, np.count_nonzero(amounts)))

@@ -13,7 +13,7 @@ from sapwood.data import dataset as binned
 from sapwood.data.categories import Vocabulary
 from sapwood.data.columns import Block, Table, whole_block
 from sapwood.data.combining import Limits, choose_crossings
-from sapwood.data.cooking import Cooked, Ingredients, cook
+from sapwood.data.cooking import Cooked, Crossed, Ingredients, cook
 from sapwood.data.encoder import Encoder
 from sapwood.data.lists import RowLists
 from sapwood.data.numeric import Run
@@ -103,7 +103,7 @@ def prepare(
 
 def _crossings(
     decisions: Mapping[int, Decision], params: Params, stuff: Ingredients
-) -> dict[tuple[int, ...], tuple[Encoding, ...]]:
+) -> list[tuple[Crossed, tuple[Encoding, ...]]]:
     """The crossings of columns that have statistics, encoded like the first of them."""
     statistics = {
         f: tuple(one for one in decision.encodings if isinstance(one, Statistic)) for f, decision in decisions.items()
@@ -111,10 +111,10 @@ def _crossings(
     features = [f for f, encodings in statistics.items() if encodings]
     size = params.categories.max_combination
     if size < 2 or len(features) < 2:
-        return {}
+        return []
     n_lines = max(len(one.priors) for f in features for one in statistics[f]) * stuff.response.n_targets
     limits = Limits(size, MOST_CROSSINGS)
-    return {one: statistics[one[0]] for one in choose_crossings(features, limits, n_lines, stuff)}
+    return [(one, statistics[one.sources[0]]) for one in choose_crossings(features, limits, n_lines, stuff)]
 
 
 def _can_divide(params: Params, objective: Objective) -> bool:

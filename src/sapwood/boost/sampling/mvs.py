@@ -15,6 +15,8 @@ from sapwood.kernels.quantise import EXACT
 from sapwood.kernels.random import ROWS
 from sapwood.params import BoostParams
 
+ROUNDED_UP = 1.0 + 1e-9  # no norm in floats is above the true one by more
+
 
 class MvsSampler(Sampler):
     """Takes row i with p = min(1, ĝ/μ), ĝ = √(g² + λh²), and divides its pair by p; μ makes Σp = s·n."""
@@ -34,8 +36,10 @@ class MvsSampler(Sampler):
         n, strength = pool.n_everywhere, self._strength(pairs, top_g, top_h)
         largest = math.sqrt(len(pairs) * (top_g * top_g + strength * (top_h * top_h)))
         amounts = self._amounts
-        pool.team.run(sample.round_norms, pairs, pool.weight, strength, scale_for(EXACT, largest * n, n), amounts)
-        threshold = proportion_threshold(amounts, self.params.subsample * n, crowd)
+        scale = scale_for(EXACT, largest * n, n)
+        pool.team.run(sample.round_norms, pairs, pool.weight, strength, scale, amounts)
+        most = int(largest * scale * ROUNDED_UP) + 1
+        threshold = proportion_threshold(amounts, most, self.params.subsample * n, crowd)
         if threshold <= 0.0:
             return Drawn(None, pool.weight)
         drawn = self._listed(

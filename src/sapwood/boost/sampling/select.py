@@ -6,6 +6,7 @@ What is found is exact and depends on neither threads nor ranks, however the few
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
 from typing import NamedTuple
 
@@ -15,8 +16,7 @@ from sapwood.data.ranks import Ranks
 from sapwood.kernels import sample
 from sapwood.native.team import Team
 
-# The digits of a key: how far each is from the right, and how many bits it has.
-PLACES = ((53, 11), (42, 11), (31, 11), (20, 11), (9, 11), (0, 9))
+DIGIT_BITS = 11
 UNIT = 1 << 20  # parts of a row
 FEW = 1 << 13  # so many keys are quicker to sort than to count once more
 MOST = (1 << 64) - 1
@@ -83,8 +83,16 @@ def uniform_window(k: int, n: int) -> tuple[int, int]:
     return int(max(0.0, share - margin) * 2**32), int(min(1.0, share + margin) * 2**32)
 
 
-def proportion_threshold(amounts: np.ndarray, wanted: float, crowd: Crowd) -> float:
+def places(n_bits: int) -> list[tuple[int, int]]:
+    """The digits of keys of so many bits from the left: how far each is from the right, and how many bits it has."""
+    ends = [*range(n_bits, 0, -DIGIT_BITS), 0]
+    return [(low, high - low) for high, low in itertools.pairwise(ends)]
+
+
+def proportion_threshold(amounts: np.ndarray, largest: int, wanted: float, crowd: Crowd) -> float:
     """The μ at which Σ min(1, amount / μ) is ``wanted``, for u64 amounts whose sum is below 2^63; 0 if all are 0.
+
+    None of the amounts is above ``largest``.
 
     Rows of at least μ count 1 each. With c such rows and the others adding up to S, μ = S / (wanted − c). The digits of
     the largest integer v with c(v)·v + S(v) ≥ wanted·v are found one by one, in exact arithmetic.
@@ -93,13 +101,12 @@ def proportion_threshold(amounts: np.ndarray, wanted: float, crowd: Crowd) -> fl
     sums = np.empty_like(counts)
     around = Around(int(wanted * UNIT))
     prefix = 0
-    for shift, width in PLACES:
+    for shift, width in places(max(1, largest.bit_length())):
         place = np.array([shift, width], dtype=np.int64)
         crowd.team.run(sample.add_digits, amounts, np.uint64(prefix), place, counts, sums)
         n_of, sum_of = crowd.total(counts), crowd.total(sums)
         used = np.flatnonzero(n_of)
-        begin, digits = prefix << width, used.tolist()
-        chosen = around.narrow([begin | d for d in digits], shift, n_of[used], sum_of[used])
+        chosen = around.narrow((prefix << width) + used, shift, n_of[used], sum_of[used])
         if chosen is None or shift == 0:
             break
         digit = int(used[chosen])
@@ -107,7 +114,7 @@ def proportion_threshold(amounts: np.ndarray, wanted: float, crowd: Crowd) -> fl
         if n_of[digit] <= FEW:
             found = _collect(amounts, prefix, shift, counts[:, digit], crowd)
             values, times = np.unique(found, return_counts=True)
-            around.narrow(values.tolist(), 0, times, values.astype(np.int64) * times)
+            around.narrow(values, 0, times, values.astype(np.int64) * times)
             break
     return around.threshold()
 
@@ -120,7 +127,7 @@ class Around:
         self._n_above = 0
         self._sum_below = 0
 
-    def narrow(self, digits: list[int], shift: int, counts: np.ndarray, sums: np.ndarray) -> int | None:
+    def narrow(self, digits: np.ndarray, shift: int, counts: np.ndarray, sums: np.ndarray) -> int | None:
         """Settle rows in ranges that begin at ``digits`` << shift; return the range of the threshold, if it is in one.
 
         Ranges of shift 0 are single numbers, and those of the threshold's own count as below.
@@ -129,7 +136,7 @@ class Around:
         n_all = int(n_until[-1])
 
         def is_past(place: int) -> bool:
-            start = digits[place] << shift
+            start = int(digits[place]) << shift
             n_left = self._n_above + n_all - int(n_until[place])
             below = self._sum_below + int(sum_until[place])
             return (n_left * start + below) * UNIT < self._target * start
