@@ -125,10 +125,8 @@ def mix_keys(keys, out):
         out[k] = other_bits(keys[k])
 
 
-@kernel("u64[:], u64, u64, f64, f64[:], f64[:], i64[:], u32[:], u32[:], f64[:]")
-def take_others(
-    member, members, sync, keys, most, bound, factor, weight, spare_weight, counts, spare, rows, out
-):  # fmt: skip
+@kernel("u64[:], u64, u64, f64, f64[:], i64[:], u32[:], u32[:], f64[:]")
+def take_others(member, members, sync, keys, most, bound, factor, weight, counts, spare, rows, out):
     """List the rows whose key is above ``most``, and the others whose other bits are at most the bound.
 
     The latter weigh ``factor`` times what they did.
@@ -138,8 +136,10 @@ def take_others(
     at = first
     for i in range(first, share(member + 1, members, n)):
         key = keys[i]
-        is_top = key > most
-        spare_weight[at] = weight_of(weight, i) * (1.0 if is_top else factor)
         spare[at] = np.uint32(i)
-        at += np.uint64(is_top) | np.uint64(other_bits(key) <= bound)
-    join_rows(member, members, sync, first, at, counts, spare, rows, spare_weight, out)
+        at += np.uint64(key > most) | np.uint64(other_bits(key) <= bound)
+    begin = join_rows(member, members, sync, first, at, counts, spare, rows)
+    if begin >= 0:
+        for k in range(np.uint64(begin), np.uint64(begin) + (at - first)):
+            row = np.uint64(rows[k])
+            out[k] = weight_of(weight, row) * (1.0 if keys[row] > most else factor)

@@ -118,28 +118,26 @@ def collect_digits(member, members, sync, keys, prefix, shift, begin, out):
 
 
 @kernel()
-def join_rows(member, members, sync, first, end, counts, spare, rows, spare_weight, weight):
+def join_rows(member, members, sync, first, end, counts, spare, rows):
     """Bring the rows that members have written to ``spare``, each from its first row on, together in ``rows``.
 
-    Their weights go with them, if there are any. ``end`` is where the member's own end; ``counts[t]`` becomes how many
-    member t has.
+    ``end`` is where the member's own end; ``counts[t]`` becomes how many member t has. Returns where the member's own
+    begin in ``rows``, or −1 to stop.
     """
     counts[member] = np.int64(end - first)
     if meet(sync, members) != 0:
-        return
+        return np.int64(-1)
     at = np.uint64(0)
     for t in range(member):
         at += np.uint64(counts[t])
     for i in range(end - first):
         rows[at + i] = spare[first + i]
-    if weight.shape[0] > 0:
-        for i in range(end - first):
-            weight[at + i] = spare_weight[first + i]
+    return np.int64(at)
 
 
-@kernel("u64[:], i64, i64, i64, u64[:], f64, f64[:], f64[:], i64[:], u32[:], u32[:], f64[:]")
+@kernel("u64[:], i64, i64, i64, u64[:], f64, f64[:], i64[:], u32[:], u32[:], f64[:]")
 def take_in_proportion(
-    member, members, sync, amounts, seed, purpose, round, ids, threshold, weight, spare_weight, counts, spare, rows, out
+    member, members, sync, amounts, seed, purpose, round, ids, threshold, weight, counts, spare, rows, out
 ):  # fmt: skip
     """Take each row with the probability min(1, amount / threshold) and divide its weight by it."""
     key = stream(seed, purpose, round)
@@ -148,16 +146,19 @@ def take_in_proportion(
     at = first
     for i in range(first, share(member + 1, members, n)):
         chance = np.float64(np.int64(amounts[i])) / threshold
-        own = weight_of(weight, i)
-        spare_weight[at] = own / chance if chance < 1.0 else own
         spare[at] = np.uint32(i)
         bits = draw(key, ids[i] if ids.shape[0] > 0 else i)
         at += np.uint64(np.float64(np.int64(bits >> np.uint64(11))) * TO_UNIT < chance)
-    join_rows(member, members, sync, first, at, counts, spare, rows, spare_weight, out)
+    begin = join_rows(member, members, sync, first, at, counts, spare, rows)
+    if begin >= 0:
+        for k in range(np.uint64(begin), np.uint64(begin) + (at - first)):
+            row = np.uint64(rows[k])
+            chance = np.float64(np.int64(amounts[row])) / threshold
+            out[k] = weight_of(weight, row) / chance if chance < 1.0 else weight_of(weight, row)
 
 
-@kernel("i64, i64, i64, u64[:], u64, i64[:], u32[:], u32[:], f64[:]")
-def take_below(member, members, sync, seed, purpose, round, ids, bound, counts, spare, rows, no_weight):
+@kernel("i64, i64, i64, u64[:], u64, i64[:], u32[:], u32[:]")
+def take_below(member, members, sync, seed, purpose, round, ids, bound, counts, spare, rows):
     """List the rows whose random bits are at most the bound."""
     key = stream(seed, purpose, round)
     n = rows.shape[0]
@@ -166,23 +167,32 @@ def take_below(member, members, sync, seed, purpose, round, ids, bound, counts, 
     for i in range(first, share(member + 1, members, n)):
         spare[at] = np.uint32(i)
         at += np.uint64(draw(key, ids[i] if ids.shape[0] > 0 else i) <= bound)
-    join_rows(member, members, sync, first, at, counts, spare, rows, no_weight, no_weight)
+    join_rows(member, members, sync, first, at, counts, spare, rows)
 
 
-@kernel("u64[:], u64[:], f64[:], f64[:], i64[:], u32[:], u32[:], f64[:]")
-def take_times(member, members, sync, hashes, bounds, weight, spare_weight, counts, spare, rows, out):
+@kernel()
+def times_drawn(hash, bounds):
+    """How many bounds are at or below a hash."""
+    times = 0
+    for b in range(bounds.shape[0]):
+        times += 1 if hash >= bounds[b] else 0
+    return times
+
+
+@kernel("u64[:], u64[:], f64[:], i64[:], u32[:], u32[:], f64[:]")
+def take_times(member, members, sync, hashes, bounds, weight, counts, spare, rows, out):
     """Take each row as many times as there are bounds at or below its hash, by its weight."""
     n = hashes.shape[0]
     first = share(member, members, n)
     at = first
     for i in range(first, share(member + 1, members, n)):
-        times = 0
-        for b in range(bounds.shape[0]):
-            times += 1 if hashes[i] >= bounds[b] else 0
-        spare_weight[at] = weight_of(weight, i) * np.float64(times)
         spare[at] = np.uint32(i)
-        at += np.uint64(times > 0)
-    join_rows(member, members, sync, first, at, counts, spare, rows, spare_weight, out)
+        at += np.uint64(times_drawn(hashes[i], bounds) > 0)
+    begin = join_rows(member, members, sync, first, at, counts, spare, rows)
+    if begin >= 0:
+        for k in range(np.uint64(begin), np.uint64(begin) + (at - first)):
+            row = np.uint64(rows[k])
+            out[k] = weight_of(weight, row) * np.float64(times_drawn(hashes[row], bounds))
 
 
 @kernel("u64[:], f64, f64[:], f64[:]")

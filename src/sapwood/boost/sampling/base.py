@@ -100,7 +100,6 @@ class Sampler(ABC):
         self._rows = np.empty(pool.n_rows, dtype=np.uint32)
         self._spare = np.empty(pool.n_rows, dtype=np.uint32)
         self._weight = np.empty(0)
-        self._spare_weight = np.empty(0)
 
     @abstractmethod
     def draw(self, pairs: np.ndarray, round: int) -> Drawn:
@@ -117,9 +116,9 @@ class Sampler(ABC):
     def _listed(self, take: Kernel, *args: Any) -> Drawn:
         """Run a kernel that lists rows and their weights as its last arguments say."""
         if len(self._weight) == 0:
-            self._weight, self._spare_weight = np.empty(self.pool.n_rows), np.empty(self.pool.n_rows)
+            self._weight = np.empty(self.pool.n_rows)
         counts = np.zeros(self.pool.team.size, dtype=np.int64)
-        self.pool.team.run(take, *args, self._spare_weight, counts, self._spare, self._rows, self._weight)
+        self.pool.team.run(take, *args, counts, self._spare, self._rows, self._weight)
         n_taken = int(counts.sum())
         return Drawn(self._rows[:n_taken], self.pool.weight, self._weight[:n_taken], self.pool.n_rows)
 

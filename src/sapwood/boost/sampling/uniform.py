@@ -15,7 +15,6 @@ from sapwood.params import BoostParams
 
 HASH_RANGE = 2.0**64
 MOST_HASH = 2**64 - 1
-NO_WEIGHT = np.empty(0)
 
 
 class UniformSampler(Sampler):
@@ -39,8 +38,7 @@ class UniformSampler(Sampler):
             return Drawn(self._draw_classes(self._draw_hashes(round)), pool.weight)
         counts = np.zeros(pool.team.size, dtype=np.int64)
         pool.team.run(
-            sample.take_below, pool.seed, ROWS, round, self._ids, self._bound, counts, self._spare, self._rows,
-            NO_WEIGHT,
+            sample.take_below, pool.seed, ROWS, round, self._ids, self._bound, counts, self._spare, self._rows
         )  # fmt: skip
         return self._not_empty(Drawn(self._rows[: int(counts.sum())], pool.weight), round)
 
