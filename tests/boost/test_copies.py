@@ -8,7 +8,8 @@ import pytest
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.encodings import Ordered
 from sapwood.errors import ParameterError
-from sapwood.kernels.copies import add_to_copies, merge_sums, sum_copies
+from sapwood.kernels.copies import BLOCK, add_to_copies, merge_sums, step_logistic, sum_copies
+from sapwood.kernels.layout import Rules
 from sapwood.native.team import current_team
 from sapwood.objectives import Absolute
 from sapwood.objectives.base import mean_loss
@@ -105,6 +106,49 @@ def test_sums_and_answers_equal_plain_loops(members, monkeypatch):
         for i in range(start[m], start[m + 1]):
             assert scores[1, i] == values[m * n_nodes + int(node[rows[i]]), 0]
     assert (scores[0] == 0.0).all()
+
+
+@pytest.mark.parametrize("members", ["1", "3"])
+def test_the_sums_of_equal_rows_are_those_of_rows_that_weigh_one(members, monkeypatch):
+    random = np.random.default_rng(3)
+    n, scale = 700, np.full((2, 2), 2.0**40)
+    node, pairs = random.integers(1, 3, n).astype(float), random.normal(size=(1, n, 2)).astype(np.float32)
+    monkeypatch.setenv("SAPWOOD_TEAM", members)
+    team = current_team(None)
+    found = []
+    for weight in (np.empty(0), np.ones(n)):
+        partial = np.full((team.size, 12), 77)
+        rows, start = np.arange(n, dtype=np.uint32), np.array([0, n])
+        team.run(sum_copies, rows, start, np.array([n]), node, 3, pairs, weight, scale, partial)
+        found.append(partial.sum(axis=0))
+    assert np.array_equal(*found)
+
+
+@pytest.mark.parametrize("members", ["1", "3"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_steps_of_the_logistic_loss_equal_plain_newton_steps(members, weighted, monkeypatch):
+    random = np.random.default_rng(4)
+    n, reg_lambda, penalty = 1500, 2.0, np.array([0.0, 0.5, 0.0])
+    y, scores = (random.random(n) < 0.3).astype(float), random.normal(size=n)
+    weight = random.gamma(1.0, size=n) if weighted else np.empty(0)
+    node, left = random.integers(1, 3, n).astype(float), np.array([1, 0, 0], dtype=np.int32)
+    values, bounds = np.array([[9.0], [0.1], [-0.2]]), np.tile(np.array([-np.inf, np.inf]), (3, 1, 1))
+    slow = values.copy()
+    for leaf in (1, 2):
+        own = node == leaf
+        for _ in range(3):
+            p = 1.0 / (1.0 + np.exp(-(scores[own] + slow[leaf])))
+            w = weight[own] if weighted else 1.0
+            g, h = np.sum(w * (p - y[own])), np.sum(w * p * (1.0 - p) * np.ones(own.sum()))
+            slow[leaf] = -(g - h * slow[leaf]) / (h + penalty[leaf] + reg_lambda)
+    monkeypatch.setenv("SAPWOOD_TEAM", members)
+    team = current_team(None)
+    rules = Rules(*[0] * len(Rules._fields))._replace(reg_lambda=reg_lambda)
+    room, partial = np.full((team.size, 2, BLOCK), 77.0), np.full((team.size, 6), 77)
+    team.run(
+        step_logistic, node, y, scores, weight, values, 3, 2.0**45, penalty, left, rules, bounds, room, partial
+    )  # fmt: skip
+    np.testing.assert_allclose(values, slow, rtol=1e-9)
 
 
 def test_leaf_values_come_from_an_order_of_their_own():

@@ -10,7 +10,7 @@ from sapwood.data.categories import Vocabulary
 from sapwood.data.columns import read_table
 from sapwood.data.combining import Limits, choose_crossings
 from sapwood.data.cooking import Crossed, Ingredients, cook
-from sapwood.data.crossing import cross_codes, find_keys
+from sapwood.data.crossing import cross_codes, cross_levels, find_keys
 from sapwood.data.response import Response
 from sapwood.encodings import Greedy, Ordered
 
@@ -33,13 +33,13 @@ def drawn(n: int = 600) -> tuple[list[np.ndarray], np.ndarray]:
 def test_the_crossing_that_tells_the_target_comes_first():
     columns, y = drawn()
     stuff, _ = ingredients(columns, y)
-    assert choose_crossings(range(5), Limits(2, 1), 1, stuff) == [(1, 3)]
+    assert [one.sources for one in choose_crossings(range(5), Limits(2, 1), 1, stuff)] == [(1, 3)]
 
 
 def test_a_crossing_that_divides_no_further_is_left_out():
     columns, y = drawn()
     stuff, _ = ingredients(columns, y)
-    found = choose_crossings(range(5), Limits(4, 1000), 1, stuff)
+    found = [one.sources for one in choose_crossings(range(5), Limits(4, 1000), 1, stuff)]
     assert (0, 4) not in found
     assert not [sources for sources in found if {0, 4} <= set(sources)]
     assert {len(sources) for sources in found} == {2, 3, 4}
@@ -59,7 +59,7 @@ def test_statistics_of_crossed_levels_are_those_of_the_pairs():
     columns, y = drawn()
     stuff, table = ingredients(columns, y)
     encodings = [Greedy(priors=(0.0,))]
-    done = cook(table, dict.fromkeys(range(5), encodings), {(1, 3): encodings}, stuff)
+    done = cook(table, dict.fromkeys(range(5), encodings), [(Crossed.of((1, 3), stuff), encodings)], stuff)
     column = np.concatenate([m for _, m in done.tables[0].matrices(100)])[:, 5]
     for a in "abcd":
         for b in "abcd":
@@ -99,9 +99,23 @@ def test_ordered_is_what_crossings_are_judged_by():
     columns, y = drawn()
     stuff, _ = ingredients(columns, y)
     made = combining._error(Crossed.of((1, 3), stuff), stuff.orders[0], stuff)
-    table = cook(read_table(np.array(columns, dtype=object).T), {0: [Ordered()]}, {(1, 3): [Ordered()]}, stuff).tables[
-        0
-    ]
+    table = cook(
+        read_table(np.array(columns, dtype=object).T),
+        {0: [Ordered()]},
+        [(Crossed.of((1, 3), stuff), [Ordered()])],
+        stuff,
+    ).tables[0]
     place = table.n_features - 1
     statistic = np.concatenate([m for _, m in table.matrices(100, place)])[:, 0]
     assert made == pytest.approx(np.sum((statistic - y) ** 2) - np.sum(y**2))
+
+
+@pytest.mark.parametrize("sizes", [(4, 5), (3000, 4000), (2, 3, 4)])
+def test_crossed_levels_are_those_of_sorted_numbers_however_found(sizes):
+    random = np.random.default_rng(0)
+    codes = [random.integers(0, size, 400).astype(np.int32) for size in sizes]
+    keys, places = cross_levels(codes, sizes)
+    expected, found = np.unique(cross_codes(codes), return_inverse=True)
+    assert np.array_equal(keys, expected)
+    assert np.array_equal(places, found)
+    assert places.dtype == np.int32

@@ -23,7 +23,7 @@ def cooked(texts, y, encodings, weight=None, n_classes=0, orders=(ORDER,), held_
     vocabulary = Vocabulary.of(table.levels(0))
     response = Response.of(np.asarray(y, dtype=float), weight, n_classes)
     stuff = Ingredients({0: vocabulary}, {0: vocabulary.encode(table.levels(0))}, response, orders, held_out)
-    done = cook(table, {0: encodings}, {}, stuff)
+    done = cook(table, {0: encodings}, [], stuff)
     new = done.recipe.apply(read_table(np.array(NEW, dtype=object)[:, None]))
     return [columns_of(one) for one in (*done.tables, new)]
 

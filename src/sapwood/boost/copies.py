@@ -12,8 +12,18 @@ from sapwood.boost.leaves import project
 from sapwood.boost.target import Target
 from sapwood.errors import TrainingError
 from sapwood.grow.grown import Grown
-from sapwood.kernels.copies import add_to_copies, bound_copies, mean_values, merge_sums, step_values, sum_copies
+from sapwood.kernels.copies import (
+    BLOCK,
+    add_to_copies,
+    bound_copies,
+    mean_values,
+    merge_sums,
+    step_logistic,
+    step_values,
+    sum_copies,
+)
 from sapwood.kernels.layout import IS_SET, Rules
+from sapwood.kernels.losses_binary import logistic_pairs
 from sapwood.kernels.losses_leaves import renew_leaves
 from sapwood.native.team import Team
 from sapwood.objectives.base import Objective
@@ -69,7 +79,9 @@ class LeafFit:
         self._takes_pairs = pairs is None
         self.pairs = np.empty((objective.n_outputs, n, 2), dtype=np.float32) if pairs is None else pairs
         self._before = copies.scores
-        several = slice(None if rules.n_steps > 1 else 0)
+        self._is_quick = type(objective).pairs is Objective.pairs and objective.pairs_kernel is logistic_pairs
+        self._is_quick = self._is_quick and copies.n_models == 1 and int(copies.learned[0]) == n
+        several = slice(None if rules.n_steps > 1 and not self._is_quick else 0)
         self._further = np.empty_like(copies.scores[several]), np.empty_like(self.pairs[several])
         self._weight = np.empty(0) if copies.target.weight is None else copies.target.weight
         self._work = (np.empty(n), np.empty(n, dtype=np.uint32)) if objective.renews_leaves else None
@@ -122,6 +134,9 @@ class LeafFit:
         bounds = np.tile(np.array([-np.inf, np.inf]), (*values.shape, 1))
         penalty = _penalties(grown, rules.rules.level_lambda)
         step_values(sums, penalty, rules.rules, bounds, values)
+        if self._is_quick:
+            self._step_quickly(grown, node_of_row, penalty, bounds, values)
+            return values
         scores, pairs = self._further
         for _ in range(1, rules.n_steps):
             np.copyto(scores, self._before)
@@ -132,6 +147,22 @@ class LeafFit:
             further = self._sums(grown, node_of_row, pairs[output : output + width])
             step_values(further, penalty, rules.rules, bounds, values)
         return values
+
+    def _step_quickly(
+        self, grown: Grown, node_of_row: np.ndarray, penalty: np.ndarray, bounds: np.ndarray, values: np.ndarray
+    ) -> None:  # fmt: skip
+        """Take all steps but the first for the logistic loss of all rows in one call."""
+        rules, n_more = self._rules, self._rules.n_steps - 1
+        if n_more == 0:
+            return
+        y, n = self.copies.target.y, len(self.copies.rows)
+        scale = _power_below(ROOM / (max(1, n) * (float(self._weight.max()) if len(self._weight) else 1.0)))
+        room = np.empty((rules.team.size, 2, BLOCK))
+        partial = np.empty((rules.team.size, 2 * len(values)), dtype=np.int64)
+        rules.team.run(
+            step_logistic, node_of_row, y, self.copies.scores[0], self._weight, values, n_more, scale, penalty,
+            grown.left, rules.rules, bounds, room, partial,
+        )  # fmt: skip
 
     def _sums(self, grown: Grown, node_of_row: np.ndarray, pairs: np.ndarray) -> np.ndarray:
         """G and H of each output, weight and count of every node, for every model."""

@@ -31,9 +31,7 @@ class Limits:
         return max(0, min(self.n_kept, MOST_VALUES // max(1, n_rows * n_lines)))
 
 
-def choose_crossings(
-    features: Sequence[int], limits: Limits, n_lines: int, stuff: Ingredients
-) -> list[tuple[int, ...]]:
+def choose_crossings(features: Sequence[int], limits: Limits, n_lines: int, stuff: Ingredients) -> list[Crossed]:
     """The crossings of these categories that tell most, in the order of their columns."""
     n_rows = len(stuff.response.weights)
     n_kept = limits.fitting(n_rows, n_lines)
@@ -41,9 +39,10 @@ def choose_crossings(
         return []
     order = stuff.orders[0] if len(stuff.orders) else np.arange(n_rows, dtype=np.uint32)
     alone = [Crossed.of((f,), stuff) for f in features]
-    sizes = {one.sources: len(np.unique(one.codes)) for one in alone}
+    sizes = {one.sources: int(np.count_nonzero(np.bincount(one.codes))) for one in alone}
     judged = {one.sources: _error(one, order, stuff) for one in alone}
     best: list[tuple[int, ...]] = []
+    made: dict[tuple[int, ...], Crossed] = {}
     grown = [one.sources for one in alone]
     for _ in range(1, min(limits.n_crossed, len(features))):
         wider = sorted({tuple(sorted((*sources, f))) for sources in grown for f in features if f not in sources})
@@ -52,11 +51,13 @@ def choose_crossings(
             crossed = Crossed.of(sources, stuff)
             sizes[sources] = crossed.n_codes - 1
             if _is_new(sources, sizes):
-                judged[sources] = _error(crossed, order, stuff)
+                judged[sources], made[sources] = _error(crossed, order, stuff), crossed
                 grown.append(sources)
+            if len(made) > 2 * n_kept:
+                made = {one: made[one] for one in sorted(made, key=lambda one: (judged[one], one))[:n_kept]}
         grown = sorted(grown, key=lambda sources: (judged[sources], sources))[:n_kept]
         best = sorted([*best, *grown], key=lambda sources: (judged[sources], sources))[:n_kept]
-    return sorted(best, key=lambda sources: (len(sources), sources))
+    return [made[sources] for sources in sorted(best, key=lambda sources: (len(sources), sources))]
 
 
 def _is_new(sources: tuple[int, ...], sizes: dict[tuple[int, ...], int]) -> bool:

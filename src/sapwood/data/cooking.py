@@ -9,7 +9,7 @@ import numpy as np
 
 from sapwood.data.categories import MISSING, Vocabulary
 from sapwood.data.columns import Table
-from sapwood.data.crossing import cross_codes
+from sapwood.data.crossing import cross_levels
 from sapwood.data.numeric import Run, run_alone
 from sapwood.data.recipe import FREQUENCY, MEMBER, RANK, STATISTIC, Derived, Recipe, RecipeTable
 from sapwood.data.response import Response
@@ -60,8 +60,8 @@ class Crossed:
         """Number the levels that rows have."""
         if len(sources) == 1:
             return cls(sources, stuff.codes[sources[0]], stuff.vocabularies[sources[0]].n_codes)
-        keys, codes = np.unique(cross_codes([stuff.codes[f] for f in sources]), return_inverse=True)
-        return cls(sources, codes.reshape(-1).astype(np.int32), len(keys) + 1, keys)
+        keys, codes = cross_levels([stuff.codes[f] for f in sources], [stuff.vocabularies[f].n_codes for f in sources])
+        return cls(sources, codes, len(keys) + 1, keys)
 
     def sums(self, stuff: Ingredients, rows: np.ndarray | None = None) -> np.ndarray:
         """The sums of amounts and weights of every code over some rows: (codes, targets + 1)."""
@@ -223,15 +223,15 @@ class Cooked:
 def cook(
     table: Table,
     plan: Mapping[int, Sequence[Encoding]],
-    crossings: Mapping[tuple[int, ...], Sequence[Encoding]],
+    crossings: Sequence[tuple[Crossed, Sequence[Encoding]]],
     stuff: Ingredients,
 ) -> Cooked:
     """Make columns of every category as planned, and of the crossings."""
     columns: list[int | Derived | None] = [None if f in plan else f for f in range(table.n_features)]
     values: dict[int, list[np.ndarray]] = {}
     edges: dict[int, np.ndarray] = {}
-    for sources, encodings in [*(((f,), one) for f, one in plan.items()), *crossings.items()]:
-        crossed = Crossed.of(sources, stuff)
+    for crossed, encodings in [*((Crossed.of((f,), stuff), one) for f, one in plan.items()), *crossings]:
+        sources = crossed.sources
         for encoding in encodings:
             made = make_columns(encoding, crossed, stuff)
             for k, (column, own) in enumerate(zip(made.columns, made.values, strict=True)):

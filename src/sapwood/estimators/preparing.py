@@ -13,7 +13,7 @@ from sapwood.data import dataset as binned
 from sapwood.data.categories import Vocabulary
 from sapwood.data.columns import Block, Table, whole_block
 from sapwood.data.combining import Limits, choose_crossings
-from sapwood.data.cooking import Cooked, Ingredients, cook
+from sapwood.data.cooking import Cooked, Crossed, Ingredients, cook
 from sapwood.data.encoder import Encoder
 from sapwood.data.lists import RowLists
 from sapwood.data.numeric import Run
@@ -65,10 +65,9 @@ def prepare(
         orders = _orders(1, sample, schema, params) if is_ordered else [None]
         return Prepared(sample, replace(dataset, order=orders[0]), params)
     table = sample.rows
-    vocabularies = {
-        f: Vocabulary.of(table.levels(f), None if known is None else known.vocabularies[f]) for f in schema.categories
-    }
-    n_levels = {f: len(table.levels(f).present()) for f in schema.categories}
+    levels = {f: table.levels(f) for f in schema.categories}
+    vocabularies = {f: Vocabulary.of(levels[f], None if known is None else known.vocabularies[f]) for f in levels}
+    n_levels = {f: len(levels[f].present()) for f in levels}
     can_divide = _can_divide(params, objective)
     decisions = decide(
         params.categories.category_encoding, schema, n_levels, Room(params.categories.one_hot_max, can_divide)
@@ -80,7 +79,7 @@ def prepare(
     orders = _orders(max(n_orders, int(is_ordered)), sample, schema, params)
     stuff = Ingredients(
         vocabularies=vocabularies,
-        codes={f: vocabulary.encode(table.levels(f)) for f, vocabulary in vocabularies.items()},
+        codes={f: vocabulary.encode(levels[f]) for f, vocabulary in vocabularies.items()},
         response=Response.of(sample.y, sample.weight, objective.n_outputs if objective.task == "multiclass" else 0),
         orders=orders,
         held_out=held_out,
@@ -103,7 +102,7 @@ def prepare(
 
 def _crossings(
     decisions: Mapping[int, Decision], params: Params, stuff: Ingredients
-) -> dict[tuple[int, ...], tuple[Encoding, ...]]:
+) -> list[tuple[Crossed, tuple[Encoding, ...]]]:
     """The crossings of columns that have statistics, encoded like the first of them."""
     statistics = {
         f: tuple(one for one in decision.encodings if isinstance(one, Statistic)) for f, decision in decisions.items()
@@ -111,10 +110,10 @@ def _crossings(
     features = [f for f, encodings in statistics.items() if encodings]
     size = params.categories.max_combination
     if size < 2 or len(features) < 2:
-        return {}
+        return []
     n_lines = max(len(one.priors) for f in features for one in statistics[f]) * stuff.response.n_targets
     limits = Limits(size, MOST_CROSSINGS)
-    return {one: statistics[one[0]] for one in choose_crossings(features, limits, n_lines, stuff)}
+    return [(one, statistics[one.sources[0]]) for one in choose_crossings(features, limits, n_lines, stuff)]
 
 
 def _can_divide(params: Params, objective: Objective) -> bool:

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.kernels.elementary import exp
 from sapwood.kernels.gain import leaf_value
 from sapwood.kernels.layout import Rules  # noqa: F401 (named in a signature)
+from sapwood.kernels.meet import meet
 from sapwood.native.kernel import kernel
+
+BLOCK = 512  # rows at a time, whose numbers stay in the nearest cache
 
 
 @kernel("f32[:,:,:], f64[:,:]")
@@ -32,6 +36,19 @@ def bound_copies(member, members, sync, pairs, out):
         out[member, 2 * k + 1] = np.float64(top_h) if bad == 0 else np.inf
 
 
+@kernel()
+def add_equal(member, members, rows, n, node_of_row, pairs, scale, own):
+    """The usual case of ``sum_copies``: one model and output, rows that weigh the same."""
+    weight = np.int64(np.rint(scale[1, 0]))
+    for i in range(np.uint64(member * n // members), np.uint64((member + 1) * n // members)):
+        at = np.uint64(4 * np.int64(node_of_row[np.uint64(rows[i])]))
+        own[at] += np.int64(np.rint(np.float64(pairs[i, 0]) * scale[0, 0]))
+        own[at + np.uint64(1)] += np.int64(np.rint(np.float64(pairs[i, 1]) * scale[0, 1]))
+        own[at + np.uint64(3)] += 1
+    for at in range(0, own.shape[0], 4):
+        own[at + 2] = own[at + 3] * weight
+
+
 @kernel("u32[:], i64[:], i64[:], f64[:], i64, f32[:,:,:], f64[:], f64[:,:], i64[:,:]")
 def sum_copies(
     member, members, sync, rows, start, learned, node_of_row, n_nodes, pairs, weight, scale, partial
@@ -45,6 +62,9 @@ def sum_copies(
     own = partial[member]
     for j in range(own.shape[0]):
         own[j] = 0
+    if n_outputs == 1 and weight.shape[0] == 0 and learned.shape[0] == 1:
+        add_equal(member, members, rows, learned[0], node_of_row, pairs[0], scale, own)
+        return
     for m in range(learned.shape[0]):
         n = learned[m]
         for i in range(start[m] + member * n // members, start[m] + (member + 1) * n // members):
@@ -77,28 +97,90 @@ def merge_sums(partial, n_nodes, left, scale, sums):
                 sums[line, j] = np.float64(total[line * width + j]) / unit
 
 
+@kernel()
+def step_value(g, h, old, penalty, rules, bounds):
+    """A value after a Newton step of the penalised loss, given G and H at ``old``; ``penalty`` is added to λ.
+
+    ``bounds`` hold values from which steps led up and down. A step beyond them ends halfway between them: the best
+    value of a convex loss lies there.
+    """
+    new = leaf_value(g - h * old, h + penalty, rules)
+    bounds[0 if new > old else 1] = old
+    if (new <= bounds[0] or new >= bounds[1]) and new != old:
+        new = 0.5 * bounds[0] + 0.5 * bounds[1]
+    return new
+
+
 @kernel("f64[:,:], f64[:], Rules, f64[:,:,:], f64[:,:]")
 def step_values(sums, penalty, rules, bounds, values):
-    """Move every value by a Newton step of the penalised loss, given G and H at the value it has.
-
-    ``penalty`` (nodes) is added to λ.
-
-    ``bounds`` (lines, outputs, 2) hold values from which steps led up and down. A step beyond them ends halfway between
-    them: the best value of a convex loss lies there.
-    """
+    """Move every value by a Newton step; ``penalty`` is by node, ``bounds`` are (lines, outputs, 2)."""
     for line in range(values.shape[0]):
+        own = penalty[line % penalty.shape[0]]
         for k in range(values.shape[1]):
             g = sums[line, 2 * k]
             h = sums[line, 2 * k + 1]
-            old = values[line, k]
-            new = leaf_value(g - h * old, h + penalty[line % penalty.shape[0]], rules)
-            side = 0 if new > old else 1
-            bounds[line, k, side] = old
-            low = bounds[line, k, 0]
-            high = bounds[line, k, 1]
-            if (new <= low or new >= high) and new != old:
-                new = 0.5 * low + 0.5 * high
-            values[line, k] = new
+            values[line, k] = step_value(g, h, values[line, k], own, rules, bounds[line, k])
+
+
+@kernel()
+def add_logistic(node_of_row, y, scores, weight, values, scale, first, last, room, sums):
+    """Add G and H of the logistic loss of some rows, at their scores plus the values of their leaves, to ``sums``.
+
+    ``room`` (2, BLOCK) holds the numbers of a block of rows, so that all but the first and last loop are vector code.
+    """
+    for begin in range(first, last, BLOCK):
+        n = np.uint64(min(BLOCK, last - begin))
+        at = np.uint64(begin)
+        g = room[0]
+        h = room[1]
+        for j in range(n):
+            g[j] = scores[at + j] + values[np.uint64(np.int64(node_of_row[at + j])), 0]
+        for j in range(n):
+            f = g[j]
+            e = exp(-abs(f))
+            d = 1.0 / (1.0 + e)
+            w = (weight[at + j] if weight.shape[0] > 0 else 1.0) * scale
+            g[j] = np.rint(((d if f >= 0.0 else e * d) - y[at + j]) * w)
+            h[j] = np.rint(e * d * d * w)
+        for j in range(n):
+            node = np.uint64(2 * np.int64(node_of_row[at + j]))
+            sums[node] += np.int64(g[j])
+            sums[node + np.uint64(1)] += np.int64(h[j])
+
+
+@kernel("f64[:], f64[:], f64[:], f64[:], f64[:,:], i64, f64, f64[:], i32[:], Rules, f64[:,:,:], f64[:,:,:], i64[:,:]")
+def step_logistic(
+    member, members, sync, node_of_row, y, scores, weight, values, n_steps, scale, penalty, left, rules, bounds, room,
+    partial,
+):  # fmt: skip
+    """Move the value of each leaf (``left`` is 0) by so many Newton steps of the logistic loss of its rows.
+
+    Sums are integers by ``scale``; ``partial`` has a line for each member and two places per node.
+    """
+    n = y.shape[0]
+    for _ in range(n_steps):
+        own = partial[member]
+        for j in range(2 * values.shape[0]):
+            own[j] = 0
+        first = member * n // members
+        last = (member + 1) * n // members
+        add_logistic(node_of_row, y, scores, weight, values, scale, first, last, room[member], own)
+        if meet(sync, members) != 0:
+            return
+        if member == 0:
+            for node in range(values.shape[0]):
+                g = np.int64(0)
+                h = np.int64(0)
+                for t in range(members):
+                    g += partial[t, 2 * node]
+                    h += partial[t, 2 * node + 1]
+                if left[node] == 0:
+                    values[node, 0] = step_value(
+                        np.float64(g) / scale, np.float64(h) / scale, values[node, 0], penalty[node], rules,
+                        bounds[node, 0],
+                    )  # fmt: skip
+        if meet(sync, members) != 0:
+            return
 
 
 @kernel("f64[:,:], i64, i32[:], f64[:,:]")

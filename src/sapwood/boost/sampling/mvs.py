@@ -12,7 +12,10 @@ from sapwood.boost.sampling.select import proportion_threshold
 from sapwood.grow.scales import scale_for
 from sapwood.kernels import sample
 from sapwood.kernels.quantise import EXACT
+from sapwood.kernels.random import ROWS
 from sapwood.params import BoostParams
+
+ROUNDED_UP = 1.0 + 1e-9  # no norm in floats is above the true one by more
 
 
 class MvsSampler(Sampler):
@@ -33,12 +36,16 @@ class MvsSampler(Sampler):
         n, strength = pool.n_everywhere, self._strength(pairs, top_g, top_h)
         largest = math.sqrt(len(pairs) * (top_g * top_g + strength * (top_h * top_h)))
         amounts = self._amounts
-        pool.team.run(sample.round_norms, pairs, pool.weight, strength, scale_for(EXACT, largest * n, n), amounts)
-        threshold = proportion_threshold(amounts, self.params.subsample * n, crowd)
+        scale = scale_for(EXACT, largest * n, n)
+        pool.team.run(sample.round_norms, pairs, pool.weight, strength, scale, amounts)
+        most = int(largest * scale * ROUNDED_UP) + 1
+        threshold = proportion_threshold(amounts, most, self.params.subsample * n, crowd)
         if threshold <= 0.0:
             return Drawn(None, pool.weight)
-        hashes = self._draw_hashes(round)
-        return self._listed(sample.take_in_proportion, amounts, hashes, threshold, pool.weight, self._weight)
+        drawn = self._listed(
+            sample.take_in_proportion, amounts, pool.seed, ROWS, round, self._ids, threshold, pool.weight
+        )  # fmt: skip
+        return self._not_empty(drawn, round)
 
     def _strength(self, pairs: np.ndarray, top_g: float, top_h: float) -> float:
         """λ: ``smoothing`` times Σg²/Σh²."""

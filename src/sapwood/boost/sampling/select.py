@@ -6,6 +6,7 @@ What is found is exact and depends on neither threads nor ranks, however the few
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
 from typing import NamedTuple
 
@@ -15,8 +16,7 @@ from sapwood.data.ranks import Ranks
 from sapwood.kernels import sample
 from sapwood.native.team import Team
 
-# The digits of a key: how far each is from the right, and how many bits it has.
-PLACES = ((53, 11), (42, 11), (31, 11), (20, 11), (9, 11), (0, 9))
+DIGIT_BITS = 11
 UNIT = 1 << 20  # parts of a row
 FEW = 1 << 13  # so many keys are quicker to sort than to count once more
 MOST = (1 << 64) - 1
@@ -54,72 +54,45 @@ class Crowd(NamedTuple):
         return int(self.total(np.array([[n_rows]], dtype=np.int64))[0])
 
 
-class Keys(NamedTuple):
-    """A u64 key per row that draws have made, of which those up to ``most`` are asked; or 32 other bits of them."""
-
-    values: np.ndarray
-    most: int = MOST
-    mixed: bool = False
-
-    def find_between(self, low: int, high: int, room: int, crowd: Crowd) -> tuple[int, np.ndarray | None]:
-        """How many keys are below ``low``, and those up to ``high``, None if they are more than there is room for."""
-        size = crowd.team.size
-        counts, out = np.empty((size, 2), dtype=np.int64), np.empty((size, room), dtype=np.uint64)
-        crowd.team.run(
-            sample.find_between, self.values, np.uint64(self.most), int(self.mixed), np.uint64(low), np.uint64(high),
-            counts, out,
-        )  # fmt: skip
-        n_below, n_between = crowd.total(counts).tolist()
-        if crowd.largest(counts)[1] > room:
-            return n_below, None
-        lists = [line[:n] for line, n in zip(out, counts[:, 1].tolist(), strict=True)]
-        found = crowd.whole(np.concatenate(lists))
-        assert len(found) == n_between
-        return n_below, found
+def kth_smallest(keys: np.ndarray, k: int) -> tuple[int, int] | None:
+    """The k-th smallest (from 1) of some keys and how many are not above it; None if there is none."""
+    if not 0 < k <= len(keys):
+        return None
+    bound = np.partition(keys, k - 1)[k - 1]
+    return int(bound), int(np.count_nonzero(keys <= bound))
 
 
-def kth_smallest(keys: Keys, k: int, n: int, crowd: Crowd) -> tuple[int, int]:
-    """The k-th smallest (from 1) of n keys, and how many are not above it.
-
-    Some of them, or the share k/n for bits that are uniform, tell about where it is; a look at all finds those around.
-    """
-    if n <= 2 * SAMPLED and not keys.mixed and not crowd.is_spread:
-        bound = np.partition(keys.values, k - 1)[k - 1]
-        return int(bound), int(np.count_nonzero(keys.values <= bound))
-    low, high = _uniform_window(k, n) if keys.mixed else _window(keys.values, k, n, crowd)
-    room = len(keys.values) // crowd.team.size + 1
-    n_below, found = keys.find_between(low, high, min(room, 2 * _spread(n) + FEW), crowd)
-    if found is None or not n_below < k <= n_below + len(found):
-        n_below, found = keys.find_between(0, MOST, room, crowd)
-        assert found is not None
-    bound = np.partition(found, k - n_below - 1)[k - n_below - 1]
-    return int(bound), n_below + int(np.count_nonzero(found <= bound))
+def room_near(n_rows: int, n_members: int, is_everything: bool) -> int:
+    """How many keys each member may have to list of its rows: all, or those in a window."""
+    every = n_rows // n_members + 1
+    return every if is_everything else min(every, 2 * int(2 * DEVIATIONS * 0.5 / math.sqrt(SAMPLED) * n_rows) + FEW)
 
 
-def _spread(n: int) -> int:
-    """How many of n keys a window holds, about."""
-    return int(2 * DEVIATIONS * 0.5 / math.sqrt(SAMPLED) * n)
-
-
-def _window(values: np.ndarray, k: int, n: int, crowd: Crowd) -> tuple[int, int]:
-    """Two of every so-many-th keys between which the k-th smallest of all is, unless chance plays a trick."""
-    some = crowd.whole(values[:: max(1, n // SAMPLED)])
-    share = k / n
+def window(some: np.ndarray, share: float) -> tuple[int, int]:
+    """Two keys between which the given share of all of them ends, unless chance plays a trick, given some of them."""
     place, margin = share * len(some), DEVIATIONS * math.sqrt(len(some) * share * (1.0 - share)) + 2.0
     low, high = int(place - margin), int(place + margin)
     ordered = np.partition(some, [max(low, 0), min(high, len(some) - 1)])
     return (0 if low < 0 else int(ordered[low])), (MOST if high >= len(some) else int(ordered[high]))
 
 
-def _uniform_window(k: int, n: int) -> tuple[int, int]:
-    """The same for 32 bits that are uniform."""
+def uniform_window(k: int, n: int) -> tuple[int, int]:
+    """The same for the k-th smallest of n times 32 bits that are uniform."""
     share = k / n
     margin = DEVIATIONS * math.sqrt(share * (1.0 - share) / n) + 2.0 / n
     return int(max(0.0, share - margin) * 2**32), int(min(1.0, share + margin) * 2**32)
 
 
-def proportion_threshold(amounts: np.ndarray, wanted: float, crowd: Crowd) -> float:
+def places(n_bits: int) -> list[tuple[int, int]]:
+    """The digits of keys of so many bits from the left: how far each is from the right, and how many bits it has."""
+    ends = [*range(n_bits, 0, -DIGIT_BITS), 0]
+    return [(low, high - low) for high, low in itertools.pairwise(ends)]
+
+
+def proportion_threshold(amounts: np.ndarray, largest: int, wanted: float, crowd: Crowd) -> float:
     """The μ at which Σ min(1, amount / μ) is ``wanted``, for u64 amounts whose sum is below 2^63; 0 if all are 0.
+
+    None of the amounts is above ``largest``.
 
     Rows of at least μ count 1 each. With c such rows and the others adding up to S, μ = S / (wanted − c). The digits of
     the largest integer v with c(v)·v + S(v) ≥ wanted·v are found one by one, in exact arithmetic.
@@ -128,13 +101,12 @@ def proportion_threshold(amounts: np.ndarray, wanted: float, crowd: Crowd) -> fl
     sums = np.empty_like(counts)
     around = Around(int(wanted * UNIT))
     prefix = 0
-    for shift, width in PLACES:
+    for shift, width in places(max(1, largest.bit_length())):
         place = np.array([shift, width], dtype=np.int64)
         crowd.team.run(sample.add_digits, amounts, np.uint64(prefix), place, counts, sums)
         n_of, sum_of = crowd.total(counts), crowd.total(sums)
         used = np.flatnonzero(n_of)
-        begin, digits = prefix << width, used.tolist()
-        chosen = around.narrow([begin | d for d in digits], shift, n_of[used], sum_of[used])
+        chosen = around.narrow((prefix << width) + used, shift, n_of[used], sum_of[used])
         if chosen is None or shift == 0:
             break
         digit = int(used[chosen])
@@ -142,7 +114,7 @@ def proportion_threshold(amounts: np.ndarray, wanted: float, crowd: Crowd) -> fl
         if n_of[digit] <= FEW:
             found = _collect(amounts, prefix, shift, counts[:, digit], crowd)
             values, times = np.unique(found, return_counts=True)
-            around.narrow(values.tolist(), 0, times, values.astype(np.int64) * times)
+            around.narrow(values, 0, times, values.astype(np.int64) * times)
             break
     return around.threshold()
 
@@ -155,7 +127,7 @@ class Around:
         self._n_above = 0
         self._sum_below = 0
 
-    def narrow(self, digits: list[int], shift: int, counts: np.ndarray, sums: np.ndarray) -> int | None:
+    def narrow(self, digits: np.ndarray, shift: int, counts: np.ndarray, sums: np.ndarray) -> int | None:
         """Settle rows in ranges that begin at ``digits`` << shift; return the range of the threshold, if it is in one.
 
         Ranges of shift 0 are single numbers, and those of the threshold's own count as below.
@@ -164,7 +136,7 @@ class Around:
         n_all = int(n_until[-1])
 
         def is_past(place: int) -> bool:
-            start = digits[place] << shift
+            start = int(digits[place]) << shift
             n_left = self._n_above + n_all - int(n_until[place])
             below = self._sum_below + int(sum_until[place])
             return (n_left * start + below) * UNIT < self._target * start
