@@ -9,7 +9,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -67,22 +67,32 @@ def sapwood(rows: Rows, **params: Any) -> np.ndarray:
     from sapwood import SapwoodClassifier, SapwoodRegressor
 
     kind = SapwoodClassifier if rows.task == "binary" else SapwoodRegressor
-    model = kind(categorical_features=rows.categories, n_jobs=THREADS, **params).fit(rows.X, rows.y)
-    return model.predict_proba(rows.X_test)[:, 1] if rows.task == "binary" else model.predict(rows.X_test)
+    return answers(kind(categorical_features=rows.categories, n_jobs=THREADS, **params).fit(rows.X, rows.y), rows)
 
 
 def lightgbm(rows: Rows, n_trees: int) -> np.ndarray:
     """Predictions of LightGBM, which divides the levels of pandas categories."""
     import lightgbm
-    import pandas as pd
 
     kind = lightgbm.LGBMClassifier if rows.task == "binary" else lightgbm.LGBMRegressor
+    rows = with_dtypes(rows)
+    return answers(kind(n_estimators=n_trees, verbose=-1, n_jobs=THREADS).fit(rows.X, rows.y), rows)
+
+
+def with_dtypes(rows: Rows) -> Rows:
+    """The same rows with pandas' categories in the place of texts."""
+    import pandas as pd
+
     train, test = rows.X.copy(), rows.X_test.copy()
     for column in rows.categories:
         train[column] = train[column].astype("category")
         test[column] = pd.Categorical(test[column], categories=train[column].cat.categories)
-    model = kind(n_estimators=n_trees, verbose=-1, n_jobs=THREADS).fit(train, rows.y)
-    return model.predict_proba(test)[:, 1] if rows.task == "binary" else model.predict(test)
+    return replace(rows, X=train, X_test=test)
+
+
+def answers(model: Any, rows: Rows) -> np.ndarray:
+    """What a fitted model answers for the test rows: probabilities of the second class, or numbers."""
+    return model.predict_proba(rows.X_test)[:, 1] if rows.task == "binary" else model.predict(rows.X_test)
 
 
 def catboost(rows: Rows, n_trees: int) -> np.ndarray:
@@ -91,8 +101,7 @@ def catboost(rows: Rows, n_trees: int) -> np.ndarray:
 
     kind = catboost.CatBoostClassifier if rows.task == "binary" else catboost.CatBoostRegressor
     settings = {"verbose": 0, "thread_count": THREADS, "allow_writing_files": False, "cat_features": rows.categories}
-    model = kind(iterations=n_trees, **settings).fit(rows.X, rows.y)
-    return model.predict_proba(rows.X_test)[:, 1] if rows.task == "binary" else model.predict(rows.X_test)
+    return answers(kind(iterations=n_trees, **settings).fit(rows.X, rows.y), rows)
 
 
 def contestants(n_trees: int) -> dict[str, Callable[[Rows], np.ndarray]]:

@@ -1,25 +1,29 @@
-"""Compare statistics of categories with each other: ``python -m bench.encodings [orders|crossings|ids]``.
+"""Compare statistics of categories with each other: ``python -m bench.encodings [orders|crossings|ids|partition]``.
 
 ``orders``: the kinds of statistics on Amazon's nine columns, in 16 bins; the CatBoost paper finds ordered below holdout
 and leave-one-out, and these below greedy. In fine bins leave-one-out would tell each row its own target by comparison
 with others of its level, and be the worst. ``crossings``: the same table with columns crossed or not. ``ids``: a column
-with a different text in each of a million rows, which tells nothing, beside numbers that do.
+with a different text in each of a million rows, which tells nothing, beside numbers that do. ``partition``: sets of
+levels on every table with categories, beside LightGBM's.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from bench.categories import read, sapwood
+from bench.categories import NAMES, THREADS, Rows, answers, read, sapwood, with_dtypes
 from bench.data import UnavailableError
 from bench.measures import held_out_loss
 from sapwood.encodings import Greedy, Holdout, LeaveOneOut, Ordered
 
 AMAZON = "amazon_employee"
+LARGE = ("nyc_flights", "flights_3m")
+TIMED = 3  # fits of every split, of which the fastest counts
 KINDS = (Ordered, Holdout, LeaveOneOut, Greedy)
 AS_CATBOOST = {"preset": "catboost", "n_estimators": 200, "max_combination": 1}
 
@@ -69,12 +73,60 @@ def id_losses(n_rows: int) -> tuple[float, float]:
     return found[0], found[1]
 
 
+def partition(n_seeds: int, only: Sequence[str] = ()) -> None:
+    """Print a line per table: mean losses over splits, and the seconds that fits and predictions take at best."""
+    print("| Table | LightGBM's loss | Sapwood's | | fit, s | | predict, s | |\n" + "| --- " * 8 + "|")
+    for name in only or NAMES + LARGE:
+        losses, seconds = np.empty((2, n_seeds)), np.full((2, 2), np.inf)
+        for seed in range(n_seeds):
+            rows = with_dtypes(read(name, seed, None))
+            for who, make in enumerate(_dividers(rows.task)):
+                for _ in range(TIMED if len(rows.y) < 500_000 else 1):
+                    found, spent = _timed(make(), rows)
+                    seconds[who] = np.minimum(seconds[who], spent)
+                losses[who, seed] = held_out_loss(rows.y_test, found, rows.task)
+        mean, (lightgbm, own) = losses.mean(axis=1), seconds
+        print(
+            f"| {name} | {mean[0]:.5g} | {mean[1]:.5g} | {mean[1] / mean[0] - 1.0:+.1%} | {lightgbm[0]:.2f} "
+            f"| {own[0]:.2f} | {lightgbm[1]:.3f} | {own[1]:.3f} |", flush=True,
+        )  # fmt: skip
+
+
+def _dividers(task: str) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """LightGBM and Sapwood's preset for it, both of which divide levels into sets."""
+    import lightgbm
+
+    from sapwood import SapwoodClassifier, SapwoodRegressor
+
+    peer, kind = lightgbm.LGBMRegressor, SapwoodRegressor
+    if task == "binary":
+        peer, kind = lightgbm.LGBMClassifier, SapwoodClassifier
+    return (
+        lambda: peer(n_estimators=100, verbose=-1, n_jobs=THREADS),
+        lambda: kind(preset="lightgbm", n_estimators=100, category_encoding="partition", n_jobs=THREADS),
+    )
+
+
+def _timed(model: Any, rows: Rows) -> tuple[np.ndarray, tuple[float, float]]:
+    """The answers of a model, and the seconds of its fit and of these."""
+    began = time.perf_counter()
+    model.fit(rows.X, rows.y)
+    fitted = time.perf_counter()
+    found = answers(model, rows)
+    return found, (fitted - began, time.perf_counter() - fitted)
+
+
 def _print(losses: dict[str, np.ndarray]) -> None:
     for name, line in losses.items():
         print(f"{name:<20}{line.mean():.5f}   {' '.join(f'{loss:.5f}' for loss in line)}", flush=True)
 
 
-PARTS: dict[str, Callable[[int], None]] = {"orders": orders, "crossings": crossings, "ids": lambda _: ids()}
+PARTS: dict[str, Callable[[int], None]] = {
+    "orders": orders,
+    "crossings": crossings,
+    "ids": lambda _: ids(),
+    "partition": partition,
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -75,6 +75,31 @@ def peers_page() -> str:
     return "\n".join(parts)
 
 
+VECTOR_LEAVES = """\
+### A tree per class, or one for all
+
+By default every class has its own tree in each round. With `Softmax(vector_leaves=True)` one tree serves all classes:
+its splits are those that help all of them together, its leaves answer a value for each. A round of K trees of 31 leaves
+has 31 K leaves, a vector tree as many as it is given: with 31 as well it learns less in a round, with 31 K more. So
+`max_leaves`, unless set, is 31 per class here, up to 127; compare the two at equal rounds with that, not with 31 for
+both.
+
+Covertype, 435,759 rows, 15 rounds, two cores (log loss on other rows, the faster of two fits):
+
+| Trees | Leaves of a round | Log loss | Fit |
+| --- | --- | --- | --- |
+| a tree per class, 31 leaves | 217 | 0.559 | 1.6 s |
+| vector leaves, 31 | 31 | 0.646 | 1.2 s |
+| vector leaves, 70 | 70 | 0.576 | 1.2 s |
+| vector leaves, 127 (unset) | 127 | 0.519 | 1.3 s |
+| LightGBM, a tree per class, 31 leaves | 217 | 0.575 | 2.2 s |
+
+On smaller tables, 50 rounds: wine_quality 0.931 with a tree of 31 leaves per class, 0.969, 0.930 and 0.904 with 31, 64
+and 127 vector leaves; 20,000 rows of covertype 0.475, and 0.510, 0.462 and 0.419. Vector leaves need a loss with
+several outputs, and no monotone constraints.
+"""
+
+
 def objectives_page() -> str:
     """Every loss with its other names, its settings and what its hessian is."""
     parts = [
@@ -89,6 +114,7 @@ def objectives_page() -> str:
         rows = [objective_row(loss) for loss in unique if loss.task == task]
         parts.append(f"## {sentence(task)}\n")
         parts.append(table(("Name", "Also", "Object", "Loss", "Hessian"), rows))
+    parts.append(VECTOR_LEAVES)
     return "\n".join(parts)
 
 

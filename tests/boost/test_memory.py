@@ -23,6 +23,7 @@ def parts(n_rows: int = 10**6, n_features: int = 28, **given: object) -> dict[st
 def test_bins_take_a_byte_by_rows_and_a_byte_by_columns():
     assert parts()["bins"] == 10**6 * (32 + 28)
     assert parts(max_bins=1000)["bins"] == 10**6 * (64 + 56)
+    assert parts(sampling="goss")["bins"] == 1.5 * 10**6 * (32 + 28), "rows drawn are copied if they are half at most"
 
 
 def test_histograms_are_bounded_however_large_trees_may_be():

@@ -9,11 +9,12 @@ import pytest
 
 from sapwood import Bayesian, Goss, Mvs, SapwoodClassifier, SapwoodRegressor, Uniform
 from sapwood.boost.sampling import SAMPLERS, Drawn, Pool, make_sampler
-from sapwood.boost.sampling.select import Crowd, Keys, kth_smallest, proportion_threshold
+from sapwood.boost.sampling.select import Crowd, proportion_threshold
 from sapwood.boost.sampling.uniform import poisson_bounds
 from sapwood.boost.target import Target
 from sapwood.errors import InputError, ParameterError
-from sapwood.kernels import sample
+from sapwood.kernels import goss
+from sapwood.kernels.random import ROWS
 from sapwood.native.team import Team
 from sapwood.params import BoostParams
 from sapwood.settling import resolve_params
@@ -50,7 +51,7 @@ def pairs_of(n: int, n_outputs: int = 1) -> np.ndarray:
 def draw(params: BoostParams, numbers: np.ndarray, round: int = 0, **more) -> Drawn:
     sampler = make_sampler(params, pool_of(numbers, **more))
     drawn = sampler.draw(pairs_of(len(numbers)), round)
-    return Drawn(None if drawn.rows is None else drawn.rows.copy(), drawn.weight.copy())
+    return Drawn(None if drawn.rows is None else drawn.rows.copy(), drawn.weight_by_row.copy())
 
 
 def test_every_sampler_is_tested():
@@ -65,7 +66,7 @@ def test_all_rows_need_no_sampler():
 @pytest.mark.parametrize("name", SETTINGS)
 def test_every_round_draws_anew_and_the_same_again(name):
     first, second, again = (draw(SETTINGS[name], ids(1000), round, seed=3) for round in (0, 1, 0))
-    for one, other in zip(first, again, strict=True):
+    for one, other in ((first.rows, again.rows), (first.weight, again.weight)):
         assert np.array_equal(one, other)
     assert not (np.array_equal(first.rows, second.rows) and np.array_equal(first.weight, second.weight))
 
@@ -179,9 +180,9 @@ def test_goss_keeps_the_largest_and_weighs_the_others_up():
     drawn = sampler.draw(pairs_from([0.1, -9.0, 0.2, 0.3, 0.0, 8.0, 0.5, -0.4, 0.7, 0.6]), 0)
     assert {1, 5} < set(drawn.rows.tolist())
     assert len(drawn.rows) == 6
-    assert drawn.weight[[1, 5]].tolist() == [1.0, 1.0]
+    assert drawn.weight_by_row[[1, 5]].tolist() == [1.0, 1.0]
     others = sorted(set(drawn.rows.tolist()) - {1, 5})
-    assert drawn.weight[others].tolist() == [2.0] * 4
+    assert drawn.weight_by_row[others].tolist() == [2.0] * 4
 
 
 @pytest.mark.parametrize("n", [60, 40_000])
@@ -198,7 +199,7 @@ def test_goss_takes_the_norm_over_outputs():
     pairs[:, :, 0] = [[3.0, 0.0, 4.0, 0.0], [3.0, 4.1, 0.0, 0.0]]
     params = BoostParams(sampling=Goss(0.5, 0.25, full_rounds=0))
     drawn = make_sampler(params, pool_of(ids(4))).draw(pairs, 0)
-    assert np.flatnonzero(drawn.weight == 1.0).tolist() == [0, 1]
+    assert drawn.rows[drawn.weight == 1.0].tolist() == [0, 1]
 
 
 def test_goss_begins_with_full_rounds():
@@ -217,7 +218,7 @@ def test_sums_over_a_leaf_are_unbiased(name):
     for round in range(n_draws):
         drawn = sampler.draw(pairs, round)
         rows = drawn.rows[leaf[drawn.rows]]
-        sums[round] = drawn.weight[rows] @ pairs[0, rows].astype(float)
+        sums[round] = drawn.weight_by_row[rows] @ pairs[0, rows].astype(float)
     error = sums.std(axis=0) / math.sqrt(n_draws)
     assert (np.abs(sums.mean(axis=0) - pairs[0, leaf].astype(float).sum(axis=0)) < 4 * error).all()
 
@@ -228,7 +229,7 @@ def test_mvs_draws_in_proportion_up_to_certainty():
     assert abs(len(drawn.rows) - 12_000) < 4 * math.sqrt(12_000)
     g, h = pairs[0].astype(float).T
     size = np.sqrt(g**2 + 0.1 * (g**2).sum() / (h**2).sum() * h**2)
-    chance = 1.0 / drawn.weight[drawn.rows]
+    chance = 1.0 / drawn.weight
     ratio = size[drawn.rows][chance < 1.0] / chance[chance < 1.0]
     np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
     assert (size[drawn.rows][chance == 1.0] >= ratio[0] * (1 - 1e-6)).all()
@@ -261,24 +262,43 @@ def test_the_threshold_of_chances_is_exact(seed):
         assert np.minimum(1.0, amounts / found).sum() == pytest.approx(min(wanted, np.count_nonzero(amounts)))
 
 
-@pytest.mark.parametrize("mixed", [False, True])
-@pytest.mark.parametrize("seed", range(8))
-def test_a_look_at_all_keys_finds_the_same_as_sorting(monkeypatch, seed, mixed):
-    monkeypatch.setattr("sapwood.boost.sampling.select.SAMPLED", [50, 1000, 5000][seed % 3])
-    monkeypatch.setattr("sapwood.boost.sampling.select.FEW", [0, 1000][seed // 2 % 2])
-    random = np.random.default_rng(seed)
-    keys = np.sort(random.integers(0, [2**63, 50][seed // 4], 3000)).astype(np.uint64)
-    most = int(keys[2000])
-    asked = keys[keys <= most]
-    if mixed:
-        low = asked & np.uint64(2**32 - 1)
-        low = ((low ^ (low >> np.uint64(16))) * np.uint64(0x7FEB352D)) & np.uint64(2**32 - 1)
-        asked = low ^ (low >> np.uint64(15))
-    ordered = np.sort(asked)
-    for k in (1, len(asked) // 3, len(asked)):
-        bound, n_below = kth_smallest(Keys(keys, most, mixed), k, len(asked), Crowd(Team(2)))
-        assert bound == ordered[k - 1]
-        assert n_below == np.count_nonzero(ordered <= bound)
+def rank(pairs: np.ndarray, round: int) -> np.ndarray:
+    """The keys of rows that weigh 1 and have the numbers 0, 1, 2 ..."""
+    n = pairs.shape[1]
+    keys, counts = np.empty(n, dtype=np.uint64), np.empty((1, 4), dtype=np.int64)
+    lists = np.empty((1, 1), dtype=np.uint64)
+    windows = np.zeros(4, dtype=np.uint64)
+    goss.rank_rows(pairs, np.empty(0), 0, ROWS, round, ids(0), windows, keys, counts, lists, lists.copy())
+    return keys
+
+
+def slow_goss(keys: np.ndarray, n_top: int, n_other: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sort twice: by keys, and the rest by other bits of them."""
+    most = np.sort(keys)[len(keys) - n_top - 1]
+    low = keys & np.uint64(2**32 - 1)
+    low = ((low ^ (low >> np.uint64(16))) * np.uint64(0x7FEB352D)) & np.uint64(2**32 - 1)
+    bits, is_top = low ^ (low >> np.uint64(15)), keys > most
+    bound = np.sort(bits[~is_top])[n_other - 1]
+    is_drawn = ~is_top & (bits <= bound)
+    rows = np.flatnonzero(is_top | is_drawn)
+    return rows, np.where(is_top, 1.0, np.count_nonzero(~is_top) / np.count_nonzero(is_drawn))[rows]
+
+
+@pytest.mark.parametrize("sampled", [20, 50, 1000, 5000])
+@pytest.mark.parametrize("spread", [0, 1000])
+@pytest.mark.parametrize("kinds", [3, 3000])
+def test_goss_draws_the_same_as_sorting(monkeypatch, sampled, spread, kinds):
+    for where in ("select", "goss"):
+        monkeypatch.setattr(f"sapwood.boost.sampling.{where}.SAMPLED", sampled)
+    monkeypatch.setattr("sapwood.boost.sampling.select.FEW", spread)
+    gradient = np.random.default_rng(sampled).integers(0, kinds, 3000)
+    pairs = pairs_from(gradient.tolist())
+    sampler = make_sampler(BoostParams(sampling=Goss(0.2, 0.1, full_rounds=0)), pool_of(ids(3000)))
+    for round in range(5):
+        drawn = sampler.draw(pairs, round)
+        rows, weight = slow_goss(rank(pairs, round), 600, 300)
+        assert np.array_equal(drawn.rows, rows)
+        assert np.array_equal(drawn.weight, weight)
 
 
 def test_keys_are_ordered_like_norms():
@@ -287,8 +307,7 @@ def test_keys_are_ordered_like_norms():
         np.float32
     )
     pairs = np.stack([norms, np.ones_like(norms)], axis=1)[None]
-    keys = np.empty(len(norms), dtype=np.uint64)
-    sample.rank_rows(pairs, np.empty(0), 0, 3, 1, ids(len(norms)), keys)
+    keys = rank(pairs, 1)
     order = np.argsort(pairs[0, :, 0], kind="stable")
     assert (np.diff((keys >> np.uint64(32))[order].astype(np.int64)) >= 0).all()
     normal = pairs[0, :, 0] >= np.finfo(np.float32).tiny

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sapwood.kernels import layout
-from sapwood.kernels.split_levels import find_leaves, scan_levels
+from sapwood.kernels.split_levels import LEVEL_ROOM, find_leaves, scan_levels
 
 N_BINS = 6
 QUANTUM = np.array([[64.0, 64.0]])
@@ -23,14 +23,15 @@ def scanned(g: np.ndarray, h: np.ndarray, rule: layout.Rules, counts: np.ndarray
     """The gain, the set that goes left, and its sums."""
     cells = np.concatenate([g, h])
     sums = np.array([g.sum(), h.sum()])
-    running = np.full(100, 77, dtype=np.int64)
+    running = np.full(LEVEL_ROOM, 77, dtype=np.int64)
     cut = np.full(layout.CUT_SUMS + 2, 77, dtype=np.int64)
     scales = layout.Scales(QUANTUM, np.ones((1, 2)), np.zeros((1, 2), np.int64))
     n_rows = 0 if counts is None else int(counts.sum())
     counts = running if counts is None else counts
-    gain = scan_levels(cells, len(g), N_BINS, sums, -np.inf, np.inf, counts, n_rows, rule, scales, running, cut)
+    n_bins = len(g) - 1
+    gain = scan_levels(cells, len(g), n_bins, sums, -np.inf, np.inf, counts, n_rows, rule, scales, running, cut)
     words = cut[layout.CUT_SET : layout.CUT_SUMS]
-    return gain, {b for b in range(N_BINS + 1) if words[b >> 6] >> (b & 63) & 1}, cut[layout.CUT_SUMS :]
+    return gain, {b for b in range(n_bins + 1) if words[b >> 6] >> (b & 63) & 1}, cut[layout.CUT_SUMS :]
 
 
 def gain_of(chosen, g, h, rule) -> float:
@@ -55,6 +56,47 @@ def test_without_penalty_the_set_is_the_best_of_all_sets(seed, smoothing):
     if smoothing == 0.0:
         sets = [s for size in range(1, N_BINS + 1) for s in combinations(range(N_BINS + 1), size)]
         assert gain == pytest.approx(max(gain_of(one, g, h, rule) for one in sets))
+
+
+def slowly_scanned(g: np.ndarray, h: np.ndarray, rule: layout.Rules) -> tuple[float, set[int]]:
+    """The same from all levels in order, equal ones by number."""
+    keys = g / 64 / (h / 64 + rule.level_smoothing)
+    order = [b for _, b in sorted((key, b) for b, key in enumerate(keys) if g[b] or h[b])]
+    best: tuple[float, set[int]] = (0.0, set())
+    for ends in (order, order[::-1]):
+        for size in range(1, min(rule.max_levels, (len(order) + 1) // 2, len(order) - 1) + 1):
+            inside = np.isin(np.arange(len(g)), ends[:size])
+            score = 0.0
+            for side in (inside, ~inside):
+                score += (g[side].sum() / 64) ** 2 / (h[side].sum() / 64 + rule.level_lambda + rule.reg_lambda)
+            gain = 0.5 * (score - (g.sum() / 64) ** 2 / (h.sum() / 64 + rule.reg_lambda))
+            if gain > best[0]:
+                best = gain, set(ends[:size])
+    return best
+
+
+KEYS = {
+    "alike": lambda source, n: np.zeros(n),
+    "spread": lambda source, n: source.normal(size=n),
+    "tied": lambda source, n: source.integers(-3, 4, n) * 1.0,
+    "far": lambda source, n: np.where(np.arange(n) == 5, 1e6, source.normal(size=n)),
+    "both ends": lambda source, n: np.sign(source.normal(size=n)) * np.exp(3.0 * source.normal(size=n)),
+}
+
+
+@pytest.mark.parametrize("n_levels", [2, 3, 33, 64, 65, 100, 256])
+@pytest.mark.parametrize("kind", KEYS)
+def test_the_ends_of_any_order_are_found(kind, n_levels):
+    source = np.random.default_rng(n_levels)
+    h = source.integers(0, 4, n_levels) * 64
+    g = np.rint(KEYS[kind](source, n_levels) * (h + 64)).astype(np.int64) * (h > 0) + (h > 0)
+    rule = rules(level_smoothing=1.0, level_lambda=2.0, reg_lambda=0.5)
+    gain, chosen, left = scanned(g, h, rule)
+    expected, best = slowly_scanned(g, h, rule)
+    assert gain == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    if gain > 1e-6:
+        assert chosen == best
+        assert left.tolist() == [g[list(best)].sum(), h[list(best)].sum()]
 
 
 def test_the_penalty_and_the_largest_set_are_kept():

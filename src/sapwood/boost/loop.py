@@ -213,7 +213,7 @@ def add_round(
             if round == 0:
                 raise TooSoon
             return False
-        work.grower.noise = noise_of(work.params, pairs, drawn.weight, number, work.team.run)
+        work.grower.noise = noise_of(work.params, pairs, drawn, number, work.team.run)
         grown = work.grower.grow(pairs, drawn.weight, number * n_outputs + output, drawn.rows, n_outputs)
         nodes = None
         if work.leaf_fit is not None:
@@ -224,7 +224,7 @@ def add_round(
             value = _values(work, grown, output, drawn, view.scores)
         _check_values(value, work)
         if work.linear is not None:
-            grown = work.linear.on(view.dataset).fitted(grown, work.grower, pairs[0], drawn.weight)
+            grown = work.linear.on(view.dataset).fitted(grown, work.grower, pairs[0], drawn.weight_by_row)
         tree = KeptTree(grown, value, output, nodes)
         checkpoint.add_tree(tree)
         boosting.add_tree(tree, round, drawn.rows is None)
@@ -235,7 +235,8 @@ def add_round(
 def _drawn(work: Work, round: int) -> Drawn:
     """The rows that the trees of a round are grown on, and their weights."""
     if work.sampler is not None:
-        return work.sampler.draw(work.pairs, round)
+        drawn = work.sampler.draw(work.pairs, round)
+        return drawn if work.dataset.ranks is None else drawn.spread()
     return Drawn(None, NO_WEIGHT if work.target.weight is None else work.target.weight)
 
 
@@ -245,7 +246,7 @@ def _values(work: Work, grown: Grown, output: int, drawn: Drawn, scores: np.ndar
     if work.renewal is not None:
         renewal = work.renewal
         if len(drawn.weight) and drawn.weight is not work.target.weight:
-            renewal = renewal.drawn(drawn.weight)
+            renewal = renewal.drawn(drawn.weight_by_row)
         value = renewal.values(grown, scores[output], output, work.team.run)
     with np.errstate(over="ignore"):
         return value * rate

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sapwood.choices import symmetric_of
+from sapwood.choices import sampling_of, symmetric_of
 from sapwood.data.encoder import TILE_BYTES
 from sapwood.errors import OutOfMemoryError
+from sapwood.grow.compaction import MOST_DRAWN
 from sapwood.grow.histogram_grower import is_wide
 from sapwood.grow.workspace import Shape, pool_lines
 from sapwood.kernels.lines import line_width
@@ -47,8 +48,9 @@ def estimate(size: Size, objective: Objective, params: Params, members: int) -> 
     is_ordered, per_copy = params.boost.boosting == "ordered", 20 + 16 * n_outputs
     spare = line_width(shape.n_planes) if width > 1 else shape.n_planes
     per_eval_row = 8 * p if is_exact else tiles
+    drawn = 0 if is_exact or sampling_of(params.boost.sampling) is None else MOST_DRAWN
     return {
-        "bins": n * (24 * p if is_exact else tiles + per_value * p),
+        "bins": int(n * (24 * p if is_exact else (1.0 + drawn) * (tiles + per_value * p))),
         "rows": n * (3 * 4 + 8 * (shape.n_planes + spare) + 16 * n_outputs + 8 + per_copy * MOST_COPIES * is_ordered),
         "histograms": 8 * cells * (lines + members),
         "validation": size.n_eval_rows * (per_eval_row + 8 * n_outputs),

@@ -10,7 +10,7 @@ from sapwood.boost.evaluation import add_tree
 from sapwood.data.dataset import Dataset
 from sapwood.grow.grown import Grown
 from sapwood.kernels.leaves import add_leaf_values
-from sapwood.kernels.route import BLOCK, BRUIJN, LONG_BRUIJN, add_small_tree, add_symmetric_tree
+from sapwood.kernels.route import BLOCK, BRUIJN, LONG_BRUIJN, add_byte_tree, add_small_tree, add_symmetric_tree
 from sapwood.model.tree import LEAF
 from sapwood.native.team import Team
 
@@ -105,8 +105,14 @@ def add_to_all_rows(
         return
     values = np.zeros((SMALL if routes.masks.dtype == np.uint32 else LARGE, value.shape[1]))
     values[routes.places] = value[routes.leaves]
-    bits = np.empty((team.size, BLOCK), dtype=routes.masks.dtype)
-    team.run(add_small_tree, dataset.columns, routes.splits, routes.masks, bits, values, output, scores)
+    columns, masks = dataset.columns, routes.masks
+    if columns.dtype == np.uint8 and masks.dtype == np.uint32:
+        octets = np.stack([masks >> np.uint32(8 * p) & np.uint32(255) for p in range(4)], axis=1).astype(np.uint8)
+        bits = np.empty((team.size, 4, BLOCK), dtype=np.uint8)
+        team.run(add_byte_tree, columns, routes.splits, octets, bits, values, output, scores)
+        return
+    bits = np.empty((team.size, BLOCK), dtype=masks.dtype)
+    team.run(add_small_tree, columns, routes.splits, masks, bits, values, output, scores)
 
 
 def find_nodes(dataset: Dataset, grown: Grown, team: Team, has_all_rows: bool = False) -> np.ndarray:

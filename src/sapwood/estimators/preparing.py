@@ -65,10 +65,9 @@ def prepare(
         orders = _orders(1, sample, schema, params) if is_ordered else [None]
         return Prepared(sample, replace(dataset, order=orders[0]), params)
     table = sample.rows
-    vocabularies = {
-        f: Vocabulary.of(table.levels(f), None if known is None else known.vocabularies[f]) for f in schema.categories
-    }
-    n_levels = {f: len(table.levels(f).present()) for f in schema.categories}
+    levels = {f: table.levels(f) for f in schema.categories}
+    vocabularies = {f: Vocabulary.of(levels[f], None if known is None else known.vocabularies[f]) for f in levels}
+    n_levels = {f: len(levels[f].present()) for f in levels}
     can_divide = _can_divide(params, objective)
     decisions = decide(
         params.categories.category_encoding, schema, n_levels, Room(params.categories.one_hot_max, can_divide)
@@ -80,7 +79,7 @@ def prepare(
     orders = _orders(max(n_orders, int(is_ordered)), sample, schema, params)
     stuff = Ingredients(
         vocabularies=vocabularies,
-        codes={f: vocabulary.encode(table.levels(f)) for f, vocabulary in vocabularies.items()},
+        codes={f: vocabulary.encode(levels[f]) for f, vocabulary in vocabularies.items()},
         response=Response.of(sample.y, sample.weight, objective.n_outputs if objective.task == "multiclass" else 0),
         orders=orders,
         held_out=held_out,

@@ -14,12 +14,16 @@ MOST_DRAWN = 0.5
 
 
 class Compaction:
-    """Copies the bins and gradients of the rows drawn. A round's bins are copied once for all of its trees."""
+    """Copies the bins and gradients of the rows drawn. A round's bins are copied once for all of its trees.
 
-    def __init__(self, bins: layout.Bins, n_outputs: int, team: Team) -> None:
+    ``is_plain`` tells that columns and tiles hold the same, feature by feature.
+    """
+
+    def __init__(self, bins: layout.Bins, n_outputs: int, team: Team, is_plain: bool) -> None:
         self._bins = bins
         self._n_outputs = n_outputs
         self._team = team
+        self._is_turned = is_plain and len(bins.bytes) > 0
         self._n_rows = bins.words.shape[1]
         self._room = 0
         self._rows: np.ndarray | None = None
@@ -39,14 +43,19 @@ class Compaction:
         if rows is not self._rows:
             self._make_room(len(rows))
             self._compact = self._bins_room(len(rows))
-            self._team.run(compact_bins, rows, self._bins, self._compact)
+            eights = self._compact.bytes if self._is_turned else self._bytes[:0].reshape(0, 8)
+            self._team.run(compact_bins, rows, self._bins, self._compact, eights.view(np.uint64))
             self._rows = rows
         return self._compact
 
     def take_gradients(self, gradients: layout.Gradients) -> layout.Gradients:
-        """The gradients of the same rows."""
+        """The gradients of the same rows; weights may be theirs alone already."""
         assert self._rows is not None
-        compact = self._gradients_room(len(self._rows), gradients)
+        n = len(self._rows)
+        compact = self._gradients_room(n, gradients)
+        if len(gradients.weight) == n:
+            compact = compact._replace(weight=gradients.weight)
+            gradients = gradients._replace(weight=gradients.weight[:0])
         self._team.run(compact_gradients, self._rows, gradients, compact)
         return compact
 
@@ -62,7 +71,7 @@ class Compaction:
         self._room = room = min(n + n // 16 + 64, self._n_rows)
         bins = self._bins
         self._words = _aligned(bins.words.shape[0] * room * bins.words.shape[2], bins.words.dtype)
-        self._bytes = np.empty(len(bins.bytes) * room, np.uint8)
+        self._bytes = _aligned(len(bins.bytes) * (room + 7), bins.bytes.dtype)
         self._halves = np.empty(len(bins.halves) * room, np.uint16)
         self._pairs = np.empty(self._n_outputs * 2 * room, np.float32)
         self._weight = np.empty(room)
@@ -71,9 +80,10 @@ class Compaction:
     def _bins_room(self, n: int) -> layout.Bins:
         bins = self._bins
         n_tiles, _, n_words = bins.words.shape
+        whole = -(-n // 8) * 8  # places of a column of bytes, so that each is whole words
         return bins._replace(
             words=self._words[: n_tiles * n * n_words].reshape(n_tiles, n, n_words),
-            bytes=self._bytes[: len(bins.bytes) * n].reshape(-1, n),
+            bytes=self._bytes[: len(bins.bytes) * whole].reshape(-1, whole),
             halves=self._halves[: len(bins.halves) * n].reshape(-1, n),
         )
 

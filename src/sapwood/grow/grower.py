@@ -114,7 +114,7 @@ class Grower(ABC):
     ) -> Grown:  # fmt: skip
         """Grow a tree on all rows, or on some (ascending numbers); it is tree ``number`` of ``per_round`` a round.
 
-        ``weight`` is empty when all rows weigh the same.
+        ``weight`` is that of all rows, or of those chosen; it is empty when all weigh the same.
         """
         self._number = number
         nodes = self._nodes
@@ -122,7 +122,7 @@ class Grower(ABC):
         draws = layout.Draws(self._seed, number)
         given = self._take_gradients(pairs, weight)
         gradients = self._compacted(rows, given)
-        room = self._rows.take(rows, gradients is not given)
+        room = self._rows.take(rows, gradients.pairs is not given.pairs)
         self._quantise(room, gradients, draws)
         self._check(number // per_round, given, rows)
         if self._params.colsample_bytree < 1.0:
@@ -134,7 +134,12 @@ class Grower(ABC):
 
     def _compacted(self, rows: np.ndarray | None, gradients: layout.Gradients) -> layout.Gradients:
         """Those of the rows alone, where their bins are copied next to each other for the tree; else all."""
-        return gradients
+        n_weights = len(gradients.weight)
+        if rows is None or n_weights == 0 or n_weights == self._dataset.n_rows:
+            return gradients
+        weight = np.zeros(self._dataset.n_rows)
+        weight[rows] = gradients.weight
+        return gradients._replace(weight=weight)
 
     def _take_gradients(self, pairs: np.ndarray, weight: np.ndarray) -> layout.Gradients:
         """The gradients of the rows: the same object again if they are in the same arrays."""
@@ -155,7 +160,8 @@ class Grower(ABC):
         """The scale at which weights can be added exactly."""
         if len(weight) == 0:
             return 1.0
-        return scale_for(quantise.EXACT, float(weight.max()) * len(weight), len(weight))
+        n = self._dataset.n_rows
+        return scale_for(quantise.EXACT, float(weight.max()) * n, n)
 
     def _drawn_counts(self, n_features: int) -> tuple[int, int]:
         """How many features a level and a node draw, 0 for all."""
@@ -217,7 +223,8 @@ class Grower(ABC):
         if self._nodes.info[layout.STATUS] != layout.NOT_FINITE:
             return
         chosen = np.arange(self._dataset.n_rows) if rows is None else rows
-        weight = gradients.weight[chosen] if len(gradients.weight) else np.ones(len(chosen))
+        weight = gradients.weight if len(gradients.weight) else np.ones(self._dataset.n_rows)
+        weight = weight if len(weight) == len(chosen) else weight[chosen]
         for pairs in gradients.pairs.reshape(len(gradients.pairs), -1, 2)[:, chosen].astype(np.float64):
             with np.errstate(over="ignore", invalid="ignore"):
                 g, h = weight * np.abs(pairs[:, 0]), weight * pairs[:, 1]

@@ -37,7 +37,7 @@ class HistogramGrower(Grower):
         _check_levels(self._features.levels, n_outputs, self._symmetric is not None)
         self._cells = make_cells(self._shape, self._features, self._symmetric is not None, self._has_lines())
         self._bins = make_bins(dataset, self._tiling)
-        self._compaction = Compaction(self._bins, n_outputs, team)
+        self._compaction = Compaction(self._bins, n_outputs, team, not self._tiling.has_bundles)
         self._compact: layout.Bins | None = None
         most_bins = int(self._features.n_bins.max())
         self._worth = make_worth(self._shape, most_bins) if self._symmetric else ()
@@ -64,7 +64,7 @@ class HistogramGrower(Grower):
         self._compact = None
         has_places = self._dataset.lists is None and self._dataset.ranks is None
         if rows is None or not has_places or not self._compaction.pays(len(rows)):
-            return gradients
+            return super()._compacted(rows, gradients)
         self._compact = self._compaction.take_bins(rows)
         return self._compaction.take_gradients(gradients)
 

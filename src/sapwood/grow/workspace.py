@@ -12,6 +12,7 @@ from sapwood.data.lists import RowLists
 from sapwood.grow.tiling import Tiling
 from sapwood.kernels import layout
 from sapwood.kernels.lines import line_width
+from sapwood.kernels.split_levels import LEVEL_ROOM
 from sapwood.kernels.split_quick import SPARE
 
 ANY_BIN = 1 << 40
@@ -166,7 +167,7 @@ def make_scratch(shape: Shape, most_bins: int) -> layout.Scratch:
     k, p, t = shape.n_outputs, shape.n_planes, shape.members
     return layout.Scratch(
         numbers=np.zeros((t, 4 * k + 8)),
-        integers=np.zeros((t, 4 * p + 4 * k + 8 + 3 * (most_bins + SPARE)), np.int64),
+        integers=np.zeros((t, 4 * p + 4 * k + 8 + max(3 * (most_bins + SPARE), LEVEL_ROOM)), np.int64),
         partial=np.zeros((t, shape.max_leaves * (2 * k + 1)), np.int64),
     )
 

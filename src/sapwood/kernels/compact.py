@@ -11,8 +11,9 @@ from sapwood.native.kernel import kernel
 
 AHEAD = np.uint64(16)
 ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
-# Rows whose numbers stay in the nearest cache while column after column is read.
-BLOCK = np.uint64(2048)
+EIGHT = np.uint64(8)
+# Rows that stay in the nearest cache while column after column is written.
+BLOCK = np.uint64(512)
 
 
 @kernel(apart=True)
@@ -45,19 +46,77 @@ def copy_places(rows, begin, end, columns, out):
             out[f, i] = columns[f, np.uint64(rows[i])]
 
 
-@kernel("u32[:], Bins, Bins")
-def compact_bins(member, members, sync, rows, bins, out):
-    """Copy the bins of some rows, ascending, by rows and by columns."""
+@kernel()
+def swap_bits(a, b, shift, mask):
+    """Exchange the bits of ``a`` above the mask's with those of ``b`` at the mask's; what becomes of both."""
+    changed = ((a >> shift) ^ b) & mask
+    return a ^ (changed << shift), b ^ changed
+
+
+@kernel()
+def turn(lines, line, word, columns, column, at):
+    """Write a word of each of eight lines, from ``line`` on, to place ``at`` of eight columns: byte [i, j] to [j, i].
+
+    Halves of the words are exchanged first, then quarters, then bytes.
+    """
+    a, e = swap_bits(lines[line, word], lines[line + np.uint64(4), word], np.uint64(32), np.uint64(0xFFFFFFFF))
+    b, f = swap_bits(lines[line + ONE, word], lines[line + np.uint64(5), word], np.uint64(32), np.uint64(0xFFFFFFFF))
+    c, g = swap_bits(lines[line + TWO, word], lines[line + np.uint64(6), word], np.uint64(32), np.uint64(0xFFFFFFFF))
+    d, h = swap_bits(lines[line + THREE, word], lines[line + np.uint64(7), word], np.uint64(32), np.uint64(0xFFFFFFFF))
+    a, c = swap_bits(a, c, np.uint64(16), np.uint64(0x0000FFFF0000FFFF))
+    b, d = swap_bits(b, d, np.uint64(16), np.uint64(0x0000FFFF0000FFFF))
+    e, g = swap_bits(e, g, np.uint64(16), np.uint64(0x0000FFFF0000FFFF))
+    f, h = swap_bits(f, h, np.uint64(16), np.uint64(0x0000FFFF0000FFFF))
+    a, b = swap_bits(a, b, EIGHT, np.uint64(0x00FF00FF00FF00FF))
+    c, d = swap_bits(c, d, EIGHT, np.uint64(0x00FF00FF00FF00FF))
+    e, f = swap_bits(e, f, EIGHT, np.uint64(0x00FF00FF00FF00FF))
+    g, h = swap_bits(g, h, EIGHT, np.uint64(0x00FF00FF00FF00FF))
+    n = np.uint64(columns.shape[0]) - column
+    columns[column, at] = a
+    if n > ONE:
+        columns[column + ONE, at] = b
+    if n > TWO:
+        columns[column + TWO, at] = c
+    if n > THREE:
+        columns[column + THREE, at] = d
+    if n > np.uint64(4):
+        columns[column + np.uint64(4), at] = e
+    if n > np.uint64(5):
+        columns[column + np.uint64(5), at] = f
+    if n > np.uint64(6):
+        columns[column + np.uint64(6), at] = g
+    if n > np.uint64(7):
+        columns[column + np.uint64(7), at] = h
+
+
+@kernel(apart=True)
+def turn_lines(lines, begin, end, columns, column):
+    """Write the lines ``begin`` to ``end`` of a tile, whole eights of them, to the columns from ``column`` on."""
+    n = np.uint64(columns.shape[0])
+    for word in range(np.uint64(4)):
+        first = column + EIGHT * word
+        if first < n:
+            for at in range(begin // EIGHT, end // EIGHT):
+                turn(lines, at * EIGHT, word, columns, first, at)
+
+
+@kernel("u32[:], Bins, Bins, u64[:,:]")
+def compact_bins(member, members, sync, rows, bins, out, eights):
+    """Copy the bins of some rows, ascending, by rows and by columns.
+
+    ``eights`` are the columns by words of eight rows, where the tiles hold the same columns; else there are none.
+    """
     n = rows.shape[0]
-    first = share(member, members, n)
-    last = share(member + 1, members, n)
-    for t in range(bins.words.shape[0]):
-        copy_lines(rows, first, last, bins.words[t], out.words[t])
-    begin = first
+    begin = EIGHT * share(member, members, (n + 7) // 8)
+    last = min(EIGHT * share(member + 1, members, (n + 7) // 8), np.uint64(n))
     while begin < last:
         end = min(begin + BLOCK, last)
-        copy_places(rows, begin, end, bins.bytes, out.bytes)
-        copy_places(rows, begin, end, bins.halves, out.halves)
+        turned = begin if eights.shape[0] == 0 else end - (end & np.uint64(7))
+        for t in range(bins.words.shape[0]):
+            copy_lines(rows, begin, end, bins.words[t], out.words[t])
+            turn_lines(out.words[t], begin, turned, eights, np.uint64(32 * t))
+        copy_places(rows, turned, end, bins.bytes, out.bytes)
+        copy_places(rows, turned, end, bins.halves, out.halves)
         begin = end
 
 

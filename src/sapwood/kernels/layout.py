@@ -147,7 +147,7 @@ class Scratch(NamedTuple):
     """Room of the members' own, a line each."""
 
     numbers: "f64[:,:]"  # (T, 4 K + 8)
-    integers: "i64[:,:]"  # (T, 4 P + 4 K + 10 + three times the most bins of a feature)
+    integers: "i64[:,:]"  # (T, 4 P + 4 K + 8, and what the search of a feature needs)
     partial: "i64[:,:]"  # (T, L * (2 K + 1)) exact sums of leaves: G and H of each output, then the weight
 
 

@@ -29,8 +29,47 @@ def ask_split(column, begin, n, most, shift, mask, bits):
         bits[i] &= bits[i] if b <= limit else mask
 
 
+@kernel(apart=True)
+def ask_bytes(column, begin, n, most, shift, mask, bits):
+    """The same by bytes: columns of bytes, and eight of the leaves."""
+    limit = np.uint8(most)
+    less = np.uint8(shift)
+    kept = np.uint8(mask)
+    for i in range(n):
+        b = np.uint8(column[begin + i] - less)
+        bits[i] = np.uint8(bits[i] & (np.uint8(255) if b <= limit else kept))
+
+
+@kernel("u8[:,:], i64[:,:], u8[:,:], u8[:,:,:], f64[:,:], i64, f64[:,:]")
+def add_byte_tree(member, members, sync, columns, splits, masks, bits, values, output, out):
+    """``add_small_tree`` for columns of bytes and at most 32 leaves, eight to a byte.
+
+    ``masks`` (splits, 4) and ``bits``, lines of (4, rows), have a byte of each mask; a split has a say in few of them.
+    """
+    n_rows = columns.shape[1]
+    own = bits[member]
+    n_blocks = (n_rows + BLOCK - 1) // BLOCK
+    for block in range(member * n_blocks // members, (member + 1) * n_blocks // members):
+        begin = np.uint64(block * BLOCK)
+        n = np.uint64(min(BLOCK, n_rows - block * BLOCK))
+        for p in range(4):
+            for i in range(n):
+                own[p, i] = 255
+        for s in range(splits.shape[0]):
+            for p in range(4):
+                if masks[s, p] != 255:
+                    ask_bytes(columns[splits[s, 0]], begin, n, splits[s, 1], splits[s, 2], masks[s, p], own[p])
+        for k in range(values.shape[1]):
+            target = out[output + k]
+            for i in range(n):
+                low = np.uint64(own[0, i]) | np.uint64(own[1, i]) << np.uint64(8)
+                b = low | np.uint64(own[2, i]) << np.uint64(16) | np.uint64(own[3, i]) << np.uint64(24)
+                lowest = b & (~b + np.uint64(1))
+                place = ((lowest * np.uint64(BRUIJN)) & np.uint64(0xFFFFFFFF)) >> np.uint64(27)
+                target[begin + i] += values[place, k]
+
+
 @kernel(
-    "u8[:,:], i64[:,:], u32[:], u32[:,:], f64[:,:], i64, f64[:,:]",
     "u8[:,:], i64[:,:], u64[:], u64[:,:], f64[:,:], i64, f64[:,:]",
     "u16[:,:], i64[:,:], u32[:], u32[:,:], f64[:,:], i64, f64[:,:]",
     "u16[:,:], i64[:,:], u64[:], u64[:,:], f64[:,:], i64, f64[:,:]",

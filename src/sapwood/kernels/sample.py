@@ -13,79 +13,17 @@ from sapwood.kernels.elementary import exp, log
 from sapwood.kernels.meet import meet
 from sapwood.kernels.random import draw, stream
 from sapwood.kernels.share import share
-from sapwood.native.intrinsics import float_bits
 from sapwood.native.kernel import kernel
 
 DIGITS = 2048
 TO_UNIT = 2.0**-53
 LARGEST = 2.0**250
-LOW_HALF = np.uint64(0xFFFFFFFF)
-MIX = np.uint64(0x7FEB352D)
 
 
 @kernel()
 def weight_of(weight, i):
     """What a row weighs; all the same if there are no weights."""
     return weight[i] if weight.shape[0] > 0 else 1.0
-
-
-@kernel()
-def float32_bits(x):
-    """The bits of a number of at least 0 as float32, cut off at the end: a larger number never has fewer."""
-    # 29 bits of the fraction go, and the bias of the exponent falls from 1023 to 127.
-    bits = (float_bits(x) >> np.int64(29)) - (np.int64(896) << np.int64(23))
-    return np.uint64(min(max(bits, np.int64(0)), np.int64(0x7F800000)))
-
-
-@kernel("f32[:,:,:], f64[:], i64, i64, i64, u64[:], u64[:]")
-def rank_rows(member, members, sync, pairs, weight, seed, purpose, round, ids, out):
-    """Write a key for every row: the norm of its gradients times its weight as float32, then 32 random bits."""
-    n = out.shape[0]
-    key = stream(seed, purpose, round)
-    first = pairs[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
-        norm = abs(np.float64(first[i, 0]))
-        if pairs.shape[0] > 1:
-            total = 0.0
-            for k in range(pairs.shape[0]):
-                g = np.float64(pairs[k, i, 0])
-                total += g * g
-            norm = np.sqrt(total)
-        bits = float32_bits(norm * weight_of(weight, i))
-        out[i] = (bits << np.uint64(32)) | (draw(key, ids[i]) >> np.uint64(32))
-
-
-@kernel()
-def other_bits(key):
-    """32 random bits of a key that tell nothing of the order of keys with the same norm."""
-    x = key & LOW_HALF
-    x = ((x ^ (x >> np.uint64(16))) * MIX) & LOW_HALF
-    return x ^ (x >> np.uint64(15))
-
-
-@kernel("u64[:], u64, i64, u64, u64, i64[:,:], u64[:,:]")
-def find_between(member, members, sync, keys, most, mixed, low, high, counts, out):
-    """Of the keys up to ``most`` (or of their other bits) count those below ``low``, and list those up to ``high``.
-
-    counts[member] becomes how many are below and how many between; as many of these as there is room for are listed.
-    """
-    n = keys.shape[0]
-    own = out[member]
-    room = np.uint64(own.shape[0])
-    below = np.int64(0)
-    at = np.uint64(0)
-    for i in range(share(member, members, n), share(member + 1, members, n)):
-        key = keys[i]
-        if key > most:
-            continue
-        value = other_bits(key) if mixed != 0 else key
-        below += np.int64(value < low)
-        if low <= value and value <= high:
-            if at < room:
-                own[at] = value
-            at += np.uint64(1)
-    counts[member, 0] = below
-    counts[member, 1] = np.int64(at)
 
 
 @kernel("f32[:,:,:], f64[:], f64[:,:]")
@@ -143,9 +81,9 @@ def round_norms(member, members, sync, pairs, weight, of_hessian, scale, out):
 def hash_for_round(member, members, sync, seed, purpose, round, ids, out):
     """Write the random bits of every row."""
     key = stream(seed, purpose, round)
-    n = ids.shape[0]
+    n = out.shape[0]
     for i in range(share(member, members, n), share(member + 1, members, n)):
-        out[i] = draw(key, ids[i])
+        out[i] = draw(key, ids[i] if ids.shape[0] > 0 else i)
 
 
 @kernel("u64[:], u64, i64[:], i64[:,:], i64[:,:]")
@@ -183,80 +121,78 @@ def collect_digits(member, members, sync, keys, prefix, shift, begin, out):
 def join_rows(member, members, sync, first, end, counts, spare, rows):
     """Bring the rows that members have written to ``spare``, each from its first row on, together in ``rows``.
 
-    ``end`` is where the member's own end; ``counts[t]`` becomes how many member t has.
+    ``end`` is where the member's own end; ``counts[t]`` becomes how many member t has. Returns where the member's own
+    begin in ``rows``, or −1 to stop.
     """
     counts[member] = np.int64(end - first)
     if meet(sync, members) != 0:
-        return
+        return np.int64(-1)
     at = np.uint64(0)
     for t in range(member):
         at += np.uint64(counts[t])
     for i in range(end - first):
         rows[at + i] = spare[first + i]
+    return np.int64(at)
 
 
-@kernel("u64[:], u64, u64, f64, f64[:], f64[:], i64[:], u32[:], u32[:]")
-def take_others(member, members, sync, keys, most, bound, factor, weight, out, counts, spare, rows):
-    """List the rows whose key is above ``most``, and the others whose other bits are at most the bound.
-
-    The latter weigh ``factor`` times what they did.
-    """
-    n = keys.shape[0]
-    first = share(member, members, n)
-    at = first
-    for i in range(first, share(member + 1, members, n)):
-        own = weight_of(weight, i)
-        is_top = keys[i] > most
-        is_drawn = is_top or other_bits(keys[i]) <= bound
-        out[i] = (own if is_top else own * factor) if is_drawn else 0.0
-        spare[at] = np.uint32(i)
-        at += np.uint64(is_drawn)
-    join_rows(member, members, sync, first, at, counts, spare, rows)
-
-
-@kernel("u64[:], u64[:], f64, f64[:], f64[:], i64[:], u32[:], u32[:]")
-def take_in_proportion(member, members, sync, amounts, hashes, threshold, weight, out, counts, spare, rows):
+@kernel("u64[:], i64, i64, i64, u64[:], f64, f64[:], i64[:], u32[:], u32[:], f64[:]")
+def take_in_proportion(
+    member, members, sync, amounts, seed, purpose, round, ids, threshold, weight, counts, spare, rows, out
+):  # fmt: skip
     """Take each row with the probability min(1, amount / threshold) and divide its weight by it."""
+    key = stream(seed, purpose, round)
     n = amounts.shape[0]
     first = share(member, members, n)
     at = first
     for i in range(first, share(member + 1, members, n)):
         chance = np.float64(np.int64(amounts[i])) / threshold
-        is_drawn = np.float64(np.int64(hashes[i] >> np.uint64(11))) * TO_UNIT < chance
-        own = weight_of(weight, i)
-        out[i] = (own / chance if chance < 1.0 else own) if is_drawn else 0.0
         spare[at] = np.uint32(i)
-        at += np.uint64(is_drawn)
-    join_rows(member, members, sync, first, at, counts, spare, rows)
+        bits = draw(key, ids[i] if ids.shape[0] > 0 else i)
+        at += np.uint64(np.float64(np.int64(bits >> np.uint64(11))) * TO_UNIT < chance)
+    begin = join_rows(member, members, sync, first, at, counts, spare, rows)
+    if begin >= 0:
+        for k in range(np.uint64(begin), np.uint64(begin) + (at - first)):
+            row = np.uint64(rows[k])
+            chance = np.float64(np.int64(amounts[row])) / threshold
+            out[k] = weight_of(weight, row) / chance if chance < 1.0 else weight_of(weight, row)
 
 
 @kernel("i64, i64, i64, u64[:], u64, i64[:], u32[:], u32[:]")
 def take_below(member, members, sync, seed, purpose, round, ids, bound, counts, spare, rows):
     """List the rows whose random bits are at most the bound."""
     key = stream(seed, purpose, round)
-    n = ids.shape[0]
+    n = rows.shape[0]
     first = share(member, members, n)
     at = first
     for i in range(first, share(member + 1, members, n)):
         spare[at] = np.uint32(i)
-        at += np.uint64(draw(key, ids[i]) <= bound)
+        at += np.uint64(draw(key, ids[i] if ids.shape[0] > 0 else i) <= bound)
     join_rows(member, members, sync, first, at, counts, spare, rows)
 
 
-@kernel("u64[:], u64[:], f64[:], f64[:], i64[:], u32[:], u32[:]")
-def take_times(member, members, sync, hashes, bounds, weight, out, counts, spare, rows):
+@kernel()
+def times_drawn(hash, bounds):
+    """How many bounds are at or below a hash."""
+    times = 0
+    for b in range(bounds.shape[0]):
+        times += 1 if hash >= bounds[b] else 0
+    return times
+
+
+@kernel("u64[:], u64[:], f64[:], i64[:], u32[:], u32[:], f64[:]")
+def take_times(member, members, sync, hashes, bounds, weight, counts, spare, rows, out):
     """Take each row as many times as there are bounds at or below its hash, by its weight."""
     n = hashes.shape[0]
     first = share(member, members, n)
     at = first
     for i in range(first, share(member + 1, members, n)):
-        times = 0
-        for b in range(bounds.shape[0]):
-            times += 1 if hashes[i] >= bounds[b] else 0
-        out[i] = weight_of(weight, i) * np.float64(times)
         spare[at] = np.uint32(i)
-        at += np.uint64(times > 0)
-    join_rows(member, members, sync, first, at, counts, spare, rows)
+        at += np.uint64(times_drawn(hashes[i], bounds) > 0)
+    begin = join_rows(member, members, sync, first, at, counts, spare, rows)
+    if begin >= 0:
+        for k in range(np.uint64(begin), np.uint64(begin) + (at - first)):
+            row = np.uint64(rows[k])
+            out[k] = weight_of(weight, row) * np.float64(times_drawn(hashes[row], bounds))
 
 
 @kernel("u64[:], f64, f64[:], f64[:]")

@@ -7,16 +7,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.gain import leaf_value, split_gain, value_score, within
-from sapwood.kernels.layout import CUT_BIN, CUT_SET, CUT_SIDE, CUT_SUMS, IS_SET, SET_WORDS
+from sapwood.kernels.gain import is_plain, leaf_value, plain_score, split_gain, value_score, within
+from sapwood.kernels.layout import CUT_BIN, CUT_SET, CUT_SIDE, CUT_SUMS, IS_SET, MOST_LEVELS, SET_WORDS
 from sapwood.kernels.sets import add_member, is_member
-from sapwood.kernels.split_numeric import is_heavy, score_of
-from sapwood.kernels.steps import gradient_sum, hessian_sum
-from sapwood.native.intrinsics import float_bits
+from sapwood.kernels.split_numeric import least_hessian, score_of
+from sapwood.kernels.steps import LOW_HALF
+from sapwood.native.intrinsics import bits_float, float_bits
 from sapwood.native.kernel import kernel
 
 MAGNITUDE = np.int64(0x7FFFFFFFFFFFFFFF)
+BUCKETS = 128
+FULL_BUCKET = 12  # levels, beyond which neighbours are not sorted one by one
 FIRST_GAP = 103  # then 45, 20, 8, 3, 1
+LEAST_SPAN, LARGEST_SPAN = 1e-290, 1e290  # of keys that can be told apart by multiplying
+HIGH_HALF = np.int64(32)
+BIN_BITS = np.int64(8)
+LEVEL_ROOM = 4 * (MOST_LEVELS + 1) + BUCKETS + 1  # integers that the search needs
 
 
 @kernel()
@@ -27,15 +33,16 @@ def sort_key(x):
 
 
 @kernel(apart=True)
-def sort_pairs(keys, order, n):
-    """Sort n keys, equal ones by their bins (Shell's sort: in place, and few levels need no more)."""
-    gap = np.int64(FIRST_GAP)
+def sort_levels(keys, order, first, last, gap):
+    """Sort keys by size, equal ones by their bins, from farther and farther neighbours to next ones (Shell's sort)."""
     while gap > 0:
-        for i in range(gap, n):
+        for i in range(first + gap, last):
             key = keys[i]
             b = order[i]
             place = i
-            while place >= gap and (keys[place - gap] > key or (keys[place - gap] == key and order[place - gap] > b)):
+            while place >= first + gap and (
+                keys[place - gap] > key or (keys[place - gap] == key and order[place - gap] > b)
+            ):
                 keys[place] = keys[place - gap]
                 order[place] = order[place - gap]
                 place -= gap
@@ -44,83 +51,154 @@ def sort_pairs(keys, order, n):
         gap = gap * 4 // 9
 
 
+@kernel(apart=True)
+def sort_ends(keys, bins, starts, sorted_keys, order, low, high):
+    """Fill ``order`` with bins by their keys, equal ones by number: the ends in order, ``starts[0]`` bins of each.
+
+    Keys are the bits of floats between ``low`` and ``high``. They go into buckets of equal width first.
+    """
+    n = keys.shape[0]
+    most = starts[0]
+    span = high - low
+    is_spread = LEAST_SPAN < span < LARGEST_SPAN
+    scale = (BUCKETS - 0.5) / span if is_spread else 0.0
+    for c in range(BUCKETS + 1):
+        starts[c] = 0
+    for i in range(n):
+        bucket = np.int64((bits_float(keys[i]) - low) * scale) if is_spread else np.int64(0)
+        starts[bucket + 1] += 1
+        bins[i] |= bucket << BIN_BITS
+    fullest = np.int64(0)
+    for c in range(BUCKETS):
+        fullest = max(fullest, starts[c + 1])
+        starts[c + 1] += starts[c]
+    for i in range(n):
+        bucket = bins[i] >> BIN_BITS
+        place = starts[bucket]
+        starts[bucket] = place + 1
+        sorted_keys[place] = sort_key(bits_float(keys[i]))
+        order[place] = bins[i] & np.int64(MOST_LEVELS)
+    # Now ``starts`` are the ends of buckets. The ends of the order reach to the ends of their last buckets.
+    gap = np.int64(1) if fullest <= FULL_BUCKET else np.int64(FIRST_GAP)
+    below = n
+    above = n
+    if n > 2 * most:
+        above = 0
+        for c in range(BUCKETS):
+            if starts[c] >= most:
+                below = min(below, starts[c])
+            if starts[c] <= n - most:
+                above = max(above, starts[c])
+    if below > above:
+        sort_levels(sorted_keys, order, 0, n, gap)
+    else:
+        sort_levels(sorted_keys, order, 0, below, gap)
+        sort_levels(sorted_keys, order, above, n, gap)
+
+
 @kernel()
-def sort_levels(cells, stride, n_bins, n_planes, counts, n_rows, rules, quantum, sums, keys, order):
-    """List the bins that hold anything by G/(H + smoothing), those with rows enough if ``n_rows`` > 0; count them."""
+def cell_sums(cells, stride, b, wide):
+    """The quantised G and H of a bin."""
+    if wide != 0:
+        return cells[b], cells[stride + b]
+    return cells[b] >> HIGH_HALF, cells[b] & LOW_HALF
+
+
+@kernel()
+def side_score(g, h, low, high, rules, plain):
+    """The score of one side, whose value pays the penalty of levels too."""
+    if plain:
+        return plain_score(g, h + rules.level_lambda, rules.reg_lambda)
+    penalised = h + rules.level_lambda
+    return value_score(g, penalised, within(leaf_value(g, penalised, rules), low, high), rules)
+
+
+@kernel()
+def list_levels(cells, stride, n_bins, counts, n_rows, rules, scales, floor, total, running):
+    """Order the bins that hold anything by G/(H + smoothing), those with rows enough if ``n_rows`` > 0; count them.
+
+    The order is at the end of ``running``. None are listed where one bin leaves the others too little hessian.
+    """
+    room = n_bins + 1
+    keys = running[:room]
+    bins = running[room : 2 * room]
     n = 0
-    for b in range(n_bins + 1):
+    low = np.inf
+    high = -np.inf
+    heaviest = np.int64(0)
+    for b in range(room):
+        if cells[b] == 0 and (rules.wide == 0 or cells[stride + b] == 0):
+            continue
+        g, h = cell_sums(cells, stride, b, rules.wide)
+        heaviest = max(heaviest, h)
         if n_rows > 0 and counts[b] < rules.level_rows:
             continue
-        used = 0
-        for p in range(n_planes):
-            sums[p] = cells[p * stride + b]
-            if sums[p] != 0:
-                used = 1
-        if used == 0:
-            continue
-        g = gradient_sum(sums, 0, rules.wide, quantum)
-        h = hessian_sum(sums, 0, rules.wide, quantum)
-        keys[n] = sort_key(g / (h + rules.level_smoothing))
-        order[n] = b
+        key = np.float64(g) / scales.quantum[0, 0] / (np.float64(h) / scales.quantum[0, 1] + rules.level_smoothing)
+        keys[n] = float_bits(key)
+        bins[n] = b
+        low = min(low, key)
+        high = max(high, key)
         n += 1
-    sort_pairs(keys, order, n)
+    if np.float64(total - heaviest) / scales.quantum[0, 1] < floor:
+        return 0
+    starts = running[4 * room : 4 * room + BUCKETS + 1]
+    starts[0] = min(rules.max_levels, (n + 1) // 2)
+    sort_ends(keys[:n], bins[:n], starts, running[2 * room : 3 * room], running[3 * room : 4 * room], low, high)
     return n
 
 
-@kernel()
-def side_score(sums, low, high, rules, quantum):
-    """The score of one side, whose value pays the penalty of levels too."""
-    g = gradient_sum(sums, 0, rules.wide, quantum)
-    h = hessian_sum(sums, 0, rules.wide, quantum) + rules.level_lambda
-    return value_score(g, h, within(leaf_value(g, h, rules), low, high), rules)
-
-
-@kernel()
+@kernel(apart=True)
 def scan_levels(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, scales, running, cut):
     """The largest gain of dividing the levels, 0 where there is none; fill ``cut`` with the set that goes left.
 
     With ``n_rows`` above 0 both sides must have ``min_child_samples`` by the rows per bin in ``counts``. From both
     ends of the order, at most ``max_levels`` levels are taken.
     """
-    n_planes = sums.shape[0]
-    left = running[:n_planes]
-    right = running[n_planes : 2 * n_planes]
-    keys = running[2 * n_planes : 2 * n_planes + n_bins + 1]
-    order = running[2 * n_planes + n_bins + 1 : 2 * n_planes + 2 * n_bins + 2]
-    n = sort_levels(cells, stride, n_bins, n_planes, counts, n_rows, rules, scales.quantum, left, keys, order)
+    wide = rules.wide
+    all_g, all_h = cell_sums(sums, 1, 0, wide)
+    floor = least_hessian(rules, scales, 0)
+    n = list_levels(cells, stride, n_bins, counts, n_rows, rules, scales, floor, all_h, running)
+    order = running[3 * (n_bins + 1) : 4 * (n_bins + 1)]
     before = score_of(sums, low, high, rules, scales.quantum)
-    most = min(rules.max_levels, (n + 1) // 2)
+    plain = is_plain(rules)
+    of_g = 1.0 / scales.quantum[0, 0]  # scales are powers of two
+    of_h = 1.0 / scales.quantum[0, 1]
     all_there = n_rows > 0 and rules.level_rows > 1  # then levels outside the order stay on the other side
+    most = min(rules.max_levels, (n + 1) // 2, n if all_there else n - 1)
     least = max(rules.min_child_samples, rules.group_rows)
     best = 0.0
     best_size = 0
     best_end = 0
+    best_g = np.int64(0)
+    best_h = np.int64(0)
     for end in range(2):
-        for p in range(n_planes):
-            left[p] = 0
+        g = np.int64(0)
+        h = np.int64(0)
         rows = np.int64(0)
         judged = np.int64(0)
-        for k in range(min(most, n if all_there else n - 1)):
+        for k in range(most):
             b = order[k] if end == 0 else order[n - 1 - k]
-            for p in range(n_planes):
-                left[p] += cells[p * stride + b]
-                right[p] = sums[p] - left[p]
+            own_g, own_h = cell_sums(cells, stride, b, wide)
+            g += own_g
+            h += own_h
             if n_rows > 0:
                 rows += counts[b]
                 if rows < rules.min_child_samples or n_rows - rows < least or rows - judged < rules.group_rows:
                     continue
                 judged = rows
-            if not is_heavy(left, rules, scales) or not is_heavy(right, rules, scales):
+            left = np.float64(h) * of_h
+            right = np.float64(all_h - h) * of_h
+            if min(left, right) < floor or min(left, right) + rules.reg_lambda <= 0.0:
                 continue
-            score = side_score(left, low, high, rules, scales.quantum)
-            score += side_score(right, low, high, rules, scales.quantum)
+            score = side_score(np.float64(g) * of_g, left, low, high, rules, plain)
+            score += side_score(np.float64(all_g - g) * of_g, right, low, high, rules, plain)
             gain = split_gain(score, before, rules.min_split_gain)
             if gain > best:
                 best = gain
                 best_size = k + 1
                 best_end = end
-                for p in range(n_planes):
-                    cut[CUT_SUMS + p] = left[p]
+                best_g = g
+                best_h = h
     if best > 0.0:
         for w in range(SET_WORDS):
             cut[CUT_SET + w] = 0
@@ -128,6 +206,9 @@ def scan_levels(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, s
             add_member(cut[CUT_SET : CUT_SET + SET_WORDS], order[k] if best_end == 0 else order[n - 1 - k])
         cut[CUT_BIN] = IS_SET
         cut[CUT_SIDE] = np.int64(is_member(cut[CUT_SET : CUT_SET + SET_WORDS], 0))
+        cut[CUT_SUMS] = best_g if wide != 0 else (best_g << HIGH_HALF) + best_h
+        if wide != 0:
+            cut[CUT_SUMS + 1] = best_h
     return best
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +19,35 @@ from sapwood.native.team import Team
 from sapwood.params import BoostParams
 
 
-class Drawn(NamedTuple):
-    """The places of the rows drawn, ascending u32 (None: all), and the weights (rows,) of all rows, empty if equal."""
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """The places of the rows drawn, ascending u32 (None: all), and their weights.
+
+    ``given`` are the weights of all rows, empty if equal; ``own`` those of the rows drawn where these differ.
+    """
 
     rows: np.ndarray | None
-    weight: np.ndarray
+    given: np.ndarray
+    own: np.ndarray | None = None
+    n_rows: int = 0
+
+    @property
+    def weight(self) -> np.ndarray:
+        """The weights of the rows drawn, or of all rows."""
+        return self.given if self.own is None else self.own
+
+    def spread(self) -> Drawn:
+        """The same with the weights of all rows, whether any are drawn here or not."""
+        return Drawn(self.rows, self.weight_by_row)
+
+    @cached_property
+    def weight_by_row(self) -> np.ndarray:
+        """The weights of all rows, 0 for those that were not drawn if draws have a say in weights."""
+        if self.own is None:
+            return self.given
+        weight = np.zeros(self.n_rows)
+        weight[self.rows] = self.own
+        return weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +76,12 @@ class Pool:
         """How many there are at all ranks."""
         return self.n_rows if self.ranks is None else self.ranks.n_rows
 
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """The original numbers of the rows, none where they are 0, 1, 2 ..."""
+        ids = self.row_ids
+        return ids[:0] if np.array_equal(ids, np.arange(len(ids), dtype=np.uint64)) else ids
+
     @property
     def weight(self) -> np.ndarray:
         """The weights of the rows, empty if all weigh the same."""
@@ -64,11 +95,11 @@ class Sampler(ABC):
         self.choice = choice
         self.params = params
         self.pool = pool
-        self._ids = pool.row_ids
+        self._ids = pool.numbers
         self._hashes = np.empty(pool.n_rows, dtype=np.uint64)
         self._rows = np.empty(pool.n_rows, dtype=np.uint32)
         self._spare = np.empty(pool.n_rows, dtype=np.uint32)
-        self._weight = np.empty(pool.n_rows)
+        self._weight = np.empty(0)
 
     @abstractmethod
     def draw(self, pairs: np.ndarray, round: int) -> Drawn:
@@ -83,24 +114,27 @@ class Sampler(ABC):
         return self._hashes
 
     def _listed(self, take: Kernel, *args: Any) -> Drawn:
-        """Run a kernel that lists rows as its last arguments say; the row of the least hash if it lists none."""
+        """Run a kernel that lists rows and their weights as its last arguments say."""
+        if len(self._weight) == 0:
+            self._weight = np.empty(self.pool.n_rows)
         counts = np.zeros(self.pool.team.size, dtype=np.int64)
-        self.pool.team.run(take, *args, counts, self._spare, self._rows)
-        return Drawn(self._some(int(counts.sum())), self._weight)
+        self.pool.team.run(take, *args, counts, self._spare, self._rows, self._weight)
+        n_taken = int(counts.sum())
+        return Drawn(self._rows[:n_taken], self.pool.weight, self._weight[:n_taken], self.pool.n_rows)
 
-    def _some(self, n_taken: int) -> np.ndarray:
-        """So many of the rows listed; the row of the least hash if there are none."""
-        if self._is_last_hope(n_taken):
-            row = self._rows[0] = np.argmin(self._hashes)
-            self._weight[row] = self.pool.weight[row] if len(self.pool.weight) else 1.0
-            n_taken = 1
-        return self._rows[:n_taken]
+    def _not_empty(self, drawn: Drawn, round: int) -> Drawn:
+        """What was drawn; the row of the least hash if that is none."""
+        assert drawn.rows is not None
+        if self.pool.crowd.count(len(drawn.rows)) > 0:
+            return drawn
+        self._draw_hashes(round)
+        rows = np.array([np.argmin(self._hashes)][: self._has_least_hash()], dtype=np.uint32)
+        own = self.pool.weight[rows] if len(self.pool.weight) else np.ones(len(rows))
+        return Drawn(rows, self.pool.weight, None if drawn.own is None else own, self.pool.n_rows)
 
-    def _is_last_hope(self, n_taken: int) -> bool:
-        """Tell whether no row was taken, at any rank, and this one has the row of the least hash."""
+    def _has_least_hash(self) -> bool:
+        """Tell whether no other rank has a row of a lesser hash."""
         ranks, crowd = self.pool.ranks, self.pool.crowd
-        if crowd.count(n_taken) > 0:
-            return False
         if ranks is None or not crowd.is_spread:
             return True
         least = np.concatenate(ranks.reducer.gather(self._hashes.min(keepdims=True)))

@@ -15,8 +15,8 @@ class BayesianSampler(Sampler):
         """Draw the weights of a round."""
         if self.choice.temperature == 0.0:
             return Drawn(None, self.pool.weight)
-        hashes = self._draw_hashes(round)
+        hashes, weight = self._draw_hashes(round), np.empty(self.pool.n_rows)
         self.pool.team.run(
-            sample.weigh_exponentially, hashes, self.choice.temperature, self.pool.weight, self._weight
+            sample.weigh_exponentially, hashes, self.choice.temperature, self.pool.weight, weight
         )  # fmt: skip
-        return Drawn(None, self._weight)
+        return Drawn(None, weight)

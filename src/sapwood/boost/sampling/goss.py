@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from sapwood.boost.sampling.base import Drawn, Sampler
-from sapwood.boost.sampling.select import Keys, kth_smallest
-from sapwood.kernels import sample
+from sapwood.boost.sampling.select import MOST, SAMPLED, kth_smallest, room_near, uniform_window, window
+from sapwood.kernels import goss
 from sapwood.kernels.random import ROWS
+
+EVERY_KEY = (0, MOST)
+
+
+class Limits(NamedTuple):
+    """The largest key that is not taken for its norm, how many keys are up to it, and the bound of their other bits."""
+
+    most: int
+    n_rest: int
+    bound: int
+    n_drawn: int
 
 
 class GossSampler(Sampler):
@@ -25,16 +37,62 @@ class GossSampler(Sampler):
         n_top = min(math.ceil(self.choice.top * n), n - 1)
         if round < self._full_rounds() or n_top + n_other >= n:
             return Drawn(None, weight)
-        keys, crowd = self._hashes, self.pool.crowd
-        self.pool.team.run(
-            sample.rank_rows, pairs, weight, self.pool.seed, ROWS, round, self.pool.row_ids, keys
-        )  # fmt: skip
-        most, n_rest = kth_smallest(Keys(keys), n - n_top, n, crowd)
-        bound, n_drawn = kth_smallest(Keys(keys, most, True), n_other, n_rest, crowd)
+        rest, others = n - n_top, uniform_window(n_other, n - n_top)
+        found = self._limits(pairs, round, (rest, n_other), (*self._likely(pairs, round, rest), *others))
+        if found is None:  # chance has played a trick
+            found = self._limits(pairs, round, (rest, n_other), (*EVERY_KEY, *EVERY_KEY))
+            assert found is not None
+        factor = found.n_rest / found.n_drawn
         return self._listed(
-            sample.take_others, keys, np.uint64(most), np.uint64(bound), n_rest / n_drawn, weight, self._weight
+            goss.take_others, self._hashes, np.uint64(found.most), np.uint64(found.bound), factor, weight
         )  # fmt: skip
+
+    def _likely(self, pairs: np.ndarray, round: int, k: int) -> tuple[int, int]:
+        """Keys between which the k-th smallest very likely is, from those of some rows."""
+        pool, n = self.pool, self.pool.n_everywhere
+        if n <= 2 * SAMPLED and not pool.crowd.is_spread:
+            return EVERY_KEY
+        step = max(1, n // SAMPLED)
+        some = np.empty(-(-pool.n_rows // step), dtype=np.uint64)
+        goss.rank_some(pairs, pool.weight, pool.seed, ROWS, round, self._ids, step, some)
+        return window(pool.crowd.whole(some), k / n)
+
+    def _limits(
+        self, pairs: np.ndarray, round: int, wanted: tuple[int, int], windows: tuple[int, int, int, int]
+    ) -> Limits | None:  # fmt: skip
+        """Rank all rows, and find the limits near which these windows are; None if they are not there."""
+        pool, crowd, is_everything = self.pool, self.pool.crowd, windows[:2] == EVERY_KEY
+        size, room = pool.team.size, room_near(pool.n_rows, pool.team.size, is_everything)
+        counts = np.empty((size, 4), dtype=np.int64)
+        near, others = (np.empty((size, room), dtype=np.uint64) for _ in range(2))
+        bounds = np.array(windows, dtype=np.uint64)
+        pool.team.run(
+            goss.rank_rows, pairs, pool.weight, pool.seed, ROWS, round, self._ids, bounds, self._hashes, counts, near,
+            others,
+        )  # fmt: skip
+        if crowd.largest(counts)[[goss.NEAR, goss.OTHERS_NEAR]].max() > room:
+            return None
+        total = crowd.total(counts).tolist()
+        keys = crowd.whole(_listed(near, counts[:, goss.NEAR]))
+        top = kth_smallest(keys, wanted[0] - total[goss.BELOW])
+        if top is None:
+            return None
+        most, n_near = top
+        rest = keys[keys <= np.uint64(most)]
+        bits = np.empty_like(rest)
+        goss.mix_keys(rest, bits)
+        is_low = bits < bounds[2]
+        found = crowd.whole(_listed(others, counts[:, goss.OTHERS_NEAR]))
+        found = np.concatenate([found, bits[~is_low & (bits <= bounds[3])]])
+        n_low = total[goss.OTHERS_BELOW] + int(np.count_nonzero(is_low))
+        low = kth_smallest(found, wanted[1] - n_low)
+        return None if low is None else Limits(most, total[goss.BELOW] + n_near, low[0], n_low + low[1])
 
     def _full_rounds(self) -> int:
         full = self.choice.full_rounds
         return math.ceil(1.0 / self.params.learning_rate) if full is None else int(full)
+
+
+def _listed(lines: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """What members have listed, each in its line."""
+    return np.concatenate([line[:n] for line, n in zip(lines, counts.tolist(), strict=True)])

@@ -12,6 +12,7 @@ from sapwood.boost.sampling.select import proportion_threshold
 from sapwood.grow.scales import scale_for
 from sapwood.kernels import sample
 from sapwood.kernels.quantise import EXACT
+from sapwood.kernels.random import ROWS
 from sapwood.params import BoostParams
 
 ROUNDED_UP = 1.0 + 1e-9  # no norm in floats is above the true one by more
@@ -41,8 +42,10 @@ class MvsSampler(Sampler):
         threshold = proportion_threshold(amounts, most, self.params.subsample * n, crowd)
         if threshold <= 0.0:
             return Drawn(None, pool.weight)
-        hashes = self._draw_hashes(round)
-        return self._listed(sample.take_in_proportion, amounts, hashes, threshold, pool.weight, self._weight)
+        drawn = self._listed(
+            sample.take_in_proportion, amounts, pool.seed, ROWS, round, self._ids, threshold, pool.weight
+        )  # fmt: skip
+        return self._not_empty(drawn, round)
 
     def _strength(self, pairs: np.ndarray, top_g: float, top_h: float) -> float:
         """λ: ``smoothing`` times Σg²/Σh²."""

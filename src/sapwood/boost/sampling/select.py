@@ -54,65 +54,30 @@ class Crowd(NamedTuple):
         return int(self.total(np.array([[n_rows]], dtype=np.int64))[0])
 
 
-class Keys(NamedTuple):
-    """A u64 key per row that draws have made, of which those up to ``most`` are asked; or 32 other bits of them."""
-
-    values: np.ndarray
-    most: int = MOST
-    mixed: bool = False
-
-    def find_between(self, low: int, high: int, room: int, crowd: Crowd) -> tuple[int, np.ndarray | None]:
-        """How many keys are below ``low``, and those up to ``high``, None if they are more than there is room for."""
-        size = crowd.team.size
-        counts, out = np.empty((size, 2), dtype=np.int64), np.empty((size, room), dtype=np.uint64)
-        crowd.team.run(
-            sample.find_between, self.values, np.uint64(self.most), int(self.mixed), np.uint64(low), np.uint64(high),
-            counts, out,
-        )  # fmt: skip
-        n_below, n_between = crowd.total(counts).tolist()
-        if crowd.largest(counts)[1] > room:
-            return n_below, None
-        lists = [line[:n] for line, n in zip(out, counts[:, 1].tolist(), strict=True)]
-        found = crowd.whole(np.concatenate(lists))
-        assert len(found) == n_between
-        return n_below, found
+def kth_smallest(keys: np.ndarray, k: int) -> tuple[int, int] | None:
+    """The k-th smallest (from 1) of some keys and how many are not above it; None if there is none."""
+    if not 0 < k <= len(keys):
+        return None
+    bound = np.partition(keys, k - 1)[k - 1]
+    return int(bound), int(np.count_nonzero(keys <= bound))
 
 
-def kth_smallest(keys: Keys, k: int, n: int, crowd: Crowd) -> tuple[int, int]:
-    """The k-th smallest (from 1) of n keys, and how many are not above it.
-
-    Some of them, or the share k/n for bits that are uniform, tell about where it is; a look at all finds those around.
-    """
-    if n <= 2 * SAMPLED and not keys.mixed and not crowd.is_spread:
-        bound = np.partition(keys.values, k - 1)[k - 1]
-        return int(bound), int(np.count_nonzero(keys.values <= bound))
-    low, high = _uniform_window(k, n) if keys.mixed else _window(keys.values, k, n, crowd)
-    room = len(keys.values) // crowd.team.size + 1
-    n_below, found = keys.find_between(low, high, min(room, 2 * _spread(n) + FEW), crowd)
-    if found is None or not n_below < k <= n_below + len(found):
-        n_below, found = keys.find_between(0, MOST, room, crowd)
-        assert found is not None
-    bound = np.partition(found, k - n_below - 1)[k - n_below - 1]
-    return int(bound), n_below + int(np.count_nonzero(found <= bound))
+def room_near(n_rows: int, n_members: int, is_everything: bool) -> int:
+    """How many keys each member may have to list of its rows: all, or those in a window."""
+    every = n_rows // n_members + 1
+    return every if is_everything else min(every, 2 * int(2 * DEVIATIONS * 0.5 / math.sqrt(SAMPLED) * n_rows) + FEW)
 
 
-def _spread(n: int) -> int:
-    """How many of n keys a window holds, about."""
-    return int(2 * DEVIATIONS * 0.5 / math.sqrt(SAMPLED) * n)
-
-
-def _window(values: np.ndarray, k: int, n: int, crowd: Crowd) -> tuple[int, int]:
-    """Two of every so-many-th keys between which the k-th smallest of all is, unless chance plays a trick."""
-    some = crowd.whole(values[:: max(1, n // SAMPLED)])
-    share = k / n
+def window(some: np.ndarray, share: float) -> tuple[int, int]:
+    """Two keys between which the given share of all of them ends, unless chance plays a trick, given some of them."""
     place, margin = share * len(some), DEVIATIONS * math.sqrt(len(some) * share * (1.0 - share)) + 2.0
     low, high = int(place - margin), int(place + margin)
     ordered = np.partition(some, [max(low, 0), min(high, len(some) - 1)])
     return (0 if low < 0 else int(ordered[low])), (MOST if high >= len(some) else int(ordered[high]))
 
 
-def _uniform_window(k: int, n: int) -> tuple[int, int]:
-    """The same for 32 bits that are uniform."""
+def uniform_window(k: int, n: int) -> tuple[int, int]:
+    """The same for the k-th smallest of n times 32 bits that are uniform."""
     share = k / n
     margin = DEVIATIONS * math.sqrt(share * (1.0 - share) / n) + 2.0 / n
     return int(max(0.0, share - margin) * 2**32), int(min(1.0, share + margin) * 2**32)

@@ -30,19 +30,17 @@ class UniformSampler(Sampler):
 
     def draw(self, pairs: np.ndarray, round: int) -> Drawn:
         """Draw the rows of a round."""
-        weight = self.pool.weight
+        pool = self.pool
         if self._times is not None:
-            return self._listed(sample.take_times, self._draw_hashes(round), self._times, weight, self._weight)
+            hashes = self._draw_hashes(round)
+            return self._not_empty(self._listed(sample.take_times, hashes, self._times, pool.weight), round)
         if self._classes:
-            return Drawn(self._draw_classes(self._draw_hashes(round)), weight)
-        counts = np.zeros(self.pool.team.size, dtype=np.int64)
-        self.pool.team.run(
-            sample.take_below, self.pool.seed, ROWS, round, self._ids, self._bound, counts, self._spare, self._rows
+            return Drawn(self._draw_classes(self._draw_hashes(round)), pool.weight)
+        counts = np.zeros(pool.team.size, dtype=np.int64)
+        pool.team.run(
+            sample.take_below, pool.seed, ROWS, round, self._ids, self._bound, counts, self._spare, self._rows
         )  # fmt: skip
-        n_taken = int(counts.sum())
-        if n_taken == 0:
-            self._draw_hashes(round)
-        return Drawn(self._some(n_taken), weight)
+        return self._not_empty(Drawn(self._rows[: int(counts.sum())], pool.weight), round)
 
     def _draw_classes(self, hashes: np.ndarray) -> np.ndarray:
         drawn = []
