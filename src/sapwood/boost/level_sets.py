@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
 from sapwood.data.dataset import Dataset
@@ -34,7 +32,7 @@ class LevelSets:
             self._number(f, words) for f, words in zip(grown.feature[nodes].tolist(), grown.sets[nodes], strict=True)
         ]
         threshold[nodes], missing_left[nodes] = HALF, 0
-        return dataclasses.replace(tree, feature=feature, threshold=threshold, missing_left=missing_left)
+        return Tree.trusted(**vars(tree) | {"feature": feature, "threshold": threshold, "missing_left": missing_left})
 
     def _number(self, feature: int, words: np.ndarray) -> int:
         key = (feature, words.tobytes())
