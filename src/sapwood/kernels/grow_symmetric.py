@@ -12,7 +12,7 @@ import numpy as np
 
 from sapwood.kernels.build import build, sum_root
 from sapwood.kernels.choose import allow_features, narrow_groups
-from sapwood.kernels.frontier import branch, can_split, enter_leaf, set_child_bounds
+from sapwood.kernels.frontier import branch, can_split, enter_leaf, enter_node, set_child_bounds
 from sapwood.kernels.gain import is_plain, leaf_value, plain_score, split_gain, value_score, within
 from sapwood.kernels.grow import GROWTH
 from sapwood.kernels.histogram import subtract
@@ -265,7 +265,10 @@ def divide_leaf(
         last = middle if left_is_small else stop
         small = cells.pool[new]
         of_small = sums[:n_planes] if left_is_small else sums[n_planes:]
-        if build(member, members, sync, bins.words, rows, first, last, of_small, small, feature, cells.work) != 0:
+        if (
+            build(member, members, sync, False, bins.words, rows, first, last, of_small, small, feature, cells.work)
+            != 0
+        ):
             return 1
         own = feature.share[member]
         subtract(small, cells.pool[old_slot], own, feature.share[member + 1], feature.start, n_planes)
@@ -275,10 +278,10 @@ def divide_leaf(
         child = branch(leaf, leaves, nodes)
         slot_left = new if left_is_small else old_slot
         slot_right = old_slot if left_is_small else new
-        enter_leaf(leaf, start, middle, child, depth, slot_left, sums[:n_planes], bounds[0], bounds[1], leaves, nodes)
-        enter_leaf(
-            new, middle, stop, child + 1, depth, slot_right, sums[n_planes:], bounds[2], bounds[3], leaves, nodes
-        )
+        enter_leaf(leaf, start, middle, child, depth, slot_left, sums[:n_planes], bounds[0], bounds[1], leaves)
+        enter_leaf(new, middle, stop, child + 1, depth, slot_right, sums[n_planes:], bounds[2], bounds[3], leaves)
+        enter_node(child, nodes)
+        enter_node(child + 1, nodes)
     return meet(sync, members)
 
 
@@ -290,10 +293,11 @@ def plant_symmetric(member, members, sync, words, feature, rows, scratch, cells,
     sums = scratch.integers[member][:n_planes]
     if sum_root(member, members, sync, rows.pairs, scratch.integers, sums) != 0:
         return 1
-    if build(member, members, sync, words, rows, 0, n, sums, cells.pool[0], feature, cells.work) != 0:
+    if build(member, members, sync, False, words, rows, 0, n, sums, cells.pool[0], feature, cells.work) != 0:
         return 1
     if member == 0:
-        enter_leaf(0, 0, n, 0, 0, 0, sums, -INFINITE, INFINITE, leaves, nodes)
+        enter_leaf(0, 0, n, 0, 0, 0, sums, -INFINITE, INFINITE, leaves)
+        enter_node(0, nodes)
     return meet(sync, members)
 
 
@@ -328,7 +332,9 @@ def grow_symmetric_tree(
     for depth in range(rules.max_depth):
         if 2 * n_leaves > rules.max_leaves or not can_split(rows.order.shape[0], depth, rules):
             break
-        allow_features(member, 0, 0, depth, depth, feature.share, choice, draws, search.allowed)
+        allow_features(
+            member, feature.share[member], feature.share[member + 1], 0, 0, depth, depth, choice, draws, search.allowed
+        )
         judge_features(
             member, n_leaves, feature, rules, scales.quantum, cells, leaves, search.allowed, running,
             worth[member], bests[member],
