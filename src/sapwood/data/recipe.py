@@ -43,6 +43,11 @@ class Derived:
     part: str = ""
     members: np.ndarray | None = None
 
+    @property
+    def n_levels(self) -> int:
+        """The levels of a single source; the tables also have entries for missing and for all others."""
+        return len(self.sums) - 2
+
     @once
     def table(self) -> np.ndarray:
         """The value of every level."""

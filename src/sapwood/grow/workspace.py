@@ -70,7 +70,7 @@ def make_features(
         share=firsts[tile_share],
         monotone=monotone,
         bits=bits,
-        levels=dataset.are_levels.astype(np.int64),
+        levels=dataset.level_kinds,
         column=np.arange(len(n_bins)),
         usual=tiling.usual,
         tile_start=tile_start,

@@ -19,7 +19,10 @@ LEAFWISE, LEVELWISE = 0, 1
 
 SET_WORDS = 4  # words of a set of bins, 64 each; a category has at most MOST_LEVELS bins beside bin 0
 MOST_LEVELS = 64 * SET_WORDS - 1
-IS_SET = -1  # the bin of a split that sends a set of bins to the left
+# The bins of splits that send a set of bins to the left, which is penalised, or a single one, which is not.
+IS_SET, IS_SINGLE = -1, -2
+# Features whose bins are levels: how they are divided.
+INTO_SETS, ONE_FROM_REST = 1, 2
 
 # Columns of a leaf's integers; its sums and the left sums of its best split follow, P columns each. The set of bins
 # that goes left counts where the feature is a category.
@@ -75,7 +78,7 @@ class Features(NamedTuple):
     share: "i64[:]"  # (T + 3) member t searches features share[t] to share[t + 1]; from T + 1 on: all of them
     monotone: "i64[:]"  # (F) 1 rising, -1 falling, 0 free
     bits: "i64"  # a bin takes 2^bits bits
-    levels: "i64[:]"  # (F) 1 if bins are levels of a category, which have no order
+    levels: "i64[:]"  # (F) 0, or how bins are divided that are levels of a category, which have no order
     column: "i64[:]"  # (F) its place among the columns; -1: rows list where it differs from its usual bin
     usual: "i64[:]"  # (F) that bin, or that of a feature which shares a tile's column; -1: neither, or never split
     tile_start: "i64[:]"  # (columns + 1) first cell of each column; the last entry is the number of cells
