@@ -229,3 +229,18 @@ def move_rows(member, members, sync, bins, split, feature, rows, n_left):
         if meet(sync, members) != 0:
             return -1
     return total
+
+
+@kernel()
+def rejoin(rows, first, middle, last):
+    """Undo a move: make one ascending sequence of the two from ``first`` and from ``middle`` on. Pairs stay."""
+    left = first
+    right = middle
+    for k in range(first, last):
+        if right >= last or (left < middle and rows.order[left] < rows.order[right]):
+            rows.spare[k] = rows.order[left]
+            left += 1
+        else:
+            rows.spare[k] = rows.order[right]
+            right += 1
+    copy_back(rows.spare, rows.order, first, last - first, first)
