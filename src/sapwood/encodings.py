@@ -44,7 +44,8 @@ class Partition(Encoding):
     ``penalty`` is added to reg_lambda where such a split is judged and in the values of its sides, and a set has at
     most ``max_levels`` levels. Levels without a bin of their own go together, with those never seen. Levels with fewer
     than ``min_level_rows`` rows in the leaf stay on the other side; sets are judged whenever ``min_group_rows`` more
-    rows have joined, and as many must stay.
+    rows have joined, and as many must stay. Of a column with up to ``max_single`` levels, missing not counted, one
+    level goes left and the others right, and none of this holds.
     """
 
     smoothing: float = 10.0
@@ -52,6 +53,7 @@ class Partition(Encoding):
     max_levels: int = 32
     min_level_rows: int = 1
     min_group_rows: int = 1
+    max_single: int = 4
 
     def __post_init__(self) -> None:
         for name in ("smoothing", "penalty"):
@@ -60,6 +62,8 @@ class Partition(Encoding):
         for name in ("max_levels", "min_level_rows", "min_group_rows"):
             if not (isinstance(getattr(self, name), int) and getattr(self, name) >= 1):
                 raise ParameterError(f"Partition: {name} must be an integer of at least 1, got {getattr(self, name)!r}")
+        if not (isinstance(self.max_single, int) and self.max_single >= 0):
+            raise ParameterError(f"Partition: max_single must be an integer of at least 0, got {self.max_single!r}")
 
 
 @dataclass(frozen=True)

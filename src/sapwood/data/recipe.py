@@ -44,6 +44,11 @@ class Derived:
     part: str = ""
     members: np.ndarray | None = None
 
+    @property
+    def n_levels(self) -> int:
+        """The levels of a single source; the tables also have entries for missing and for all others."""
+        return len(self.sums) - 2
+
     @once
     def table(self) -> np.ndarray:
         """The value of every level."""
@@ -238,6 +243,7 @@ class RecipeTable(Table):
                 yield start + low, matrix[low : low + max_rows]
 
     def select(self, features: Sequence[int]) -> Table:
-        """The same rows; columns keep their order."""
-        assert list(features) == list(range(self.n_features))
-        return self
+        """The same rows of these columns in this order."""
+        recipe = replace(self._recipe, columns=tuple(self._recipe.columns[k] for k in features))
+        made = {place: self._made[k] for place, k in enumerate(features) if k in self._made}
+        return RecipeTable(self._table, recipe, self._codes, made)

@@ -66,7 +66,7 @@ def prepare(
     table = sample.rows
     levels = {f: table.levels(f) for f in schema.categories}
     vocabularies = {f: Vocabulary.of(levels[f], None if known is None else known.vocabularies[f]) for f in levels}
-    n_levels = {f: len(levels[f].present()) for f in levels}
+    n_levels = {f: len(levels[f].present) for f in levels}
     can_divide = _can_divide(params, objective)
     decisions = decide(
         params.categories.category_encoding, schema, n_levels, Room(params.categories.one_hot_max, can_divide)
@@ -142,10 +142,7 @@ def _binned(cooked: Cooked, schema: Schema, sample: Sample, params: Params, run:
             )
         encoder = ValueEncoder.of(tables[0])
     else:
-        encoder = Encoder.fit(
-            tables[0], sample.weight, params.bins.max_bins, params.run.random_state, run, row_ids
-        )  # fmt: skip
-        encoder = replace(encoder, edges=tuple(cooked.edges.get(k, line) for k, line in enumerate(encoder.edges)))
+        encoder = _fit_encoder(tables[0], cooked.edges, sample, params, run)
     first, *others = (
         binned.Dataset(
             encoder.schema, encoder, *encoder.encode(table, run), row_ids, _values(table, params), cooked.recipe, schema
@@ -153,6 +150,20 @@ def _binned(cooked: Cooked, schema: Schema, sample: Sample, params: Params, run:
         for table in tables
     )
     return replace(first, others=tuple(others))
+
+
+def _fit_encoder(
+    table: Table, known: Mapping[int, np.ndarray], sample: Sample, params: Params, run: Run
+) -> Encoder:  # fmt: skip
+    """Choose edges for the columns whose edges are not known."""
+    others = [k for k in range(table.n_features) if k not in known]
+    edges = dict(known)
+    if others:
+        fitted = Encoder.fit(
+            table.select(others), sample.weight, params.bins.max_bins, params.run.random_state, run, sample.row_ids
+        )
+        edges |= zip(others, fitted.edges, strict=True)
+    return Encoder(Schema.of(table), tuple(edges[k] for k in range(table.n_features)))
 
 
 def _values(table: Table, params: Params) -> Block | None:
