@@ -110,7 +110,11 @@ SPELLINGS: list[Spelling] = [
         ("is_unbalance unbalance unbalanced_sets", "class_weight", "class_weight='balanced'"),
         ("class_weight", "class_weight", ""),
         ("categorical_feature cat_feature categorical_column cat_column", "categorical_features", ""),
-        ("max_cat_to_onehot", "one_hot_max", "4 there by default; preset='lightgbm' sets it."),
+        (
+            "max_cat_to_onehot",
+            "one_hot_max",
+            "4 in preset='lightgbm'; in a partition it is Partition(max_single=...).",
+        ),
         ("max_cat_threshold", "category_encoding", "category_encoding=Partition(max_levels=...)"),
         ("cat_l2", "category_encoding", "category_encoding=Partition(penalty=...)"),
         ("cat_smooth", "category_encoding", "category_encoding=Partition(smoothing=...)"),

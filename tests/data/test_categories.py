@@ -98,7 +98,7 @@ def test_whatever_stands_for_no_value_is_missing(missing):
 def test_masked_entries_are_missing():
     X = np.ma.array([["a"], ["b"]], dtype=object, mask=[[False], [True]])
     levels = read_table(X).levels(0)
-    assert levels.present() == ["a"]
+    assert levels.present == ["a"]
     assert levels.numbers[1] == -1
 
 

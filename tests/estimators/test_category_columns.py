@@ -503,14 +503,45 @@ def test_trees_of_several_orders_answer_new_rows_as_well_as_those_of_one():
     assert max(found[1:]) < 1.05 * found[0]
 
 
+STUMP = {"n_estimators": 1, "learning_rate": 1.0, "init": 0.0, "max_leaves": 2}
+
+
 @pytest.mark.parametrize("more", [{}, {"leaf_steps": 2}, {"boosting": "ordered"}], ids=str)
 def test_both_sides_of_a_set_pay_its_penalty(more):
-    """By hand: two levels of 50 rows, targets 1 and −1, from 0: ∓G/(H + λ) = 50/(50 + 1 + 10)."""
-    X = np.repeat(["a", "b"], 50).astype(object)[:, None]
+    """By hand: five levels of 20 rows, three with target 1, two with −1, from 0: G/(H + λ) = 60/(60 + 1 + 10)."""
+    X = np.repeat(["a", "b", "c", "d", "e"], 20).astype(object)[:, None]
+    y = np.repeat([1.0, -1.0], [60, 40])
+    fitted = SapwoodRegressor(category_encoding="partition", **STUMP | more).fit(X, y)
+    np.testing.assert_allclose(fitted.predict(X), np.repeat([60 / 71, -40 / 51], [60, 40]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("more", [{}, {"leaf_steps": 2}, {"boosting": "ordered"}], ids=str)
+def test_one_of_few_levels_goes_left_without_penalty(more):
+    """By hand: a has 60 rows of target 1, the others 40 of −1; G/(H + λ) = 60/(60 + 1) and −40/(40 + 1)."""
+    X = np.repeat(["a", "b", "c", "d"], [60, 20, 10, 10]).astype(object)[:, None]
+    y = np.repeat([1.0, -1.0], [60, 40])
+    fitted = SapwoodRegressor(category_encoding="partition", **STUMP | more).fit(X, y)
+    np.testing.assert_allclose(fitted.predict(X), np.repeat([60 / 61, -40 / 41], [60, 40]), rtol=1e-6)
+
+
+def test_the_number_of_levels_that_go_one_by_one_can_be_set():
+    """Targets of a and b are 1, of c and d −1: one level by itself cannot tell them apart, a set can."""
+    X = np.repeat(["a", "b", "c", "d"], 25).astype(object)[:, None]
     y = np.repeat([1.0, -1.0], 50)
-    stump = {"n_estimators": 1, "learning_rate": 1.0, "init": 0.0, "category_encoding": "partition"} | more
-    fitted = SapwoodRegressor(**stump).fit(X, y)
-    np.testing.assert_allclose(fitted.predict(np.array([["a"], ["b"]], dtype=object)), [50 / 61, -50 / 61], rtol=1e-6)
+    free = SapwoodRegressor(category_encoding=Partition(penalty=0.0, max_single=3), **STUMP).fit(X, y)
+    one_by_one = SapwoodRegressor(category_encoding=Partition(penalty=0.0, max_single=4), **STUMP).fit(X, y)
+    np.testing.assert_allclose(free.predict(X), np.repeat([50 / 51, -50 / 51], 50), rtol=1e-6)
+    assert len(np.unique(one_by_one.predict(X)[[0, 25, 50, 75]])) == 2
+    np.testing.assert_allclose(np.unique(one_by_one.predict(X[25:])), one_by_one.predict(X[[25]]), rtol=1e-6)
+    with pytest.raises(ValueError, match="max_single must be an integer of at least 0, got -1"):
+        Partition(max_single=-1)
+
+
+def test_missing_is_not_counted_among_few_levels_but_can_go_by_itself():
+    X = np.repeat(np.array(["a", "b", "c", "d", None], dtype=object), 25)[:, None]
+    y = np.repeat([0.0, 1.0], [100, 25])
+    fitted = SapwoodRegressor(category_encoding="partition", **STUMP).fit(X, y)
+    np.testing.assert_allclose(fitted.predict(X), np.repeat([0.0, 25 / 26], [100, 25]), rtol=1e-6)
 
 
 def test_levels_beyond_the_bins_are_divided_too():

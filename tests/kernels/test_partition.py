@@ -84,3 +84,18 @@ def test_the_largest_bin_can_be_a_limit():
         (5, np.uint32), ((1, 5), np.int64), ((1, 5), np.int64), ((0, 0), np.int64))))  # fmt: skip
     assert move_rows(rows, bins, 65_535, 0, (0, 5), 1) == 3
     assert rows.order.tolist() == [1, 2, 4, 0, 3]
+
+
+@given(st.lists(st.integers(0, 99), unique=True, max_size=30), st.data())
+def test_a_move_can_be_undone(numbers, data):
+    goes_left = data.draw(st.lists(st.booleans(), min_size=len(numbers), max_size=len(numbers)))
+    ordered = sorted(numbers)
+    left = [row for row, goes in zip(ordered, goes_left, strict=True) if goes]
+    right = [row for row, goes in zip(ordered, goes_left, strict=True) if not goes]
+    guards = Guards()
+    order = guards.copy(np.array([7, *left, *right, 7], np.uint32))
+    nothing = np.empty((0, 0), np.int64)
+    rows = layout.Rows(order, guards.array(len(order), np.uint32), nothing, nothing, nothing)
+    partition.rejoin(rows, 1, 1 + len(left), 1 + len(ordered))
+    guards.check()
+    assert order.tolist() == [7, *ordered, 7]

@@ -58,7 +58,7 @@ def test_rows_are_counted_by_bin(n_bins, n, dtype, data):
 def test_limits_are_the_first_and_last_bin_that_leave_enough_rows_on_both_sides(counts, least):
     n_bins, total, guards = len(counts) - 1, sum(counts), Guards()
     limits = guards.array(4, np.int64)
-    pick.limit_cuts(np.array(counts), n_bins, total, least, limits)
+    pick.limit_cuts(np.array(counts), n_bins, least, limits)
     guards.check()
     for side in range(2):
         fitting = []

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sapwood.kernels import layout
-from sapwood.kernels.split_levels import LEVEL_ROOM, find_leaves, scan_levels
+from sapwood.kernels.split_levels import LEVEL_ROOM, find_leaves, scan_levels, scan_single
 
 N_BINS = 6
 QUANTUM = np.array([[64.0, 64.0]])
@@ -19,7 +19,7 @@ def rules(**given) -> layout.Rules:
     return layout.Rules(**dict.fromkeys(layout.Rules._fields, 0) | plain | given)
 
 
-def scanned(g: np.ndarray, h: np.ndarray, rule: layout.Rules, counts: np.ndarray | None = None):
+def scanned(g: np.ndarray, h: np.ndarray, rule: layout.Rules, counts: np.ndarray | None = None, single: bool = False):
     """The gain, the set that goes left, and its sums."""
     cells = np.concatenate([g, h])
     sums = np.array([g.sum(), h.sum()])
@@ -29,7 +29,9 @@ def scanned(g: np.ndarray, h: np.ndarray, rule: layout.Rules, counts: np.ndarray
     n_rows = 0 if counts is None else int(counts.sum())
     counts = running if counts is None else counts
     n_bins = len(g) - 1
-    gain = scan_levels(cells, len(g), n_bins, sums, -np.inf, np.inf, counts, n_rows, rule, scales, running, cut)
+    leaf = cells, len(g), n_bins, sums, -np.inf, np.inf, counts, n_rows, rule, scales
+    gain = scan_single(*leaf, cut) if single else scan_levels(*leaf, running, cut)
+    assert gain == 0.0 or cut[layout.CUT_BIN] == (layout.IS_SINGLE if single else layout.IS_SET)
     words = cut[layout.CUT_SET : layout.CUT_SUMS]
     return gain, {b for b in range(n_bins + 1) if words[b >> 6] >> (b & 63) & 1}, cut[layout.CUT_SUMS :]
 
@@ -114,6 +116,23 @@ def test_empty_levels_are_in_no_set_and_both_sides_have_rows_enough():
     _, chosen, _ = scanned(g, h, rules(min_child_samples=10), counts)
     assert 10 <= counts[list(chosen)].sum() <= 23
     assert scanned(g, h, rules(min_child_samples=17), counts)[0] == 0.0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_single_level_is_the_best_of_all_that_leave_rows_enough(seed):
+    source = np.random.default_rng(seed)
+    h = source.integers(0, 3, N_BINS + 1) * 64
+    g = source.integers(-500, 500, N_BINS + 1) * (h > 0)
+    counts = h // 64 * 10
+    rule, free = rules(reg_lambda=1.0, level_lambda=9.0, min_child_samples=15), rules(reg_lambda=1.0)
+    for given, levels in ((None, np.flatnonzero(h)), (counts, np.flatnonzero(counts >= 15))):
+        gain, chosen, left = scanned(g, h, rule, given, single=True)
+        gains = {int(b): gain_of({b}, g, h, free) for b in levels}
+        assert gain == pytest.approx(max([0.0, *gains.values()]), abs=1e-9)
+        if gain > 0.0:
+            (b,) = chosen
+            assert gains[b] == pytest.approx(gain)
+            assert left.tolist() == [g[b], h[b]]
 
 
 def test_rows_find_their_leaves_by_sets_and_by_bins():

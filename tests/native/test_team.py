@@ -293,3 +293,22 @@ def test_a_size_can_be_forced_whatever_the_machine_has(machine, monkeypatch):
     machine(2)
     monkeypatch.setenv("SAPWOOD_TEAM", "8")
     assert current_team(1, 10).size == 8
+
+
+# --- how long members wait awake --------------------------------------------------------------------------------------
+
+
+def test_members_wait_awake_for_less_time_while_others_take_their_cores(monkeypatch):
+    taken = [0]
+    monkeypatch.setattr(team, "interruptions", lambda: taken[0])
+    monkeypatch.setattr(team, "usable_cpus", lambda: 2)
+    crew = Crew(2)
+    assert crew._spins() == team.SPINS
+    taken[0] = 1
+    assert crew._spins() == team.FEWER_SPINS
+    assert [crew._spins() for _ in range(team.CALM)] == [team.FEWER_SPINS] * (team.CALM - 1) + [team.SPINS]
+
+
+def test_a_team_larger_than_the_machine_does_not_wait_awake(monkeypatch):
+    monkeypatch.setattr(team, "usable_cpus", lambda: 1)
+    assert Crew(2)._spins() == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from sapwood.data.dataset import Dataset
 from sapwood.kernels.copies import add_node_values
 from sapwood.kernels.leaves import add_leaf_lines, add_leaf_values
 from sapwood.model.ensemble import Ensemble, EnsembleBuilder
+from sapwood.native.kernel import Repeats
 from sapwood.native.team import Team
 from sapwood.objectives.base import Objective
 from sapwood.params import Params
@@ -49,6 +51,11 @@ class Field:
     target: Target
     objective: Objective
 
+    @cached_property
+    def run(self) -> Repeats:
+        """Runs what every round runs on the team."""
+        return Repeats(self.team.run)
+
     def order_of(self, round: int) -> int:
         """The order of rows that the trees of a round are grown on: 0, or the place in ``others`` from 1."""
         return self.dataset.order_of(self.params.run.random_state, self.first_round + round)
@@ -66,7 +73,7 @@ class Field:
         """Add a tree's answers to the scores of one view of the rows; it may have been grown on all of its rows."""
         grown, value, output = tree.grown, tree.value, tree.output
         if tree.nodes is not None and view.dataset is self.dataset:
-            self.team.run(add_node_values, tree.nodes, value, output, view.scores)
+            self.run(add_node_values, tree.nodes, value, output, view.scores)
         elif not has_all_rows:
             add_to_all_rows(view.dataset, grown, value, output, view.scores, self.team)
         elif grown.terms is None and value.shape[1] > 1:
@@ -74,7 +81,7 @@ class Field:
             leaf_values = value[grown.leaf_node]
             self.team.run(add_leaf_lines, grown.order, grown.span, leaf_values, leaf_of_row, view.scores)
         elif grown.terms is None:
-            self.team.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, view.scores)
+            self.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, view.scores)
         else:
             assert view.dataset.values is not None
             nodes = grown.node_of_row(view.dataset.n_rows)
@@ -107,7 +114,7 @@ class Boosting:
     def take_pairs(self, round: int, out: np.ndarray) -> None:
         """Fill ``out`` (outputs, rows, 2) with the gradient pairs that the trees of a round are grown on."""
         field = self.field
-        field.objective.pairs(field.target.y, field.view(round).scores, out, field.team.run)
+        field.objective.pairs(field.target.y, field.view(round).scores, out, field.run)
 
     def add_tree(self, tree: KeptTree, round: int, has_all_rows: bool = False) -> None:
         """Take a tree of the round at hand, its values with shrinkage."""

@@ -48,6 +48,7 @@ class Levels:
         """The levels of some rows."""
         return Levels(self.numbers[rows], self.texts)
 
+    @once
     def present(self) -> list[str]:
         """The texts that some row has."""
         seen = np.zeros(len(self.texts) + 1, dtype=bool)
@@ -65,8 +66,8 @@ class Vocabulary:
     def of(cls, levels: Levels, known: Vocabulary | None = None) -> Vocabulary:
         """The levels of a column in the order of their texts, behind those already known."""
         if known is None:
-            return cls(tuple(sorted(levels.present())))
-        return cls(known.texts + tuple(sorted(set(levels.present()) - known.index.keys())))
+            return cls(tuple(sorted(levels.present)))
+        return cls(known.texts + tuple(sorted(set(levels.present) - known.index.keys())))
 
     @once
     def index(self) -> dict[str, int]:

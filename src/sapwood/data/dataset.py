@@ -14,6 +14,7 @@ from sapwood.data.ranks import Ranks
 from sapwood.data.recipe import RANK, Derived, Recipe
 from sapwood.data.schema import Schema
 from sapwood.encodings import Partition
+from sapwood.kernels.layout import INTO_SETS, ONE_FROM_REST
 from sapwood.kernels.random import TREE_ORDER, draw_all
 
 
@@ -75,11 +76,14 @@ class Dataset:
         return 1 + int(drawn[0] % np.uint64(len(self.others)))
 
     @property
-    def are_levels(self) -> np.ndarray:
-        """Which columns hold levels in their bins, to be divided as ``partition`` says."""
-        if self.recipe is None:
-            return np.zeros(self.n_features, dtype=bool)
-        return np.array([isinstance(c, Derived) and c.kind == RANK for c in self.recipe.columns])
+    def level_kinds(self) -> np.ndarray:
+        """How the levels in each column's bins are divided as ``partition`` says; 0 where bins are none."""
+        kinds = np.zeros(self.n_features, dtype=np.int64)
+        partition = self.partition or Partition()
+        for k, column in enumerate(() if self.recipe is None else self.recipe.columns):
+            if isinstance(column, Derived) and column.kind == RANK:
+                kinds[k] = ONE_FROM_REST if column.n_levels <= partition.max_single else INTO_SETS
+        return kinds
 
     @property
     def n_rows(self) -> int:

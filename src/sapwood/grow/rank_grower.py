@@ -235,7 +235,7 @@ class RankGrower(HistogramGrower):
             is_sure = np.zeros(1, dtype=np.int64)
             self._team.run(
                 steps.search_leaf, self._lines[leaf], leaf, again, int(self._n_rows[leaf]), self._own, self.rules(),
-                self._scales, self._scratch, self._cells.counts, self._leaves, self._search, is_sure,
+                self._scales, self._scratch, self._cells.counts[0], self._leaves, self._search, is_sure,
             )  # fmt: skip
             if self._adopt(leaf, int(is_sure[0])):
                 return
@@ -243,7 +243,7 @@ class RankGrower(HistogramGrower):
             first, last = self._leaves.integers[leaf, layout.FIRST : layout.LAST + 1]
             bins = self._dataset.columns[again][rows.order[first:last]]
             n_bins = int(self._features.n_bins[again])
-            self._cells.counts[: n_bins + 1] = self._total(np.bincount(bins, minlength=n_bins + 1))
+            self._cells.counts[0, : n_bins + 1] = self._total(np.bincount(bins, minlength=n_bins + 1))
 
     def _adopt(self, leaf: int, is_sure: int) -> bool:
         """Make the best cut of all ranks the leaf's, the first of equals; tell whether it surely leaves enough rows."""

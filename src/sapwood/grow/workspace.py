@@ -70,7 +70,7 @@ def make_features(
         share=firsts[tile_share],
         monotone=monotone,
         bits=bits,
-        levels=dataset.are_levels.astype(np.int64),
+        levels=dataset.level_kinds,
         column=np.arange(len(n_bins)),
         usual=tiling.usual,
         tile_start=tile_start,
@@ -84,7 +84,7 @@ def make_listed_features(features: layout.Features, lists: RowLists, hopeless: n
     """The same where some features are listed; those that are ``hopeless`` get no cells."""
     room = np.where(hopeless, 0, features.n_bins + 1)
     start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
-    share = _shares(start, len(features.share) - 1)
+    share = _shares(start, len(features.share) - 3)
     lists = lists.without(hopeless)
     in_tiles = np.flatnonzero(lists.column >= 0)
     return features._replace(
@@ -100,10 +100,13 @@ def make_listed_features(features: layout.Features, lists: RowLists, hopeless: n
 
 
 def _shares(start: np.ndarray, members: int) -> np.ndarray:
-    """Cut what begins at these cells, the last entry being their number, into a part of equal size for each member."""
-    share = np.searchsorted(start, [start[-1] * t // members for t in range(members + 1)]).astype(np.int64)
+    """Cut what begins at these cells, the last entry being their number, into a part of equal size for each member.
+
+    Behind the parts is the whole, for members that work alone.
+    """
+    share = np.searchsorted(start, [start[-1] * t // members for t in range(members + 1)])
     share[-1] = len(start) - 1
-    return share
+    return np.append(share, (0, len(start) - 1)).astype(np.int64)
 
 
 def _cell_room(n_bins: np.ndarray, bits: int, tiling: Tiling) -> np.ndarray:
@@ -175,12 +178,13 @@ def make_scratch(shape: Shape, most_bins: int) -> layout.Scratch:
 def pool_lines(shape: Shape, width: int, symmetric: bool) -> int:
     """How many histograms of so many cells are kept: one per leaf, but no more than fit into ``POOL_BYTES``.
 
-    A leaf whose histogram was not kept is counted again when it is split. A symmetric tree needs those of all leaves
-    that may be split at once, which are half of them.
+    Members that expand leaves before their turn need some more. A leaf whose histogram was not kept is counted again
+    when it is split. A symmetric tree needs those of all leaves that may be split at once, which are half of them.
     """
     if symmetric:
         return max(1, shape.max_leaves // 2)
-    return min(shape.max_leaves, max(2, POOL_BYTES // (8 * width)))
+    ahead = 0 if shape.members == 1 else shape.max_leaves // 4 + 2 * shape.members
+    return min(shape.max_leaves + ahead, max(2, POOL_BYTES // (8 * width)))
 
 
 def make_cells(
@@ -193,7 +197,7 @@ def make_cells(
     return layout.Cells(
         pool=np.empty((pool_lines(shape, width, symmetric), width), np.int64),
         work=aligned_zeros((shape.members, lanes * n_cells), np.dtype(np.int64)),
-        counts=np.zeros(int(features.n_bins.max()) + 1, np.int64),
+        counts=np.zeros((shape.members, int(features.n_bins.max()) + 1), np.int64),
         listed=np.zeros(int(features.start[-1]) if len(features.row_start) else 0, np.int64),
     )
 
@@ -202,19 +206,21 @@ def make_leaves(shape: Shape) -> layout.Leaves:
     """Room for the leaves while the tree grows."""
     width = layout.LEAF_SUMS + 2 * shape.n_planes
     return layout.Leaves(
-        integers=np.zeros((shape.max_leaves, width), np.int64),
-        numbers=np.zeros((shape.max_leaves, layout.LEAF_NUMBERS)),
+        integers=np.zeros((3 * shape.max_leaves, width), np.int64),
+        numbers=np.zeros((3 * shape.max_leaves, layout.LEAF_NUMBERS)),
     )
 
 
 def make_search(shape: Shape, n_features: int) -> layout.Search:
     """Room for the best split of each feature."""
+    lines = 2 * shape.members
     return layout.Search(
-        gain=np.zeros((2, n_features)),
-        cut=np.zeros((2, n_features, layout.CUT_SUMS + shape.n_planes), np.int64),
-        limits=np.array([1, ANY_BIN] * 4, np.int64),
-        allowed=np.ones((2, n_features), np.uint8),
+        gain=np.zeros((lines, n_features)),
+        cut=np.zeros((lines, n_features, layout.CUT_SUMS + shape.n_planes), np.int64),
+        limits=np.tile(np.array([1, ANY_BIN] * 4, np.int64), (shape.members + 1, 1)),
+        allowed=np.ones((lines, n_features), np.uint8),
         n_left=np.zeros((shape.members, 8), np.int64),
+        batch=np.zeros(layout.BATCH + layout.AT_ONCE * shape.members, np.int64),
     )
 
 

@@ -43,19 +43,21 @@ def clear_share(histogram, first, last, start, n_planes):
 
 
 @kernel()
-def build(member, members, sync, words, rows, first, last, sums, histogram, feature, work):
+def build(member, members, sync, alone, words, rows, first, last, sums, histogram, feature, work):
     """Build the histogram of the rows at ``first`` to ``last`` with these sums; each member completes its features.
 
     Many rows: each member adds a part of them, all features, and the parts are merged. Few: each adds all of them to
-    its own features. Nonzero means stop. Rows that have lines are added to lines of work first.
+    its own features, which are all features if it is ``alone`` with the leaf. Nonzero means stop. Rows that have lines
+    are added to lines of work first.
     """
     n_planes = rows.pairs.shape[0]
     start = feature.start
-    own = feature.share[member]
-    end = feature.share[member + 1]
+    lane = members + 1 if alone else member
+    own = feature.share[lane]
+    end = feature.share[lane + 1]
     has_lists = feature.row_start.shape[0] > 0
     n_features = feature.n_bins.shape[0]
-    is_shared = members > 1 and last - first >= PARALLEL_BUILD
+    is_shared = members > 1 and not alone and last - first >= PARALLEL_BUILD
     has_lines = rows.lines.shape[0] > 0
     part = members if is_shared else 1
     number = member if is_shared else 0
@@ -64,8 +66,8 @@ def build(member, members, sync, words, rows, first, last, sums, histogram, feat
     out = work[member] if is_shared else histogram
     low = 0 if is_shared else own
     high = n_features if is_shared else end
-    from_column = 0 if is_shared else feature.tile_share[member]
-    to_column = feature.tile_start.shape[0] - 1 if is_shared else feature.tile_share[member + 1]
+    from_column = 0 if is_shared else feature.tile_share[lane]
+    to_column = feature.tile_start.shape[0] - 1 if is_shared else feature.tile_share[lane + 1]
     if has_lines:
         n_cells = start[start.shape[0] - 1]
         clear_work(work[member], rows.lines.shape[1], n_cells, start[low], start[high])
@@ -88,3 +90,19 @@ def build(member, members, sync, words, rows, first, last, sums, histogram, feat
         merge(work, members, histogram, own, end, start, n_planes)
     fill_usual(feature, own, end, sums, histogram)
     return 0
+
+
+@kernel()
+def take_off(words, rows, first, last, sums, histogram, feature):
+    """Take the rows at ``first`` to ``last`` off a histogram, which has these sums then."""
+    n_columns = feature.tile_start.shape[0] - 1
+    n_cells = feature.start[feature.start.shape[0] - 1]
+    for p in range(rows.pairs.shape[0]):
+        for k in range(np.uint64(first), np.uint64(last)):
+            rows.spare_pairs[p, k] = -rows.pairs[p, k]
+    add_planes(
+        words, rows.order, rows.spare_pairs, first, last, 0, n_columns, feature.bits, feature.tile_start, histogram
+    )
+    if feature.row_start.shape[0] > 0:
+        add_listed_planes(feature, rows.order, rows.spare_pairs, first, last, 0, n_cells, histogram)
+    fill_usual(feature, 0, feature.n_bins.shape[0], sums, histogram)

@@ -60,8 +60,8 @@ def is_grouped(f, leaf, choice):
 
 
 @kernel()
-def allow_features(member, child, leaf, node, depth, share, choice, draws, allowed):
-    """Write down for the member's share which features a leaf may use.
+def allow_features(member, own, end, child, leaf, node, depth, choice, draws, allowed):
+    """Write down which of the features ``own`` to ``end`` a leaf may use.
 
     Level and node draw a fixed number of features by the smallest hashes; every member computes the same bounds.
     """
@@ -81,7 +81,7 @@ def allow_features(member, child, leaf, node, depth, share, choice, draws, allow
                 if draw(level_key, np.uint64(depth) * np.uint64(n) + np.uint64(f)) > level_bound:
                     hashes[f] = ALL_BITS
         node_bound = smallest_bound(hashes, choice.tree, choice.n_node)
-    for f in range(share[member], share[member + 1]):
+    for f in range(own, end):
         fits = choice.tree[f] != 0 and is_grouped(f, leaf, choice)
         if choice.n_level > 0:
             fits = fits and draw(level_key, np.uint64(depth) * np.uint64(n) + np.uint64(f)) <= level_bound

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from sapwood.kernels.layout import (
+    AHEAD,
+    AT_ONCE,
+    BATCH,
+    BATCH_SLOT,
     BIN,
     DEPTH,
     FEATURE,
@@ -14,6 +18,8 @@ from sapwood.kernels.layout import (
     LEVELWISE,
     LOW,
     MISSING_LEFT,
+    N_BATCH,
+    N_LEAVES,
     N_NODES,
     NODE,
     NODE_BIN,
@@ -29,13 +35,19 @@ from sapwood.kernels.layout import (
 from sapwood.kernels.split_numeric import value_of
 from sapwood.native.kernel import kernel
 
+# Leaves of fewer rows are expanded by one member each.
+ALONE_ROWS = 4096
+
 
 @kernel()
-def next_leaf(n_leaves, order, integers, numbers):
-    """The leaf to split next, or −1: the largest gain, or level by level the first that has any."""
+def next_leaf(n_leaves, order, integers, numbers, skip):
+    """The leaf to split next, or −1: the largest gain, or level by level the first that has any.
+
+    With ``skip`` those whose children are there already do not count.
+    """
     best = -1
     for leaf in range(n_leaves):
-        if numbers[leaf, GAIN] <= 0.0:
+        if numbers[leaf, GAIN] <= 0.0 or (skip and integers[leaf, AHEAD] != 0):
             continue
         if best < 0:
             best = leaf
@@ -55,19 +67,25 @@ def can_split(n_rows, depth, rules):
 
 
 @kernel()
-def enter_leaf(leaf, first, last, node, depth, slot, sums, low, high, leaves, nodes):
-    """Write down a leaf with no split yet, and its node."""
+def enter_leaf(leaf, first, last, node, depth, slot, sums, low, high, leaves):
+    """Write down a leaf with no split yet."""
     integers = leaves.integers
     integers[leaf, FIRST] = first
     integers[leaf, LAST] = last
     integers[leaf, NODE] = node
     integers[leaf, DEPTH] = depth
     integers[leaf, SLOT] = slot
+    integers[leaf, AHEAD] = 0
     for p in range(sums.shape[0]):
         integers[leaf, LEAF_SUMS + p] = sums[p]
     leaves.numbers[leaf, GAIN] = 0.0
     leaves.numbers[leaf, LOW] = low
     leaves.numbers[leaf, HIGH] = high
+
+
+@kernel()
+def enter_node(node, nodes):
+    """Write down the node of a leaf."""
     nodes.integers[node, NODE_FEATURE] = -1
     nodes.integers[node, NODE_BIN] = 0
     nodes.integers[node, NODE_MISSING_LEFT] = 0
@@ -89,6 +107,72 @@ def branch(leaf, leaves, nodes):
     nodes.numbers[node, NODE_GAIN] = leaves.numbers[leaf, GAIN]
     nodes.info[N_NODES] = first + 2
     return first
+
+
+@kernel()
+def split_waiting(rules, leaves, nodes):
+    """Split the leaves whose turn it is, as long as their children are there."""
+    integers = leaves.integers
+    numbers = leaves.numbers
+    n_leaves = nodes.info[N_LEAVES]
+    while n_leaves < rules.max_leaves:
+        leaf = next_leaf(n_leaves, rules.order, integers, numbers, False)
+        if leaf < 0 or integers[leaf, AHEAD] == 0:
+            break
+        node = branch(leaf, leaves, nodes)
+        waiting = rules.max_leaves + 2 * leaf
+        for child in range(2):
+            at = n_leaves if child == 1 else leaf
+            for j in range(integers.shape[1]):
+                integers[at, j] = integers[waiting + child, j]
+            for j in range(numbers.shape[1]):
+                numbers[at, j] = numbers[waiting + child, j]
+            integers[at, NODE] = node + child
+            enter_node(node + child, nodes)
+        n_leaves += 1
+    nodes.info[N_LEAVES] = n_leaves
+
+
+@kernel()
+def may_go_ahead(feature, rules, choice):
+    """Tell whether leaves may be looked at before their turn: where nothing depends on the numbers of nodes."""
+    is_drawn = choice.n_node > 0 or rules.noise > 0.0
+    return not is_drawn and choice.groups.shape[0] == 0 and feature.row_start.shape[0] == 0
+
+
+@kernel()
+def is_small(leaf, integers):
+    """Tell whether a leaf is better expanded by one member alone."""
+    return integers[leaf, LAST] - integers[leaf, FIRST] < ALONE_ROWS
+
+
+@kernel()
+def choose_batch(members, feature, rules, n_slots, leaves, choice, n_leaves, batch):
+    """Write down the leaves to expand next: the one whose turn it is, and small ones that will probably have theirs.
+
+    Each takes a slot. So many stay free that all splits to come find one.
+    """
+    integers = leaves.integers
+    batch[BATCH_SLOT] += batch[N_BATCH]
+    batch[N_BATCH] = 0
+    left = rules.max_leaves - n_leaves
+    leaf = next_leaf(n_leaves, rules.order, integers, leaves.numbers, True) if left > 0 else -1
+    if leaf < 0:
+        return
+    batch[BATCH] = leaf
+    n = 1
+    if members > 1 and may_go_ahead(feature, rules, choice):
+        waiting = 0
+        for other in range(n_leaves):
+            waiting += integers[other, AHEAD]
+        while is_small(leaf, integers) and n < AT_ONCE * members and 2 * (waiting + n) <= left:
+            integers[leaf, AHEAD] = 1
+            leaf = next_leaf(n_leaves, rules.order, integers, leaves.numbers, True)
+            if leaf < 0 or not is_small(leaf, integers) or batch[BATCH_SLOT] + n + left > n_slots:
+                break
+            batch[BATCH + n] = leaf
+            n += 1
+    batch[N_BATCH] = n
 
 
 @kernel()

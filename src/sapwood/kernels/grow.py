@@ -1,33 +1,51 @@
 """Grow one tree: a single call in which all members of the team work through the leaves together.
 
-A leaf is split in three steps, with a meeting after each: its rows are moved to the two children; the histogram of
-the smaller child is built, that of the larger is what remains of the parent's, and both are searched, each member its
-share of the features; member 0 picks the best split of each child. Which leaf comes next is all that growth orders
-differ in.
+A leaf is *expanded*: its rows are moved to two children; the histogram of the smaller child is built, that of the
+larger is what remains of the parent's, and both are searched for their best splits. The children wait behind the leaves
+until it is the leaf's turn to be split, which is all that growth orders differ in.
+
+A large leaf is expanded by all members, each with its share of the rows or features, with a meeting after each step.
+Small ones are expanded several at a time, one by each member, some of them before their turn: what becomes of a leaf
+does not depend on when it is looked at, so that the tree is the same.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.build import build, sum_root
+from sapwood.kernels.build import build, sum_root, take_off
 from sapwood.kernels.choose import allow_features, narrow_groups
 from sapwood.kernels.frontier import (
-    branch,
     can_split,
+    choose_batch,
     enter_leaf,
+    enter_node,
     give_up_slots,
-    next_leaf,
     set_child_bounds,
+    split_waiting,
     weakest_slot,
 )
 from sapwood.kernels.histogram import subtract
-from sapwood.kernels.layout import DEPTH, FEATURE, FIRST, LAST, LEAF_SUMS, N_NODES, SLOT
+from sapwood.kernels.layout import (
+    AHEAD,
+    BATCH,
+    BATCH_SLOT,
+    DEPTH,
+    FEATURE,
+    FIRST,
+    LAST,
+    LEAF_SUMS,
+    N_BATCH,
+    N_LEAVES,
+    N_NODES,
+    SLOT,
+)
 from sapwood.kernels.leaves import finish_leaves
-from sapwood.kernels.meet import meet
-from sapwood.kernels.partition import move_rows
+from sapwood.kernels.meet import COUNTER, meet
+from sapwood.kernels.partition import move_rows, rejoin
 from sapwood.kernels.pick import pick_split
 from sapwood.kernels.search import search_share
+from sapwood.native.intrinsics import atomic_add, atomic_store
 from sapwood.native.kernel import kernel
 
 INFINITE = np.inf
@@ -45,56 +63,81 @@ def plant(
     n_planes = rows.pairs.shape[0]
     sums = scratch.integers[member][:n_planes]
     running = scratch.integers[member][2 * n_planes :]
+    own = feature.share[member]
+    end = feature.share[member + 1]
     if sum_root(member, members, sync, rows.pairs, scratch.integers, sums) != 0:
         return 1
-    if build(member, members, sync, bins.words, rows, 0, n, sums, cells.pool[0], feature, cells.work) != 0:
+    if build(member, members, sync, False, bins.words, rows, 0, n, sums, cells.pool[0], feature, cells.work) != 0:
         return 1
     is_open = can_split(n, 0, rules)
     if is_open:
-        allow_features(member, 0, 0, 0, 0, feature.share, choice, draws, search.allowed)
-        search_share(member, cells.pool[0], 0, sums, -INFINITE, INFINITE, feature, rules, scales, search, running)
+        allow_features(member, own, end, 0, 0, 0, 0, choice, draws, search.allowed)
+        search_share(own, end, cells.pool[0], 0, sums, -INFINITE, INFINITE, feature, rules, scales, search, running)
     if meet(sync, members) != 0:
         return 1
     if member == 0:
-        enter_leaf(0, 0, n, 0, 0, 0, sums, -INFINITE, INFINITE, leaves, nodes)
+        enter_leaf(0, 0, n, 0, 0, 0, sums, -INFINITE, INFINITE, leaves)
+        enter_node(0, nodes)
+        search.batch[N_BATCH] = 0
+        search.batch[BATCH_SLOT] = 1
         if is_open:
-            pick_split(bins, 0, 0, rows.order, feature, rules, scales, cells, leaves, search, running)
-    return meet(sync, members)
+            pick_split(member, bins, 0, 0, rows.order, feature, rules, scales, cells, leaves, search, running)
+    return 0
 
 
 @kernel()
-def fill_slots(member, members, sync, words, first, middle, last, slots, is_kept, sums, feature, rows, cells):
+def fill_slots(
+    member, members, sync, alone, words, first, middle, last, slots, is_kept, is_open, sums, feature, rows, cells
+):
     """Make the histograms of two children, the smaller in slot ``slots[0]``; nonzero means stop.
 
     The larger child's is what the smaller leaves of the parent's, which is in its slot. Where that was not kept, both
-    are built.
+    are built. One whose smaller child is not ``is_open`` to be split is of no use.
     """
     n_planes = rows.pairs.shape[0]
+    lane = members + 1 if alone else member
     left_is_small = middle - first <= last - middle
+    if is_kept and not is_open and (alone or members == 1) and rows.lines.shape[0] == 0:
+        start = first if left_is_small else middle
+        stop = middle if left_is_small else last
+        rest = sums[n_planes:] if left_is_small else sums[:n_planes]
+        take_off(words, rows, start, stop, rest, cells.pool[slots[1]], feature)
+        return 0
     for part in range(1 if is_kept else 2):
         is_left = left_is_small == (part == 0)
         start = first if is_left else middle
         stop = middle if is_left else last
         own = sums[:n_planes] if is_left else sums[n_planes:]
+        line = cells.pool[slots[part]]
         if part == 1 and meet(sync, members) != 0:
             return 1
-        if build(member, members, sync, words, rows, start, stop, own, cells.pool[slots[part]], feature, cells.work):
+        if build(member, members, sync, alone, words, rows, start, stop, own, line, feature, cells.work):
             return 1
     if is_kept:
         small = cells.pool[slots[0]]
         large = cells.pool[slots[1]]
-        subtract(small, large, feature.share[member], feature.share[member + 1], feature.start, n_planes)
+        subtract(small, large, feature.share[lane], feature.share[lane + 1], feature.start, n_planes)
     return 0
 
 
 @kernel()
-def split_leaf(
-    member, members, sync, bins, leaf, new,
+def expand(
+    member, members, sync, alone, bins, leaf, slot,
     feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
 ):  # fmt: skip
-    """Split a leaf in two, the right child becoming leaf ``new``; nonzero means stop."""
+    """Make the two children of a leaf, in a free slot (−1: there is none); nonzero means stop.
+
+    The member does it ``alone``, or all of them together.
+    """
     integers = leaves.integers
     n_planes = rows.pairs.shape[0]
+    parts = 1 if alone else members
+    rank = 0 if alone else member
+    line = 2 * (member - rank)
+    lane = members + 1 if alone else member
+    own = feature.share[lane]
+    end = feature.share[lane + 1]
+    n_leaves = nodes.info[N_LEAVES]
     first = integers[leaf, FIRST]
     last = integers[leaf, LAST]
     depth = integers[leaf, DEPTH] + 1
@@ -103,7 +146,7 @@ def split_leaf(
     slots = scratch.integers[member][2 * n_planes : 2 * n_planes + 2]
     running = scratch.integers[member][2 * n_planes + 2 :]
     bounds = scratch.numbers[member][:4]
-    n_left = move_rows(member, members, sync, bins, integers[leaf], feature, rows, search.n_left)
+    n_left = move_rows(rank, parts, sync, bins, integers[leaf], feature, rows, search.n_left[member - rank :])
     if n_left < 0:
         return 1
     middle = first + n_left
@@ -111,51 +154,59 @@ def split_leaf(
         sums[p] = integers[leaf, LEAF_SUMS + n_planes + p]
         sums[n_planes + p] = integers[leaf, LEAF_SUMS + p] - sums[p]
     set_child_bounds(leaf, sums, bounds, feature.monotone[integers[leaf, FEATURE]], rules, scales.quantum, leaves)
-    more = new + 1 < rules.max_leaves
+    more = n_leaves + 1 < rules.max_leaves
     open_left = more and can_split(n_left, depth, rules)
     open_right = more and can_split(last - middle, depth, rules)
     small = 0 if n_left <= last - middle else 1
-    slots[0] = new if new < cells.pool.shape[0] else -1
+    slots[0] = slot
     slots[1] = old_slot
+    node = nodes.info[N_NODES]
     if open_left or open_right:
         if slots[0] < 0:
-            slots[0] = weakest_slot(new, old_slot, integers, leaves.numbers)
+            slots[0] = weakest_slot(n_leaves, old_slot, integers, leaves.numbers)
         if slots[1] < 0:
-            slots[1] = weakest_slot(new, slots[0], integers, leaves.numbers)
+            slots[1] = weakest_slot(n_leaves, slots[0], integers, leaves.numbers)
         if fill_slots(
-            member, members, sync, bins.words, first, middle, last, slots, old_slot >= 0, sums, feature, rows, cells
+            member, members, sync, alone, bins.words, first, middle, last, slots, old_slot >= 0,
+            open_right if small == 1 else open_left, sums, feature, rows, cells,
         ) != 0:  # fmt: skip
             return 1
-        node = nodes.info[N_NODES]
         if choice.groups.shape[0] > 0:
-            narrow_groups(member, leaf, new, integers[leaf, FEATURE], choice)
-            if meet(sync, members) != 0:
+            narrow_groups(member, leaf, n_leaves, integers[leaf, FEATURE], choice)
+            if meet(sync, parts) != 0:
                 return 1
         for child in range(2):
             if open_right if child == 1 else open_left:
-                at = new if child == 1 else leaf
-                own = sums[child * n_planes : (child + 1) * n_planes]
+                at = n_leaves if child == 1 else leaf
+                given = sums[child * n_planes : (child + 1) * n_planes]
                 low = bounds[2 * child]
                 high = bounds[2 * child + 1]
                 histogram = cells.pool[slots[small ^ child]]
-                allow_features(member, child, at, node + child, depth, feature.share, choice, draws, search.allowed)
-                search_share(member, histogram, child, own, low, high, feature, rules, scales, search, running)
-    if meet(sync, members) != 0:
+                allow_features(member, own, end, line + child, at, node + child, depth, choice, draws, search.allowed)
+                search_share(
+                    own, end, histogram, line + child, given, low, high, feature, rules, scales, search, running
+                )
+    if meet(sync, parts) != 0:
         return 1
-    if member == 0:
-        child = branch(leaf, leaves, nodes)
-        give_up_slots(new, slots[0], slots[1], integers)
-        for side in range(2):
-            at = new if side == 1 else leaf
-            a = middle if side == 1 else first
-            e = last if side == 1 else middle
-            own = sums[side * n_planes : (side + 1) * n_planes]
-            low = bounds[2 * side]
-            high = bounds[2 * side + 1]
-            enter_leaf(at, a, e, child + side, depth, slots[small ^ side], own, low, high, leaves, nodes)
-            if open_right if side == 1 else open_left:
-                pick_split(bins, at, side, rows.order, feature, rules, scales, cells, leaves, search, running)
-    return meet(sync, members)
+    has_lists = feature.row_start.shape[0] > 0
+    for child in range(2):
+        if rank == (0 if has_lists else child % parts):
+            at = rules.max_leaves + 2 * leaf + child
+            a = middle if child == 1 else first
+            e = last if child == 1 else middle
+            given = sums[child * n_planes : (child + 1) * n_planes]
+            low = bounds[2 * child]
+            high = bounds[2 * child + 1]
+            enter_leaf(at, a, e, node + child, depth, slots[small ^ child], given, low, high, leaves)
+            if open_right if child == 1 else open_left:
+                pick_split(
+                    member, bins, at, line + child, rows.order, feature, rules, scales, cells, leaves, search, running
+                )
+    if rank == 0:
+        integers[leaf, AHEAD] = 1
+        if slot < 0 or old_slot < 0:
+            give_up_slots(n_leaves, slots[0], slots[1], integers)
+    return 0
 
 
 @kernel("Bins, " + GROWTH)
@@ -168,16 +219,36 @@ def grow_tree(
         member, members, sync, bins,
         feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
     )  # fmt: skip
-    n_leaves = 1
-    while stop == 0 and n_leaves < rules.max_leaves:
-        leaf = next_leaf(n_leaves, rules.order, leaves.integers, leaves.numbers)
-        if leaf < 0:
+    batch = search.batch
+    while stop == 0:
+        if meet(sync, members) != 0:
+            return
+        if member == 0:
+            split_waiting(rules, leaves, nodes)
+            choose_batch(members, feature, rules, cells.pool.shape[0], leaves, choice, nodes.info[N_LEAVES], batch)
+            atomic_store(sync, COUNTER, 0)
+        if meet(sync, members) != 0:
+            return
+        n = batch[N_BATCH]
+        if n == 0:
             break
-        stop = split_leaf(
-            member, members, sync, bins, leaf, n_leaves,
-            feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
-        )  # fmt: skip
-        n_leaves += 1
-    if stop != 0:
+        alone = n > 1
+        k = atomic_add(sync, COUNTER, 1) if alone else np.int64(0)
+        while k < n:
+            slot = batch[BATCH_SLOT] + k
+            stop = expand(
+                member, members, sync, alone, bins, batch[BATCH + k], slot if slot < cells.pool.shape[0] else -1,
+                feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
+            )  # fmt: skip
+            if stop != 0:
+                return
+            k = atomic_add(sync, COUNTER, 1) if alone else n
+    n_leaves = nodes.info[N_LEAVES]
+    for leaf in range(member, n_leaves, members):
+        if leaves.integers[leaf, AHEAD] != 0:
+            first = leaves.integers[leaf, FIRST]
+            last = leaves.integers[leaf, LAST]
+            rejoin(rows, first, leaves.integers[rules.max_leaves + 2 * leaf, LAST], last)
+    if meet(sync, members) != 0:
         return
     finish_leaves(member, members, sync, n_leaves, feature.monotone, rules, grad, rows, scales, scratch, leaves, nodes)

@@ -15,7 +15,7 @@ import numpy as np
 
 from sapwood.kernels.build import sum_root
 from sapwood.kernels.choose import allow_features, narrow_groups
-from sapwood.kernels.frontier import branch, can_split, enter_leaf, next_leaf, set_child_bounds
+from sapwood.kernels.frontier import branch, can_split, enter_leaf, enter_node, next_leaf, set_child_bounds
 from sapwood.kernels.layout import (
     BIN,
     CUT_NEXT,
@@ -209,7 +209,10 @@ def grow_exact_tree(
             last = stop if child == 1 else middle
             if more and can_split(last - first, depth, rules):
                 at = n_leaves if child == 1 else leaf
-                allow_features(member, child, at, node + child, depth, feature.share, choice, draws, search.allowed)
+                allow_features(
+                    member, feature.share[member], feature.share[member + 1], child, at, node + child, depth,
+                    choice, draws, search.allowed,
+                )  # fmt: skip
                 own = sums[child * n_planes : (child + 1) * n_planes]
                 scan_share(
                     member, columns, lists, child, first, last, own, bounds[2 * child :],
@@ -228,13 +231,14 @@ def grow_exact_tree(
                 own = sums[child * n_planes : (child + 1) * n_planes]
                 low = bounds[2 * child]
                 high = bounds[2 * child + 1]
-                enter_leaf(at, first, last, node + child, depth, 0, own, low, high, leaves, nodes)
+                enter_leaf(at, first, last, node + child, depth, 0, own, low, high, leaves)
+                enter_node(node + child, nodes)
                 if more and can_split(last - first, depth, rules):
                     choose_split(columns, lists.rows, at, search.gain[child], search.cut[child], rules, leaves)
         n_leaves += 1
         if meet(sync, members) != 0:
             return
-        leaf = next_leaf(n_leaves, rules.order, integers, leaves.numbers) if more else np.int64(-1)
+        leaf = next_leaf(n_leaves, rules.order, integers, leaves.numbers, False) if more else np.int64(-1)
         if leaf < 0:
             break
         start = integers[leaf, FIRST]

@@ -19,11 +19,14 @@ LEAFWISE, LEVELWISE = 0, 1
 
 SET_WORDS = 4  # words of a set of bins, 64 each; a category has at most MOST_LEVELS bins beside bin 0
 MOST_LEVELS = 64 * SET_WORDS - 1
-IS_SET = -1  # the bin of a split that sends a set of bins to the left
+# The bins of splits that send a set of bins to the left, which is penalised, or a single one, which is not.
+IS_SET, IS_SINGLE = -1, -2
+# Features whose bins are levels: how they are divided.
+INTO_SETS, ONE_FROM_REST = 1, 2
 
 # Columns of a leaf's integers; its sums and the left sums of its best split follow, P columns each. The set of bins
 # that goes left counts where the feature is a category.
-FIRST, LAST, NODE, DEPTH, SLOT, FEATURE, BIN, MISSING_LEFT, SET = range(9)
+FIRST, LAST, NODE, DEPTH, SLOT, FEATURE, BIN, MISSING_LEFT, AHEAD, SET = range(10)
 LEAF_SUMS = SET + SET_WORDS
 NEXT_BIN = SLOT  # exact search has no histograms; it keeps the next bin that the leaf holds after its cut (0: none)
 # Columns of a leaf's numbers: the gain of its best split (0: none) and the bounds of its value.
@@ -34,7 +37,12 @@ LEAF_NUMBERS = 3
 # that a feature takes: cells 4096 bytes apart would get into each other's way.
 STRIDE = 264
 
-# Columns of a candidate split; its left sums follow.
+# What a batch of leaves to split begins with.
+N_BATCH, BATCH_SLOT, BATCH = range(3)
+AT_ONCE = 8  # leaves of a batch per member
+
+# Columns of a candidate split; its left sums follow. Where a cut is still to be located, its limits are in place of
+# the set.
 CUT_BIN, CUT_SIDE, CUT_SURE, CUT_SET = range(4)
 CUT_SUMS = CUT_SET + SET_WORDS
 CUT_NEXT = CUT_SURE  # exact search is always sure; it keeps the next bin that the leaf holds
@@ -67,14 +75,14 @@ class Features(NamedTuple):
 
     n_bins: "i64[:]"  # (F) value bins, numbered from 1; bin 0 is missing
     start: "i64[:]"  # (F + 1) first cell; the last entry is the number of cells
-    share: "i64[:]"  # (T + 1) member t searches features share[t] to share[t + 1]
+    share: "i64[:]"  # (T + 3) member t searches features share[t] to share[t + 1]; from T + 1 on: all of them
     monotone: "i64[:]"  # (F) 1 rising, -1 falling, 0 free
     bits: "i64"  # a bin takes 2^bits bits
-    levels: "i64[:]"  # (F) 1 if bins are levels of a category, which have no order
+    levels: "i64[:]"  # (F) 0, or how bins are divided that are levels of a category, which have no order
     column: "i64[:]"  # (F) its place among the columns; -1: rows list where it differs from its usual bin
     usual: "i64[:]"  # (F) that bin, or that of a feature which shares a tile's column; -1: neither, or never split
     tile_start: "i64[:]"  # (columns + 1) first cell of each column; the last entry is the number of cells
-    tile_share: "i64[:]"  # (T + 1) member t searches columns tile_share[t] to tile_share[t + 1], and what is listed
+    tile_share: "i64[:]"  # (T + 3) the same for columns of the tiles
     row_start: "i64[:]"  # (n + 1) where the lists of rows begin; empty if there are none
     entries: "u32[:]"  # cells that the rows list, ascending in each row
 
@@ -157,7 +165,7 @@ class Cells(NamedTuple):
 
     pool: "i64[:,:]"  # (slots, P * cells)
     work: "i64[:,:]"  # (T, P * cells, P rounded up to fours where rows have lines)
-    counts: "i64[:]"  # (most bins of a feature + 1) rows per bin, for exact leaf sizes
+    counts: "i64[:,:]"  # (T, most bins of a feature + 1) rows per bin, for exact leaf sizes
     listed: "i64[:]"  # (cells, or none without lists) rows that list each cell
 
 
@@ -175,21 +183,25 @@ class Lists(NamedTuple):
 
 @layout
 class Leaves(NamedTuple):
-    """The leaves while the tree grows, each with its best split."""
+    """The leaves while the tree grows, each with its best split; the children of leaf l wait at L + 2 l."""
 
-    integers: "i64[:,:]"  # (L, LEAF_SUMS + 2 P)
-    numbers: "f64[:,:]"  # (L, LEAF_NUMBERS)
+    integers: "i64[:,:]"  # (3 L, LEAF_SUMS + 2 P)
+    numbers: "f64[:,:]"  # (3 L, LEAF_NUMBERS)
 
 
 @layout
 class Search(NamedTuple):
-    """The best split of each feature for the two leaves at hand; features are shared out among members."""
+    """The best split of each feature for the two children of a leaf; features are shared out among members.
 
-    gain: "f64[:,:]"  # (2, F)
-    cut: "i64[:,:,:]"  # (2, F, CUT_SUMS + P)
-    limits: "i64[:]"  # (8) bins after which a cut is allowed, for each side of missing: always; where rows were counted
-    allowed: "u8[:,:]"  # (2, F) 1 if the leaf may use the feature
+    Members that work each on a leaf of its own have two lines each.
+    """
+
+    gain: "f64[:,:]"  # (2 T, F)
+    cut: "i64[:,:,:]"  # (2 T, F, CUT_SUMS + P)
+    limits: "i64[:,:]"  # (T + 1, 8) bins after which a cut is allowed, for each side of missing; in the last line: any
+    allowed: "u8[:,:]"  # (2 T, F) 1 if the leaf may use the feature
     n_left: "i64[:,:]"  # (T, 8) rows that a member's part of a leaf sent left; one cache line each
+    batch: "i64[:]"  # (BATCH + AT_ONCE T) the leaves that are split next: how many, the slot of the first, and which
 
 
 @layout

@@ -7,7 +7,8 @@ from sapwood.native.kernel import kernel
 
 # Words of ``sync``, one cache line apart so that they do not disturb each other.
 # SPINS says how often to look before sleeping, so that a team larger than the machine still moves.
-ARRIVED, TURN, ABORT, SLEEPERS, SPINS = 0, 8, 16, 24, 32
+# COUNTER is for kernels that hand out work.
+ARRIVED, TURN, ABORT, SLEEPERS, SPINS, COUNTER = 0, 8, 16, 24, 32, 40
 
 
 @kernel()

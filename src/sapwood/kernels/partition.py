@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.layout import BIN, FEATURE, FIRST, IS_SET, LAST, MISSING_LEFT, SET, SET_WORDS
+from sapwood.kernels.layout import BIN, FEATURE, FIRST, LAST, MISSING_LEFT, SET, SET_WORDS
 from sapwood.kernels.lists import unpack
 from sapwood.kernels.meet import meet
 from sapwood.kernels.sets import is_member
@@ -157,7 +157,7 @@ def split_members(bins, words, rows, start, stop, in_place):
 @kernel()
 def split_by(bins, split, rows, start, stop, in_place):
     """Send positions apart by the split in a leaf's integers."""
-    if split[BIN] == IS_SET:
+    if split[BIN] < 0:
         return split_members(bins, split[SET : SET + SET_WORDS], rows, start, stop, in_place)
     return split_part(bins, split[BIN], split[MISSING_LEFT], rows, start, stop, in_place)
 
@@ -229,3 +229,18 @@ def move_rows(member, members, sync, bins, split, feature, rows, n_left):
         if meet(sync, members) != 0:
             return -1
     return total
+
+
+@kernel()
+def rejoin(rows, first, middle, last):
+    """Undo a move: make one ascending sequence of the two from ``first`` and from ``middle`` on. Pairs stay."""
+    left = first
+    right = middle
+    for k in range(first, last):
+        if right >= last or (left < middle and rows.order[left] < rows.order[right]):
+            rows.spare[k] = rows.order[left]
+            left += 1
+        else:
+            rows.spare[k] = rows.order[right]
+            right += 1
+    copy_back(rows.spare, rows.order, first, last - first, first)

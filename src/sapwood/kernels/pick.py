@@ -34,7 +34,7 @@ from sapwood.kernels.layout import (
 from sapwood.kernels.lists import copy_counts, count_listed, count_one_listed, drop_rare
 from sapwood.kernels.random import draw
 from sapwood.kernels.split_levels import count_chosen, divide_levels
-from sapwood.kernels.split_numeric import locate_cut
+from sapwood.kernels.split_numeric import locate_cut, scan_feature
 from sapwood.kernels.steps import hessian_steps
 from sapwood.native.kernel import kernel
 
@@ -63,21 +63,22 @@ def count_bins(bins, n_bins, order, first, last, counts):
 
 
 @kernel()
-def limit_cuts(counts, n_bins, n_rows, least, limits):
+def limit_cuts(counts, n_bins, least, limits):
     """From the counts, the bins after which both sides keep ``least`` rows: missing right, then left."""
     for side in range(2 if counts[0] != 0 else 1):
-        first = n_bins + 1
-        last = np.int64(0)
         left = counts[0] if side == 1 else np.int64(0)
-        for b in range(1, n_bins + 1):
-            left += counts[b]
-            if n_rows - left < least:
-                break
-            if left >= least:
-                first = min(first, b)
-                last = b
-        limits[2 * side] = first
-        limits[2 * side + 1] = last
+        right = counts[0] - left
+        first = np.int64(0)
+        while first < n_bins and (left < least or first == 0):
+            first += 1
+            left += counts[first]
+        last = n_bins
+        while last > 0 and right < least:
+            right += counts[last]
+            last -= 1
+        is_any = left >= least and first <= last
+        limits[2 * side] = first if is_any else n_bins + 1
+        limits[2 * side + 1] = last if is_any else 0
     if counts[0] == 0:
         limits[2] = limits[0]
         limits[3] = limits[1]
@@ -120,7 +121,7 @@ def take_cut(leaf, f, gain, cut, missing, wide, leaves):
     for p in range(n_planes):
         integers[leaf, LEAF_SUMS + n_planes + p] = cut[CUT_SUMS + p]
     for w in range(SET_WORDS):
-        integers[leaf, SET + w] = cut[CUT_SET + w]
+        integers[leaf, SET + w] = cut[CUT_SET + w] if cut[CUT_BIN] == IS_SET else np.int64(0)
     if not missing and cut[CUT_BIN] != IS_SET:
         left = hessian_steps(cut[CUT_SUMS:], 0, wide)
         both = hessian_steps(integers[leaf, LEAF_SUMS : LEAF_SUMS + n_planes], 0, wide)
@@ -137,8 +138,8 @@ def has_missing(histogram, cell, stride, n_planes):
 
 
 @kernel()
-def pick_split(bins, leaf, child, order, feature, rules, scales, cells, leaves, search, running):
-    """Give a leaf its best split, if it has one; ``child`` tells which half of the search results is its own."""
+def pick_split(member, bins, leaf, line, order, feature, rules, scales, cells, leaves, search, running):
+    """Give a leaf its best split, if it has one, from a ``line`` of search results."""
     integers = leaves.integers
     first = integers[leaf, FIRST]
     last = integers[leaf, LAST]
@@ -146,40 +147,44 @@ def pick_split(bins, leaf, child, order, feature, rules, scales, cells, leaves, 
     n_planes = search.cut.shape[2] - CUT_SUMS
     sums = integers[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
     rest = running[:n_planes]
-    gain = search.gain[child]
+    gain = search.gain[line]
     least = rules.min_child_samples
-    limits = search.limits[4:8]
+    counts = cells.counts[member]
+    limits = search.limits[member]
     low = leaves.numbers[leaf, LOW]
     high = leaves.numbers[leaf, HIGH]
+    everywhere = search.limits[search.limits.shape[0] - 1]
+    may_be_proven = is_surely_large(sums, 2 * least, rules.wide, scales.hessian_range)
     n_doubts = 0
     while True:
         f = best_feature(gain, integers[leaf, NODE], rules)
         if gain[f] <= 0.0:
             return
-        cut = search.cut[child, f]
-        if cut[CUT_BIN] == 0:
-            everywhere = search.limits[0:4]
-            locate_cut(histogram, f, feature, sums, low, high, everywhere, rules, scales, running, cut)
-        for p in range(n_planes):
-            rest[p] = sums[p] - cut[CUT_SUMS + p]
+        cut = search.cut[line, f]
         is_guarded = feature.levels[f] != 0 and max(rules.level_rows, rules.group_rows) > 1
-        if cut[CUT_SURE] != 0 or (least <= 1 and not is_guarded):
+        is_sure = cut[CUT_SURE] != 0 or (least <= 1 and not is_guarded)
+        if cut[CUT_BIN] == 0 and (is_sure or may_be_proven):
+            for k in range(4):
+                limits[k] = cut[CUT_SET + k] if cut[CUT_SURE] != 0 else everywhere[k]
+            locate_cut(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)
+        if is_sure:
             break
-        if (
-            not is_guarded
-            and is_surely_large(cut[CUT_SUMS:], least, rules.wide, scales.hessian_range)
-            and is_surely_large(rest, least, rules.wide, scales.hessian_range)
-        ):
-            break
+        if cut[CUT_BIN] != 0 and not is_guarded:
+            for p in range(n_planes):
+                rest[p] = sums[p] - cut[CUT_SUMS + p]
+            if is_surely_large(cut[CUT_SUMS:], least, rules.wide, scales.hessian_range) and is_surely_large(
+                rest, least, rules.wide, scales.hessian_range
+            ):
+                break
         n_bins = feature.n_bins[f]
         column = feature.column[f]
         if column >= 0 and feature.bits == 3:
-            count_bins(bins.bytes[column], n_bins, order, first, last, cells.counts)
+            count_bins(bins.bytes[column], n_bins, order, first, last, counts)
         elif column >= 0:
-            count_bins(bins.halves[column], n_bins, order, first, last, cells.counts)
+            count_bins(bins.halves[column], n_bins, order, first, last, counts)
         elif n_doubts == 0:
             n_doubts = 1
-            count_one_listed(feature, f, order, first, last, cells.counts)
+            count_one_listed(feature, f, order, first, last, counts)
         else:
             if n_doubts == 1:
                 n_doubts = 2
@@ -187,23 +192,27 @@ def pick_split(bins, leaf, child, order, feature, rules, scales, cells, leaves, 
                 drop_rare(feature, least, cells.listed, gain)
                 if gain[f] == 0.0:
                     continue
-            copy_counts(feature, f, last - first, cells.listed, cells.counts)
+            copy_counts(feature, f, last - first, cells.listed, counts)
         if feature.levels[f] != 0:
             cut[CUT_SURE] = SURE
-            on_left = count_chosen(cut[CUT_SET : CUT_SET + SET_WORDS], cells.counts, n_bins)
+            on_left = count_chosen(cut[CUT_SET : CUT_SET + SET_WORDS], counts, n_bins)
             if not is_guarded and on_left >= least and last - first - on_left >= least:
                 break
             gain[f] = divide_levels(
-                histogram, f, feature, sums, low, high, cells.counts, last - first, rules, scales, running, cut
+                histogram, f, feature, sums, low, high, counts, last - first, rules, scales, running, cut
             )
             continue
-        limit_cuts(cells.counts, n_bins, last - first, least, limits)
-        cut[CUT_SURE] = SURE_WITH_MISSING if cells.counts[0] > 0 else SURE
+        limit_cuts(counts, n_bins, least, limits)
         side = cut[CUT_SIDE]
-        if limits[2 * side] <= cut[CUT_BIN] <= limits[2 * side + 1]:
+        is_fine = cut[CUT_BIN] != 0 and limits[2 * side] <= cut[CUT_BIN] <= limits[2 * side + 1]
+        if not is_fine:
+            gain[f] = scan_feature(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)
+            for k in range(4):
+                cut[CUT_SET + k] = limits[k]
+        cut[CUT_SURE] = SURE_WITH_MISSING if counts[0] > 0 else SURE
+        if is_fine:
             break
-        gain[f] = locate_cut(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)
     start = feature.start
     missing = has_missing(histogram, start[f], start[start.shape[0] - 1], n_planes)
-    missing = missing or search.cut[child, f, CUT_SURE] == SURE_WITH_MISSING
-    take_cut(leaf, f, gain[f], search.cut[child, f], missing, rules.wide, leaves)
+    missing = missing or search.cut[line, f, CUT_SURE] == SURE_WITH_MISSING
+    take_cut(leaf, f, gain[f], search.cut[line, f], missing, rules.wide, leaves)

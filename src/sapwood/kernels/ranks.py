@@ -153,12 +153,12 @@ def search_leaf(
     running = scratch.integers[member][2 * n_planes :]
     own = feature.share[member]
     end = feature.share[member + 1]
-    limits = search.limits[0:4]
+    limits = search.limits[search.limits.shape[0] - 1]
     if again != EVERY:
-        limits = search.limits[4:8]
+        limits = search.limits[member]
         if own <= again < end:
             cut = search.cut[0, again]
-            limit_cuts(counts, feature.n_bins[again], n_rows, rules.min_child_samples, limits)
+            limit_cuts(counts, feature.n_bins[again], rules.min_child_samples, limits)
             cut[CUT_SURE] = SURE_WITH_MISSING if counts[0] > 0 else SURE
             side = cut[CUT_SIDE]
             is_allowed = limits[2 * side] <= cut[CUT_BIN] <= limits[2 * side + 1]

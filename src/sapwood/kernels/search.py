@@ -1,4 +1,4 @@
-"""Search the histograms of a leaf, each member its share of the features."""
+"""Search the histogram of a leaf, features shared out."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def may_split(histogram, f, feature, sums, rules, scales):
 
 
 @kernel()
-def search_share(member, histogram, child, sums, low, high, feature, rules, scales, search, running):
-    """Find the best split of each feature in the member's share, for a leaf with these sums and bounds."""
-    limits = search.limits[0:4]
-    for f in range(feature.share[member], feature.share[member + 1]):
+def search_share(own, end, histogram, child, sums, low, high, feature, rules, scales, search, running):
+    """Find the best split of each of the features ``own`` to ``end``, for a leaf with these sums and bounds."""
+    limits = search.limits[search.limits.shape[0] - 1]
+    for f in range(own, end):
         search.gain[child, f] = 0.0
         if search.allowed[child, f] != 0 and may_split(histogram, f, feature, sums, rules, scales):
             cut = search.cut[child, f]

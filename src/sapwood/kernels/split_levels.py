@@ -1,6 +1,6 @@
 """Divide the levels of a category into two sets: levels in the order of their best values, cut somewhere.
 
-Every level has a bin; bin 0 holds the levels without one.
+Every level has a bin; bin 0 holds the levels without one. Where there are few levels, one goes left and the rest right.
 """
 
 from __future__ import annotations
@@ -8,7 +8,17 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.gain import is_plain, leaf_value, plain_score, split_gain, value_score, within
-from sapwood.kernels.layout import CUT_BIN, CUT_SET, CUT_SIDE, CUT_SUMS, IS_SET, MOST_LEVELS, SET_WORDS
+from sapwood.kernels.layout import (
+    CUT_BIN,
+    CUT_SET,
+    CUT_SIDE,
+    CUT_SUMS,
+    IS_SET,
+    IS_SINGLE,
+    MOST_LEVELS,
+    ONE_FROM_REST,
+    SET_WORDS,
+)
 from sapwood.kernels.sets import add_member, is_member
 from sapwood.kernels.split_numeric import least_hessian, score_of
 from sapwood.kernels.steps import LOW_HALF
@@ -105,11 +115,11 @@ def cell_sums(cells, stride, b, wide):
 
 
 @kernel()
-def side_score(g, h, low, high, rules, plain):
-    """The score of one side, whose value pays the penalty of levels too."""
+def side_score(g, h, penalty, low, high, rules, plain):
+    """The score of one side, whose value pays a penalty beside λ."""
+    penalised = h + penalty
     if plain:
-        return plain_score(g, h + rules.level_lambda, rules.reg_lambda)
-    penalised = h + rules.level_lambda
+        return plain_score(g, penalised, rules.reg_lambda)
     return value_score(g, penalised, within(leaf_value(g, penalised, rules), low, high), rules)
 
 
@@ -190,8 +200,8 @@ def scan_levels(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, s
             right = np.float64(all_h - h) * of_h
             if min(left, right) < floor or min(left, right) + rules.reg_lambda <= 0.0:
                 continue
-            score = side_score(np.float64(g) * of_g, left, low, high, rules, plain)
-            score += side_score(np.float64(all_g - g) * of_g, right, low, high, rules, plain)
+            score = side_score(np.float64(g) * of_g, left, rules.level_lambda, low, high, rules, plain)
+            score += side_score(np.float64(all_g - g) * of_g, right, rules.level_lambda, low, high, rules, plain)
             gain = split_gain(score, before, rules.min_split_gain)
             if gain > best:
                 best = gain
@@ -212,11 +222,47 @@ def scan_levels(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, s
     return best
 
 
+@kernel(apart=True)
+def scan_single(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, scales, cut):
+    """``scan_levels`` where a single level goes left: one of few, so that no penalty is due for choosing it."""
+    all_g, all_h = cell_sums(sums, 1, 0, rules.wide)
+    floor = least_hessian(rules, scales, 0)
+    before = score_of(sums, low, high, rules, scales.quantum)
+    plain = is_plain(rules)
+    best = 0.0
+    best_bin = 0
+    for b in range(n_bins + 1):
+        g, h = cell_sums(cells, stride, b, rules.wide)
+        if n_rows > 0 and min(counts[b], n_rows - counts[b]) < rules.min_child_samples:
+            continue
+        left = np.float64(h) / scales.quantum[0, 1]
+        right = np.float64(all_h - h) / scales.quantum[0, 1]
+        if (g == 0 and h == 0) or min(left, right) < floor or min(left, right) + rules.reg_lambda <= 0.0:
+            continue
+        score = side_score(np.float64(g) / scales.quantum[0, 0], left, 0.0, low, high, rules, plain)
+        score += side_score(np.float64(all_g - g) / scales.quantum[0, 0], right, 0.0, low, high, rules, plain)
+        gain = split_gain(score, before, rules.min_split_gain)
+        if gain > best:
+            best = gain
+            best_bin = b
+    if best > 0.0:
+        for w in range(SET_WORDS):
+            cut[CUT_SET + w] = 0
+        add_member(cut[CUT_SET : CUT_SET + SET_WORDS], best_bin)
+        cut[CUT_BIN] = IS_SINGLE
+        cut[CUT_SIDE] = 1 if best_bin == 0 else 0
+        for p in range(1 + rules.wide):
+            cut[CUT_SUMS + p] = cells[p * stride + best_bin]
+    return best
+
+
 @kernel()
 def divide_levels(histogram, f, feature, sums, low, high, counts, n_rows, rules, scales, running, cut):
     """The largest gain of dividing the levels of one feature of a leaf; see ``scan_levels``."""
     stride = feature.start[feature.start.shape[0] - 1]
     cells = histogram[feature.start[f] :]
+    if feature.levels[f] == ONE_FROM_REST:
+        return scan_single(cells, stride, feature.n_bins[f], sums, low, high, counts, n_rows, rules, scales, cut)
     return scan_levels(
         cells, stride, feature.n_bins[f], sums, low, high, counts, n_rows, rules, scales, running, cut
     )  # fmt: skip
@@ -236,14 +282,14 @@ def count_chosen(words, counts, n_bins):
     "u16[:,:,:], i32[:], i32[:], u8[:], i32[:], i64[:,:], i32[:]",
 )
 def find_leaves(member, members, sync, tiles, feature, bin, missing_left, left, sets, out):
-    """Write the leaf in which each binned row ends; nodes whose bin is IS_SET send a set of bins to the left."""
+    """Write the leaf in which each binned row ends; nodes of negative bins send a set of bins to the left."""
     n, width = tiles.shape[1], tiles.shape[2]
     for row in range(member * n // members, (member + 1) * n // members):
         node = 0
         while feature[node] >= 0:
             f = np.int64(feature[node])
             b = np.int64(tiles[f // width, row, f % width])
-            if bin[node] == IS_SET:
+            if bin[node] < 0:
                 goes_left = is_member(sets[node], b) != np.uint64(0)
             else:
                 goes_left = missing_left[node] != 0 if b == 0 else b <= np.int64(bin[node])

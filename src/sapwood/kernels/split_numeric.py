@@ -134,7 +134,7 @@ def is_quick_for_all(rules, scales):
 
 @kernel()
 def scan_feature(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut):
-    """The largest gain of one feature in a leaf, 0 when there is none.
+    """The largest gain of one feature in a leaf that ``limits`` allow, 0 when there is none.
 
     ``cut`` takes the cut, or bin 0 where it still has to be located.
     """
@@ -148,8 +148,8 @@ def scan_feature(histogram, f, feature, sums, low, high, limits, rules, scales, 
         floor = least_hessian(rules, scales, 0)
         price = rules.min_split_gain
         if rules.wide != 0:
-            return scan_wide(cells, stride, n_bins, sums, floor, rules.reg_lambda, price, scales.quantum, room)
-        return scan_plain(cells, n_bins, sums[0], floor, rules.reg_lambda, price, scales, room)
+            return scan_wide(cells, stride, n_bins, sums, floor, rules.reg_lambda, price, limits, scales.quantum, room)
+        return scan_plain(cells, n_bins, sums[0], floor, rules.reg_lambda, price, limits, scales, room)
     if is_quick_for_all(rules, scales):
         return scan_outputs(cells, stride, n_bins, sums, limits, rules, scales, room)
     return locate_cut(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)

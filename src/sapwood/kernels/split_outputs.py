@@ -89,14 +89,14 @@ def misses(cells, stride, n_planes, limits):
 
 @kernel()
 def scan_outputs(cells, stride, n_bins, sums, limits, rules, scales, room):
-    """The largest gain of a feature; ``limits`` allow every cut."""
+    """The largest gain of a feature that ``limits`` allow."""
     missing = misses(cells, stride, sums.shape[0], limits)
     best = IMPOSSIBLE_BITS
     scores = room[2 * (n_bins + SPARE) :]
     for side in range(1 + missing):
         n = n_bins - 1 + (missing if side == 0 else 0)
         score_cuts(cells, stride, n, side, sums, rules, scales, room, scores)
-        for b in range(np.uint64(n)):
+        for b in range(np.uint64(max(limits[2 * side] - 1, 0)), np.uint64(max(min(limits[2 * side + 1], n), 0))):
             best = max(best, scores[b])
     score = bits_float(best)
     return split_gain(score, score_before(sums, rules, scales.quantum), rules.min_split_gain) if score > 0.0 else 0.0

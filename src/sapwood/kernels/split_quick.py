@@ -68,14 +68,26 @@ def repeat_last(sums, n):
 
 
 @kernel()
-def gather_sums(cells, stop, sums):
-    """The sums up to each bin before ``stop``, but for bins of sum 0, which repeat them; return how many, in eights."""
-    if stop <= 1:
+def sum_before(cells, stop):
+    """The sum of the value bins before ``stop``."""
+    total = np.int64(0)
+    for b in range(np.uint64(1), np.uint64(stop)):
+        total += cells[b]
+    return total
+
+
+@kernel()
+def gather_sums(cells, first, stop, sums):
+    """The sums up to each bin from ``first`` to before ``stop``, but for further bins of sum 0, which repeat them.
+
+    Return how many there are, in eights.
+    """
+    if stop <= first:
         return np.int64(0)
-    running = cells[1]
+    running = sum_before(cells, first + 1)
     sums[0] = running
     n = np.uint64(1)
-    for b in range(np.uint64(2), np.uint64(stop)):
+    for b in range(np.uint64(first + 1), np.uint64(stop)):
         value = cells[b]
         running += value
         sums[n] = running
@@ -84,33 +96,33 @@ def gather_sums(cells, stop, sums):
 
 
 @kernel()
-def all_sums(cells, stop, sums):
-    """The sums up to each bin before ``stop``; return how many."""
-    running = np.int64(0)
-    for b in range(np.uint64(1), np.uint64(stop)):
+def all_sums(cells, first, stop, sums):
+    """The sums up to each bin from ``first`` to before ``stop``; return how many."""
+    running = sum_before(cells, first)
+    for b in range(np.uint64(first), np.uint64(stop)):
         running += cells[b]
-        sums[b - np.uint64(1)] = running
-    return max(stop - 1, 0)
+        sums[b - np.uint64(first)] = running
+    return max(stop - first, 0)
 
 
 @kernel()
-def scan_plain(cells, n_bins, total, floor, reg_lambda, price, scales, sums):
+def scan_plain(cells, n_bins, total, floor, reg_lambda, price, limits, scales, sums):
     """The largest gain of a feature of packed cells with one output where λ is the only rule: the usual case."""
     unit_g = 1.0 / scales.quantum[0, 0]
     unit_h = 1.0 / scales.quantum[0, 1]
     g_all = high_steps(total) * unit_g
     h_all = low_steps(total) * unit_h
-    missing = cells[0]
-    stop = n_bins + 1 if missing != 0 else n_bins
+    missing = 1 if cells[0] != 0 else has_two_sides(limits)
+    stop = min(n_bins + missing, limits[1] + 1)
     if is_sparse(total & LOW_HALF, n_bins, scales.hessian_range):
-        n = gather_sums(cells, stop, sums)
+        n = gather_sums(cells, limits[0], stop, sums)
     else:
-        n = all_sums(cells, stop, sums)
+        n = all_sums(cells, limits[0], stop, sums)
     best = largest_score(sums, 0, n, g_all, h_all, floor, reg_lambda, unit_g, unit_h)
     if missing != 0:
-        n = all_sums(cells, n_bins, sums)
+        n = all_sums(cells, limits[2], min(n_bins, limits[3] + 1), sums)
         for b in range(np.uint64(n)):
-            sums[b] += missing
+            sums[b] += cells[0]
         best = max(best, largest_score(sums, 0, n, g_all, h_all, floor, reg_lambda, unit_g, unit_h))
     return split_gain(best, plain_score(g_all, h_all, reg_lambda), price) if best > 0.0 else 0.0
 
@@ -153,16 +165,16 @@ def largest_wide_score(sums_g, sums_h, first, last, g_all, h_all, floor, reg_lam
 
 
 @kernel()
-def gather_wide_sums(gradients, hessians, stop, sums_g, sums_h):
+def gather_wide_sums(gradients, hessians, first, stop, sums_g, sums_h):
     """``gather_sums`` of two planes."""
-    if stop <= 1:
+    if stop <= first:
         return np.int64(0)
-    g = gradients[1]
-    h = hessians[1]
+    g = sum_before(gradients, first + 1)
+    h = sum_before(hessians, first + 1)
     sums_g[0] = g
     sums_h[0] = h
     n = np.uint64(1)
-    for b in range(np.uint64(2), np.uint64(stop)):
+    for b in range(np.uint64(first + 1), np.uint64(stop)):
         more_g = gradients[b]
         more_h = hessians[b]
         g += more_g
@@ -175,7 +187,7 @@ def gather_wide_sums(gradients, hessians, stop, sums_g, sums_h):
 
 
 @kernel()
-def scan_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, quantum, room):
+def scan_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, limits, quantum, room):
     """The largest gain of a feature of wide cells with one output where λ is the only rule."""
     unit_g = 1.0 / quantum[0, 0]
     unit_h = 1.0 / quantum[0, 1]
@@ -185,11 +197,12 @@ def scan_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, quantum, ro
     hessians = cells[stride:]
     sums_g = room
     sums_h = room[n_bins + SPARE :]
-    has_missing = gradients[0] != 0 or hessians[0] != 0
-    n = gather_wide_sums(gradients, hessians, n_bins + 1 if has_missing else n_bins, sums_g, sums_h)
+    missing = 1 if gradients[0] != 0 or hessians[0] != 0 else has_two_sides(limits)
+    stop = min(n_bins + missing, limits[1] + 1)
+    n = gather_wide_sums(gradients, hessians, limits[0], stop, sums_g, sums_h)
     best = largest_wide_score(sums_g, sums_h, 0, n, g_all, h_all, floor, reg_lambda, unit_g, unit_h)
-    if has_missing:
-        n = gather_wide_sums(gradients, hessians, n_bins, sums_g, sums_h)
+    if missing != 0:
+        n = gather_wide_sums(gradients, hessians, limits[2], min(n_bins, limits[3] + 1), sums_g, sums_h)
         for b in range(np.uint64(n)):
             sums_g[b] += gradients[0]
             sums_h[b] += hessians[0]

@@ -134,6 +134,21 @@ class Repeated:
         return self._last
 
 
+class Repeats:
+    """Runs kernels one after the other through ``run``, each of them mostly with the arguments of its last time."""
+
+    def __init__(self, run: Callable[..., None]) -> None:
+        self._run = run
+        self._kept: dict[str, Repeated] = {}
+
+    def __call__(self, kernel: Kernel, *args: Any) -> None:
+        """Run a kernel."""
+        kept = self._kept.get(kernel.name)
+        if kept is None:
+            kept = self._kept[kernel.name] = Repeated(kernel)
+        self._run(kept, *args)
+
+
 def _deciding_arguments(variants: tuple[tuple[signatures.Type, ...], ...]) -> list[int]:
     """The arguments whose types differ among variants."""
     if len({len(types) for types in variants}) != 1:

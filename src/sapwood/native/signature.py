@@ -14,11 +14,8 @@ from typing import Any
 
 import numpy as np
 
-DTYPES = {
-    "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
-    "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
-    "f32": np.float32, "f64": np.float64,
-}  # fmt: skip
+KINDS = ("u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "f32", "f64")
+DTYPES = {kind: np.dtype(f"{kind[0]}{int(kind[1:]) // 8}") for kind in KINDS}
 SCALARS = ("i64", "u64", "f64")
 
 

@@ -35,11 +35,19 @@ from sapwood.native.linger import (
 from sapwood.native.load import Call
 from sapwood.native.quota import granted_cpus
 
+try:
+    from resource import RUSAGE_THREAD, getrusage
+except ImportError:  # not on Linux
+    getrusage = None  # type: ignore[assignment]
+
 # Words of ``sync``: see ``kernels/meet``.
 ABORT_WORD, SPINS_WORD = 16, 32
-# About 30 microseconds, which covers a balanced step. Members that have no core of their own do not spin: the one they
-# wait for may need theirs.
-SPINS = 1000
+# Members spin for about 600 microseconds before they sleep: to wake a thread costs more than most steps take. Where
+# others want the cores they spin for 30, and not at all if the team is larger than the machine: the member they wait
+# for may need theirs.
+SPINS, FEWER_SPINS = 20_000, 1_000
+# Calls without an interruption after which the cores count as our own again.
+CALM = 50
 
 
 class Task:
@@ -135,7 +143,9 @@ class Crew:
         self.size = size
         self.sync = new_sync()
         has_cores = size <= usable_cpus()
-        self._spins = SPINS if has_cores else 0
+        self._has_cores = has_cores
+        self._interruptions = interruptions()
+        self._n_calm = CALM
         self._post = Post(size) if has_cores and mode() == "native" else None
         self._inboxes: list[SimpleQueue[Task | None]] = [SimpleQueue() for _ in range(1, size)]
         weakref.finalize(self, _dismiss, self._inboxes)
@@ -146,7 +156,7 @@ class Crew:
     def run(self, kernel: Kernel | Repeated, args: tuple[Any, ...]) -> None:
         """Run a kernel on all members and wait for them."""
         self.sync[:] = 0
-        self.sync[SPINS_WORD] = self._spins
+        self.sync[SPINS_WORD] = self._spins()
         call = kernel.bind(self.sync, *args)
         task = Task(call, self.sync)
         # Ctrl-C may strike between any two steps, so that only the task itself knows who has begun it.
@@ -163,6 +173,20 @@ class Crew:
             raise
         if task.failure is not None:
             raise task.failure
+
+    def _spins(self) -> int:
+        """How long members wait awake in the next call."""
+        if not self._has_cores:
+            return 0
+        now = interruptions()
+        self._n_calm = self._n_calm + 1 if now == self._interruptions else 0
+        self._interruptions = now
+        return SPINS if self._n_calm >= CALM else FEWER_SPINS
+
+
+def interruptions() -> int:
+    """How often another thread was given this thread's core, where that is known."""
+    return getrusage(RUSAGE_THREAD).ru_nivcsw if getrusage is not None else 0
 
 
 def _serve(inbox: SimpleQueue[Task | None], post: Post | None, member: int, members: int) -> None:

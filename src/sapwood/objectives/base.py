@@ -7,6 +7,7 @@ they allow, and get the rest from here.
 from __future__ import annotations
 
 import dataclasses
+from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -70,6 +71,11 @@ class Objective:
         """The settings as the kernels take them."""
         return np.array(list(self.settings().values()), dtype=np.float64)
 
+    @cached_property
+    def _numbers(self) -> np.ndarray:
+        """The same, made once."""
+        return self.numbers()
+
     def settings(self) -> dict[str, Any]:
         """The settings as JSON can hold them; ``from_settings`` makes the loss again."""
         return dataclasses.asdict(self) if dataclasses.is_dataclass(self) else {}  # type: ignore[call-overload]
@@ -98,12 +104,12 @@ class Objective:
 
     def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = alone) -> None:
         """Fill ``out`` (n_outputs, n, 2) with gradients and hessians at ``scores`` (n_outputs, n)."""
-        run(self.pairs_kernel, y, scores, self.numbers(), in_a_row(out))
+        run(self.pairs_kernel, y, scores, self._numbers, in_a_row(out))
 
     def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = alone) -> np.ndarray:
         """The loss of each row."""
         out = np.empty(len(y))
-        run(self.loss_kernel, y, scores, self.numbers(), out)
+        run(self.loss_kernel, y, scores, self._numbers, out)
         return out
 
     def __repr__(self) -> str:
