@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "Auto": "sapwood.encodings",
+    "Crossing": "sapwood.encodings",
     "Frequency": "sapwood.encodings",
     "Greedy": "sapwood.encodings",
     "Holdout": "sapwood.encodings",

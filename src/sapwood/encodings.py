@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sapwood.errors import ParameterError
+from sapwood.rules import is_integer
 
 MOST_BINS = 255  # of a statistic, if it has bins of its own
+MOST_CROSSED = 8  # category columns
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,36 @@ class Auto:
     """``"auto"``: by the number of levels; columns of many levels get this statistic, and their frequency."""
 
     statistic: Statistic = Ordered()
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """What is crossed for statistics: at most so many category ``columns``, and one of numbers besides.
+
+    Columns of numbers are cut into ``number_levels`` levels of about as many rows each; 0 leaves them out.
+    """
+
+    columns: int = 2
+    number_levels: int = 16
+
+    def __post_init__(self) -> None:
+        if not (is_integer(self.columns) and 1 <= self.columns <= MOST_CROSSED):
+            raise ParameterError(f"Crossing: columns must be an integer from 1 to {MOST_CROSSED}, got {self.columns!r}")
+        levels = self.number_levels
+        if not (is_integer(levels) and (levels == 0 or 2 <= levels <= MOST_BINS)):
+            raise ParameterError(
+                f"Crossing: number_levels must be 0 or an integer from 2 to {MOST_BINS}, got {levels!r}"
+            )
+
+
+def crossing_of(spec: Any) -> Crossing:
+    """What ``max_combination`` means: a number is that of category columns alone."""
+    return spec if isinstance(spec, Crossing) else Crossing(spec, 0)
+
+
+def is_crossing(value: Any) -> bool:
+    """Tell whether a value says what is crossed."""
+    return isinstance(value, Crossing) or (is_integer(value) and 1 <= value <= MOST_CROSSED)
 
 
 ENCODINGS: dict[str, type[Encoding]] = {

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.encodings import is_encoding
+from sapwood.encodings import MOST_CROSSED, Crossing, is_crossing, is_encoding
 from sapwood.functions import check_arguments
 from sapwood.presets import PRESETS
 from sapwood.rules import (
@@ -122,10 +122,15 @@ class CategoryParams:
         "tells what and why (`model_.encodings`).",
     )
     one_hot_max: int = declare(2, integer(0), "Levels up to which 'auto' makes a column of 0 and 1 for each.")
-    max_combination: int = declare(
+    max_combination: object = declare(
         1,
-        integer(1, 8),
-        "Category columns with statistics of the target that are crossed at most: 2 adds statistics of the best pairs.",
+        Rule(
+            f"an integer from 1 to {MOST_CROSSED} or a Crossing object",
+            is_crossing,
+            lambda v: v if isinstance(v, Crossing) else int(v),
+        ),
+        "Category columns with statistics of the target that are crossed at most: 2 adds statistics of the best pairs. "
+        "With Crossing(2, number_levels=16) a column of numbers, cut into 16 levels, can join them.",
     )
     has_time: object = declare(
         False,

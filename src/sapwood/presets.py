@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from sapwood.choices import Symmetric
-from sapwood.encodings import Auto, Ordered
+from sapwood.encodings import Auto, Crossing, Ordered
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
@@ -43,7 +43,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "reg_lambda": 0.0,
         "one_hot_max": 4,
     },
-    # The learning rate comes from the rows and rounds; two classes have more leaf steps, orders and priors. See below.
+    # The learning rate comes from the rows and rounds; two classes have more of some things. See below.
     "catboost": {
         "n_estimators": 1000,
         "learning_rate": "auto",
@@ -61,6 +61,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 FOR_TWO_CLASSES: dict[str, Any] = {
     "leaf_steps": 3,
     "category_encoding": Auto(Ordered(priors=(None, 1.0), bins=16, permutations=2)),
+    "max_combination": Crossing(2, number_levels=16),
 }
 
 # CatBoost's choice: log rate = a·log(rows) + b + c·log(rounds / 1000), by the kind of target.

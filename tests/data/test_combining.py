@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from sapwood.data.columns import read_table
 from sapwood.data.combining import Limits, choose_crossings
 from sapwood.data.cooking import Crossed, Ingredients, cook
 from sapwood.data.crossing import cross_codes, cross_levels, find_keys
+from sapwood.data.cuts import codes_of_numbers
 from sapwood.data.response import Response
 from sapwood.encodings import Greedy, Ordered
 
@@ -44,6 +47,27 @@ def test_a_crossing_that_divides_no_further_is_left_out():
     assert not [sources for sources in found if {0, 4} <= set(sources)]
     assert {len(sources) for sources in found} == {2, 3, 4}
     assert len(set(found)) == len(found)
+
+
+def with_number(stuff: Ingredients, feature: int, values: np.ndarray, cuts: np.ndarray) -> Ingredients:
+    codes = {**stuff.codes, feature: codes_of_numbers(values, cuts)}
+    return replace(stuff, cuts={**stuff.cuts, feature: cuts}, codes=codes)
+
+
+def test_numbers_join_categories_where_they_help():
+    columns, _ = drawn()
+    source = np.random.default_rng(3)
+    useful, useless = source.normal(size=(2, 600))
+    y = ((useful > 0.0) ^ np.isin(columns[1], ["a", "b"])).astype(float)
+    stuff, _ = ingredients(columns[:3], y)
+    for feature, values in ((3, useful), (4, useless)):
+        stuff = with_number(stuff, feature, values, np.array([-0.7, 0.0, 0.7]))
+    found = [one.sources for one in choose_crossings(range(3), Limits(2, 40, 3), 1, stuff)]
+    assert {sources for sources in found if max(sources) > 2} == {(1, 3), (0, 1, 3), (1, 2, 3)}
+    assert [one for one in found if max(one) < 3] == [(0, 1), (0, 2), (1, 2)]
+    alone = [one.sources for one in choose_crossings(range(3), Limits(1, 40, 1), 1, stuff)]
+    assert alone == [(1, 3)]
+    assert not [one for one in choose_crossings([0, 2], Limits(1, 40, 9), 1, stuff) if 4 in one.sources]
 
 
 def test_crossings_stay_within_memory(monkeypatch):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sapwood import SapwoodClassifier, SapwoodRegressor
+from sapwood import Crossing, SapwoodClassifier, SapwoodRegressor
 from sapwood.choices import Dart
 from sapwood.model.model import Model
 
@@ -60,6 +60,15 @@ def sets() -> tuple[Model, np.ndarray]:
     return model.model_, np.concatenate([X[:12], [["never seen", "oak"], [None, None]]])
 
 
+def crossed_numbers() -> tuple[Model, np.ndarray]:
+    X = numbers(800).astype(object)
+    X[:, 1] = SOURCE.choice(["oak", "elm", "ash", None], 800)
+    y = np.array([(name in ("oak", "ash")) ^ (amount > 0) for amount, name, _ in X], dtype=np.float64)
+    params = {"category_encoding": "ordered", "max_combination": Crossing(1, number_levels=6)}
+    model = SapwoodRegressor(n_estimators=3, max_leaves=4, **params).fit(X, y).model_
+    return model, np.concatenate([X[:12], [[0.5, "never seen", 1.0], [None, None, None]]])
+
+
 def keep(name: str, about: str, model: Model, rows: np.ndarray) -> None:
     path = MODELS / f"{name}.sapwood"
     if path.exists():
@@ -85,3 +94,4 @@ if __name__ == "__main__":
     keep("v3-dart", "rounds rescaled by DART", *dart())
     keep("v4-zeros", "zeros that count as missing", *zeros())
     keep("v5-sets", "sets of levels, in trees with more than 32 leaves", *sets())
+    keep("v6-crossed-numbers", "numbers cut into levels and crossed with categories", *crossed_numbers())

@@ -15,7 +15,18 @@ from unittest.mock import patch
 import numpy as np
 import scipy.sparse
 
-from sapwood import Bayesian, Dart, Goss, Mvs, Ordered, SapwoodClassifier, SapwoodRegressor, Uniform, distributed
+from sapwood import (
+    Bayesian,
+    Crossing,
+    Dart,
+    Goss,
+    Mvs,
+    Ordered,
+    SapwoodClassifier,
+    SapwoodRegressor,
+    Uniform,
+    distributed,
+)
 from sapwood.kernels import elementary, quantise, random
 from sapwood.model.model import Model
 
@@ -212,6 +223,7 @@ def category_fit() -> str:
             {"category_encoding": "partition", "leaf_steps": 2},
             orders,
             {"category_encoding": "leave_one_out"},
+            {"category_encoding": "ordered", "max_combination": Crossing(2, number_levels=5)},
             orders | {"boosting": "ordered", "random_strength": 1.0},
         )
     ]

@@ -35,7 +35,10 @@ Values = np.ndarray | None  # of training rows, where they differ from those of 
 
 @dataclass(frozen=True, eq=False)
 class Ingredients:
-    """What columns are made of: the rows' codes, their response, the orders of rows, and which rows are held out."""
+    """What columns are made of: the rows' codes, their response, the orders of rows, and which rows are held out.
+
+    Columns of numbers that have ``cuts`` have codes too, for crossings.
+    """
 
     vocabularies: Mapping[int, Vocabulary]
     codes: Mapping[int, np.ndarray]
@@ -44,6 +47,12 @@ class Ingredients:
     held_out: np.ndarray
     run: Run = run_alone
     max_bins: int = 255
+    cuts: Mapping[int, np.ndarray] = field(default_factory=dict)
+
+    def n_codes(self, feature: int) -> int:
+        """How many codes a category has, or a column of numbers that is cut into levels."""
+        cuts = self.cuts.get(feature)
+        return self.vocabularies[feature].n_codes if cuts is None else len(cuts) + 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +68,8 @@ class Crossed:
     def of(cls, sources: tuple[int, ...], stuff: Ingredients) -> Crossed:
         """Number the levels that rows have."""
         if len(sources) == 1:
-            return cls(sources, stuff.codes[sources[0]], stuff.vocabularies[sources[0]].n_codes)
-        keys, codes = cross_levels([stuff.codes[f] for f in sources], [stuff.vocabularies[f].n_codes for f in sources])
+            return cls(sources, stuff.codes[sources[0]], stuff.n_codes(sources[0]))
+        keys, codes = cross_levels([stuff.codes[f] for f in sources], [stuff.n_codes(f) for f in sources])
         return cls(sources, codes, len(keys) + 1, keys)
 
     def sums(self, stuff: Ingredients, rows: np.ndarray | None = None) -> np.ndarray:
@@ -245,7 +254,7 @@ def cook(
                     edges[place] = np.unique(np.linspace(*made.span(k), encoding.bins + 1)[1:-1])
                 if own is not None:
                     values[place] = own
-    recipe = Recipe(stuff.vocabularies, tuple(c for c in columns if c is not None))
+    recipe = Recipe(stuff.vocabularies, tuple(c for c in columns if c is not None), stuff.cuts)
     n_orders = max([1, *(len(own) for own in values.values())])
     tables = tuple(
         RecipeTable(table, recipe, stuff.codes, {k: own[s % len(own)] for k, own in values.items()})

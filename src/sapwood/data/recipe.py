@@ -7,7 +7,7 @@ is made of categories follows behind the user's columns.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from sapwood.data.categories import Levels, Vocabulary
 from sapwood.data.columns import Table
 from sapwood.data.crossing import cross_codes, find_keys
+from sapwood.data.cuts import codes_of_columns, codes_of_numbers
 from sapwood.data.schema import Schema
 from sapwood.once import once
 
@@ -24,7 +25,7 @@ LEVELS_SHOWN = 4  # in the name of a set
 
 @dataclass(frozen=True, eq=False)
 class Derived:
-    """A column made of one category or several crossed ones (``sources``): one number per level, from tables.
+    """A column made of one category or several columns crossed (``sources``): one number per level, from tables.
 
     The tables have an entry for each code of the source. Crossed levels are found by their ``keys``, which ascend, and
     have an entry each. The last entry is for all others. A statistic is (``sums`` + weight·prior)/(``counts`` +
@@ -97,10 +98,12 @@ class Recipe:
     """The levels of category columns by the user's number, and the column of trees that each number stands for.
 
     ``columns`` has an entry per column of trees: the number of a user's column, or what is made of categories.
+    ``cuts`` are those between the levels of columns of numbers that are crossed with categories.
     """
 
     vocabularies: Mapping[int, Vocabulary]
     columns: tuple[int | Derived, ...]
+    cuts: Mapping[int, np.ndarray] = field(default_factory=dict)
 
     @property
     def n_columns(self) -> int:
@@ -122,8 +125,9 @@ class Recipe:
         return [schema.name_of(c) if isinstance(c, int) else c.name(schema, self.vocabularies) for c in self.columns]
 
     def codes(self, table: Table) -> dict[int, np.ndarray]:
-        """The code of each row's level in every category column."""
-        return {f: vocabulary.encode(table.levels(f)) for f, vocabulary in self.vocabularies.items()}
+        """The code of each row's level in every category column, and in those of numbers that are crossed."""
+        levels = {f: vocabulary.encode(table.levels(f)) for f, vocabulary in self.vocabularies.items()}
+        return levels | codes_of_columns(table, self.cuts)
 
     def apply(self, table: Table) -> Table:
         """The columns of trees for rows that took no part in the statistics."""
@@ -136,6 +140,8 @@ class Recipe:
             for f, vocabulary in self.vocabularies.items()
         }
         zero = np.nan if schema.zero_as_missing else 0.0
+        for f, cuts in self.cuts.items():
+            codes[f] = codes_of_numbers(np.array([float(row[f]) or zero]), cuts)
         return np.array([float(row[c]) or zero if isinstance(c, int) else c.values(codes)[0] for c in self.columns])
 
     def fold(self, values: np.ndarray, n_features: int) -> np.ndarray:
@@ -149,6 +155,8 @@ class Recipe:
         """Feed everything that decides a prediction to a digest."""
         for f, vocabulary in self.vocabularies.items():
             digest.update(repr((f, vocabulary.texts)).encode())
+        for f, cuts in self.cuts.items():
+            digest.update(repr((f, len(cuts))).encode() + cuts.tobytes())
         ranked: set[int] = set()
         for column in self.columns:
             if isinstance(column, int):
@@ -167,10 +175,16 @@ class Recipe:
         kept = [k for k in range(self.n_columns) if k < n_features or used[k]]
         place = np.full(self.n_columns, -1, dtype=np.int32)
         place[kept] = np.arange(len(kept))
-        return replace(self, columns=tuple(self.columns[k] for k in kept)), place
+        columns = tuple(self.columns[k] for k in kept)
+        crossed = {f for c in columns if isinstance(c, Derived) for f in c.sources}
+        cuts = {f: line for f, line in self.cuts.items() if f in crossed}
+        return replace(self, columns=columns, cuts=cuts), place
 
     def joined(self, later: Recipe, n_features: int) -> tuple[Recipe, np.ndarray]:
-        """The columns of this recipe, then what a later one makes of categories; the new number of each of those."""
+        """The columns of this recipe, then what a later one makes of categories; the new number of each of those.
+
+        Columns of numbers that both have cut are cut alike.
+        """
         columns = list(self.columns)
         place = np.empty(later.n_columns, dtype=np.int32)
         for k, column in enumerate(later.columns):
@@ -179,7 +193,7 @@ class Recipe:
             else:
                 place[k] = len(columns)
                 columns.append(column)
-        return Recipe(later.vocabularies, tuple(columns)), place
+        return Recipe(later.vocabularies, tuple(columns), dict(sorted({**self.cuts, **later.cuts}.items()))), place
 
 
 class RecipeTable(Table):

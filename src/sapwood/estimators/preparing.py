@@ -12,8 +12,7 @@ from sapwood.choices import linear_of, symmetric_of
 from sapwood.data import dataset as binned
 from sapwood.data.categories import Vocabulary
 from sapwood.data.columns import Block, Table, whole_block
-from sapwood.data.combining import Limits, choose_crossings
-from sapwood.data.cooking import Cooked, Crossed, Ingredients, cook
+from sapwood.data.cooking import Cooked, Ingredients, cook
 from sapwood.data.encoder import Encoder
 from sapwood.data.lists import RowLists
 from sapwood.data.numeric import Run
@@ -23,15 +22,15 @@ from sapwood.data.response import Response
 from sapwood.data.schema import Schema
 from sapwood.data.values import ValueEncoder
 from sapwood.data.zeros import with_zeros
-from sapwood.encodings import Encoding, Holdout, Ordered, Partition, Statistic
+from sapwood.encodings import Encoding, Holdout, Ordered, Partition
 from sapwood.errors import InputError, ParameterError
+from sapwood.estimators.crossings import plan_crossings
 from sapwood.estimators.sample import Sample
 from sapwood.kernels.random import HELD_OUT, ORDERS, draw_all
 from sapwood.objectives.base import Objective
 from sapwood.params import Params
 
 HASH_RANGE = 2.0**64
-MOST_CROSSINGS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +85,7 @@ def prepare(
         run=run,
         max_bins=params.bins.max_bins,
     )
-    crossings = _crossings(decisions, params, stuff)
+    crossings, stuff = plan_crossings(sample, decisions, stuff, params, {} if known is None else known.cuts)
     cooked = cook(table, {f: decision.encodings for f, decision in decisions.items()}, crossings, stuff)
     tables = cooked.tables
     if held_out.any():
@@ -98,22 +97,6 @@ def prepare(
         others = tuple(replace(one, order=order) for one, order in zip(dataset.others, orders[1:], strict=True))
         dataset = replace(dataset, order=orders[0], others=others)
     return Prepared(sample, dataset, params, _described(decisions, schema, n_levels))
-
-
-def _crossings(
-    decisions: Mapping[int, Decision], params: Params, stuff: Ingredients
-) -> list[tuple[Crossed, tuple[Encoding, ...]]]:
-    """The crossings of columns that have statistics, encoded like the first of them."""
-    statistics = {
-        f: tuple(one for one in decision.encodings if isinstance(one, Statistic)) for f, decision in decisions.items()
-    }
-    features = [f for f, encodings in statistics.items() if encodings]
-    size = params.categories.max_combination
-    if size < 2 or len(features) < 2:
-        return []
-    n_lines = max(len(one.priors) for f in features for one in statistics[f]) * stuff.response.n_targets
-    limits = Limits(size, MOST_CROSSINGS)
-    return [(one, statistics[one.sources[0]]) for one in choose_crossings(features, limits, n_lines, stuff)]
 
 
 def _can_divide(params: Params, objective: Objective) -> bool:

@@ -1,4 +1,4 @@
-"""Recipes as tensors: texts of levels, and the tables of the columns made of them.
+"""Recipes as tensors: texts of levels, cuts of crossed numbers, and the tables of the columns made of them.
 
 An array that several columns share is written once. In the metadata every column is the number of a user's column, or
 an object that names its tensors.
@@ -21,6 +21,7 @@ from sapwood.model.texts import join_texts, split_texts
 KINDS = (STATISTIC, FREQUENCY, MEMBER, RANK, SET)
 MOST_SOURCES = 64
 SETS = "table_sets"  # the words of all sets, a line each
+CUT = "cut"  # the columns of numbers that have cuts; files without such columns lack it
 
 
 def to_tensors(recipe: Recipe | None) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
@@ -30,6 +31,8 @@ def to_tensors(recipe: Recipe | None) -> tuple[dict[str, Any] | None, dict[str, 
     tensors: dict[str, np.ndarray] = {}
     for f, vocabulary in recipe.vocabularies.items():
         tensors[f"levels_{f}"], tensors[f"levels_{f}_ends"] = join_texts(vocabulary.texts)
+    for f, cuts in recipe.cuts.items():
+        tensors[f"cuts_{f}"] = cuts
     names: dict[int, str] = {}
 
     def named(array: np.ndarray | None) -> str | None:
@@ -53,7 +56,8 @@ def to_tensors(recipe: Recipe | None) -> tuple[dict[str, Any] | None, dict[str, 
     columns = [c if isinstance(c, int) else described(c) for c in recipe.columns]
     if sets:
         tensors[SETS] = np.stack(sets)
-    return {"categories": sorted(recipe.vocabularies), "columns": columns}, tensors
+    told = {"categories": sorted(recipe.vocabularies), "columns": columns}
+    return told | ({CUT: list(recipe.cuts)} if recipe.cuts else {}), tensors
 
 
 def from_tensors(described: Any, tensors: dict[str, np.ndarray], schema: Schema) -> Recipe | None:
@@ -66,14 +70,15 @@ def from_tensors(described: Any, tensors: dict[str, np.ndarray], schema: Schema)
         if described["categories"] != list(schema.categories):
             raise damaged(f"its levels are of columns {described['categories']!r}, not {list(schema.categories)}")
         vocabularies = {f: _vocabulary(f, tensors) for f in schema.categories}
+        cuts = {f: tensors[f"cuts_{f}"] for f in described.get(CUT, [])}
         columns = [c if type(c) is int else _derived(c, tensors) for c in described["columns"]]
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, ModelFileError):
             raise
         raise damaged(f"the description of its category columns cannot be read ({error!r})") from error
-    for name in [name for name in tensors if name.startswith(("levels_", "table_"))]:
+    for name in [name for name in tensors if name.startswith(("levels_", "cuts_", "table_"))]:
         del tensors[name]
-    recipe = Recipe(vocabularies, tuple(columns))
+    recipe = Recipe(vocabularies, tuple(columns), cuts)
     check_recipe(recipe, schema)
     return recipe
 
@@ -85,13 +90,23 @@ def check_recipe(recipe: Recipe | None, schema: Schema) -> None:
     numbers = [f for f in range(schema.n_features) if f not in schema.categories]
     if [c for c in recipe.columns if isinstance(c, int)] != numbers or recipe.n_columns < schema.n_features:
         raise damaged("its trees do not see the columns of numbers one by one")
+    for f, cuts in recipe.cuts.items():
+        _check_cuts(f, cuts, numbers)
     for column in recipe.columns:
         if isinstance(column, Derived):
-            _check_derived(column, schema)
+            _check_derived(column, recipe, schema)
 
 
-def _check_derived(column: Derived, schema: Schema) -> None:
-    known = all(type(f) is int and f in schema.categories for f in column.sources)
+def _check_cuts(feature: Any, cuts: np.ndarray, numbers: list[int]) -> None:
+    if type(feature) is not int or feature not in numbers:
+        raise damaged(f"column {feature!r} is cut into levels, but is not one of numbers")
+    if cuts.dtype != np.float64 or cuts.ndim != 1 or np.isnan(cuts).any() or np.any(cuts[1:] <= cuts[:-1]):
+        raise damaged(f"the cuts of column {feature} are not numbers that ascend")
+
+
+def _check_derived(column: Derived, recipe: Recipe, schema: Schema) -> None:
+    known = all(type(f) is int and (f in schema.categories or f in recipe.cuts) for f in column.sources)
+    known = known and (len(column.sources) > 1 or column.sources[0] in schema.categories)
     if not known or not 1 <= len(column.sources) <= MOST_SOURCES or column.kind not in KINDS:
         raise damaged(f"a column is made of {column.sources!r} in the way {column.kind!r}")
     single = len(column.sources) == 1

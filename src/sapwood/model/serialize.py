@@ -31,7 +31,9 @@ from sapwood.model.tree import NODE_FIELDS, node_shapes
 from sapwood.model.validation import check_ensemble
 from sapwood.objectives.links import link_from_name
 
-VERSION = 5  # 2: category columns or linear leaves, 3: rescaled rounds, 4: zeros missing, 5: sets; see _version_needed
+# 2: category columns or linear leaves, 3: rescaled rounds, 4: zeros missing, 5: sets, 6: crossed numbers; see
+# _version_needed
+VERSION = 6
 TREE_FIELDS: dict[str, type] = {"tree_start": np.int64, "tree_output": np.int32, "tree_round": np.int32}
 ARRAYS: dict[str, type] = {"base_scores": np.float64, **TREE_FIELDS, **NODE_FIELDS}
 # There only where leaves are linear: the tensors of ``Terms``, by its fields.
@@ -172,6 +174,8 @@ def _check(model: Model) -> None:
 
 def _version_needed(model: Model) -> int:
     """The first version whose readers understand all that a model has, so that older ones open what they can."""
+    if model.recipe is not None and model.recipe.cuts:
+        return 6
     if model.recipe is not None and model.recipe.has_sets:
         return 5
     if model.schema.zero_as_missing:

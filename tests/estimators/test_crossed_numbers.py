@@ -1,0 +1,161 @@
+"""Columns of numbers cut into levels and crossed with categories."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import sapwood
+from sapwood import Crossing, SapwoodClassifier, SapwoodRegressor
+from sapwood.data.columns import read_table
+from sapwood.errors import ModelFileError, ParameterError
+from sapwood.model import container, serialize
+from sapwood.model.container import parse_json
+
+STUMPS = {"category_encoding": "ordered", "n_estimators": 20, "learning_rate": 0.5, "max_leaves": 2, "n_jobs": 1}
+CROSSED = STUMPS | {"max_combination": Crossing(2, number_levels=8)}
+
+
+def drawn(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """The target is whether a level is odd or else a number is above its median; neither tells it alone."""
+    source = np.random.default_rng(seed)
+    level, amount = source.integers(0, 10, n), source.normal(size=n)
+    rows = pd.DataFrame({"amount": amount, "kind": [f"k{k}" for k in level], "other": source.choice(list("abc"), n)})
+    y = (level % 2 == 1) ^ (amount > 0.0)
+    rows.loc[source.uniform(size=n) < 0.05, "amount"] = np.nan
+    rows.loc[source.uniform(size=n) < 0.05, "kind"] = None
+    return rows, y.astype(int)
+
+
+ROWS, Y = drawn(2000, 0)
+TEST, Y_TEST = drawn(1000, 1)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> SapwoodClassifier:
+    return SapwoodClassifier(**CROSSED).fit(ROWS, Y)
+
+
+def test_stumps_learn_a_category_that_turns_a_number_around(fitted):
+    alone = SapwoodClassifier(**STUMPS, max_combination=2).fit(ROWS, Y)
+    assert fitted.score(TEST, Y_TEST) > 0.85 > 0.7 > alone.score(TEST, Y_TEST)
+    assert (0, 1) in fitted.model_.recipe.sources
+    assert "amount × kind (ordered)" in fitted.model_.column_names
+
+
+def test_the_cuts_are_quantiles_of_the_numbers(fitted):
+    cuts = fitted.model_.recipe.cuts
+    assert list(cuts) == [0]
+    shares = np.histogram(ROWS["amount"].dropna(), [-np.inf, *cuts[0], np.inf])[0] / ROWS["amount"].count()
+    np.testing.assert_allclose(shares, 1 / 8, atol=0.01)
+
+
+def test_a_file_and_any_frame_give_the_same_answers(fitted, tmp_path):
+    expected = fitted.predict_proba(TEST)[:, 1]
+    fitted.save(tmp_path / "m.sapwood")
+    loaded = sapwood.load(tmp_path / "m.sapwood")
+    frame = pl.from_pandas(TEST)
+    shuffled = frame.select("other", "kind", "amount")
+    for rows in (TEST, frame, shuffled, frame.to_arrow(), TEST.to_numpy(object)):
+        np.testing.assert_array_equal(loaded.predict(rows), expected)
+    np.testing.assert_array_equal([loaded.predict(TEST.iloc[k : k + 1])[0] for k in range(20)], expected[:20])
+    assert loaded.fingerprint() == fitted.model_.fingerprint()
+
+
+def test_one_row_at_a_time_is_answered_alike(fitted):
+    recipe, schema = fitted.model_.recipe, fitted.model_.schema
+    rows = TEST.iloc[:50].to_numpy(object)
+    table = np.concatenate([m for _, m in recipe.apply(read_table(rows)).matrices(100)])
+    np.testing.assert_array_equal([recipe.row(row, schema) for row in rows], table)
+
+
+def test_levels_missing_never_seen_and_beyond_all_cuts_are_answered(fitted):
+    crossed = next(c for c in fitted.model_.recipe.columns if not isinstance(c, int) and len(c.sources) == 2)
+    rows = pd.DataFrame(
+        {"amount": [np.nan, 0.5, np.inf, -np.inf, 9.0], "kind": ["k1", "new", "k1", "k1", "k1"], "other": ["a"] * 5}
+    )
+    values = crossed.values(fitted.model_.recipe.codes(read_table(rows)))
+    assert values[1] == crossed.prior
+    assert values[2] == values[4] < 0.2
+    assert values[3] > 0.8
+    missing = ROWS["amount"].isna() & (ROWS["kind"] == "k1")
+    assert values[0] == pytest.approx((Y[missing].sum() + Y.mean()) / (missing.sum() + 1))
+
+
+def test_zeros_that_are_missing_are_so_in_crossings():
+    rows = ROWS.fillna({"amount": 0.0})
+    zeros = SapwoodClassifier(**CROSSED, zero_as_missing=True).fit(rows, Y)
+    plain = SapwoodClassifier(**CROSSED).fit(ROWS, Y)
+    np.testing.assert_array_equal(zeros.predict_proba(TEST.fillna({"amount": 0.0})), plain.predict_proba(TEST))
+
+
+def test_a_constrained_number_is_not_crossed():
+    fitted = SapwoodClassifier(**CROSSED, monotone_constraints={"amount": 1}).fit(ROWS, Y)
+    assert not fitted.model_.recipe.cuts
+    assert not [sources for sources in fitted.model_.recipe.sources if len(sources) > 1 and 0 in sources]
+
+
+def test_a_number_that_tells_nothing_is_left_out():
+    y = (ROWS["kind"] == "k1").astype(int)
+    assert not SapwoodClassifier(**CROSSED).fit(ROWS, y).model_.recipe.cuts
+
+
+def test_a_continued_model_keeps_its_cuts(fitted):
+    rows, y = drawn(500, 3)
+    rows = rows.assign(amount=rows["amount"] * 3.0)
+    longer = SapwoodClassifier(**CROSSED).fit(rows, y, init_model=fitted)
+    np.testing.assert_array_equal(longer.model_.recipe.cuts[0], fitted.model_.recipe.cuts[0])
+    without = SapwoodClassifier(**STUMPS).fit(rows, y, init_model=fitted)
+    n = fitted.n_iter_
+    np.testing.assert_array_equal(without.model_.predict_raw(TEST, iterations=n), fitted.model_.predict_raw(TEST))
+
+
+@pytest.mark.parametrize("given", [{"columns": 0}, {"columns": 9}, {"number_levels": 1}, {"number_levels": 256}])
+def test_what_cannot_be_crossed_is_refused(given):
+    with pytest.raises(ParameterError, match=next(iter(given))):
+        Crossing(**given)
+
+
+def test_only_numbers_and_crossings_are_taken():
+    with pytest.raises(ParameterError, match="a Crossing object"):
+        SapwoodRegressor(max_combination="2").fit(ROWS, Y)
+
+
+def test_files_with_cuts_have_their_own_version_and_others_the_one_they_had(fitted):
+    def version(model) -> int:
+        data = serialize.to_bytes(model)
+        return parse_json(container.read(io.BytesIO(data), len(data))[0], "metadata")["version"]
+
+    assert version(fitted.model_) == 6
+    assert version(SapwoodClassifier(**STUMPS).fit(ROWS, Y).model_) == 2
+
+
+DAMAGES = {
+    "no list": (lambda d, t: d["recipe"].pop("cut"), "is made of"),
+    "no tensor": (lambda d, t: t.pop("cuts_0"), "cannot be read"),
+    "a category": (lambda d, t: (d["recipe"].update(cut=[1]), t.update(cuts_1=t["cuts_0"])), "not one of numbers"),
+    "no column": (lambda d, t: (d["recipe"].update(cut=[9]), t.update(cuts_9=t["cuts_0"])), "not one of numbers"),
+    "a text": (lambda d, t: d["recipe"].update(cut=["0"]), "not one of numbers"),
+    "no numbers": (lambda d, t: d["recipe"].update(cut=3), "cannot be read"),
+    "descending": (lambda d, t: t.update(cuts_0=t["cuts_0"][::-1].copy()), "ascend"),
+    "not a number": (lambda d, t: t.update(cuts_0=np.full(3, np.nan)), "ascend"),
+    "integers": (lambda d, t: t.update(cuts_0=np.arange(3)), "ascend"),
+    "a matrix": (lambda d, t: t.update(cuts_0=np.zeros((2, 2))), "ascend"),
+    "alone": (lambda d, t: next(c for c in d["recipe"]["columns"] if type(c) is dict).update(sources=[0]), "made of"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damaged_cuts_are_refused(fitted, name):
+    change, message = DAMAGES[name]
+    data = serialize.to_bytes(fitted.model_)
+    text, tensors = container.read(io.BytesIO(data), len(data))
+    described, tensors = parse_json(text, "metadata"), dict(tensors)
+    change(described, tensors)
+    with pytest.raises(ModelFileError, match=message):
+        serialize.from_bytes(container.write(json.dumps(described), tensors))
