@@ -31,7 +31,8 @@ def scanned(g: np.ndarray, h: np.ndarray, rule: layout.Rules, counts: np.ndarray
     n_bins = len(g) - 1
     leaf = cells, len(g), n_bins, sums, -np.inf, np.inf, counts, n_rows, rule, scales
     gain = scan_single(*leaf, cut) if single else scan_levels(*leaf, running, cut)
-    assert gain == 0.0 or cut[layout.CUT_BIN] == (layout.IS_SINGLE if single else layout.IS_SET)
+    assert gain == 0.0 or cut[layout.CUT_BIN] == layout.IS_SET
+    assert gain == 0.0 or (cut[layout.CUT_SIDE] >= layout.UNPENALISED) == single
     words = cut[layout.CUT_SET : layout.CUT_SUMS]
     return gain, {b for b in range(n_bins + 1) if words[b >> 6] >> (b & 63) & 1}, cut[layout.CUT_SUMS :]
 

@@ -26,8 +26,8 @@ def at(loss, y, score):
         (Absolute(), 3.0, 1.0, (2.0, -1.0, 1.0)),
         (Absolute(), 1.0, 1.0, (0.0, 0.0, 1.0)),
         (Huber(1.0), 3.0, 2.5, (0.125, -0.5, 1.0)),
-        (Huber(1.0), 3.0, 1.0, (1.5, -1.0, 0.5)),
-        (Huber(2.0), 0.0, 8.0, (14.0, 2.0, 0.25)),
+        (Huber(1.0), 3.0, 1.0, (1.5, -1.0, 2 / 3)),
+        (Huber(2.0), 0.0, 8.0, (14.0, 2.0, 0.4)),
         (Quantile(0.75), 3.0, 1.0, (1.5, -0.75, 1.0)),
         (Quantile(0.75), 1.0, 3.0, (0.5, 0.25, 1.0)),
         (Quantile(0.75), 1.0, 1.0, (0.0, 0.0, 1.0)),
@@ -43,6 +43,19 @@ def at(loss, y, score):
 )
 def test_values_by_hand(loss, y, score, expected):
     assert at(loss, y, score) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", [Huber(0.3), Huber(1.0), LogCosh()], ids=repr)
+@pytest.mark.parametrize("start", [-40.0, -1.1, 0.2, 2.0, 7.0])
+def test_the_parabola_of_a_pair_lies_above_the_loss_so_that_steps_do_not_overshoot(loss, start):
+    height, slope, curvature = at(loss, 0.0, start)
+    scores = np.linspace(-60.0, 60.0, 241)
+    parabola = height + slope * (scores - start) + 0.5 * curvature * (scores - start) ** 2
+    assert (parabola >= loss.loss(np.zeros(241), scores[None]) - 1e-4).all()
+
+
+def test_the_hessian_of_huber_is_a_number_for_the_largest_delta():
+    assert at(Huber(1e308), 0.0, 1.5e308)[2] == pytest.approx(0.8)
 
 
 def test_several_levels_have_a_pair_each():

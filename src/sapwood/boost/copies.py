@@ -22,7 +22,7 @@ from sapwood.kernels.copies import (
     step_values,
     sum_copies,
 )
-from sapwood.kernels.layout import IS_SET, Rules
+from sapwood.kernels.layout import IS_SET, UNPENALISED, Rules
 from sapwood.kernels.losses_binary import logistic_pairs
 from sapwood.kernels.losses_leaves import renew_leaves
 from sapwood.native.team import Team
@@ -202,7 +202,8 @@ def _penalties(grown: Grown, of_sets: float) -> np.ndarray:
     """What is added to λ in each node: the penalty of sets of levels below a split by one."""
     penalty = np.zeros(len(grown.feature))
     if grown.sets is not None:
-        for left in grown.left[(grown.feature >= 0) & (grown.bin == IS_SET)].tolist():
+        pays = (grown.feature >= 0) & (grown.bin == IS_SET) & (grown.missing_left < UNPENALISED)
+        for left in grown.left[pays].tolist():
             penalty[left : left + 2] = of_sets
     return penalty
 

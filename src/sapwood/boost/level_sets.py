@@ -7,6 +7,7 @@ import numpy as np
 from sapwood.data.dataset import Dataset
 from sapwood.data.recipe import SET, Derived
 from sapwood.grow.grown import Grown
+from sapwood.kernels.layout import IS_SET
 from sapwood.kernels.split_levels import find_leaves
 from sapwood.kernels.sums import Run
 from sapwood.model.tree import Tree
@@ -27,7 +28,7 @@ class LevelSets:
         if grown.sets is None:
             return tree
         feature, threshold, missing_left = tree.feature.copy(), tree.threshold.copy(), tree.missing_left.copy()
-        nodes = np.flatnonzero((grown.bin < 0) & (grown.feature >= 0))
+        nodes = np.flatnonzero((grown.bin == IS_SET) & (grown.feature >= 0))
         feature[nodes] = [
             self._number(f, words) for f, words in zip(grown.feature[nodes].tolist(), grown.sets[nodes], strict=True)
         ]

@@ -19,8 +19,8 @@ LEAFWISE, LEVELWISE = 0, 1
 
 SET_WORDS = 4  # words of a set of bins, 64 each; a category has at most MOST_LEVELS bins beside bin 0
 MOST_LEVELS = 64 * SET_WORDS - 1
-# The bins of splits that send a set of bins to the left, which is penalised, or a single one, which is not.
-IS_SET, IS_SINGLE = -1, -2
+IS_SET = -1  # the bin of a split that sends a set of bins to the left
+UNPENALISED = 2  # added to the side of missing where such a split pays no penalty: a set has its own place for bin 0
 # Features whose bins are levels: how they are divided.
 INTO_SETS, ONE_FROM_REST = 1, 2
 

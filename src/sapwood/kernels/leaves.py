@@ -18,9 +18,11 @@ from sapwood.kernels.layout import (
     NODE_HIGH,
     NODE_LEFT,
     NODE_LOW,
+    NODE_MISSING_LEFT,
     NODE_OUTPUTS,
     NODE_WEIGHT,
     PER_OUTPUT,
+    UNPENALISED,
 )
 from sapwood.kernels.meet import meet
 from sapwood.native.kernel import kernel
@@ -126,6 +128,7 @@ def set_values(integers, numbers, n_nodes, n_outputs, rules, monotone):
     """Sum up inner nodes from their children, then give every node its value.
 
     Both sides of a split by a set of levels pay the penalty of sets: which levels are in it was chosen by these rows.
+    One of few levels pays none.
     """
     for back in range(n_nodes):
         node = n_nodes - 1 - back
@@ -141,7 +144,8 @@ def set_values(integers, numbers, n_nodes, n_outputs, rules, monotone):
         for j in range(NODE_OUTPUTS, NODE_OUTPUTS + PER_OUTPUT * n_outputs, PER_OUTPUT):
             numbers[node, j + 2] = leaf_value(numbers[node, j], numbers[node, j + 1], rules)
     for node in range(n_nodes):
-        if integers[node, NODE_FEATURE] >= 0 and integers[node, NODE_BIN] == IS_SET:
+        is_set = integers[node, NODE_FEATURE] >= 0 and integers[node, NODE_BIN] == IS_SET
+        if is_set and integers[node, NODE_MISSING_LEFT] < UNPENALISED:
             left = integers[node, NODE_LEFT]
             for child in range(left, left + 2):
                 for j in range(NODE_OUTPUTS, NODE_OUTPUTS + PER_OUTPUT * n_outputs, PER_OUTPUT):

@@ -78,13 +78,18 @@ def absolute_loss(member, members, sync, y, scores, numbers, out):
 
 @kernel(PAIRS)
 def huber_pairs(member, members, sync, y, scores, numbers, out):
-    """Squared up to a residual of delta, straight beyond; curvature that of the parabola through the loss there."""
+    """Squared up to a residual of delta, straight beyond; curvature 2 delta / (delta + |r|) there.
+
+    That is the harmonic mean of 1 and of delta / |r|, the curvature of the parabola through the loss: steps that do
+    not overshoot, and grow with the residual however small delta is.
+    """
     n = y.shape[0]
     delta = numbers[0]
     for i in range(share(member, members, n), share(member + 1, members, n)):
         r = scores[0, i] - y[i]
         far = abs(r) > delta
-        put(out, 0, i, delta * sign(r) if far else r, delta / abs(r) if far else 1.0)
+        middle = 0.5 * delta + 0.5 * abs(r)  # halved first: their sum might overflow
+        put(out, 0, i, delta * sign(r) if far else r, delta / middle if far else 1.0)
 
 
 @kernel(LOSS)

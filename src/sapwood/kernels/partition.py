@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.layout import BIN, FEATURE, FIRST, LAST, MISSING_LEFT, SET, SET_WORDS
+from sapwood.kernels.layout import BIN, FEATURE, FIRST, IS_SET, LAST, MISSING_LEFT, SET, SET_WORDS
 from sapwood.kernels.lists import unpack
 from sapwood.kernels.meet import meet
 from sapwood.kernels.sets import is_member
@@ -157,7 +157,7 @@ def split_members(bins, words, rows, start, stop, in_place):
 @kernel()
 def split_by(bins, split, rows, start, stop, in_place):
     """Send positions apart by the split in a leaf's integers."""
-    if split[BIN] < 0:
+    if split[BIN] == IS_SET:
         return split_members(bins, split[SET : SET + SET_WORDS], rows, start, stop, in_place)
     return split_part(bins, split[BIN], split[MISSING_LEFT], rows, start, stop, in_place)
 

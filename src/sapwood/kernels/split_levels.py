@@ -14,10 +14,10 @@ from sapwood.kernels.layout import (
     CUT_SIDE,
     CUT_SUMS,
     IS_SET,
-    IS_SINGLE,
     MOST_LEVELS,
     ONE_FROM_REST,
     SET_WORDS,
+    UNPENALISED,
 )
 from sapwood.kernels.sets import add_member, is_member
 from sapwood.kernels.split_numeric import least_hessian, score_of
@@ -249,8 +249,8 @@ def scan_single(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, s
         for w in range(SET_WORDS):
             cut[CUT_SET + w] = 0
         add_member(cut[CUT_SET : CUT_SET + SET_WORDS], best_bin)
-        cut[CUT_BIN] = IS_SINGLE
-        cut[CUT_SIDE] = 1 if best_bin == 0 else 0
+        cut[CUT_BIN] = IS_SET
+        cut[CUT_SIDE] = UNPENALISED + (1 if best_bin == 0 else 0)
         for p in range(1 + rules.wide):
             cut[CUT_SUMS + p] = cells[p * stride + best_bin]
     return best
@@ -282,14 +282,14 @@ def count_chosen(words, counts, n_bins):
     "u16[:,:,:], i32[:], i32[:], u8[:], i32[:], i64[:,:], i32[:]",
 )
 def find_leaves(member, members, sync, tiles, feature, bin, missing_left, left, sets, out):
-    """Write the leaf in which each binned row ends; nodes of negative bins send a set of bins to the left."""
+    """Write the leaf in which each binned row ends; nodes whose bin is IS_SET send a set of bins to the left."""
     n, width = tiles.shape[1], tiles.shape[2]
     for row in range(member * n // members, (member + 1) * n // members):
         node = 0
         while feature[node] >= 0:
             f = np.int64(feature[node])
             b = np.int64(tiles[f // width, row, f % width])
-            if bin[node] < 0:
+            if bin[node] == IS_SET:
                 goes_left = is_member(sets[node], b) != np.uint64(0)
             else:
                 goes_left = missing_left[node] != 0 if b == 0 else b <= np.int64(bin[node])
