@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sapwood import Dart, Goss, SapwoodClassifier, SapwoodRegressor, Uniform
+from sapwood import Dart, Goss, Partition, SapwoodClassifier, SapwoodRegressor, Uniform
 from sapwood.native import sources
 
 NAMES = [f"c{k}" for k in range(8)]
@@ -88,6 +88,20 @@ def test_any_number_of_threads_trains_the_same_classifier(monkeypatch, table, me
         model = SapwoodClassifier(n_estimators=4).fit(X, labels, sample_weight=weight)
         found.append(model.model_.fingerprint())
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("guard", [{}, {"min_level_rows": 10, "min_group_rows": 100}, {"max_single": 255}], ids=str)
+def test_any_number_of_threads_divides_levels_the_same_way(monkeypatch, table, guard):
+    """N2, with columns of three, about twenty and more than a hundred levels."""
+    X, y = table
+    levels = np.column_stack([X[:, :5], np.clip(np.rint(X[:, 5]), -1, 1), np.rint(3 * X[:, 6]), np.rint(30 * X[:, 7])])
+    found = []
+    for size in (1, 2, 3, 8):
+        monkeypatch.setenv("SAPWOOD_TEAM", str(size))
+        params = COMMON | {"categorical_features": [5, 6, 7], "category_encoding": Partition(**guard)}
+        fitted = SapwoodRegressor(**params).fit(levels, y + np.nan_to_num(X[:, 5:]).sum(axis=1))
+        found.append(fitted.model_.fingerprint())
+    assert len(set(found)) == 1
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, -1])

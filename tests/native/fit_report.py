@@ -22,6 +22,7 @@ from sapwood import (
     Goss,
     Mvs,
     Ordered,
+    Partition,
     SapwoodClassifier,
     SapwoodRegressor,
     Uniform,
@@ -221,6 +222,8 @@ def category_fit() -> str:
         SapwoodRegressor(**SMALL | params).fit(mixed, y + codes[:, 0])
         for params in (
             {"category_encoding": "partition", "leaf_steps": 2},
+            {"category_encoding": Partition(min_level_rows=3, min_group_rows=9), "precision": "packed"},
+            {"category_encoding": Partition(max_single=9), "precision": "packed"},
             orders,
             {"category_encoding": "leave_one_out"},
             {"category_encoding": "ordered", "max_combination": Crossing(2, number_levels=5)},

@@ -13,6 +13,7 @@ from sapwood.kernels.layout import (
     CUT_SET,
     CUT_SIDE,
     CUT_SUMS,
+    CUT_SURE,
     IS_SET,
     MOST_LEVELS,
     ONE_FROM_REST,
@@ -258,7 +259,12 @@ def scan_single(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, s
 
 @kernel()
 def divide_levels(histogram, f, feature, sums, low, high, counts, n_rows, rules, scales, running, cut):
-    """The largest gain of dividing the levels of one feature of a leaf; see ``scan_levels``."""
+    """The largest gain of dividing the levels of one feature of a leaf; see ``scan_levels``.
+
+    Where rows were not counted, the cut is not sure to leave both sides enough of them.
+    """
+    if n_rows == 0:
+        cut[CUT_SURE] = 0
     stride = feature.start[feature.start.shape[0] - 1]
     cells = histogram[feature.start[f] :]
     if feature.levels[f] == ONE_FROM_REST:
