@@ -12,7 +12,7 @@ import scipy.sparse
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.choices import Dart, Goss, Linear, Symmetric, Uniform
-from sapwood.encodings import Ordered
+from sapwood.encodings import Crossing, Ordered
 from sapwood.objectives import (
     CustomLoss,
     Expectile,
@@ -119,7 +119,7 @@ KINDS: dict[str, dict[str, dict[str, Any]]] = {
         "none": {},
         "one_hot": CATEGORIES | {"category_encoding": "one_hot"},
         "partition": CATEGORIES | {"category_encoding": "partition"},
-        "ordered": CATEGORIES | {"category_encoding": ["ordered", "frequency"], "max_combination": 2},
+        "ordered": CATEGORIES | {"category_encoding": ["ordered", "frequency"], "max_combination": Crossing(2, 6)},
         "orders": CATEGORIES | {"category_encoding": Ordered(priors=(0.0, None), permutations=3)},
         "holdout": CATEGORIES | {"category_encoding": "holdout"},
     },
