@@ -10,7 +10,7 @@ import numpy as np
 
 from sapwood.kernels.gain import plain_score, split_gain
 from sapwood.kernels.layout import CUT_BIN, CUT_SIDE, CUT_SUMS
-from sapwood.kernels.split_quick import IMPOSSIBLE_BITS, SPARE, has_two_sides, least_hessian, pair_score
+from sapwood.kernels.split_quick import IMPOSSIBLE_BITS, SPARE, has_two_sides, least_hessian, pair_score, sum_up
 from sapwood.kernels.steps import gradient_sum, hessian_sum, high_steps, low_steps, whole_steps
 from sapwood.native.intrinsics import bits_float, float_bits
 from sapwood.native.kernel import kernel
@@ -36,15 +36,6 @@ def score_wide_output(sums_g, sums_h, n, g_all, h_all, floor, reg_lambda, unit_g
         score = pair_score(whole_steps(sums_g[b]) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
         fits = (h_left >= floor) & (h_all - h_left >= floor)
         scores[b] = float_bits(bits_float(scores[b]) + (score if fits else NEVER))
-
-
-@kernel()
-def sum_up(cells, n, side, sums):
-    """The sums of a plane up to each of n bins, with missing values where they go left."""
-    running = cells[0] if side == 1 else np.int64(0)
-    for b in range(np.uint64(n)):
-        running += cells[b + np.uint64(1)]
-        sums[b] = running
 
 
 @kernel()

@@ -96,6 +96,15 @@ def gather_sums(cells, first, stop, sums):
 
 
 @kernel()
+def sum_up(cells, n, side, sums):
+    """The sums of a plane up to each of n bins, with missing values where they go left."""
+    running = cells[0] if side == 1 else np.int64(0)
+    for b in range(np.uint64(n)):
+        running += cells[b + np.uint64(1)]
+        sums[b] = running
+
+
+@kernel()
 def all_sums(cells, first, stop, sums):
     """The sums up to each bin from ``first`` to before ``stop``; return how many."""
     running = sum_before(cells, first)

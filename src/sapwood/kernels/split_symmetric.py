@@ -13,7 +13,7 @@ from sapwood.kernels.gain import is_plain, leaf_value, plain_score, split_gain, 
 from sapwood.kernels.layout import HIGH, LEAF_SUMS, LOW, SLOT
 from sapwood.kernels.pick import has_missing, luck
 from sapwood.kernels.split_numeric import LEAST_HESSIAN, value_of
-from sapwood.kernels.split_quick import pair_score
+from sapwood.kernels.split_quick import pair_score, sum_up
 from sapwood.kernels.steps import gradient_sum, hessian_sum, high_steps, low_steps
 from sapwood.native.kernel import kernel
 
@@ -80,10 +80,7 @@ def judge_plain(cells, n_bins, n_sides, total, floor, reg_lambda, quantum, runni
     h_all = low_steps(total) * unit_h
     before = plain_score(g_all, h_all, reg_lambda) if h_all + reg_lambda > 0.0 else 0.0
     for side in range(n_sides):
-        left = cells[0] if side == 1 else np.int64(0)
-        for b in range(np.uint64(1), np.uint64(n_bins + 1)):
-            left += cells[b]
-            running[b] = left
+        sum_up(cells, n_bins, side, running[1:])
         line = worth[side, 0]
         for b in range(np.uint64(1), np.uint64(n_bins + 1)):
             h_left = low_steps(running[b]) * unit_h
@@ -104,10 +101,7 @@ def judge_cosine(cells, n_bins, n_sides, total, floor, reg_lambda, quantum, runn
     before = g_all * value
     before_below = h_all * value * value
     for side in range(n_sides):
-        left = cells[0] if side == 1 else np.int64(0)
-        for b in range(np.uint64(1), np.uint64(n_bins + 1)):
-            left += cells[b]
-            running[b] = left
+        sum_up(cells, n_bins, side, running[1:])
         line = worth[side, 0]
         below = worth[side, 1]
         for b in range(np.uint64(1), np.uint64(n_bins + 1)):
