@@ -11,7 +11,6 @@ import numpy as np
 
 from sapwood.boost.checkpoint import KeptTree
 from sapwood.boost.evaluation import EvalSet
-from sapwood.boost.level_sets import LevelSets
 from sapwood.boost.linear import add_answers, forest_of
 from sapwood.boost.routing import add_to_all_rows
 from sapwood.boost.target import Target
@@ -47,7 +46,6 @@ class Field:
     params: Params
     first_round: int
     others: tuple[View, ...]
-    sets_of_levels: LevelSets
     target: Target
     objective: Objective
 
@@ -56,17 +54,22 @@ class Field:
         """Runs what every round runs on the team."""
         return Repeats(self.team.run)
 
+    @cached_property
+    def views(self) -> tuple[View, ...]:
+        """The rows in every order."""
+        return (View(self.dataset, self.scores), *self.others)
+
     def order_of(self, round: int) -> int:
         """The order of rows that the trees of a round are grown on: 0, or the place in ``others`` from 1."""
         return self.dataset.order_of(self.params.run.random_state, self.first_round + round)
 
     def view(self, round: int) -> View:
         """The rows as the trees of a round see them."""
-        return (View(self.dataset, self.scores), *self.others)[self.order_of(round)]
+        return self.views[self.order_of(round)]
 
     def add_to_scores(self, tree: KeptTree, has_all_rows: bool = False, order: int = 0) -> None:
         """Add a tree's answers to the scores of training; it may have been grown, just now, on all rows in an order."""
-        for k, view in enumerate((View(self.dataset, self.scores), *self.others)):
+        for k, view in enumerate(self.views):
             self.add_to_view(tree, view, has_all_rows and k == order)
 
     def add_to_view(self, tree: KeptTree, view: View, has_all_rows: bool) -> None:
@@ -94,8 +97,7 @@ class Field:
 
     def keep(self, tree: KeptTree, round: int) -> None:
         """Add a tree to the model."""
-        made = self.sets_of_levels.named(tree.grown.to_tree(self.dataset.encoder, tree.value), tree.grown)
-        self.builder.append(made, tree.output, round)
+        self.builder.append(tree, tree.output, round)
 
 
 class Boosting:

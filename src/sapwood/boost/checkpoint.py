@@ -52,6 +52,11 @@ class KeptTree:
     output: int
     nodes: np.ndarray | None = None
 
+    @property
+    def width(self) -> int:
+        """Number of values per leaf."""
+        return self.value.shape[1]
+
 
 @dataclass(eq=False)
 class Past:

@@ -10,7 +10,6 @@ from sapwood.grow.grown import Grown
 from sapwood.kernels.layout import IS_SET
 from sapwood.kernels.split_levels import find_leaves
 from sapwood.kernels.sums import Run
-from sapwood.model.tree import Tree
 
 HALF = 0.5
 
@@ -23,17 +22,14 @@ class LevelSets:
         self._numbers: dict[tuple[int, bytes], int] = {}
         self.columns: list[Derived] = []
 
-    def named(self, tree: Tree, grown: Grown) -> Tree:
-        """The tree with a column of 0 (left) and 1 in the place of each set."""
-        if grown.sets is None:
-            return tree
-        feature, threshold, missing_left = tree.feature.copy(), tree.threshold.copy(), tree.missing_left.copy()
-        nodes = np.flatnonzero((grown.bin == IS_SET) & (grown.feature >= 0))
-        feature[nodes] = [
-            self._number(f, words) for f, words in zip(grown.feature[nodes].tolist(), grown.sets[nodes], strict=True)
+    def name(self, nodes: dict[str, np.ndarray], bins: np.ndarray, sets: np.ndarray) -> None:
+        """Put a column of 0 (left) and 1 in the place of each set, given the columns of nodes with their bins."""
+        feature, threshold, missing_left = nodes["feature"], nodes["threshold"], nodes["missing_left"]
+        places = np.flatnonzero((bins == IS_SET) & (feature >= 0))
+        feature[places] = [
+            self._number(f, words) for f, words in zip(feature[places].tolist(), sets[places], strict=True)
         ]
-        threshold[nodes], missing_left[nodes] = HALF, 0
-        return Tree.trusted(**vars(tree) | {"feature": feature, "threshold": threshold, "missing_left": missing_left})
+        threshold[places], missing_left[places] = HALF, 0
 
     def _number(self, feature: int, words: np.ndarray) -> int:
         key = (feature, words.tobytes())

@@ -14,6 +14,7 @@ from sapwood.boost.copies import Copies, LeafFit, LeafRules
 from sapwood.boost.dart import DartBoosting
 from sapwood.boost.evaluation import Evaluation
 from sapwood.boost.forest import ForestBoosting
+from sapwood.boost.harvest import Harvest
 from sapwood.boost.interrupt import Interruption, TooSoon
 from sapwood.boost.leaves import Renewal, check_steps
 from sapwood.boost.level_sets import LevelSets
@@ -59,6 +60,7 @@ class Work:
     renewal: Renewal | None
     linear: LinearLeaves | None
     leaf_fit: LeafFit | None
+    harvest: Harvest
     builder: EnsembleBuilder
     scores: np.ndarray
     others: tuple[View, ...]
@@ -77,7 +79,9 @@ class Work:
         renewal = Renewal.of(objective, target, params.tree, dataset)
         check_steps(objective, params)
         rules = leaf_rules(objective, params, grower, team)
-        pairs = np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32)
+        in_a_row = np.empty((objective.n_outputs, 2 * dataset.n_rows), dtype=np.float32)
+        pairs = in_a_row.reshape(objective.n_outputs, dataset.n_rows, 2)
+        harvest = Harvest(dataset.encoder, LevelSets(dataset))
         return cls(
             dataset=dataset,
             target=target,
@@ -89,7 +93,8 @@ class Work:
             renewal=renewal,
             linear=LinearLeaves.of(objective, params, dataset, team),
             leaf_fit=_leaf_fit(dataset, Copies.once(target, scores), params, rules, pairs),
-            builder=EnsembleBuilder(objective.n_outputs, width),
+            harvest=harvest,
+            builder=EnsembleBuilder(objective.n_outputs, width, harvest.join),
             scores=scores,
             others=tuple(View(other, start.first_scores(dataset.n_rows)) for other in dataset.others),
             pairs=pairs,
@@ -121,7 +126,7 @@ def make_boosting(work: Work, evaluation: Evaluation) -> Boosting:
     """What adds trees up as the parameters ask for."""
     field = Field(
         work.dataset, work.scores, evaluation.sets, work.builder, work.team, work.params, work.first_round, work.others,
-        LevelSets(work.dataset), work.target, work.objective,
+        work.target, work.objective,
     )  # fmt: skip
     spec = work.params.boost.boosting
     if (dart := dart_of(spec)) is not None:
@@ -248,6 +253,8 @@ def _values(work: Work, grown: Grown, output: int, drawn: Drawn, scores: np.ndar
         if len(drawn.weight) and drawn.weight is not work.target.weight:
             renewal = renewal.drawn(drawn.weight_by_row)
         value = renewal.values(grown, scores[output], output, work.team.run)
+    if rate <= 1.0:
+        return value * rate
     with np.errstate(over="ignore"):
         return value * rate
 

@@ -75,5 +75,5 @@ def train(
         stopped=stopped,
         evals=evaluation.history,
         earlier=checkpoint.past.elapsed,
-        columns=tuple(boosting.field.sets_of_levels.columns),
+        columns=tuple(work.harvest.sets.columns),
     )

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sapwood.data.encoder import Encoder
 from sapwood.kernels import layout
 from sapwood.model.terms import Terms
-from sapwood.model.tree import LEAF, Tree
+from sapwood.model.tree import LEAF
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Grown:
     """A tree in bins, its values before shrinkage. Leaf l is node ``leaf_node[l]``; its rows are order[span[l]].
 
-    ``order`` and ``span`` are the grower's own and are overwritten by the next tree. ``threshold`` is there where cuts
-    do not lie on the edges of bins, ``terms`` (shrinkage included) where leaves are linear. Where bins are
-    levels, ``sets`` hold those that go left (see ``kernels/split_levels.py``).
+    ``order`` is the grower's own and is overwritten by the next tree. ``threshold`` is there where cuts do not lie on
+    the edges of bins, ``terms`` (shrinkage included) where leaves are linear. Where bins are levels, ``sets`` hold
+    those that go left (see ``kernels/split_levels.py``).
     """
 
     feature: np.ndarray
@@ -40,46 +42,31 @@ class Grown:
 
     @classmethod
     def read(cls, nodes: layout.Nodes, leaves: layout.Leaves, order: np.ndarray, has_sets: bool = False) -> Grown:
-        """Take a finished tree out of the grower's tables."""
-        n_nodes, n_leaves = int(nodes.info[layout.N_NODES]), int(nodes.info[layout.N_LEAVES])
-        integers, numbers = nodes.integers[:n_nodes], nodes.numbers[:n_nodes].T.copy()
-        small = integers[:, : layout.NODE_COUNT].T.astype(np.int32, order="C")
-        outputs = [numbers[layout.NODE_OUTPUTS + j :: layout.PER_OUTPUT].T for j in range(layout.PER_OUTPUT)]
-        gradient, hessian, value = map(np.ascontiguousarray, outputs)
-        return cls(
-            feature=small[layout.NODE_FEATURE],
-            bin=small[layout.NODE_BIN],
-            missing_left=small[layout.NODE_MISSING_LEFT].astype(np.uint8),
-            left=small[layout.NODE_LEFT],
-            count=integers[:, layout.NODE_COUNT].copy(),
-            gain=numbers[layout.NODE_GAIN],
-            weight=numbers[layout.NODE_WEIGHT],
-            gradient=gradient,
-            hessian=hessian,
-            value=value,
-            leaf_node=leaves.integers[:n_leaves, layout.NODE].copy(),
-            span=leaves.integers[:n_leaves, layout.FIRST : layout.LAST + 1].copy(),
+        """Take a finished tree out of the grower's tables; columns of its nodes are made when they are asked for."""
+        n_nodes, n_leaves, _ = nodes.info.tolist()
+        integers, numbers = nodes.integers[:n_nodes], nodes.numbers[:n_nodes].copy()
+        of_leaves = leaves.integers[:n_leaves]
+        made = object.__new__(cls)
+        made.__dict__.update(
+            tables=(integers[:, : layout.NODE_SET].copy(), numbers),
+            value=numbers[:, layout.NODE_OUTPUTS + 2 :: layout.PER_OUTPUT].copy(),
+            leaf_node=of_leaves[:, layout.NODE].copy(),
+            span=of_leaves[:, layout.FIRST : layout.LAST + 1].copy(),
             order=order,
-            sets=integers[:, layout.NODE_SET : layout.NODE_SET + layout.SET_WORDS].copy() if has_sets else None,
         )
+        if has_sets:
+            made.__dict__["sets"] = integers[:, layout.NODE_SET : layout.NODE_SET + layout.SET_WORDS].copy()
+        return made
 
-    def to_tree(self, encoder: Encoder, value: np.ndarray) -> Tree:
-        """The tree in the user's units, with these values."""
-        single = self.gradient.shape[1] == 1
-        threshold = thresholds(self.feature, self.bin, encoder) if self.threshold is None else self.threshold
-        return Tree.trusted(
-            feature=self.feature,
-            threshold=threshold,
-            left=self.left,
-            missing_left=self.missing_left,
-            value=value,
-            gain=self.gain,
-            gradient=self.gradient[:, 0] if single else self.gradient,
-            hessian=self.hessian[:, 0] if single else self.hessian,
-            weight=self.weight,
-            count=self.count,
-            terms=self.terms,
-        )
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> np.ndarray:
+            """A column of a tree that was read; the others are made with it."""
+            tables = self.__dict__.get("tables")
+            if tables is None or name not in COLUMNS:
+                raise AttributeError(f"a tree has no {name!r}")
+            self.__dict__.update(columns(*tables))
+            return self.__dict__[name]
 
     def node_of_row(self, n_rows: int) -> np.ndarray:
         """The leaf of each of ``n_rows`` rows, all of which the tree was grown on."""
@@ -98,6 +85,36 @@ class Grown:
             right = np.where(np.isnan(x), self.missing_left[node] == 0, x > self.threshold[node])
             node = np.where(inner, self.left[node] + right, node)
         return node
+
+
+# What ``columns`` makes of the tables of nodes.
+COLUMNS = ("feature", "bin", "missing_left", "left", "count", "gain", "weight", "gradient", "hessian")
+
+
+def columns(integers: np.ndarray, numbers: np.ndarray) -> dict[str, np.ndarray]:
+    """The columns of nodes, one tree's or several trees', given their lines in the tables of a grower."""
+    small = integers[:, : layout.NODE_COUNT].T.astype(np.int32, order="C")
+    gain, weight = numbers[:, [layout.NODE_GAIN, layout.NODE_WEIGHT]].T.copy()
+    gradient, hessian = (numbers[:, layout.NODE_OUTPUTS + j :: layout.PER_OUTPUT].copy() for j in range(2))
+    return {
+        "feature": small[layout.NODE_FEATURE],
+        "bin": small[layout.NODE_BIN],
+        "missing_left": small[layout.NODE_MISSING_LEFT].astype(np.uint8),
+        "left": small[layout.NODE_LEFT],
+        "count": integers[:, layout.NODE_COUNT].copy(),
+        "gain": gain,
+        "weight": weight,
+        "gradient": gradient,
+        "hessian": hessian,
+    }
+
+
+def joined_columns(trees: Sequence[Grown]) -> dict[str, np.ndarray]:
+    """The columns of the nodes of several trees, one tree behind the other."""
+    tables = [tree.__dict__.get("tables") for tree in trees]
+    if tables and None not in tables:
+        return columns(*(np.concatenate(parts) for parts in zip(*tables, strict=True)))
+    return {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in COLUMNS}
 
 
 def thresholds(feature: np.ndarray, bins: np.ndarray, encoder: Encoder) -> np.ndarray:

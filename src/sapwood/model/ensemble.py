@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -223,20 +223,33 @@ def _columns(name: str, values: np.ndarray) -> dict[str, np.ndarray]:
     return {f"{name}_{k}": values[:, k] for k in range(values.shape[1])}
 
 
-class EnsembleBuilder:
-    """Collects trees while a model is trained."""
+def join_trees(trees: Sequence[Tree], width: int) -> dict[str, Any]:
+    """The arrays of several trees, one behind the other, and where each begins."""
+    shapes = node_shapes(0, width)
+    fields: dict[str, Any] = {}
+    for name, dtype in NODE_FIELDS.items():
+        fields[name] = np.concatenate([np.zeros(shapes[name], dtype), *(getattr(tree, name) for tree in trees)])
+    fields["tree_start"] = np.cumsum([0, *(tree.n_nodes for tree in trees)])
+    return fields | {"terms": join_terms([(tree.terms, tree.value) for tree in trees])}
 
-    def __init__(self, n_outputs: int = 1, width: int = 1) -> None:
+
+class EnsembleBuilder:
+    """Collects trees while a model is trained; ``join`` makes arrays of them when all are there."""
+
+    def __init__(
+        self, n_outputs: int = 1, width: int = 1, join: Callable[[Sequence[Any], int], dict[str, Any]] = join_trees
+    ) -> None:
         self.n_outputs = n_outputs
         self.width = width
-        self._trees: list[Tree] = []
+        self._join = join
+        self._trees: list[Any] = []
         self._outputs: list[int] = []
         self._rounds: list[int] = []
 
     def __len__(self) -> int:
         return len(self._trees)
 
-    def append(self, tree: Tree, output: int = 0, round: int = 0) -> None:
+    def append(self, tree: Any, output: int = 0, round: int = 0) -> None:
         """Add a tree to score ``output`` in ``round``: that of the tree before or the next, from 0."""
         if tree.width != self.width:
             raise ValueError(f"the tree has {tree.width} values per leaf, expected {self.width}")
@@ -251,17 +264,10 @@ class EnsembleBuilder:
 
     def build(self, rounds: int | None = None) -> Ensemble:
         """Join the trees of the first ``rounds`` rounds (all by default)."""
-        kept = len(self._trees) if rounds is None else int(np.searchsorted(self._rounds, rounds))
-        trees = self._trees[:kept]
-        shapes = node_shapes(0, self.width)
-        fields: dict[str, Any] = {}
-        for name, dtype in NODE_FIELDS.items():
-            fields[name] = np.concatenate([np.zeros(shapes[name], dtype), *(getattr(tree, name) for tree in trees)])
-        return Ensemble(
+        built = Ensemble(
             n_outputs=self.n_outputs,
-            tree_start=np.cumsum([0, *(tree.n_nodes for tree in trees)]),
-            tree_output=np.array(self._outputs[:kept], dtype=np.int32),
-            tree_round=np.array(self._rounds[:kept], dtype=np.int32),
-            **fields,
-            terms=join_terms([(tree.terms, tree.value) for tree in trees]),
+            tree_output=np.array(self._outputs, dtype=np.int32),
+            tree_round=np.array(self._rounds, dtype=np.int32),
+            **self._join(self._trees, self.width),
         )
+        return built if rounds is None or rounds >= built.n_rounds else built.slice(0, rounds)

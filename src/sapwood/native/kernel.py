@@ -67,6 +67,7 @@ class Kernel:
         self.variants = tuple(signatures.parse(text, LAYOUTS) for text in texts)
         self._deciding = _deciding_arguments(self.variants)
         self._launch: Callable[..., Callable[[int, int], None]] | None = None
+        self._repeat: Callable[..., Callable[[int, int], None]] | None = None
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
@@ -99,16 +100,17 @@ class Kernel:
 
         A team kernel's first argument here is the team's ``sync`` array.
         """
-        if self._launch is None:
-            self._launch = _launcher(self)
-        return self._launch(*args)
+        return (self._launch or self._prepare())(*args)
+
+    def _prepare(self) -> Callable[..., Callable[[int, int], None]]:
+        self._launch = made = _launcher(self)
+        self._repeat = getattr(made, "repeat", None)
+        return made
 
     def rebind(self, last: Any, args: tuple[Any, ...]) -> Callable[[int, int], None]:
         """Prepare a call in the place of the ``last`` one that came from here (None at first) and is over."""
-        if self._launch is None:
-            self._launch = _launcher(self)
-        repeat = getattr(self._launch, "repeat", None)
-        return self._launch(*args) if repeat is None else repeat(last, args)
+        launch = self._launch or self._prepare()
+        return launch(*args) if self._repeat is None else self._repeat(last, args)
 
 
 class Repeated:
@@ -126,7 +128,8 @@ class Repeated:
 
     def __call__(self, *args: Any) -> None:
         """Run on this thread alone."""
-        self.bind(*self._sync, *args)(0, 1)
+        self._last = call = self._kernel.rebind(self._last, self._sync + args)
+        call(0, 1)
 
     def bind(self, *args: Any) -> Callable[[int, int], None]:
         """Prepare a call; the one before must be over."""

@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Sequence
 from importlib.util import find_spec
 from itertools import accumulate
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -94,10 +95,14 @@ class Launcher:
             made = self(*args)
             made.block = ctypes.create_string_buffer(made.block, len(made.block))
             return made
-        for k, (old, new) in enumerate(zip(call.args, args, strict=True)):
-            if old is not new:
-                self._packers[0].replace(call.block, k, new)
-        call.args = args
+        same = [*map(is_, call.args, args)]
+        if len(same) != len(args):
+            raise TypeError(f"{self._kernel.name} takes {len(same)} arguments, got {len(args)}")
+        if False in same:
+            for k, is_same in enumerate(same):
+                if not is_same:
+                    self._packers[0].replace(call.block, k, args[k])
+            call.args = args
         return call
 
 
@@ -137,11 +142,14 @@ class Packer:
     def __init__(self, name: str, types: tuple[Type, ...]) -> None:
         self._name = name
         self._is_record = [isinstance(kind, Record) for kind in types]
-        self._kinds = [flatten((kind,)) for kind in types]
+        self._has_numbers_only = [
+            isinstance(kind, Record) and all(isinstance(field, Scalar) for field in kind.fields) for kind in types
+        ]
         self._flat = flatten(types)
         self._format = _format(self._flat)
-        self._formats = [_format(kinds) for kinds in self._kinds]
-        self._offsets = [0, *accumulate(part.size for part in self._formats)]
+        kinds = [flatten((kind,)) for kind in types]
+        forms = [_format(own) for own in kinds]
+        self._places = list(zip(kinds, forms, accumulate((form.size for form in forms), initial=0), strict=False))
 
     def pack(self, args: tuple[Any, ...]) -> bytes:
         """Make a block; wrong types are our own mistake and raise TypeError."""
@@ -150,14 +158,30 @@ class Packer:
         items: list[Any] = []
         for is_record, value in zip(self._is_record, args, strict=True):
             items.extend(value) if is_record else items.append(value)
-        return self._packed(self._format, self._slots(self._flat, items))
+        try:
+            return self._format.pack(*self._slots(self._flat, items))
+        except struct.error as error:
+            raise TypeError(f"{self._name}: {error}") from None
 
     def replace(self, block: Any, number: int, value: Any) -> None:
         """Put another argument into a block that can be written."""
-        items = value if self._is_record[number] else (value,)
-        part = self._packed(self._formats[number], self._slots(self._kinds[number], items))
-        first = self._offsets[number]
-        block[first : first + len(part)] = part
+        kinds, form, first = self._places[number]
+        try:
+            if self._has_numbers_only[number]:
+                form.pack_into(block, first, *value)
+            elif self._is_record[number]:
+                form.pack_into(block, first, *self._slots(kinds, value))
+            elif type(kinds[0]) is Array:
+                known = _known.get(id(value))
+                if known is None or known[0]() is not value or known[1] != kinds[0]:
+                    place = _place(self._name, kinds[0], value)
+                else:
+                    place = known[2]
+                form.pack_into(block, first, *place)
+            else:
+                form.pack_into(block, first, value)
+        except struct.error as error:
+            raise TypeError(f"{self._name}: {error}") from None
 
     def _slots(self, kinds: list[Scalar | Array], items: Sequence[Any]) -> list[Any]:
         slots: list[Any] = []
@@ -170,12 +194,6 @@ class Packer:
                 known = _know(self._name, kind, value)
             slots += known[2]
         return slots
-
-    def _packed(self, form: struct.Struct, slots: list[Any]) -> bytes:
-        try:
-            return form.pack(*slots)
-        except struct.error as error:
-            raise TypeError(f"{self._name}: {error}") from None
 
 
 def _format(kinds: list[Scalar | Array]) -> struct.Struct:
@@ -194,14 +212,17 @@ _known: dict[int, tuple[Any, Array, tuple[int, ...]]] = {}
 
 def _know(name: str, kind: Array, value: Any) -> tuple[Any, Array, tuple[int, ...]]:
     """Look at an array once, for as long as it lives."""
-    if not kind.matches(value) or not value.flags.c_contiguous:
-        raise TypeError(f"{name}: expected a C-contiguous {kind.kind}[{kind.ndim}], got {_described(value)}")
-    key = id(value)
-    known = (
-        weakref.ref(value, lambda _: _known.pop(key, None)), kind, (value.__array_interface__["data"][0], *value.shape),
-    )  # fmt: skip
+    place, key = _place(name, kind, value), id(value)
+    known = (weakref.ref(value, lambda _: _known.pop(key, None)), kind, place)
     _known[key] = known
     return known
+
+
+def _place(name: str, kind: Array, value: Any) -> tuple[int, ...]:
+    """The address and shape of an array, which must have this type."""
+    if not kind.matches(value) or not value.flags.c_contiguous:
+        raise TypeError(f"{name}: expected a C-contiguous {kind.kind}[{kind.ndim}], got {_described(value)}")
+    return value.__array_interface__["data"][0], *value.shape
 
 
 def _described(value: Any) -> str:
