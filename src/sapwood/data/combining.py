@@ -142,12 +142,11 @@ def _among_categories(judge: Judge, alone: list[Sources], features: Sequence[int
 def _with_numbers(
     judge: Judge, alone: list[Sources], features: Sequence[int], numbers: Sequence[int], limits: Limits
 ) -> list[Sources]:
-    """The best crossings of a column of numbers with one category, and of these with more categories."""
+    """The best crossings of a column of numbers with one category, and of these with a second one."""
     if not numbers or limits.n_with_numbers == 0:
         return []
     judge.look_at([(f,) for f in numbers])
-    best: list[Sources] = []
-    grown = judge.best_wider(alone, numbers, limits.n_with_numbers)
-    for _ in range(1, min(limits.n_crossed, len(features))):
-        best, grown = [*best, *grown], judge.best_wider(grown, features, limits.n_with_numbers)
-    return judge.helped_by(judge.best([*best, *grown], limits.n_with_numbers), numbers)
+    best = judge.best_wider(alone, numbers, limits.n_with_numbers)
+    if min(limits.n_crossed, len(features)) > 1:
+        best = judge.best([*best, *judge.best_wider(best, features, limits.n_with_numbers)], limits.n_with_numbers)
+    return judge.helped_by(best, numbers)
