@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sapwood.data.cooking import Crossed, Ingredients
-from sapwood.encodings import Ordered
-from sapwood.kernels.target_stats import ordered_statistics
+from sapwood.data.crossing import Lines, Room, Sources
+from sapwood.kernels.crossing import judge_crossings
 
 # Values of all crossings of all rows at most: 8 bytes each while they are made, 2 afterwards.
 MOST_VALUES = 2**26
+JUDGED_ROWS = 2**17  # the first so many in their order
 
 
 @dataclass(frozen=True)
@@ -35,40 +36,39 @@ class Limits:
         return Limits(self.n_crossed, n_kept, min(self.n_with_numbers, n_fitting - n_kept))
 
 
-Sources = tuple[int, ...]
-
-
 class Judge:
-    """Try crossings; remember those that may be kept, by their columns, and how large and how good all are."""
+    """Try crossings; remember by their columns how many levels they have and how good they are."""
 
-    def __init__(self, stuff: Ingredients) -> None:
-        n_rows = len(stuff.response.weights)
-        self.stuff = stuff
-        self._order = stuff.orders[0] if len(stuff.orders) else np.arange(n_rows, dtype=np.uint32)
+    def __init__(self, features: Sequence[int], stuff: Ingredients) -> None:
+        n_rows, response = len(stuff.response.weights), stuff.response
+        order = stuff.orders[0] if len(stuff.orders) else np.arange(n_rows, dtype=np.uint32)
+        order = order[:JUDGED_ROWS]
+        self._lines = Lines.of({f: stuff.codes[f][order] for f in [*features, *stuff.cuts]})
+        self._target = (
+            np.ascontiguousarray(response.amounts[:, order]), response.weights[order], response.units,
+            response.priors((None,))[:, 0],
+        )  # fmt: skip
+        self._run = stuff.run
         self._sizes: dict[Sources, int] = {}
         self._errors: dict[Sources, float] = {}
-        self.made: dict[Sources, Crossed] = {}
 
-    def look_at(self, features: Sequence[int]) -> list[Sources]:
-        """Judge columns alone, of which crossings are made."""
-        for f in features:
-            self._sizes[(f,)] = int(np.count_nonzero(np.bincount(self.stuff.codes[f])))
-            self._errors[(f,)] = _error(Crossed.of((f,), self.stuff), self._order, self.stuff)
-        return [(f,) for f in features]
+    def look_at(self, several: Sequence[Sources]) -> None:
+        """Judge columns alone, or crossings of them."""
+        chosen, n_rows, n_targets = self._lines.places(several), self._lines.n_rows, len(self._target[0])
+        errors, counts = np.empty(len(several)), np.empty(len(several), dtype=np.int64)
+        room = Room.of(n_rows, len(several))
+        sums = np.empty((room.n_members, n_rows, n_targets + 1), dtype=np.int64)
+        self._run(
+            judge_crossings, self._lines.codes, chosen, *self._target, room.slots, room.keys, sums, errors, counts
+        )
+        self._errors |= zip(several, errors.tolist(), strict=True)
+        self._sizes |= zip(several, counts.tolist(), strict=True)
 
     def best_wider(self, narrow: Iterable[Sources], features: Sequence[int], n_kept: int) -> list[Sources]:
         """The best crossings of those given with one more column, the best first."""
-        found: list[Sources] = []
-        for sources in sorted({tuple(sorted((*one, f))) for one in narrow for f in features if f not in one}):
-            crossed = Crossed.of(sources, self.stuff)
-            self._sizes[sources] = crossed.n_codes - 1
-            if _is_new(sources, self._sizes):
-                self._errors[sources] = _error(crossed, self._order, self.stuff)
-                self.made[sources] = crossed
-                found.append(sources)
-            if len(found) > 2 * n_kept:
-                found = self.best(found, n_kept)
-        return self.best(found, n_kept)
+        several = sorted({tuple(sorted((*one, f))) for one in narrow for f in features if f not in one})
+        self.look_at(several)
+        return self.best([sources for sources in several if self._is_new(sources)], n_kept)
 
     def helped_by(self, several: Sequence[Sources], numbers: Sequence[int]) -> list[Sources]:
         """The crossings that tell more than their categories do without the number."""
@@ -76,11 +76,13 @@ class Judge:
         return [one for one in several if self._errors[one] < self._errors.get(without[one], np.inf)]
 
     def best(self, several: Sequence[Sources], n_kept: int) -> list[Sources]:
-        """The best of several crossings, the best first; the others are forgotten."""
-        ranked = sorted(several, key=lambda sources: (self._errors[sources], sources))
-        for sources in ranked[n_kept:]:
-            del self.made[sources]
-        return ranked[:n_kept]
+        """The best of several crossings, the best first."""
+        return sorted(several, key=lambda sources: (self._errors[sources], sources))[:n_kept]
+
+    def _is_new(self, sources: Sources) -> bool:
+        """Whether a crossing divides the rows further than all that it is made of by leaving out one column."""
+        parts = [tuple(f for f in sources if f != left_out) for left_out in sources]
+        return all(self._sizes.get(part, 0) < self._sizes[sources] for part in parts)
 
 
 def choose_crossings(features: Sequence[int], limits: Limits, n_lines: int, stuff: Ingredients) -> list[Crossed]:
@@ -88,10 +90,12 @@ def choose_crossings(features: Sequence[int], limits: Limits, n_lines: int, stuf
     limits = limits.fitting(len(stuff.response.weights), n_lines)
     if limits.n_kept == 0:
         return []
-    judge = Judge(stuff)
-    alone = judge.look_at(features)
-    chosen = _among_categories(judge, alone, features, limits) + _with_numbers(judge, alone, features, limits)
-    return [judge.made[sources] for sources in sorted(chosen, key=lambda sources: (len(sources), sources))]
+    judge = Judge(features, stuff)
+    alone: list[Sources] = [(f,) for f in features]
+    judge.look_at(alone)
+    chosen = _among_categories(judge, alone, features, limits)
+    chosen += _with_numbers(judge, alone, features, list(stuff.cuts), limits)
+    return Crossed.several(sorted(chosen, key=lambda sources: (len(sources), sources)), stuff)
 
 
 def _among_categories(judge: Judge, alone: list[Sources], features: Sequence[int], limits: Limits) -> list[Sources]:
@@ -104,40 +108,15 @@ def _among_categories(judge: Judge, alone: list[Sources], features: Sequence[int
     return judge.best(best, limits.n_kept)
 
 
-def _with_numbers(judge: Judge, alone: list[Sources], features: Sequence[int], limits: Limits) -> list[Sources]:
+def _with_numbers(
+    judge: Judge, alone: list[Sources], features: Sequence[int], numbers: Sequence[int], limits: Limits
+) -> list[Sources]:
     """The best crossings of a column of numbers with one category, and of these with more categories."""
-    numbers = list(judge.stuff.cuts)
     if not numbers or limits.n_with_numbers == 0:
         return []
-    judge.look_at(numbers)
+    judge.look_at([(f,) for f in numbers])
     best: list[Sources] = []
     grown = judge.best_wider(alone, numbers, limits.n_with_numbers)
     for _ in range(1, min(limits.n_crossed, len(features))):
         best, grown = [*best, *grown], judge.best_wider(grown, features, limits.n_with_numbers)
     return judge.helped_by(judge.best([*best, *grown], limits.n_with_numbers), numbers)
-
-
-def _is_new(sources: tuple[int, ...], sizes: dict[tuple[int, ...], int]) -> bool:
-    """Whether a crossing divides the rows further than all that it is made of by leaving out one column."""
-    parts = [tuple(f for f in sources if f != left_out) for left_out in sources]
-    return all(sizes.get(part, 0) < sizes[sources] for part in parts)
-
-
-def _error(crossed: Crossed, order: np.ndarray, stuff: Ingredients) -> float:
-    """The mean squared error of the ordered statistic as a prediction, all targets together."""
-    response = stuff.response
-    encoding = Ordered()
-    priors = response.priors(encoding.priors)
-    out = np.empty((1, priors.size, len(crossed.codes)))
-    sums = np.empty((crossed.n_codes, response.n_targets + 1), dtype=np.int64)
-    start = np.array([0, crossed.n_codes], dtype=np.int64)
-    stuff.run(
-        ordered_statistics, crossed.codes[None, :], order, response.amounts, response.weights, start, sums,
-        response.units, priors, encoding.prior_weight, out,
-    )  # fmt: skip
-    weight = response.weights * response.units[-1]
-    error = 0.0
-    for k in range(response.n_targets):
-        # weight * (statistic - y)^2 without the constant weight * y^2
-        error += float(np.sum(weight * out[0, k] ** 2 - 2.0 * out[0, k] * response.amounts[k] * response.units[k]))
-    return error

@@ -21,7 +21,7 @@ from sapwood.errors import ParameterError
 from sapwood.model import predictor
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.packing import Packed, pack
-from sapwood.model.predictor import Predictor
+from sapwood.model.row_predictor import Predictor
 from sapwood.model.tree import LEAF, frozen_array
 from sapwood.native.team import current_team
 from sapwood.objectives.links import Link, link_from_name
