@@ -126,7 +126,7 @@ class Model:
         return self._link.predict(scores, current_team(n_jobs, scores.size).run)
 
     def predict_plain_row(self, X: Any) -> np.ndarray | None:
-        """What ``predict`` answers if X is an array of one row of floats that go to the trees as they are, else None."""
+        """What ``predict`` answers if X is an array of one row that goes to the trees as it is, else None."""
         if type(X) is not np.ndarray or X.shape != self._plain_shape or X.dtype.char not in "fd":
             return None
         return np.array([self._of_one_row.predict(X[0])])
