@@ -43,11 +43,24 @@ def test_the_crossing_that_tells_the_target_comes_first():
 def test_a_crossing_that_divides_no_further_is_left_out():
     columns, y = drawn()
     stuff, _ = ingredients(columns, y)
-    found = [one.sources for one in choose_crossings(range(5), Limits(4, 1000), 1, stuff)]
-    assert (0, 4) not in found
+    found = [one.sources for one in choose_crossings(range(5), Limits(4, 1000, 1000), 1, stuff)]
     assert not [sources for sources in found if {0, 4} <= set(sources)]
-    assert {len(sources) for sources in found} == {2, 3, 4}
-    assert len(set(found)) == len(found)
+    assert len(set(found)) == len(found) == 9
+
+
+@pytest.mark.parametrize("n_crossed", [2, 3, 4])
+def test_larger_crossings_grow_as_far_as_they_tell_more(n_crossed):
+    source = np.random.default_rng(7)
+    columns = [source.choice(list("ab"), 3000) for _ in range(6)]
+    y = (np.array(columns[:4]) == "a").all(axis=0).astype(float)
+    stuff, _ = ingredients(columns, y)
+    found = [one.sources for one in choose_crossings(range(6), Limits(n_crossed, 1000, 5), 1, stuff)]
+    larger = [sources for sources in found if len(sources) > 2]
+    assert len(found) - len(larger) == 15
+    assert {sources for sources in larger if 4 not in sources and 5 not in sources} == {
+        sources for sources in [(0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3), (0, 1, 2, 3)] if len(sources) <= n_crossed
+    }
+    assert len([sources for sources in larger if len(sources) == 3]) <= 5
 
 
 def with_number(stuff: Ingredients, feature: int, values: np.ndarray, cuts: np.ndarray) -> Ingredients:
@@ -63,12 +76,12 @@ def test_numbers_join_categories_where_they_help():
     stuff, _ = ingredients(columns[:3], y)
     for feature, values in ((3, useful), (4, useless)):
         stuff = with_number(stuff, feature, values, np.array([-0.7, 0.0, 0.7]))
-    found = [one.sources for one in choose_crossings(range(3), Limits(2, 40, 3), 1, stuff)]
+    found = [one.sources for one in choose_crossings(range(3), Limits(2, 40, 0, 3), 1, stuff)]
     assert {sources for sources in found if max(sources) > 2} == {(1, 3), (0, 1, 3), (1, 2, 3)}
     assert [one for one in found if max(one) < 3] == [(0, 1), (0, 2), (1, 2)]
-    alone = [one.sources for one in choose_crossings(range(3), Limits(1, 40, 1), 1, stuff)]
+    alone = [one.sources for one in choose_crossings(range(3), Limits(1, 40, 0, 1), 1, stuff)]
     assert alone == [(1, 3)]
-    assert not [one for one in choose_crossings([0, 2], Limits(1, 40, 9), 1, stuff) if 4 in one.sources]
+    assert not [one for one in choose_crossings([0, 2], Limits(1, 40, 0, 9), 1, stuff) if 4 in one.sources]
 
 
 def test_crossings_stay_within_memory(monkeypatch):

@@ -17,6 +17,9 @@ def drawn(n: int = 70) -> np.ndarray:
     return np.array([source.integers(0, size, n) for size in (3, 9, 1, 40)], dtype=np.int32)
 
 
+SIZES = np.array([3, 9, 1, 40])
+
+
 def slow_levels(codes: np.ndarray) -> list[list[int]]:
     """The level of every row of each crossing, numbered as they appear."""
     levels = []
@@ -48,7 +51,7 @@ def test_levels_are_numbered_as_they_appear(monkeypatch, members):
     room.slots[:], room.keys[:] = 7, 7
     out, firsts = (np.full((n, codes.shape[1]), -7, np.int32) for _ in range(2))
     counts = np.full(n, -7, dtype=np.int64)
-    current_team(None, 10**9).run(number_crossings, codes, CHOSEN, room.slots, room.keys, out, firsts, counts)
+    current_team(None, 10**9).run(number_crossings, codes, SIZES, CHOSEN, room.slots, room.keys, out, firsts, counts)
     expected = slow_levels(codes)
     assert out.tolist() == expected
     for levels, first, count in zip(expected, firsts, counts, strict=True):
@@ -67,7 +70,19 @@ def test_crossings_are_judged_by_the_rows_before(monkeypatch, members):
     sums, errors = np.full((room.n_members, n, 3), 9), np.full(len(CHOSEN), np.nan)
     counts = np.full(len(CHOSEN), -1)
     current_team(None, 10**9).run(
-        judge_crossings, codes, CHOSEN, amounts, weights, units, priors, room.slots, room.keys, sums, errors, counts
+        judge_crossings,
+        codes,
+        SIZES,
+        CHOSEN,
+        amounts,
+        weights,
+        units,
+        priors,
+        room.slots,
+        room.keys,
+        sums,
+        errors,
+        counts,
     )
     levels = slow_levels(codes)
     assert counts.tolist() == [max(line) + 1 for line in levels]

@@ -29,15 +29,17 @@ def cross_codes(codes: Sequence[np.ndarray]) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """The codes of columns, a line each: (columns, rows), and the line of every column."""
+    """The codes of columns, a line each: (columns, rows), how many each can have, and the line of every column."""
 
     codes: np.ndarray
+    sizes: np.ndarray
     line_of: Mapping[int, int]
 
     @classmethod
     def of(cls, columns: Mapping[int, np.ndarray]) -> Lines:
         """Put the codes of columns, by their numbers, into lines."""
-        return cls(np.array(list(columns.values()), dtype=np.int32), {f: k for k, f in enumerate(columns)})
+        codes = np.array(list(columns.values()), dtype=np.int32)
+        return cls(codes, codes.max(axis=1, initial=0).astype(np.int64) + 1, {f: k for k, f in enumerate(columns)})
 
     @property
     def n_rows(self) -> int:
@@ -79,7 +81,7 @@ def cross_levels(
     out = np.empty((len(several), lines.n_rows), dtype=np.int32)
     firsts, counts = np.empty_like(out), np.empty(len(several), dtype=np.int64)
     room = Room.of(lines.n_rows, len(several))
-    run(number_crossings, lines.codes, lines.places(several), room.slots, room.keys, out, firsts, counts)
+    run(number_crossings, lines.codes, lines.sizes, lines.places(several), room.slots, room.keys, out, firsts, counts)
     for sources, codes, first, n in zip(several, out, firsts, counts.tolist(), strict=True):
         yield codes, cross_codes([columns[f][first[:n]] for f in sources])
 

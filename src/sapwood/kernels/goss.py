@@ -78,10 +78,11 @@ def other_bits(key):
 
 
 @kernel("f32[:,:], f64[:], i64, i64, i64, u64[:], i64, u64[:]")
-def rank_some(pairs, weight, seed, purpose, round, ids, step, out):
+def rank_some(member, members, sync, pairs, weight, seed, purpose, round, ids, step, out):
     """Write the keys of every so-many-th row."""
     random = stream(seed, purpose, round)
-    for k in range(np.uint64(out.shape[0])):
+    n = out.shape[0]
+    for k in range(share(member, members, n), share(member + 1, members, n)):
         out[k] = row_key(pairs, weight, random, ids, k * np.uint64(step))
 
 

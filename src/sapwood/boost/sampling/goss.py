@@ -55,7 +55,7 @@ class GossSampler(Sampler):
             return EVERY_KEY
         step = max(1, n // SAMPLED)
         some = np.empty(-(-pool.n_rows // step), dtype=np.uint64)
-        goss.rank_some(in_a_row(pairs), pool.weight, pool.seed, ROWS, round, self._ids, step, some)
+        pool.team.run(goss.rank_some, in_a_row(pairs), pool.weight, pool.seed, ROWS, round, self._ids, step, some)
         return window(pool.crowd.whole(some), k / n)
 
     def _limits(
