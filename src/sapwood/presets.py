@@ -60,7 +60,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 # What two classes have besides.
 FOR_TWO_CLASSES: dict[str, Any] = {
     "leaf_steps": 3,
-    "category_encoding": Auto(Ordered(priors=(None, 1.0), bins=16, permutations=2)),
+    "category_encoding": Auto(Ordered(priors=(0.0, 1.0), bins=16, permutations=2)),
     "max_combination": Crossing(2, number_levels=16),
 }
 

@@ -8,8 +8,9 @@ import pytest
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.encodings import Ordered
 from sapwood.errors import ParameterError
-from sapwood.kernels.copies import BLOCK, add_to_copies, merge_sums, step_logistic, sum_copies
+from sapwood.kernels.copies import add_to_copies, merge_sums, sum_copies
 from sapwood.kernels.layout import Rules
+from sapwood.kernels.logistic_leaves import BLOCK, fit_logistic
 from sapwood.native.team import current_team
 from sapwood.objectives import Absolute
 from sapwood.objectives.base import mean_loss
@@ -132,23 +133,29 @@ def test_steps_of_the_logistic_loss_equal_plain_newton_steps(members, weighted, 
     y, scores = (random.random(n) < 0.3).astype(float), random.normal(size=n)
     weight = random.gamma(1.0, size=n) if weighted else np.empty(0)
     node, left = random.integers(1, 3, n).astype(float), np.array([1, 0, 0], dtype=np.int32)
-    values, bounds = np.array([[9.0], [0.1], [-0.2]]), np.tile(np.array([-np.inf, np.inf]), (3, 1, 1))
-    slow = values.copy()
+    p = 1.0 / (1.0 + np.exp(-scores))
+    pairs = np.stack([p - y, p * (1.0 - p)], axis=1).astype(np.float32)
+    w = weight if weighted else np.ones(n)
+    slow = np.zeros(3)
     for leaf in (1, 2):
         own = node == leaf
         for _ in range(3):
             p = 1.0 / (1.0 + np.exp(-(scores[own] + slow[leaf])))
-            w = weight[own] if weighted else 1.0
-            g, h = np.sum(w * (p - y[own])), np.sum(w * p * (1.0 - p) * np.ones(own.sum()))
+            g, h = np.sum(w[own] * (p - y[own])), np.sum(w[own] * p * (1.0 - p))
             slow[leaf] = -(g - h * slow[leaf]) / (h + penalty[leaf] + reg_lambda)
+    slow[0] = np.average(slow[1:], weights=[w[node == 1].sum(), w[node == 2].sum()])
     monkeypatch.setenv("SAPWOOD_TEAM", members)
     team = current_team(None)
     rules = Rules(*[0] * len(Rules._fields))._replace(reg_lambda=reg_lambda)
-    room, partial = np.full((team.size, 2, BLOCK), 77.0), np.full((team.size, 6), 77)
+    room, partial = np.full((team.size, 2, BLOCK), 77.0), np.full((team.size, 12), 77)
+    sums, values = np.full((3, 4), 77.0), np.full((3, 3), 77.0)
     team.run(
-        step_logistic, node, y, scores, weight, values, 3, 2.0**45, penalty, left, rules, bounds, room, partial
+        fit_logistic, node, y, scores, weight, pairs, 3, 2.0**45, penalty, left, rules, room, partial, sums, values
     )  # fmt: skip
-    np.testing.assert_allclose(values, slow, rtol=1e-9)
+    np.testing.assert_allclose(values[:, 0], slow, rtol=1e-6)
+    for leaf, own in enumerate([node > 0, node == 1, node == 2]):
+        expected = [*(w[own, None] * pairs[own]).sum(axis=0), w[own].sum(), own.sum()]
+        np.testing.assert_allclose(sums[leaf], expected, rtol=1e-9)
 
 
 def test_leaf_values_come_from_an_order_of_their_own():

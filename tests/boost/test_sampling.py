@@ -265,10 +265,14 @@ def test_the_threshold_of_chances_is_exact(seed):
 def rank(pairs: np.ndarray, round: int) -> np.ndarray:
     """The keys of rows that weigh 1 and have the numbers 0, 1, 2 ..."""
     n = pairs.shape[1]
-    keys, counts = np.empty(n, dtype=np.uint64), np.empty((1, 4), dtype=np.int64)
-    lists = np.empty((1, 1), dtype=np.uint64)
-    windows = np.zeros(4, dtype=np.uint64)
-    goss.rank_rows(pairs, np.empty(0), 0, ROWS, round, ids(0), windows, keys, counts, lists, lists.copy())
+    keys, counts = np.empty(n, dtype=np.uint64), np.empty((1, 5), dtype=np.int64)
+    lists, blocks = np.empty((1, 1), dtype=np.uint64), np.empty((1, 2, int(goss.BLOCK)), dtype=np.uint64)
+    windows, rows = np.zeros(4, dtype=np.uint64), np.empty(n, dtype=np.uint32)
+    flat = pairs.reshape(len(pairs), -1)
+    goss.rank_rows(
+        flat, np.empty(0), 0, ROWS, round, ids(0), windows, blocks, keys, rows, counts, lists, lists.copy()
+    )  # fmt: skip
+    assert np.array_equal(rows, np.arange(n))
     return keys
 
 

@@ -10,10 +10,11 @@ import pytest
 from sapwood.data import combining
 from sapwood.data.categories import Vocabulary
 from sapwood.data.columns import read_table
-from sapwood.data.combining import Limits, choose_crossings
+from sapwood.data.combining import Judge, Limits, choose_crossings
 from sapwood.data.cooking import Crossed, Ingredients, cook
 from sapwood.data.crossing import cross_codes, cross_levels, find_keys
 from sapwood.data.cuts import codes_of_numbers
+from sapwood.data.numeric import run_alone
 from sapwood.data.response import Response
 from sapwood.encodings import Greedy, Ordered
 
@@ -42,11 +43,24 @@ def test_the_crossing_that_tells_the_target_comes_first():
 def test_a_crossing_that_divides_no_further_is_left_out():
     columns, y = drawn()
     stuff, _ = ingredients(columns, y)
-    found = [one.sources for one in choose_crossings(range(5), Limits(4, 1000), 1, stuff)]
-    assert (0, 4) not in found
+    found = [one.sources for one in choose_crossings(range(5), Limits(4, 1000, 1000), 1, stuff)]
     assert not [sources for sources in found if {0, 4} <= set(sources)]
-    assert {len(sources) for sources in found} == {2, 3, 4}
-    assert len(set(found)) == len(found)
+    assert len(set(found)) == len(found) == 9
+
+
+@pytest.mark.parametrize("n_crossed", [2, 3, 4])
+def test_larger_crossings_grow_as_far_as_they_tell_more(n_crossed):
+    source = np.random.default_rng(7)
+    columns = [source.choice(list("ab"), 3000) for _ in range(6)]
+    y = (np.array(columns[:4]) == "a").all(axis=0).astype(float)
+    stuff, _ = ingredients(columns, y)
+    found = [one.sources for one in choose_crossings(range(6), Limits(n_crossed, 1000, 5), 1, stuff)]
+    larger = [sources for sources in found if len(sources) > 2]
+    assert len(found) - len(larger) == 15
+    assert {sources for sources in larger if 4 not in sources and 5 not in sources} == {
+        sources for sources in [(0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3), (0, 1, 2, 3)] if len(sources) <= n_crossed
+    }
+    assert len([sources for sources in larger if len(sources) == 3]) <= 5
 
 
 def with_number(stuff: Ingredients, feature: int, values: np.ndarray, cuts: np.ndarray) -> Ingredients:
@@ -62,12 +76,12 @@ def test_numbers_join_categories_where_they_help():
     stuff, _ = ingredients(columns[:3], y)
     for feature, values in ((3, useful), (4, useless)):
         stuff = with_number(stuff, feature, values, np.array([-0.7, 0.0, 0.7]))
-    found = [one.sources for one in choose_crossings(range(3), Limits(2, 40, 3), 1, stuff)]
+    found = [one.sources for one in choose_crossings(range(3), Limits(2, 40, 0, 3), 1, stuff)]
     assert {sources for sources in found if max(sources) > 2} == {(1, 3), (0, 1, 3), (1, 2, 3)}
     assert [one for one in found if max(one) < 3] == [(0, 1), (0, 2), (1, 2)]
-    alone = [one.sources for one in choose_crossings(range(3), Limits(1, 40, 1), 1, stuff)]
+    alone = [one.sources for one in choose_crossings(range(3), Limits(1, 40, 0, 1), 1, stuff)]
     assert alone == [(1, 3)]
-    assert not [one for one in choose_crossings([0, 2], Limits(1, 40, 9), 1, stuff) if 4 in one.sources]
+    assert not [one for one in choose_crossings([0, 2], Limits(1, 40, 0, 9), 1, stuff) if 4 in one.sources]
 
 
 def test_crossings_stay_within_memory(monkeypatch):
@@ -83,7 +97,7 @@ def test_statistics_of_crossed_levels_are_those_of_the_pairs():
     columns, y = drawn()
     stuff, table = ingredients(columns, y)
     encodings = [Greedy(priors=(0.0,))]
-    done = cook(table, dict.fromkeys(range(5), encodings), [(Crossed.of((1, 3), stuff), encodings)], stuff)
+    done = cook(table, dict.fromkeys(range(5), encodings), [(Crossed.several([(1, 3)], stuff)[0], encodings)], stuff)
     column = np.concatenate([m for _, m in done.tables[0].matrices(100)])[:, 5]
     for a in "abcd":
         for b in "abcd":
@@ -113,7 +127,7 @@ def test_a_key_that_is_not_there_is_found_behind_the_last():
 def test_every_crossing_numbers_the_levels_that_are_there(sources):
     columns, y = drawn()
     stuff, _ = ingredients(columns, y)
-    crossed = Crossed.of(sources, stuff)
+    crossed = Crossed.several([sources], stuff)[0]
     texts = ["|".join(row) for row in np.array(columns)[list(sources)].T]
     assert crossed.n_codes - 1 == len(set(texts))
     assert len({(text, code) for text, code in zip(texts, crossed.codes.tolist(), strict=True)}) == len(set(texts))
@@ -121,25 +135,24 @@ def test_every_crossing_numbers_the_levels_that_are_there(sources):
 
 def test_ordered_is_what_crossings_are_judged_by():
     columns, y = drawn()
-    stuff, _ = ingredients(columns, y)
-    made = combining._error(Crossed.of((1, 3), stuff), stuff.orders[0], stuff)
-    table = cook(
-        read_table(np.array(columns, dtype=object).T),
-        {0: [Ordered()]},
-        [(Crossed.of((1, 3), stuff), [Ordered()])],
-        stuff,
-    ).tables[0]
-    place = table.n_features - 1
-    statistic = np.concatenate([m for _, m in table.matrices(100, place)])[:, 0]
-    assert made == pytest.approx(np.sum((statistic - y) ** 2) - np.sum(y**2))
+    stuff, table = ingredients(columns, y)
+    judge = Judge(range(5), stuff)
+    judge.look_at([(1, 3)])
+    crossings = [(one, [Ordered()]) for one in Crossed.several([(1, 3)], stuff)]
+    made = cook(table, {0: [Ordered()]}, crossings, stuff).tables[0]
+    statistic = np.concatenate([m for _, m in made.matrices(100, made.n_features - 1)])[:, 0]
+    assert judge._errors[(1, 3)] == pytest.approx(np.sum((statistic - y) ** 2) - np.sum(y**2))
 
 
-@pytest.mark.parametrize("sizes", [(4, 5), (3000, 4000), (2, 3, 4)])
-def test_crossed_levels_are_those_of_sorted_numbers_however_found(sizes):
+@pytest.mark.parametrize("sizes", [(4, 5), (3000, 4000), (2, 3, 4), (5, 4, 3, 2)])
+def test_levels_are_numbered_as_they_appear_and_known_by_their_keys(sizes):
     random = np.random.default_rng(0)
-    codes = [random.integers(0, size, 400).astype(np.int32) for size in sizes]
-    keys, places = cross_levels(codes, sizes)
-    expected, found = np.unique(cross_codes(codes), return_inverse=True)
-    assert np.array_equal(keys, expected)
-    assert np.array_equal(places, found)
-    assert places.dtype == np.int32
+    codes = {f: random.integers(0, size, 400).astype(np.int32) for f, size in enumerate(sizes)}
+    every = tuple(codes)
+    for sources, (places, keys) in zip(
+        [every, every[:2]], cross_levels([every, every[:2]], codes, run_alone), strict=True
+    ):
+        rows = cross_codes([codes[f] for f in sources])
+        assert np.array_equal(keys[places], rows)
+        assert keys.tolist() == list(dict.fromkeys(rows.tolist()))
+        assert places.dtype == np.int32

@@ -9,16 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from sapwood.boost.leaves import project
+from sapwood.boost.logistic_leaves import LogisticLeaves
 from sapwood.boost.target import Target
 from sapwood.errors import TrainingError
 from sapwood.grow.grown import Grown
 from sapwood.kernels.copies import (
-    BLOCK,
     add_to_copies,
     bound_copies,
     mean_values,
     merge_sums,
-    step_logistic,
     step_values,
     sum_copies,
 )
@@ -79,13 +78,21 @@ class LeafFit:
         self._takes_pairs = pairs is None
         self.pairs = np.empty((objective.n_outputs, n, 2), dtype=np.float32) if pairs is None else pairs
         self._before = copies.scores
-        self._is_quick = type(objective).pairs is Objective.pairs and objective.pairs_kernel is logistic_pairs
-        self._is_quick = self._is_quick and copies.n_models == 1 and int(copies.learned[0]) == n
-        several = slice(None if rules.n_steps > 1 and not self._is_quick else 0)
-        self._further = np.empty_like(copies.scores[several]), np.empty_like(self.pairs[several])
         self._weight = np.empty(0) if copies.target.weight is None else copies.target.weight
+        self._logistic = self._quick_steps() if rules.n_steps > 1 else None
+        several = slice(None if rules.n_steps > 1 and self._logistic is None else 0)
+        self._further = np.empty_like(copies.scores[several]), np.empty_like(self.pairs[several])
         self._work = (np.empty(n), np.empty(n, dtype=np.uint32)) if objective.renews_leaves else None
         self._leaf_weight = objective.leaf_weights(copies.target.y, copies.target.weight) if self._work else None
+
+    def _quick_steps(self) -> LogisticLeaves | None:
+        """What takes the steps of the logistic loss, where one model learns from all rows."""
+        copies, objective, n = self.copies, self._rules.objective, len(self.copies.rows)
+        is_logistic = type(objective).pairs is Objective.pairs and objective.pairs_kernel is logistic_pairs
+        if not is_logistic or copies.n_models > 1 or int(copies.learned[0]) < n:
+            return None
+        scale = _power_below(ROOM / (max(1, n) * (float(self._weight.max()) if len(self._weight) else 1.0)))
+        return LogisticLeaves(copies.target, copies.scores[0], scale, self._rules.team)
 
     def begin_round(self) -> None:
         """Take the gradients at the scores as they are."""
@@ -115,15 +122,19 @@ class LeafFit:
 
     def values(self, grown: Grown, node_of_row: np.ndarray, output: int) -> tuple[np.ndarray, np.ndarray]:
         """Sums and values (models * nodes, ...) of a tree's nodes, shrinkage included."""
-        rules, width = self._rules, grown.value.shape[1]
-        sums = self._sums(grown, node_of_row, self.pairs[output : output + width])
-        if self._work is not None:
-            values = self._optima(grown, node_of_row, output)
+        rules, width, n_nodes = self._rules, grown.value.shape[1], len(grown.feature)
+        if self._logistic is not None:
+            penalty = _penalties(grown, rules.rules.level_lambda)
+            pairs = self.pairs[0]
+            sums, values = self._logistic.fit(grown, node_of_row, pairs, rules.n_steps, penalty, rules.rules)
         else:
-            values = self._steps(grown, node_of_row, output, sums)
-        n_nodes = len(grown.feature)
-        if self._work is not None or rules.n_steps > 1:
-            mean_values(sums, n_nodes, grown.left, values)
+            sums = self._sums(grown, node_of_row, self.pairs[output : output + width])
+            if self._work is not None:
+                values = self._optima(grown, node_of_row, output)
+            else:
+                values = self._steps(grown, node_of_row, output, sums)
+            if self._work is not None or rules.n_steps > 1:
+                mean_values(sums, n_nodes, grown.left, values)
         for first in range(0, len(values), n_nodes) if rules.directions.any() else ():
             project(grown, values[first : first + n_nodes, 0], rules.directions)
         return sums, values * rules.learning_rate
@@ -134,9 +145,6 @@ class LeafFit:
         bounds = np.tile(np.array([-np.inf, np.inf]), (*values.shape, 1))
         penalty = _penalties(grown, rules.rules.level_lambda)
         step_values(sums, penalty, rules.rules, bounds, values)
-        if self._is_quick:
-            self._step_quickly(grown, node_of_row, penalty, bounds, values)
-            return values
         scores, pairs = self._further
         for _ in range(1, rules.n_steps):
             np.copyto(scores, self._before)
@@ -147,22 +155,6 @@ class LeafFit:
             further = self._sums(grown, node_of_row, pairs[output : output + width])
             step_values(further, penalty, rules.rules, bounds, values)
         return values
-
-    def _step_quickly(
-        self, grown: Grown, node_of_row: np.ndarray, penalty: np.ndarray, bounds: np.ndarray, values: np.ndarray
-    ) -> None:  # fmt: skip
-        """Take all steps but the first for the logistic loss of all rows in one call."""
-        rules, n_more = self._rules, self._rules.n_steps - 1
-        if n_more == 0:
-            return
-        y, n = self.copies.target.y, len(self.copies.rows)
-        scale = _power_below(ROOM / (max(1, n) * (float(self._weight.max()) if len(self._weight) else 1.0)))
-        room = np.empty((rules.team.size, 2, BLOCK))
-        partial = np.empty((rules.team.size, 2 * len(values)), dtype=np.int64)
-        rules.team.run(
-            step_logistic, node_of_row, y, self.copies.scores[0], self._weight, values, n_more, scale, penalty,
-            grown.left, rules.rules, bounds, room, partial,
-        )  # fmt: skip
 
     def _sums(self, grown: Grown, node_of_row: np.ndarray, pairs: np.ndarray) -> np.ndarray:
         """G and H of each output, weight and count of every node, for every model."""

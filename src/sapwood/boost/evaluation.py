@@ -18,7 +18,7 @@ from sapwood.data.ranks import Ranks
 from sapwood.errors import ParameterError
 from sapwood.grow.grown import Grown
 from sapwood.kernels.lists import add_scores_listed
-from sapwood.kernels.predict import add_scores_binned
+from sapwood.kernels.predict_bins import add_scores_binned
 from sapwood.kernels.sums import Run, alone
 from sapwood.metrics.base import Metric
 from sapwood.metrics.registry import resolve_metric

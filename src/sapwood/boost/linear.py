@@ -14,7 +14,7 @@ from sapwood.errors import ParameterError
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown import Grown
 from sapwood.kernels import linear, predict_linear
-from sapwood.kernels.predict import add_scores_binned
+from sapwood.kernels.predict_bins import add_scores_binned
 from sapwood.kernels.sums import Run
 from sapwood.model.terms import Terms
 from sapwood.model.tree import LEAF

@@ -77,6 +77,8 @@ class Work:
         pool = Pool(dataset.row_ids, target, objective.task, seed, team, dataset.ranks)
         grower, scores = make_grower(dataset, width, params.tree, seed, team), start.first_scores(dataset.n_rows)
         renewal = Renewal.of(objective, target, params.tree, dataset)
+        linear = LinearLeaves.of(objective, params, dataset, team)
+        grower.tells_rows = renewal is not None or linear is not None
         check_steps(objective, params)
         rules = leaf_rules(objective, params, grower, team)
         in_a_row = np.empty((objective.n_outputs, 2 * dataset.n_rows), dtype=np.float32)
@@ -91,7 +93,7 @@ class Work:
             grower=grower,
             sampler=make_sampler(params.boost, pool),
             renewal=renewal,
-            linear=LinearLeaves.of(objective, params, dataset, team),
+            linear=linear,
             leaf_fit=_leaf_fit(dataset, Copies.once(target, scores), params, rules, pairs),
             harvest=harvest,
             builder=EnsembleBuilder(objective.n_outputs, width, harvest.join),

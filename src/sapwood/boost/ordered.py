@@ -40,6 +40,9 @@ class HelpedBoosting(Boosting):
     def take_pairs(self, round: int, out: np.ndarray) -> None:
         """Give every row the gradient pair of the helper that serves it."""
         place = max(0, self.field.order_of(round) - 1)
+        if self.fits[place].copies.n_models == 1:
+            np.copyto(out, self.fits[place].pairs)
+            return
         for output, pairs in enumerate(self.fits[place].pairs):
             np.take(pairs, self.own[place], axis=0, out=out[output])
 

@@ -60,18 +60,20 @@ class Levels(NamedTuple):
             return None
         if grown.threshold is not None or grown.terms is not None or grown.sets is not None:
             return None
-        table = np.stack([grown.feature, grown.bin, grown.missing_left])
-        nodes, chosen = np.zeros(1, dtype=np.int64), []
+        splits_of = list(
+            zip(grown.feature.tolist(), grown.bin.tolist(), grown.missing_left.tolist(), strict=True)
+        )  # fmt: skip
+        left, nodes, chosen = grown.left.tolist(), [0], []
         for _ in range(n_levels):
-            level = table[:, nodes]
-            if level[0, 0] == LEAF or (level != level[:, :1]).any():
+            split = splits_of[nodes[0]]
+            if split[0] == LEAF or any(splits_of[node] != split for node in nodes):
                 return None
-            chosen.append(level[:, 0].tolist())
-            left = grown.left[nodes]
-            nodes = np.concatenate([left, left + 1])
+            chosen.append(split)
+            nodes = [left[node] for node in nodes]
+            nodes += [node + 1 for node in nodes]
         # Where missing values go left, the bin that goes right besides is the first one that does anyway.
         splits = np.array([(last, last + 1 if side else 0) for _, last, side in chosen]).astype(dtype)
-        return cls(np.array([feature for feature, _, _ in chosen], dtype=np.int64), splits, nodes)
+        return cls(np.array([feature for feature, _, _ in chosen], dtype=np.int64), splits, np.array(nodes))
 
 
 def leaf_ranges(feature: np.ndarray, left: np.ndarray) -> tuple[list[int], list[int]]:

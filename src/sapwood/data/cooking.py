@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from sapwood.data.categories import MISSING, Vocabulary
 from sapwood.data.columns import Table
-from sapwood.data.crossing import cross_levels
+from sapwood.data.crossing import Sources, cross_levels
 from sapwood.data.numeric import Run, run_alone
 from sapwood.data.recipe import FREQUENCY, MEMBER, RANK, STATISTIC, Derived, Recipe, RecipeTable
 from sapwood.data.response import Response
@@ -31,13 +31,15 @@ RANKED_ROWS = 10  # of a level beyond those of the first column
 MOST_RANKED = 2048  # levels of a category that leaves can divide
 
 Values = np.ndarray | None  # of training rows, where they differ from those of new rows
+OrderedSums = tuple[np.ndarray, list[np.ndarray]]  # sums by code, and statistics by order of rows
 
 
 @dataclass(frozen=True, eq=False)
 class Ingredients:
     """What columns are made of: the rows' codes, their response, the orders of rows, and which rows are held out.
 
-    Columns of numbers that have ``cuts`` have codes too, for crossings.
+    Columns of numbers that have ``cuts`` have codes too, for crossings. Statistics that are ``ordered`` already are by
+    their columns and encoding.
     """
 
     vocabularies: Mapping[int, Vocabulary]
@@ -48,6 +50,7 @@ class Ingredients:
     run: Run = run_alone
     max_bins: int = 255
     cuts: Mapping[int, np.ndarray] = field(default_factory=dict)
+    ordered: Mapping[tuple[Sources, Ordered], OrderedSums] = field(default_factory=dict)
 
     def n_codes(self, feature: int) -> int:
         """How many codes a category has, or a column of numbers that is cut into levels."""
@@ -57,20 +60,36 @@ class Ingredients:
 
 @dataclass(frozen=True, eq=False)
 class Crossed:
-    """The codes of one category, or of several crossed: the number of codes, and the keys of crossed ones."""
+    """The codes of one category, or of several crossed: the number of codes, and the keys of crossed ones.
 
-    sources: tuple[int, ...]
+    The last code is for levels that no row has.
+    """
+
+    sources: Sources
     codes: np.ndarray
     n_codes: int
     keys: np.ndarray | None = None
 
     @classmethod
-    def of(cls, sources: tuple[int, ...], stuff: Ingredients) -> Crossed:
-        """Number the levels that rows have."""
-        if len(sources) == 1:
-            return cls(sources, stuff.codes[sources[0]], stuff.n_codes(sources[0]))
-        keys, codes = cross_levels([stuff.codes[f] for f in sources], [stuff.n_codes(f) for f in sources])
-        return cls(sources, codes, len(keys) + 1, keys)
+    def of(cls, feature: int, stuff: Ingredients) -> Crossed:
+        """One column by itself."""
+        return cls((feature,), stuff.codes[feature], stuff.n_codes(feature))
+
+    @classmethod
+    def several(cls, several: Sequence[Sources], stuff: Ingredients) -> list[Crossed]:
+        """Number the levels that rows have in crossings."""
+        columns = {f: stuff.codes[f] for f in sorted({f for sources in several for f in sources})}
+        crossed = cross_levels(several, columns, stuff.run) if several else ()
+        return [
+            cls(sources, codes, len(keys) + 1, keys) for sources, (codes, keys) in zip(several, crossed, strict=True)
+        ]
+
+    def ascending(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """A table that has an entry for each code, with entries in the order of the keys, and the keys ascending."""
+        if self.keys is None:
+            return table, None
+        order = np.argsort(self.keys)
+        return np.concatenate([table[:-1][order], table[-1:]]), self.keys[order]
 
     def sums(self, stuff: Ingredients, rows: np.ndarray | None = None) -> np.ndarray:
         """The sums of amounts and weights of every code over some rows: (codes, targets + 1)."""
@@ -113,9 +132,9 @@ def _one_hot(_: Encoding, crossed: Crossed, stuff: Ingredients) -> Made:
         member = nothing.copy()
         member[code] = 1.0
         part = "is missing" if code == MISSING else f"is {texts[code - 1]!r}"
-        made.add(Derived(crossed.sources, MEMBER, member, nothing, keys=crossed.keys, part=part))
+        made.add(Derived(crossed.sources, MEMBER, member, nothing, part=part))
     if not made.columns:
-        made.add(Derived(crossed.sources, MEMBER, nothing, nothing, keys=crossed.keys))
+        made.add(Derived(crossed.sources, MEMBER, nothing, nothing))
     return made
 
 
@@ -139,27 +158,34 @@ def _partition(_: Encoding, crossed: Crossed, stuff: Ingredients) -> Made:
 
 
 def _frequency(_: Encoding, crossed: Crossed, stuff: Ingredients) -> Made:
-    weights = crossed.sums(stuff)[:, -1] * stuff.response.units[-1]
-    made = Made()
+    sums, keys = crossed.ascending(crossed.sums(stuff))
+    weights, made = sums[:, -1] * stuff.response.units[-1], Made()
     total = float(stuff.response.weights.sum()) * float(stuff.response.units[-1])
-    made.add(Derived(crossed.sources, FREQUENCY, np.zeros_like(weights), weights, 0.0, total, crossed.keys))
+    made.add(Derived(crossed.sources, FREQUENCY, np.zeros_like(weights), weights, 0.0, total, keys))
     return made
 
 
 def _ordered(encoding: Ordered, crossed: Crossed, stuff: Ingredients) -> Made:
+    ready = stuff.ordered.get((crossed.sources, encoding)) or order_all([crossed], encoding, stuff)[0]
+    sums, by_order = ready
+    return _statistics(encoding, crossed, stuff, sums, lambda line: [values[line] for values in by_order])
+
+
+def order_all(several: Sequence[Crossed], encoding: Ordered, stuff: Ingredients) -> list[OrderedSums]:
+    """The sums of every code of some crossings, and for each order the statistics of rows (targets · priors, rows)."""
     response, priors = stuff.response, stuff.response.priors(encoding.priors)
-    n_lines = priors.size
-    start = np.array([0, crossed.n_codes], dtype=np.int64)
-    sums = np.empty((crossed.n_codes, response.n_targets + 1), dtype=np.int64)
+    codes = several[0].codes[None, :] if len(several) == 1 else np.stack([one.codes for one in several])
+    start = np.concatenate([[0], np.cumsum([one.n_codes for one in several])])
+    sums = np.empty((start[-1], response.n_targets + 1), dtype=np.int64)
     by_order = []
     for order in stuff.orders[: encoding.permutations]:
-        out = np.empty((1, n_lines, len(crossed.codes)))
+        out = np.empty((len(several), priors.size, codes.shape[1]))
         stuff.run(
-            ordered_statistics, crossed.codes[None, :], order, response.amounts, response.weights, start, sums,
-            response.units, priors, encoding.prior_weight, out,
+            ordered_statistics, codes, order, response.amounts, response.weights, start, sums, response.units, priors,
+            encoding.prior_weight, out,
         )  # fmt: skip
-        by_order.append(out[0])
-    return _statistics(encoding, crossed, stuff, sums, lambda line: [values[line] for values in by_order])
+        by_order.append(out)
+    return [(sums[start[j] : start[j + 1]], [values[j] for values in by_order]) for j in range(len(several))]
 
 
 def _greedy(encoding: Statistic, crossed: Crossed, stuff: Ingredients) -> Made:
@@ -192,6 +218,7 @@ def _statistics(
 ) -> Made:
     """A column for every target and prior, the values of training rows by its number."""
     made, priors = Made(), stuff.response.priors(encoding.priors)
+    sums, keys = crossed.ascending(sums)
     counts = sums[:, -1] * stuff.response.units[-1]
     for k in range(stuff.response.n_targets):
         amounts = sums[:, k] * stuff.response.units[k]
@@ -199,8 +226,7 @@ def _statistics(
             part = encoding.name + (f", class {k}" if stuff.response.n_targets > 1 else "")
             part += f", prior {priors[k, p]:.4g}" if priors.shape[1] > 1 else ""
             column = Derived(
-                crossed.sources, STATISTIC, amounts, counts, float(priors[k, p]), encoding.prior_weight, crossed.keys,
-                part,
+                crossed.sources, STATISTIC, amounts, counts, float(priors[k, p]), encoding.prior_weight, keys, part,
             )  # fmt: skip
             made.add(column, None if values is None else values(k * priors.shape[1] + p))
     return made
@@ -229,6 +255,18 @@ class Cooked:
     edges: Mapping[int, np.ndarray]
 
 
+def _order_together(
+    every: Sequence[tuple[Crossed, Sequence[Encoding]]], stuff: Ingredients
+) -> dict[tuple[Sources, Ordered], OrderedSums]:
+    """The ordered statistics of all columns that have the same, which the members of the team share out."""
+    ordered: dict[tuple[Sources, Ordered], OrderedSums] = {}
+    for encoding in {one: None for _, encodings in every for one in encodings if isinstance(one, Ordered)}:
+        several = [crossed for crossed, encodings in every if encoding in encodings]
+        made = order_all(several, encoding, stuff)
+        ordered |= {(one.sources, encoding): sums for one, sums in zip(several, made, strict=True)}
+    return ordered
+
+
 def cook(
     table: Table,
     plan: Mapping[int, Sequence[Encoding]],
@@ -239,7 +277,9 @@ def cook(
     columns: list[int | Derived | None] = [None if f in plan else f for f in range(table.n_features)]
     values: dict[int, list[np.ndarray]] = {}
     edges: dict[int, np.ndarray] = {}
-    for crossed, encodings in [*((Crossed.of((f,), stuff), one) for f, one in plan.items()), *crossings]:
+    every = [*((Crossed.of(f, stuff), encodings) for f, encodings in plan.items()), *crossings]
+    stuff = replace(stuff, ordered=_order_together(every, stuff))
+    for crossed, encodings in every:
         sources = crossed.sources
         for encoding in encodings:
             made = make_columns(encoding, crossed, stuff)

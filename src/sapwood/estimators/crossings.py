@@ -18,7 +18,8 @@ from sapwood.estimators.sample import Sample
 from sapwood.grow.constraints import monotone_directions
 from sapwood.params import Params
 
-MOST_CROSSINGS = 40  # of categories
+MOST_PAIRS = 40  # of categories
+MOST_LARGER = 12  # of three categories, and as many of four
 MOST_WITH_NUMBERS = 12  # of categories and a column of numbers
 
 Planned = list[tuple[Crossed, tuple[Statistic, ...]]]
@@ -45,7 +46,7 @@ def plan_crossings(
     if not features or (crossing.columns == 1 and not stuff.cuts):
         return [], stuff
     n_lines = max(len(one.priors) for f in features for one in statistics[f]) * stuff.response.n_targets
-    limits = Limits(crossing.columns, MOST_CROSSINGS, MOST_WITH_NUMBERS)
+    limits = Limits(crossing.columns, MOST_PAIRS, MOST_LARGER, MOST_WITH_NUMBERS)
     chosen = choose_crossings(features, limits, n_lines, stuff)
     crossed = {f for one in chosen for f in one.sources}
     cuts = {f: line for f, line in stuff.cuts.items() if f in crossed}

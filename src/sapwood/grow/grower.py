@@ -40,6 +40,7 @@ class Grower(ABC):
     """Grows one tree after another on the same dataset.
 
     ``noise`` is the standard deviation of what chance adds to gains when the next trees choose their features.
+    ``tells_rows`` is whether somebody reads the rows of the leaves of trees that are grown on some of the rows.
     """
 
     def __init__(self, dataset: Dataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
@@ -70,6 +71,7 @@ class Grower(ABC):
         self._symmetric = symmetric_of(params.growth)
         self._number = 0
         self.noise = 0.0
+        self.tells_rows = True
         self._quantise_kernel = Repeated(quantise.quantise)
         self._given = NOTHING
         self._gradients = layout.Gradients(NOTHING, NOTHING, NOTHING, 1.0)

@@ -18,9 +18,9 @@ from sapwood.model.tree import LEAF
 class Grown:
     """A tree in bins, its values before shrinkage. Leaf l is node ``leaf_node[l]``; its rows are order[span[l]].
 
-    ``order`` is the grower's own and is overwritten by the next tree. ``threshold`` is there where cuts do not lie on
-    the edges of bins, ``terms`` (shrinkage included) where leaves are linear. Where bins are levels, ``sets`` hold
-    those that go left (see ``kernels/split_levels.py``).
+    ``order`` is the grower's own and is overwritten by the next tree; it holds places among the rows drawn where nobody
+    was to read it. ``threshold`` is there where cuts do not lie on the edges of bins, ``terms`` (shrinkage included)
+    where leaves are linear. Where bins are levels, ``sets`` hold those that go left (see ``kernels/split_levels.py``).
     """
 
     feature: np.ndarray

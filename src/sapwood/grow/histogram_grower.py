@@ -73,7 +73,7 @@ class HistogramGrower(Grower):
             self._kernel, self._compact or self._bins, self._features, self.rules(), gradients, rows, self._scales,
             self._scratch, self._cells, self._leaves, self._search, self._choice, draws, self._nodes, *self._worth,
         )  # fmt: skip
-        if self._compact is not None:
+        if self._compact is not None and self.tells_rows:
             self._compaction.restore(rows.order)
         return Grown.read(self._nodes, self._leaves, rows.order, self._has_sets)
 

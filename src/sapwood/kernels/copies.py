@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.elementary import exp
 from sapwood.kernels.gain import leaf_value
 from sapwood.kernels.layout import Rules  # noqa: F401 (named in a signature)
-from sapwood.kernels.meet import meet
 from sapwood.native.kernel import kernel
-
-BLOCK = 512  # rows at a time, whose numbers stay in the nearest cache
 
 
 @kernel("f32[:,:,:], f64[:,:]")
@@ -120,67 +116,6 @@ def step_values(sums, penalty, rules, bounds, values):
             g = sums[line, 2 * k]
             h = sums[line, 2 * k + 1]
             values[line, k] = step_value(g, h, values[line, k], own, rules, bounds[line, k])
-
-
-@kernel()
-def add_logistic(node_of_row, y, scores, weight, values, scale, first, last, room, sums):
-    """Add G and H of the logistic loss of some rows, at their scores plus the values of their leaves, to ``sums``.
-
-    ``room`` (2, BLOCK) holds the numbers of a block of rows, so that all but the first and last loop are vector code.
-    """
-    for begin in range(first, last, BLOCK):
-        n = np.uint64(min(BLOCK, last - begin))
-        at = np.uint64(begin)
-        g = room[0]
-        h = room[1]
-        for j in range(n):
-            g[j] = scores[at + j] + values[np.uint64(np.int64(node_of_row[at + j])), 0]
-        for j in range(n):
-            f = g[j]
-            e = exp(-abs(f))
-            d = 1.0 / (1.0 + e)
-            w = (weight[at + j] if weight.shape[0] > 0 else 1.0) * scale
-            g[j] = np.rint(((d if f >= 0.0 else e * d) - y[at + j]) * w)
-            h[j] = np.rint(e * d * d * w)
-        for j in range(n):
-            node = np.uint64(2 * np.int64(node_of_row[at + j]))
-            sums[node] += np.int64(g[j])
-            sums[node + np.uint64(1)] += np.int64(h[j])
-
-
-@kernel("f64[:], f64[:], f64[:], f64[:], f64[:,:], i64, f64, f64[:], i32[:], Rules, f64[:,:,:], f64[:,:,:], i64[:,:]")
-def step_logistic(
-    member, members, sync, node_of_row, y, scores, weight, values, n_steps, scale, penalty, left, rules, bounds, room,
-    partial,
-):  # fmt: skip
-    """Move the value of each leaf (``left`` is 0) by so many Newton steps of the logistic loss of its rows.
-
-    Sums are integers by ``scale``; ``partial`` has a line for each member and two places per node.
-    """
-    n = y.shape[0]
-    for _ in range(n_steps):
-        own = partial[member]
-        for j in range(2 * values.shape[0]):
-            own[j] = 0
-        first = member * n // members
-        last = (member + 1) * n // members
-        add_logistic(node_of_row, y, scores, weight, values, scale, first, last, room[member], own)
-        if meet(sync, members) != 0:
-            return
-        if member == 0:
-            for node in range(values.shape[0]):
-                g = np.int64(0)
-                h = np.int64(0)
-                for t in range(members):
-                    g += partial[t, 2 * node]
-                    h += partial[t, 2 * node + 1]
-                if left[node] == 0:
-                    values[node, 0] = step_value(
-                        np.float64(g) / scale, np.float64(h) / scale, values[node, 0], penalty[node], rules,
-                        bounds[node, 0],
-                    )  # fmt: skip
-        if meet(sync, members) != 0:
-            return
 
 
 @kernel("f64[:,:], i64, i32[:], f64[:,:]")

@@ -19,6 +19,11 @@ LOG2_E = 1.4426950408889634
 LN2_HIGH = 0.6931471805582987
 LN2_LOW = 1.6465949582897082e-12
 LN2 = 0.6931471805599453
+# (exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2, the highest power first.
+EXP_TERMS = (
+    2.09147553258932e-09, 2.5105312729622103e-08, 2.755727347871858e-07, 2.755725517000089e-06, 2.480158732567746e-05,
+    0.0001984126987500228, 0.0013888888888883711, 0.008333333333326084, 0.04166666666666667, 0.1666666666666667, 0.5,
+)  # fmt: skip
 
 SMALLEST_NORMAL = 2.2250738585072014e-308
 TWO_54 = 18014398509481984.0
@@ -39,17 +44,17 @@ def power_of_two(rounded):
 @kernel()
 def exp_tail(r, lost):
     """exp(r) - 1 - r, plus ``lost``, for |r| <= ln(2) / 2."""
-    p = 2.09147553258932e-09
-    p = p * r + 2.5105312729622103e-08
-    p = p * r + 2.755727347871858e-07
-    p = p * r + 2.755725517000089e-06
-    p = p * r + 2.480158732567746e-05
-    p = p * r + 0.0001984126987500228
-    p = p * r + 0.0013888888888883711
-    p = p * r + 0.008333333333326084
-    p = p * r + 0.04166666666666667
-    p = p * r + 0.1666666666666667
-    p = p * r + 0.5
+    p = EXP_TERMS[0]
+    p = p * r + EXP_TERMS[1]
+    p = p * r + EXP_TERMS[2]
+    p = p * r + EXP_TERMS[3]
+    p = p * r + EXP_TERMS[4]
+    p = p * r + EXP_TERMS[5]
+    p = p * r + EXP_TERMS[6]
+    p = p * r + EXP_TERMS[7]
+    p = p * r + EXP_TERMS[8]
+    p = p * r + EXP_TERMS[9]
+    p = p * r + EXP_TERMS[10]
     return lost + r * r * p
 
 
@@ -68,6 +73,43 @@ def exp(x):
     rest = (k - (half - ROUNDER)) + ROUNDER
     y = y * power_of_two(half) * power_of_two(rest)
     return y if x == x else x
+
+
+@kernel()
+def exp_both(x, z):
+    """e^x and e^z, step by step side by side: each is a long chain in which a step waits for the last."""
+    cx = x if x > -746.0 else -746.0
+    cz = z if z > -746.0 else -746.0
+    cx = cx if cx < 710.0 else 710.0
+    cz = cz if cz < 710.0 else 710.0
+    kx = (cx * LOG2_E + ROUNDER) - ROUNDER
+    kz = (cz * LOG2_E + ROUNDER) - ROUNDER
+    hx = cx - kx * LN2_HIGH
+    hz = cz - kz * LN2_HIGH
+    lx = kx * LN2_LOW
+    lz = kz * LN2_LOW
+    rx = hx - lx
+    rz = hz - lz
+    p, q = EXP_TERMS[0], EXP_TERMS[0]
+    p, q = p * rx + EXP_TERMS[1], q * rz + EXP_TERMS[1]
+    p, q = p * rx + EXP_TERMS[2], q * rz + EXP_TERMS[2]
+    p, q = p * rx + EXP_TERMS[3], q * rz + EXP_TERMS[3]
+    p, q = p * rx + EXP_TERMS[4], q * rz + EXP_TERMS[4]
+    p, q = p * rx + EXP_TERMS[5], q * rz + EXP_TERMS[5]
+    p, q = p * rx + EXP_TERMS[6], q * rz + EXP_TERMS[6]
+    p, q = p * rx + EXP_TERMS[7], q * rz + EXP_TERMS[7]
+    p, q = p * rx + EXP_TERMS[8], q * rz + EXP_TERMS[8]
+    p, q = p * rx + EXP_TERMS[9], q * rz + EXP_TERMS[9]
+    p, q = p * rx + EXP_TERMS[10], q * rz + EXP_TERMS[10]
+    p = ((hx - rx) - lx) + rx * rx * p
+    q = ((hz - rz) - lz) + rz * rz * q
+    p = 1.0 + (rx + p)
+    q = 1.0 + (rz + q)
+    mx = kx * 0.5 + ROUNDER
+    mz = kz * 0.5 + ROUNDER
+    p = p * power_of_two(mx) * power_of_two((kx - (mx - ROUNDER)) + ROUNDER)
+    q = q * power_of_two(mz) * power_of_two((kz - (mz - ROUNDER)) + ROUNDER)
+    return p if x == x else x, q if z == z else z
 
 
 @kernel()

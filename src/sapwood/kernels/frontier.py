@@ -36,7 +36,7 @@ from sapwood.kernels.split_numeric import value_of
 from sapwood.native.kernel import kernel
 
 # Leaves of fewer rows are expanded by one member each.
-ALONE_ROWS = 4096
+ALONE_ROWS = 12288
 
 
 @kernel()

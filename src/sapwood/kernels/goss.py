@@ -15,9 +15,10 @@ from sapwood.native.intrinsics import float_bits
 from sapwood.native.kernel import kernel
 
 LOW_HALF = np.uint64(0xFFFFFFFF)
+TWO = np.uint64(2)
 MIX = np.uint64(0x7FEB352D)
-# Columns of what members count: keys below the window and in it, other bits below theirs and in it.
-BELOW, NEAR, OTHERS_BELOW, OTHERS_NEAR = range(4)
+# Columns of what members count: keys below the window and in it, other bits below theirs and in it, and rows listed.
+BELOW, NEAR, OTHERS_BELOW, OTHERS_NEAR, CANDIDATES = range(5)
 BLOCK = np.uint64(1024)  # rows whose keys are near when they are looked at
 
 
@@ -25,22 +26,47 @@ BLOCK = np.uint64(1024)  # rows whose keys are near when they are looked at
 def float32_bits(x):
     """The bits of a number of at least 0 as float32, cut off at the end: a larger number never has fewer."""
     # 29 bits of the fraction go, and the bias of the exponent falls from 1023 to 127.
-    bits = (float_bits(x) >> np.int64(29)) - (np.int64(896) << np.int64(23))
+    bits = np.int64(np.uint64(float_bits(x)) >> np.uint64(29)) - (np.int64(896) << np.int64(23))
     return np.uint64(min(max(bits, np.int64(0)), np.int64(0x7F800000)))
 
 
 @kernel()
-def row_key(pairs, weight, random, ids, i):
+def norm_of(pairs, i):
+    """The norm of a row's gradients."""
+    if pairs.shape[0] == 1:
+        return abs(np.float64(pairs[0, TWO * i]))
+    total = 0.0
+    for k in range(np.uint64(pairs.shape[0])):
+        g = np.float64(pairs[k, TWO * i])
+        total += g * g
+    return np.sqrt(total)
+
+
+@kernel()
+def key_of(norm, bits):
     """The norm of a row's gradients times its weight as float32, then 32 random bits."""
-    norm = abs(np.float64(pairs[0, i, 0]))
+    return (float32_bits(norm) << np.uint64(32)) | (bits >> np.uint64(32))
+
+
+@kernel()
+def row_key(pairs, weight, random, ids, i):
+    """The key of a row; pairs are (outputs, 2 rows)."""
+    bits = draw(random, ids[i] if ids.shape[0] > 0 else i)
+    return key_of(norm_of(pairs, i) * weight_of(weight, i), bits)
+
+
+@kernel(apart=True)
+def write_keys(pairs, weight, random, ids, begin, n, out):
+    """Write the keys of n rows from ``begin`` on."""
     if pairs.shape[0] > 1:
-        total = 0.0
-        for k in range(pairs.shape[0]):
-            g = np.float64(pairs[k, i, 0])
-            total += g * g
-        norm = np.sqrt(total)
-    bits = float32_bits(norm * weight_of(weight, i))
-    return (bits << np.uint64(32)) | (draw(random, ids[i] if ids.shape[0] > 0 else i) >> np.uint64(32))
+        for j in range(n):
+            out[j] = row_key(pairs, weight, random, ids, begin + j)
+        return
+    own = pairs[0]
+    for j in range(n):
+        i = begin + j
+        bits = draw(random, ids[i] if ids.shape[0] > 0 else i)
+        out[j] = key_of(abs(np.float64(own[TWO * i])) * weight_of(weight, i), bits)
 
 
 @kernel()
@@ -51,71 +77,109 @@ def other_bits(key):
     return x ^ (x >> np.uint64(15))
 
 
-@kernel("f32[:,:,:], f64[:], i64, i64, i64, u64[:], i64, u64[:]")
-def rank_some(pairs, weight, seed, purpose, round, ids, step, out):
+@kernel("f32[:,:], f64[:], i64, i64, i64, u64[:], i64, u64[:]")
+def rank_some(member, members, sync, pairs, weight, seed, purpose, round, ids, step, out):
     """Write the keys of every so-many-th row."""
     random = stream(seed, purpose, round)
-    for k in range(np.uint64(out.shape[0])):
+    n = out.shape[0]
+    for k in range(share(member, members, n), share(member + 1, members, n)):
         out[k] = row_key(pairs, weight, random, ids, k * np.uint64(step))
 
 
 @kernel(apart=True)
-def look_near(keys, begin, end, windows, counts, near, others):
-    """Count and list some of the keys as ``rank_rows`` says, without a branch that is hard to foretell."""
+def pick_near(keys, begin, end, windows, counts, block):
+    """Count some of the candidates as ``rank_rows`` says, and begin ``block[0]`` with those near; return how many."""
     low = windows[0]
     high = windows[1]
     low_other = windows[2]
-    high_other = windows[3]
-    below = np.int64(0)
+    picked = block[0]
+    marks = block[1]
+    above = np.int64(0)
     others_below = np.int64(0)
-    at = np.uint64(counts[NEAR])
-    others_at = np.uint64(counts[OTHERS_NEAR])
-    room = np.uint64(near.shape[0])
-    for i in range(begin, end):
-        key = keys[i]
-        bits = other_bits(key)
-        is_low = key < low
-        below += np.int64(is_low)
-        others_below += np.int64(is_low) & np.int64(bits < low_other)
-        is_near = np.int64(key <= high) & (np.int64(1) - np.int64(is_low))
-        is_other_near = np.int64(is_low) & np.int64(bits >= low_other) & np.int64(bits <= high_other)
-        if (is_near | is_other_near) != 0:
-            if is_near != 0:
-                if at < room:
-                    near[at] = key
-                at += np.uint64(1)
-            else:
-                if others_at < room:
-                    others[others_at] = bits
-                others_at += np.uint64(1)
-    counts[BELOW] += below
-    counts[NEAR] = np.int64(at)
+    n = end - begin
+    for j in range(n):
+        key = keys[begin + j]
+        is_low = np.int64(key < low)
+        is_other_below = np.int64(other_bits(key) < low_other)
+        above += np.int64(1) - is_low
+        others_below += is_low & is_other_below
+        is_near = np.int64(key <= high) & (np.int64(1) - is_low)
+        marks[j] = np.uint64(is_near | (is_low & (np.int64(1) - is_other_below)))
+    counts[BELOW] -= above
     counts[OTHERS_BELOW] += others_below
-    counts[OTHERS_NEAR] = np.int64(others_at)
+    at = np.uint64(0)
+    for j in range(n):
+        picked[at] = keys[begin + j]
+        at += marks[j]
+    return at
 
 
-@kernel("f32[:,:,:], f64[:], i64, i64, i64, u64[:], u64[:], u64[:], i64[:,:], u64[:,:], u64[:,:]")
+@kernel()
+def list_near(picked, n, low, counts, near, others):
+    """List n keys that are near, those below ``low`` by their other bits."""
+    room = near.shape[0]
+    for j in range(n):
+        key = picked[j]
+        if key >= low:
+            if counts[NEAR] < room:
+                near[counts[NEAR]] = key
+            counts[NEAR] += 1
+        else:
+            if counts[OTHERS_NEAR] < room:
+                others[counts[OTHERS_NEAR]] = other_bits(key)
+            counts[OTHERS_NEAR] += 1
+
+
+@kernel(apart=True)
+def list_candidates(block, n, begin, windows, at, keys, rows):
+    """Write those of the n keys in ``block[0]``, of rows from ``begin`` on, that may be drawn, with their rows.
+
+    They go from ``at`` on; returns where they end.
+    """
+    low = windows[0]
+    high_other = windows[3]
+    found = block[0]
+    marks = block[1]
+    for j in range(n):
+        key = found[j]
+        marks[j] = np.uint64(key >= low) | np.uint64(other_bits(key) <= high_other)
+    for j in range(n):
+        keys[at] = found[j]
+        rows[at] = np.uint32(begin + j)
+        at += marks[j]
+    return at
+
+
+@kernel("f32[:,:], f64[:], i64, i64, i64, u64[:], u64[:], u64[:,:,:], u64[:], u32[:], i64[:,:], u64[:,:], u64[:,:]")
 def rank_rows(
-    member, members, sync, pairs, weight, seed, purpose, round, ids, windows, out, counts, near, others
+    member, members, sync, pairs, weight, seed, purpose, round, ids, windows, blocks, keys, rows, counts, near, others
 ):  # fmt: skip
-    """Write the key of every row, and look which are near the thresholds.
+    """Write the keys that may be drawn with their rows, each member from its first row on, and look which are near.
 
     ``windows`` is the least and the largest of the keys to list in ``near``, as far as there is room; then the same of
-    the other bits, which are asked of keys below. counts[member] becomes how many are below and in each.
+    the other bits, which are asked of keys below. counts[member] becomes how many are below and in each, and how many
+    may be drawn: all that are not below both. ``blocks`` is a workspace, (2, ``BLOCK``) per member.
     """
-    n = out.shape[0]
+    n = keys.shape[0]
     random = stream(seed, purpose, round)
     own = counts[member]
     for j in range(own.shape[0]):
         own[j] = 0
     begin = share(member, members, n)
     last = share(member + 1, members, n)
+    own[BELOW] = np.int64(last - begin)
+    first = begin
+    at = first
     while begin < last:
-        end = min(begin + BLOCK, last)
-        for i in range(begin, end):
-            out[i] = row_key(pairs, weight, random, ids, i)
-        look_near(out, begin, end, windows, own, near[member], others[member])
-        begin = end
+        size = min(BLOCK, last - begin)
+        block = blocks[member]
+        write_keys(pairs, weight, random, ids, begin, size, block[0])
+        before = at
+        at = list_candidates(block, size, begin, windows, before, keys, rows)
+        n_near = pick_near(keys, before, at, windows, own, block)
+        list_near(block[0], n_near, windows[0], own, near[member], others[member])
+        begin += BLOCK
+    own[CANDIDATES] = np.int64(at - first)
 
 
 @kernel("u64[:], u64[:]")
@@ -125,21 +189,24 @@ def mix_keys(keys, out):
         out[k] = other_bits(keys[k])
 
 
-@kernel("u64[:], u64, u64, f64, f64[:], i64[:], u32[:], u32[:], f64[:]")
-def take_others(member, members, sync, keys, most, bound, factor, weight, counts, spare, rows, out):
+@kernel("i64[:,:], u64[:], u64, u64, f64, f64[:], i64[:], u32[:], u32[:], f64[:]")
+def take_others(
+    member, members, sync, candidates, keys, most, bound, factor, weight, counts, spare, rows, out
+):  # fmt: skip
     """List the rows whose key is above ``most``, and the others whose other bits are at most the bound.
 
-    The latter weigh ``factor`` times what they did.
+    The latter weigh ``factor`` times what they did. ``candidates`` are the counts of ``rank_rows``, ``spare`` the rows
+    of the keys.
     """
-    n = keys.shape[0]
-    first = share(member, members, n)
+    first = share(member, members, keys.shape[0])
     at = first
-    for i in range(first, share(member + 1, members, n)):
-        key = keys[i]
-        spare[at] = np.uint32(i)
+    for k in range(first, first + np.uint64(candidates[member, CANDIDATES])):
+        key = keys[k]
+        spare[at] = spare[k]
+        keys[at] = key
         at += np.uint64(key > most) | np.uint64(other_bits(key) <= bound)
     begin = join_rows(member, members, sync, first, at, counts, spare, rows)
     if begin >= 0:
-        for k in range(np.uint64(begin), np.uint64(begin) + (at - first)):
-            row = np.uint64(rows[k])
-            out[k] = weight_of(weight, row) * (1.0 if keys[row] > most else factor)
+        for k in range(at - first):
+            scale = 1.0 if keys[first + k] > most else factor
+            out[np.uint64(begin) + k] = weight_of(weight, np.uint64(spare[first + k])) * scale

@@ -6,10 +6,11 @@ import numpy as np
 
 from sapwood.kernels.build import build, sum_root
 from sapwood.kernels.choose import allow_features, narrow_groups
-from sapwood.kernels.frontier import branch, can_split, enter_leaf, enter_node, set_child_bounds
+from sapwood.kernels.frontier import branch, can_split, enter_leaf, enter_node, is_small, set_child_bounds
 from sapwood.kernels.grow import GROWTH
 from sapwood.kernels.histogram import subtract
 from sapwood.kernels.layout import (
+    AHEAD,
     BIN,
     DEPTH,
     FEATURE,
@@ -18,12 +19,14 @@ from sapwood.kernels.layout import (
     LAST,
     LEAF_SUMS,
     MISSING_LEFT,
+    N_NODES,
     SLOT,
 )
 from sapwood.kernels.leaves import finish_leaves
-from sapwood.kernels.meet import meet
+from sapwood.kernels.meet import COUNTER, meet
 from sapwood.kernels.partition import move_rows
 from sapwood.kernels.split_symmetric import CUT_BIN, CUT_FEATURE, CUT_SIDE, choose_cut, judge_features
+from sapwood.native.intrinsics import atomic_add, atomic_store
 from sapwood.native.kernel import kernel
 
 INFINITE = np.inf
@@ -41,19 +44,26 @@ def sum_left(cells, stride, b, side, left):
 
 @kernel()
 def divide_leaf(
-    member, members, sync, bins, leaf, new, more,
+    member, members, sync, alone, bins, leaf, new, child, more,
     feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
 ):  # fmt: skip
-    """Split one leaf by the level's cut; histograms of the children are made if ``more`` levels follow."""
+    """Split one leaf by the level's cut, into nodes from ``child`` on; nonzero means stop.
+
+    The member does it ``alone``, or all of them together. Histograms of the children are made if ``more`` levels
+    follow.
+    """
     integers = leaves.integers
     n_planes = rows.pairs.shape[0]
+    parts = 1 if alone else members
+    rank = 0 if alone else member
+    lane = members + 1 if alone else member
     start = integers[leaf, FIRST]
     stop = integers[leaf, LAST]
     depth = integers[leaf, DEPTH] + 1
     old_slot = integers[leaf, SLOT]
     sums = scratch.integers[member][: 2 * n_planes]
     bounds = scratch.numbers[member][:4]
-    n_left = move_rows(member, members, sync, bins, integers[leaf], feature, rows, search.n_left)
+    n_left = move_rows(rank, parts, sync, bins, integers[leaf], feature, rows, search.n_left[member - rank :])
     if n_left < 0:
         return 1
     middle = start + n_left
@@ -66,25 +76,21 @@ def divide_leaf(
         first = start if left_is_small else middle
         last = middle if left_is_small else stop
         small = cells.pool[new]
-        of_small = sums[:n_planes] if left_is_small else sums[n_planes:]
-        if (
-            build(member, members, sync, False, bins.words, rows, first, last, of_small, small, feature, cells.work)
-            != 0
-        ):
+        given = sums[:n_planes] if left_is_small else sums[n_planes:]
+        if build(member, members, sync, alone, bins.words, rows, first, last, given, small, feature, cells.work) != 0:
             return 1
-        own = feature.share[member]
-        subtract(small, cells.pool[old_slot], own, feature.share[member + 1], feature.start, n_planes)
-    if meet(sync, members) != 0:
+        large = cells.pool[old_slot]
+        subtract(small, large, feature.share[lane], feature.share[lane + 1], feature.start, n_planes)
+    if meet(sync, parts) != 0:
         return 1
-    if member == 0:
-        child = branch(leaf, leaves, nodes)
+    if rank == 0:
         slot_left = new if left_is_small else old_slot
         slot_right = old_slot if left_is_small else new
         enter_leaf(leaf, start, middle, child, depth, slot_left, sums[:n_planes], bounds[0], bounds[1], leaves)
         enter_leaf(new, middle, stop, child + 1, depth, slot_right, sums[n_planes:], bounds[2], bounds[3], leaves)
         enter_node(child, nodes)
         enter_node(child + 1, nodes)
-    return meet(sync, members)
+    return meet(sync, parts)
 
 
 @kernel()
@@ -104,20 +110,46 @@ def plant_symmetric(member, members, sync, words, feature, rows, scratch, cells,
 
 
 @kernel()
-def set_cut(n_leaves, n_planes, best, gain, feature, cells, leaves):
-    """Give every leaf of the level the same split."""
+def set_cut(members, n_leaves, n_planes, best, gain, feature, cells, leaves, nodes):
+    """Give every leaf of the level the same split; where there are many, small ones are marked for members alone."""
     f = np.int64(best[CUT_FEATURE])
     b = np.int64(best[CUT_BIN])
     side = np.int64(best[CUT_SIDE])
     stride = feature.start[feature.start.shape[0] - 1]
+    are_many = members > 1 and n_leaves >= 2 * members and feature.row_start.shape[0] == 0
     for leaf in range(n_leaves):
         integers = leaves.integers[leaf]
         integers[FEATURE] = f
         integers[BIN] = b
         integers[MISSING_LEFT] = side
+        integers[AHEAD] = 1 if are_many and is_small(leaf, leaves.integers) else 0
         histogram = cells.pool[integers[SLOT]][feature.start[f] :]
         sum_left(histogram, stride, b, side, integers[LEAF_SUMS + n_planes : LEAF_SUMS + 2 * n_planes])
         leaves.numbers[leaf, GAIN] = gain / np.float64(n_leaves)
+        branch(leaf, leaves, nodes)
+
+
+@kernel()
+def divide_level(
+    member, members, sync, bins, n_leaves, more, feature, rules, rows, scales, scratch, cells, leaves, search, nodes
+):
+    """Split all leaves of a level: large ones together, then small ones each by the member that is free."""
+    child = nodes.info[N_NODES] - 2 * n_leaves
+    for turn in range(2):
+        alone = turn == 1
+        leaf = atomic_add(sync, COUNTER, 1) if alone else np.int64(0)
+        while leaf < n_leaves:
+            if (leaves.integers[leaf, AHEAD] != 0) == alone:
+                stop = divide_leaf(
+                    member, members, sync, alone, bins, leaf, n_leaves + leaf, child + 2 * leaf, more,
+                    feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
+                )  # fmt: skip
+                if stop != 0:
+                    return 1
+            leaf = atomic_add(sync, COUNTER, 1) if alone else leaf + 1
+        if meet(sync, members) != 0:
+            return 1
+    return 0
 
 
 @kernel("Bins, " + GROWTH + ", f64[:,:,:,:], f64[:,:]")
@@ -150,17 +182,16 @@ def grow_symmetric_tree(
         if winner < 0:
             break
         if member == 0:
-            set_cut(n_leaves, n_planes, bests[winner], own[2], feature, cells, leaves)
+            set_cut(members, n_leaves, n_planes, bests[winner], own[2], feature, cells, leaves, nodes)
             narrow_groups(0, 0, 0, np.int64(bests[winner, CUT_FEATURE]), choice)
+            atomic_store(sync, COUNTER, 0)
         if meet(sync, members) != 0:
             return
         more = depth + 1 < rules.max_depth and 4 * n_leaves <= rules.max_leaves
-        for leaf in range(n_leaves):
-            stop = divide_leaf(
-                member, members, sync, bins, leaf, n_leaves + leaf, more,
-                feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
-            )  # fmt: skip
-            if stop != 0:
-                return
+        if divide_level(
+            member, members, sync, bins, n_leaves, more,
+            feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
+        ) != 0:  # fmt: skip
+            return
         n_leaves *= 2
     finish_leaves(member, members, sync, n_leaves, feature.monotone, rules, grad, rows, scales, scratch, leaves, nodes)

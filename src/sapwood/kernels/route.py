@@ -14,7 +14,7 @@ import numpy as np
 
 from sapwood.native.kernel import kernel
 
-BLOCK = 2048  # rows at a time, whose bits stay in the nearest cache
+BLOCK = 8192  # rows at a time, whose bits stay near
 # Numbers, all of whose windows of 5 (6) bits differ.
 BRUIJN, LONG_BRUIJN = 0x077CB531, 0x03F79D71B4CB0A89
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from sapwood.data.words import Compact
 from sapwood.kernels import predict, predict_linear
+from sapwood.model.byte_packing import BytePacked, pack_bytes
 from sapwood.model.ensemble import Ensemble
-from sapwood.model.tree import LEAF
+from sapwood.model.nodes import Nodes, count_before, rounded_down
 from sapwood.once import once
 
 # Where the exits of a tree's top, numbered from the left, stand in its table: in the order of the de Bruijn products.
@@ -21,21 +24,23 @@ MOST_LEVELS = 16  # of a tree that is asked level by level
 class Packed:
     """The trees of an ensemble as the kernels want them, and the thresholds of small trees for float64 values.
 
-    ``linear`` is what their leaves answer, if some of them have slopes.
+    ``linear`` is what their leaves answer, if some of them have slopes; ``find_nodes`` tells what was packed.
     """
 
     forest: predict.Forest
     thresholds: np.ndarray
     linear: predict_linear.LinearForest | None = None
+    find_nodes: Callable[[], Nodes] | None = None
+
+    @once
+    def by_bytes(self) -> BytePacked | None:
+        """The trees for prediction with bytes, if they are fit for it."""
+        return None if self.linear is not None or self.find_nodes is None else pack_bytes(self.find_nodes())
 
     @once
     def thresholds_32(self) -> np.ndarray:
-        """The largest float32 not above each threshold: float32 values compare with it as with the threshold."""
-        with np.errstate(all="ignore"):
-            rounded = self.thresholds.astype(np.float32)
-            above = rounded > self.thresholds
-            rounded[above] = np.nextafter(rounded[above], np.float32(-np.inf))
-        return rounded
+        """The thresholds for float32 values."""
+        return rounded_down(self.thresholds)
 
     def thresholds_for(self, dtype: np.dtype) -> np.ndarray:
         """The thresholds in the type of the values that are compared with them."""
@@ -48,7 +53,7 @@ def pack(ensemble: Ensemble, with_tops: bool = True, compact: Compact | None = N
     Without tops, every tree is walked down from its root, the first entry of its table. Where sets of levels are bits
     in words, ``compact`` tells their places.
     """
-    nodes = _Nodes(ensemble, compact)
+    nodes = Nodes(ensemble, compact)
     symmetric = _find_symmetric(nodes) if with_tops else np.zeros(ensemble.n_trees, dtype=bool)
     in_symmetric = symmetric[nodes.tree]
     top = _choose_tops(nodes) if with_tops else np.zeros(ensemble.n_nodes, dtype=bool)
@@ -56,17 +61,17 @@ def pack(ensemble: Ensemble, with_tops: bool = True, compact: Compact | None = N
     n_exits, first_exit = _number_exits(nodes, top)
     is_exit = ~top & ((nodes.parent < 0) | top[nodes.parent])
     below = ~top & ~is_exit
-    n_below = np.diff(_count_before(below, ensemble.tree_start))
-    n_leaves = np.diff(_count_before(~nodes.inner, ensemble.tree_start))
+    n_below = np.diff(count_before(below, ensemble.tree_start))
+    n_leaves = np.diff(count_before(~nodes.inner, ensemble.tree_start))
     tables = np.concatenate([[0], np.cumsum(np.where(symmetric, n_leaves, predict.TOP + n_below))])
     of_exit = np.where(in_symmetric, first_exit, PLACES[np.where(is_exit & ~in_symmetric, first_exit, 0)])
     place = tables[nodes.tree] + np.where(is_exit, of_exit, predict.TOP)
-    place[below] += (np.cumsum(below) - 1 - _count_before(below, ensemble.tree_start)[nodes.tree])[below]
+    place[below] += (np.cumsum(below) - 1 - count_before(below, ensemble.tree_start)[nodes.tree])[below]
 
     # Of a symmetric tree the leftmost split of each level stands for all.
     asked = top & (~in_symmetric | (first_exit == 0))
     trees = np.zeros((ensemble.n_trees, 5), dtype=np.int64)
-    starts = _count_before(asked, ensemble.tree_start)
+    starts = count_before(asked, ensemble.tree_start)
     trees[:, predict.FIRST], trees[:, predict.LAST] = starts[:-1], starts[1:]
     trees[:, predict.TABLE], trees[:, predict.OUTPUT] = tables[:-1], ensemble.tree_output
     trees[:, predict.KIND] = np.where(symmetric, predict.SYMMETRIC, n_below > 0)
@@ -92,7 +97,8 @@ def pack(ensemble: Ensemble, with_tops: bool = True, compact: Compact | None = N
         values=values,
         nodes=numbers,
     )
-    return Packed(forest, ensemble.threshold[asked], linear_forest(ensemble, compact))
+    linear = linear_forest(ensemble, compact)
+    return Packed(forest, ensemble.threshold[asked], linear, partial(Nodes, ensemble, compact))
 
 
 def linear_forest(ensemble: Ensemble, compact: Compact | None = None) -> predict_linear.LinearForest | None:
@@ -112,32 +118,7 @@ def linear_forest(ensemble: Ensemble, compact: Compact | None = None) -> predict
     )
 
 
-class _Nodes:
-    """Where each node stands: its tree, its number there, its parent and left child counted over all trees.
-
-    ``column`` is the one that a split asks, ``bit`` the one of its words that decides, −1 where a threshold does.
-    """
-
-    def __init__(self, ensemble: Ensemble, compact: Compact | None = None) -> None:
-        self.ensemble = ensemble
-        self.column, self.bit = ensemble.feature, np.full(ensemble.n_nodes, -1, dtype=np.int64)
-        if compact is not None:
-            self.column = np.where(ensemble.feature == LEAF, LEAF, compact.place[ensemble.feature])
-            self.bit = np.where(ensemble.feature == LEAF, -1, compact.bit[ensemble.feature])
-        self.tree = ensemble.tree_of_node()
-        self.number = np.arange(ensemble.n_nodes) - ensemble.tree_start[self.tree]
-        self.inner = ensemble.feature != LEAF
-        self.left = ensemble.left + ensemble.tree_start[self.tree]
-        self.parent = np.full(ensemble.n_nodes, -1, dtype=np.int64)
-        splits = np.flatnonzero(self.inner)
-        self.parent[self.left[splits]] = self.parent[self.left[splits] + 1] = splits
-        depths = ensemble.node_depths()[splits]
-        order = splits[np.argsort(depths, kind="stable")]
-        # The splits of all trees, one array per depth.
-        self.levels = np.split(order, np.cumsum(np.bincount(depths))[:-1]) if len(order) else []
-
-
-def _find_symmetric(nodes: _Nodes) -> np.ndarray:
+def _find_symmetric(nodes: Nodes) -> np.ndarray:
     """Which trees ask the same question everywhere on a level, and have all their leaves on the last."""
     ensemble = nodes.ensemble
     depths = ensemble.node_depths()
@@ -156,7 +137,7 @@ def _find_symmetric(nodes: _Nodes) -> np.ndarray:
     return found
 
 
-def _choose_tops(nodes: _Nodes) -> np.ndarray:
+def _choose_tops(nodes: Nodes) -> np.ndarray:
     """Mark the splits that are asked together: per tree those that most training rows passed, each below another."""
     rows = np.where(nodes.inner, nodes.ensemble.count, -1)
     for level in nodes.levels:
@@ -168,7 +149,7 @@ def _choose_tops(nodes: _Nodes) -> np.ndarray:
     return nodes.inner & (rank < predict.TOP - 1)
 
 
-def _number_exits(nodes: _Nodes, top: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _number_exits(nodes: Nodes, top: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The number of exits below each node of the tops, and the number of the first of them counted from the left."""
     levels = [level[top[level]] for level in nodes.levels]
     counts = np.ones(len(top), dtype=np.int64)
@@ -182,7 +163,7 @@ def _number_exits(nodes: _Nodes, top: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return counts, first
 
 
-def _slots(nodes: _Nodes) -> tuple[np.ndarray, np.ndarray]:
+def _slots(nodes: Nodes) -> tuple[np.ndarray, np.ndarray]:
     """The columns in use (at least one, for the leaves to look at), and for each node the place of its column."""
     features = np.unique(nodes.column[nodes.inner]).astype(np.int64)
     if len(features) == 0:
@@ -197,7 +178,7 @@ def _masks(first: np.ndarray, n_left: np.ndarray) -> np.ndarray:
     return (~(ones << first.astype(np.uint64))).astype(np.uint32)
 
 
-def _links(nodes: _Nodes, slots: np.ndarray, place: np.ndarray, length: int, kept: np.ndarray) -> np.ndarray:
+def _links(nodes: Nodes, slots: np.ndarray, place: np.ndarray, length: int, kept: np.ndarray) -> np.ndarray:
     """The table of nodes as pairs of words; a leaf points to itself and no value is above its threshold."""
     links = np.zeros((length, 2), dtype=np.uint64)
     inner = nodes.inner[kept]
@@ -212,7 +193,3 @@ def _links(nodes: _Nodes, slots: np.ndarray, place: np.ndarray, length: int, kep
     links.view(np.float64)[place[kept], 1] = np.where(inner, nodes.ensemble.threshold[kept], np.inf)
     links[place[kept][in_word], 1] = nodes.bit[kept][in_word].astype(np.uint64)
     return links
-
-
-def _count_before(chosen: np.ndarray, where: np.ndarray) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(chosen)])[where]

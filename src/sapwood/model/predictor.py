@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from sapwood.data.columns import Table
-from sapwood.errors import InputError, SapwoodError
-from sapwood.kernels import predict, predict_linear
+from sapwood.kernels import predict, predict_bytes, predict_linear
+from sapwood.model.byte_packing import BytePacked
 from sapwood.model.packing import Packed
-from sapwood.native.kernel import Kernel, new_sync
+from sapwood.native.kernel import Kernel
 from sapwood.native.team import current_team
-from sapwood.objectives.links import Link
 
 # One kernel call should last no longer than this, so that Ctrl-C is heard.
 CALL_NANOSECONDS = 50_000_000
@@ -23,6 +19,8 @@ CALL_NANOSECONDS = 50_000_000
 MOST_BLOCK_ROWS, LEAST_BLOCK_ROWS, CACHE_BYTES = 256, 64, 32_768
 # About what one row costs: copying a value, a split of a tree's top, a walk down from there, and adding the answer.
 COPY_NANOSECONDS, SPLIT_NANOSECONDS, WALK_NANOSECONDS, ANSWER_NANOSECONDS = 2.0, 0.2, 30.0, 3.0
+# The same with bytes: finding a value's bin, and a split in one plane. Fewer rows than this do not fill a block.
+SEARCH_NANOSECONDS, BYTE_NANOSECONDS, LEAST_BYTE_ROWS = 4.0, 0.03, 128
 # Of how many trees and rows the leaves are noted before what linear leaves answer is added.
 MOST_LEAVES = 1 << 20
 
@@ -31,6 +29,8 @@ def add_scores(packed: Packed, table: Table, trees: range, out: np.ndarray, n_jo
     """Add the answers of ``trees`` for every row of ``table`` to ``out`` (outputs, rows)."""
     if packed.linear is not None:
         _add_linear(packed, packed.linear, table, trees, out, n_jobs)
+    elif (by_bytes := _for_bytes(packed, table, trees)) is not None:
+        _add_by_bytes(by_bytes, table, trees, out, n_jobs)
     else:
         _run(predict.add_scores, packed, table, trees, out, n_jobs)
 
@@ -63,6 +63,38 @@ def _run(kernel: Kernel, packed: Packed, table: Table, trees: range, out: np.nda
             bounds = np.array([begin, end, block.start, trees.start, trees.stop], dtype=np.int64)
             place = (block.values, block.row_stride, block.column_stride)
             team.run(kernel, *place, packed.forest, thresholds, *work, bounds, out)
+
+
+def _for_bytes(packed: Packed, table: Table, trees: range) -> BytePacked | None:
+    """The trees for bytes, if they can be had and cutting rows into bins costs less than it saves."""
+    if table.is_sparse or table.n_rows < LEAST_BYTE_ROWS or len(trees) == 0:
+        return None
+    chosen = packed.forest.trees[trees.start : trees.stop]
+    if (chosen[:, predict.KIND] == predict.SYMMETRIC).any():
+        return None
+    splits, n_deep = split_counts(packed, trees)
+    saved = SPLIT_NANOSECONDS * splits * table.dtype.itemsize / 4 + WALK_NANOSECONDS * n_deep
+    return packed.by_bytes if saved > SEARCH_NANOSECONDS * len(packed.forest.features) else None
+
+
+def _add_by_bytes(packed: BytePacked, table: Table, trees: range, out: np.ndarray, n_jobs: int | None) -> None:
+    team = current_team(n_jobs, table.n_rows * len(trees))
+    cuts = packed.cuts_for(table.dtype)
+    work = _byte_workspaces(packed, team.size)
+    cost = SEARCH_NANOSECONDS * len(packed.forest.features) + BYTE_NANOSECONDS * packed.n_entries(trees)
+    n_rows = _rows_of_call(cost + ANSWER_NANOSECONDS * len(trees), team.size, predict_bytes.ROWS)
+    for block in table.blocks():
+        place = (block.values, block.row_stride, block.column_stride)
+        for begin in range(0, block.n_rows, n_rows):
+            end = min(begin + n_rows, block.n_rows)
+            bounds = np.array([begin, end, block.start, trees.start, trees.stop], dtype=np.int64)
+            team.run(predict_bytes.add_scores_by_bytes, *place, packed.forest, *cuts, *work, bounds, out)
+
+
+def _byte_workspaces(packed: BytePacked, members: int) -> tuple[np.ndarray, np.ndarray]:
+    lengths = (packed.n_lines, packed.n_planes + 2)
+    lines, planes = (np.empty((members, length, predict_bytes.ROWS), dtype=np.uint8) for length in lengths)
+    return lines, planes
 
 
 def _add_linear(
@@ -101,99 +133,20 @@ def _workspaces(packed: Packed, dtype: np.dtype, members: int) -> tuple[np.ndarr
 
 def rows_per_call(packed: Packed, trees: range, members: int) -> int:
     """How many rows a team should be given at a time."""
-    chosen = packed.forest.trees[trees.start : trees.stop]
-    splits = (chosen[:, predict.LAST] - chosen[:, predict.FIRST]).sum()
+    splits, n_deep = split_counts(packed, trees)
     cost = COPY_NANOSECONDS * len(packed.forest.features) + SPLIT_NANOSECONDS * splits
-    cost += WALK_NANOSECONDS * (chosen[:, predict.KIND] == predict.DEEP).sum() + ANSWER_NANOSECONDS * len(trees)
-    rows = members * MOST_BLOCK_ROWS
+    cost += WALK_NANOSECONDS * n_deep + ANSWER_NANOSECONDS * len(trees)
+    return _rows_of_call(cost, members, MOST_BLOCK_ROWS)
+
+
+def split_counts(packed: Packed, trees: range) -> tuple[int, int]:
+    """How many splits the tops of some trees have, and how many of the trees are deep."""
+    chosen = packed.forest.trees[trees.start : trees.stop]
+    splits = chosen[:, predict.LAST] - chosen[:, predict.FIRST]
+    return int(splits.sum()), int((chosen[:, predict.KIND] == predict.DEEP).sum())
+
+
+def _rows_of_call(cost: float, members: int, block: int) -> int:
+    """Whole blocks for all members, as many as one call should take at so many nanoseconds per row."""
+    rows = members * block
     return rows * max(1, int(members * CALL_NANOSECONDS / (rows * cost)))
-
-
-class _Prepared(NamedTuple):
-    """The arrays of one thread, the call that reads and writes them, and what makes a prediction of the scores."""
-
-    x: np.ndarray
-    scores: np.ndarray
-    call: Callable[[int, int], None]
-    answer: Callable[[], float | np.ndarray]
-
-
-class Predictor:
-    """Answers for one row at a time, with everything prepared; any number of threads may use it at once."""
-
-    def __init__(
-        self,
-        packed: Packed,
-        n_features: int,
-        base_scores: np.ndarray,
-        link: Link,
-        prepare: Callable[[Any], np.ndarray] | None = None,
-    ) -> None:
-        """``packed`` must be without tops; ``prepare`` makes what trees see out of a row, where that differs."""
-        self.n_features = n_features
-        self._prepare_row = prepare
-        self._packed = packed
-        self._base_scores = base_scores
-        self._link = link
-        self._local = threading.local()
-
-    def predict(self, row: Sequence[float] | np.ndarray) -> float | np.ndarray:
-        """The prediction for one row of numbers in the order of training: a number, or one per class."""
-        return self._scored(row).answer()
-
-    def predict_raw(self, row: Sequence[float] | np.ndarray) -> float | np.ndarray:
-        """The scores before the link: a number, or one per output."""
-        scores = self._scored(row).scores
-        return float(scores[0]) if len(scores) == 1 else scores.copy()
-
-    def _scored(self, row: Sequence[float] | np.ndarray) -> _Prepared:
-        prepared: _Prepared = getattr(self._local, "prepared", None) or self._prepare()
-        try:
-            if len(row) == self.n_features:
-                if self._prepare_row is not None:
-                    row = self._prepare_row(row)
-                    if len(prepared.x) != len(row):
-                        prepared = self._prepare(len(row))
-                prepared.x[:] = row
-            else:
-                raise InputError(f"the row has {len(row)} values, the model was trained on {self.n_features} features")
-        except SapwoodError:
-            raise
-        except (TypeError, ValueError, OverflowError) as error:
-            raise InputError(f"the row must be a sequence of {self.n_features} numbers: {error}") from error
-        prepared.scores[:] = self._base_scores
-        prepared.call(0, 1)
-        return prepared
-
-    def _prepare(self, n_columns: int | None = None) -> _Prepared:
-        x, scores = np.zeros(n_columns or self.n_features), np.zeros(len(self._base_scores))
-        block = np.zeros((len(self._packed.forest.features), 1))
-        places = np.zeros(8, dtype=np.uint64)
-        call = predict.add_scores_of_row.bind(x, self._packed.forest, block, places, scores)
-        if self._packed.linear is not None:
-            call = _linear_call(self._packed, self._packed.linear, x, scores)
-        self._local.prepared = _Prepared(x, scores, call, self._link.prepared(scores))
-        return self._local.prepared
-
-
-def _linear_call(
-    packed: Packed, forest: predict_linear.LinearForest, x: np.ndarray, scores: np.ndarray
-) -> Callable[[int, int], None]:
-    """Find the leaves of one row, then add what these answer."""
-    n_trees = len(packed.forest.trees)
-    leaves, sync = np.zeros((1, n_trees), dtype=np.int32), new_sync()
-    place = (x, len(x), 1)
-    work = (
-        np.zeros((1, len(packed.forest.features), 1)),
-        np.zeros((1, 1), dtype=np.uint32),
-        np.zeros((1, 1), dtype=np.uint64),
-    )
-    bounds = np.array([0, 1, 0, 0, n_trees], dtype=np.int64)
-    find = predict.leaf_indices.bind(sync, *place, packed.forest, packed.thresholds, *work, bounds, leaves)
-    add = predict_linear.add_linear.bind(sync, *place, leaves, forest, bounds, scores[:, None])
-
-    def call(member: int, members: int) -> None:
-        find(member, members)
-        add(member, members)
-
-    return call

@@ -11,6 +11,7 @@ from sapwood.boost.sampling.base import Drawn, Sampler
 from sapwood.boost.sampling.select import MOST, SAMPLED, kth_smallest, room_near, uniform_window, window
 from sapwood.kernels import goss
 from sapwood.kernels.random import ROWS
+from sapwood.objectives.base import in_a_row
 
 EVERY_KEY = (0, MOST)
 
@@ -44,7 +45,7 @@ class GossSampler(Sampler):
             assert found is not None
         factor = found.n_rest / found.n_drawn
         return self._listed(
-            goss.take_others, self._hashes, np.uint64(found.most), np.uint64(found.bound), factor, weight
+            goss.take_others, self._counts, self._hashes, np.uint64(found.most), np.uint64(found.bound), factor, weight
         )  # fmt: skip
 
     def _likely(self, pairs: np.ndarray, round: int, k: int) -> tuple[int, int]:
@@ -54,7 +55,7 @@ class GossSampler(Sampler):
             return EVERY_KEY
         step = max(1, n // SAMPLED)
         some = np.empty(-(-pool.n_rows // step), dtype=np.uint64)
-        goss.rank_some(pairs, pool.weight, pool.seed, ROWS, round, self._ids, step, some)
+        pool.team.run(goss.rank_some, in_a_row(pairs), pool.weight, pool.seed, ROWS, round, self._ids, step, some)
         return window(pool.crowd.whole(some), k / n)
 
     def _limits(
@@ -63,12 +64,12 @@ class GossSampler(Sampler):
         """Rank all rows, and find the limits near which these windows are; None if they are not there."""
         pool, crowd, is_everything = self.pool, self.pool.crowd, windows[:2] == EVERY_KEY
         size, room = pool.team.size, room_near(pool.n_rows, pool.team.size, is_everything)
-        counts = np.empty((size, 4), dtype=np.int64)
+        self._counts = counts = np.empty((size, goss.CANDIDATES + 1), dtype=np.int64)
         near, others = (np.empty((size, room), dtype=np.uint64) for _ in range(2))
         bounds = np.array(windows, dtype=np.uint64)
         pool.team.run(
-            goss.rank_rows, pairs, pool.weight, pool.seed, ROWS, round, self._ids, bounds, self._hashes, counts, near,
-            others,
+            goss.rank_rows, in_a_row(pairs), pool.weight, pool.seed, ROWS, round, self._ids, bounds,
+            np.empty((size, 2, int(goss.BLOCK)), dtype=np.uint64), self._hashes, self._spare, counts, near, others,
         )  # fmt: skip
         if crowd.largest(counts)[[goss.NEAR, goss.OTHERS_NEAR]].max() > room:
             return None
