@@ -3,13 +3,15 @@ from __future__ import annotations
 import threading
 
 import numpy as np
+import pandas as pd
 import pytest
 from forests import random_ensemble, random_rows, slow_scores
 from models import class_model, regression_model
+from sklearn.linear_model import LinearRegression
 
-from sapwood import SapwoodClassifier
+from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.data.schema import Schema
-from sapwood.errors import InputError
+from sapwood.errors import InputError, ParameterError
 from sapwood.model import predictor
 from sapwood.model.model import Model
 from sapwood.model.packing import pack
@@ -115,3 +117,36 @@ def test_a_table_of_one_row_is_answered_as_one_of_many(dtype):
     X = rng.integers(-4, 5, size=(60, 3)).astype(dtype)
     model = SapwoodClassifier(n_estimators=5).fit(X, np.arange(60) % 3).model_
     assert np.array_equal(np.concatenate([model.predict(X[i : i + 1]) for i in range(9)]), model.predict(X)[:9])
+
+
+@pytest.mark.parametrize("kind", ["C", "big-endian", "every other column", "float16", "masked", "zeros are missing"])
+def test_one_row_of_any_kind_of_array_is_answered_as_one_of_many(kind):
+    rng = np.random.default_rng(4)
+    X = rng.integers(-4, 5, size=(80, 3)) / 2.0
+    fitted = SapwoodClassifier(n_estimators=4, zero_as_missing=kind == "zeros are missing").fit(X, X[:, 0] > X[:, 1])
+    wide = np.repeat(X, 2, axis=1)
+    seen = {
+        "big-endian": X.astype(">f8"), "every other column": wide[:, ::2], "float16": X.astype(np.float16),
+        "masked": np.ma.masked_array(X, X > 1.0),
+    }.get(kind, X)  # fmt: skip
+    one_by_one = np.concatenate([fitted.predict_proba(seen[i : i + 1]) for i in range(20)])
+    assert np.array_equal(one_by_one, fitted.predict_proba(seen)[:20])
+
+
+def test_one_row_is_answered_from_the_estimator_that_the_trees_start_from():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(80, 2))
+    fitted = SapwoodRegressor(n_estimators=4, init=LinearRegression()).fit(X, X[:, 0] * 3 + rng.normal(size=80))
+    np.testing.assert_array_equal(fitted.predict(X[:1]), fitted.predict(X)[:1])
+
+
+def test_one_row_without_names_is_warned_about_and_a_wrong_number_of_threads_refused():
+    X = pd.DataFrame({"a": np.arange(60.0), "b": np.arange(60.0) % 7})
+    fitted = SapwoodRegressor(n_estimators=2).fit(X, X["b"])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        fitted.predict(X.to_numpy()[:1])
+    with pytest.raises(ParameterError, match="n_jobs"):
+        fitted.model_.predict(X.to_numpy()[:1], n_jobs=0)
+    unnamed = SapwoodRegressor(n_estimators=2).fit(X.to_numpy(), X["b"]).set_params(n_jobs=0)
+    with pytest.raises(ParameterError, match="n_jobs"):
+        unnamed.predict(X.to_numpy()[:1])

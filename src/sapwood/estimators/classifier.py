@@ -87,4 +87,9 @@ class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
 
 
 def _of_every_class(probability: np.ndarray) -> np.ndarray:
-    return np.column_stack([1.0 - probability, probability]) if probability.ndim == 1 else probability
+    if probability.ndim > 1:
+        return probability
+    both = np.empty((len(probability), 2))
+    np.subtract(1.0, probability, out=both[:, 0])
+    both[:, 1] = probability
+    return both

@@ -68,10 +68,20 @@ class FittedEstimator(BaseEstimator):
 
     def _predict(self, X: Any, iterations: int | None) -> np.ndarray:
         """What the link makes of the scores."""
+        if iterations is None and (answer := self._predict_plain_row(X)) is not None:
+            return answer
         model = self._fitted_model(X)
         if self.init_ is None:
             return model.predict(plain_rows(X), iterations, self._threads())
         return self._linked(self.predict_raw(X, iterations))
+
+    def _predict_plain_row(self, X: Any) -> np.ndarray | None:
+        """The prediction for an array of one row about which there is nothing to say, else None."""
+        fitted = self.__dict__
+        if "feature_names_in_" in fitted or fitted.get("init_", self) is not None:
+            return None
+        self._threads()
+        return self.model_.predict_plain_row(X)
 
     def _staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         model = self._fitted_model(X)

@@ -28,7 +28,6 @@ FIRST, TURN, LAST, PLANES, TABLE, OUTPUT = range(6)  # columns of ByteForest.tre
 LINE, CUT, PLANE, MASK = range(4)  # columns of ByteForest.splits
 
 PARTS = 512  # of the grid between a feature's lowest and highest threshold
-LAST_PART = PARTS - 1.0
 
 FULL, NONE, ONE = np.uint8(255), np.uint8(0), np.uint8(1)
 
@@ -47,11 +46,11 @@ class ByteForest(NamedTuple):
 
 
 @kernel()
-def first_guess(x, low, scale, guide):
+def first_guess(x, grid, guide):
     """How many thresholds stand in parts of the grid before that of x; missing values are in the first part."""
-    place = (x - low) * scale
-    place = place if place > 0.0 else scale - scale  # nothing, in the type of x
-    return np.uint64(guide[np.uint64(place if place < LAST_PART else LAST_PART)])
+    place = (x - grid[0]) * grid[1]
+    place = place if place > grid[2] else grid[2]
+    return np.uint64(guide[np.uint32(np.int32(place if place < grid[3] else grid[3]))])
 
 
 @kernel()
@@ -61,15 +60,15 @@ def put_byte(below, x, line, i):
 
 
 @kernel()
-def fill_line(x, place, stride, n, edges, start, depth, low, scale, guide, line):
+def fill_line(x, place, stride, n, edges, start, depth, grid, guide, line):
     """Write the bins of n values, the first of which is ``x[place]``; their thresholds stand from ``start`` on."""
     one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     i = np.uint64(0)
     while i + four <= n:  # four searches wait for their thresholds together
         p = place + stride * i
         x0, x1, x2, x3 = x[p], x[p + stride], x[p + two * stride], x[p + three * stride]
-        b0, b1 = first_guess(x0, low, scale, guide), first_guess(x1, low, scale, guide)
-        b2, b3 = first_guess(x2, low, scale, guide), first_guess(x3, low, scale, guide)
+        b0, b1 = first_guess(x0, grid, guide), first_guess(x1, grid, guide)
+        b2, b3 = first_guess(x2, grid, guide), first_guess(x3, grid, guide)
         shift = depth
         while shift > np.uint64(0):
             shift -= one
@@ -83,7 +82,7 @@ def fill_line(x, place, stride, n, edges, start, depth, low, scale, guide, line)
         i += four
     while i < n:
         v = x[place + stride * i]
-        below = first_guess(v, low, scale, guide)
+        below = first_guess(v, grid, guide)
         shift = depth
         while shift > np.uint64(0):
             shift -= one
@@ -100,8 +99,7 @@ def fill_lines(x, origin, row_stride, column_stride, forest, edges, grid, guide,
         place = np.uint64(origin + forest.features[f] * column_stride)
         start, depth = np.uint64(forest.edge_start[f]), np.uint64(guide[f, PARTS])
         fill_line(
-            x, place, np.uint64(row_stride), np.uint64(n), edges, start, depth, grid[f, 0], grid[f, 1], guide[f],
-            lines[f],
+            x, place, np.uint64(row_stride), np.uint64(n), edges, start, depth, grid[f], guide[f], lines[f]
         )  # fmt: skip
     for r in range(forest.raised.shape[0]):
         below, line = lines[forest.raised[r]], lines[n_features + r]
@@ -158,9 +156,9 @@ def add_scores_by_bytes(
     """Add the answers of trees to ``out`` (outputs, rows); ``x`` and ``bounds`` are as in ``add_scores``.
 
     ``edges`` are the thresholds in the type of ``x``, with infinity after those of each feature. Between its lowest and
-    its highest, each feature has a grid of ``PARTS`` equal parts, of which ``grid`` holds the start and the number per
-    unit, and ``guide`` how many thresholds stand before each part; its last column is the number of steps of a search
-    among those in one part. ``lines`` and ``planes`` are workspaces with one entry per
+    its highest, each feature has a grid of ``PARTS`` equal parts. ``grid`` holds where it starts, the parts per unit,
+    and the numbers of the first and last part; ``guide`` holds how many thresholds stand before each part, and last the
+    number of steps of a search among those in one part. ``lines`` and ``planes`` are workspaces with one entry per
     member: a line of ``ROWS`` for each feature and raised line; as many as the largest tree has planes, and two.
     """
     begin, end, shift = bounds[0], bounds[1], bounds[2]

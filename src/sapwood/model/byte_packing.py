@@ -70,7 +70,7 @@ def pack_bytes(nodes: Nodes) -> BytePacked | None:
     splits = np.flatnonzero(inner)
     line = np.searchsorted(features, nodes.column[splits])
     rises = ensemble.missing_left[splits] == 0
-    raised = np.unique(line[rises])
+    raised = np.flatnonzero(np.bincount(line[rises]))
     line = np.where(rises, len(features) + np.searchsorted(raised, line), line)
     of, plane, mask = _planes_of(first[splits], first[splits] + n_cleared[splits])
     tree, turn = nodes.tree[splits][of], turns[splits][of]
@@ -122,17 +122,19 @@ def _lay_grid(edges: np.ndarray, edge_start: np.ndarray) -> Cuts:
     low, high = np.full(n_features, np.inf, edges.dtype), np.full(n_features, -np.inf, edges.dtype)
     np.minimum.at(low, feature[finite], cuts[finite])
     np.maximum.at(high, feature[finite], cuts[finite])
+    last = edges.dtype.type(predict_bytes.PARTS - 1)
     with np.errstate(all="ignore"):
-        scale = np.where(high > low, edges.dtype.type(predict_bytes.LAST_PART) / (high - low), 0)
+        scale = np.where(high > low, last / (high - low), 0)
         scale = np.where(np.isfinite(scale), scale, 0).astype(edges.dtype)
         low = np.where(np.isfinite(low), low, 0).astype(edges.dtype)
         place = (cuts - low[feature]) * scale[feature]
-    part = np.where(place > 0, np.minimum(place, edges.dtype.type(predict_bytes.LAST_PART)), 0).astype(np.int64)
+    part = np.where(place > 0, np.minimum(place, last), 0).astype(np.int64)
     counts = np.zeros((n_features, predict_bytes.PARTS + 1), dtype=np.int64)
     np.add.at(counts, (feature, part + 1), 1)
     guide = np.cumsum(counts, axis=1)
     guide[:, -1] = np.ceil(np.log2(counts.max(axis=1) + 1))
-    return Cuts(edges, np.stack([low, scale], axis=1), guide.astype(np.uint8))
+    grid = np.stack([low, scale, np.zeros_like(low), np.full_like(low, last)], axis=1)
+    return Cuts(edges, grid, guide.astype(np.uint8))
 
 
 def _number_leaves(nodes: Nodes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

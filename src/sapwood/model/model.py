@@ -18,6 +18,7 @@ from sapwood.data.schema import Schema
 from sapwood.data.words import Compact
 from sapwood.data.zeros import row_without_zeros
 from sapwood.errors import ParameterError
+from sapwood.integers import is_integer
 from sapwood.model import predictor
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.packing import Packed, pack
@@ -26,7 +27,6 @@ from sapwood.model.tree import LEAF, frozen_array
 from sapwood.native.team import current_team
 from sapwood.objectives.links import Link, link_from_name
 from sapwood.once import once
-from sapwood.rules import is_integer
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,13 +115,21 @@ class Model:
 
     def predict(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
         """Predict values (regression) or probabilities: of the second class if there are two, else (rows, classes)."""
+        _check_jobs(n_jobs)
+        if iterations is None and (answer := self.predict_plain_row(X)) is not None:
+            return answer
         table = self._table(X)
         if table.n_rows == 1 and iterations is None and self.recipe is None and not table.is_sparse:
-            _check_jobs(n_jobs)
             _, matrix = next(table.matrices(1))
             return np.array([self._of_one_row.predict(matrix[0])])
         scores = self._scores(table, iterations, n_jobs)
         return self._link.predict(scores, current_team(n_jobs, scores.size).run)
+
+    def predict_plain_row(self, X: Any) -> np.ndarray | None:
+        """What ``predict`` answers if X is an array of one row that goes to the trees as it is, else None."""
+        if type(X) is not np.ndarray or X.shape != self._plain_shape or X.dtype.char not in "fd":
+            return None
+        return np.array([self._of_one_row.predict(X[0])])
 
     def predict_raw(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
         """The scores before the link, (rows,) or (rows, outputs), after so many rounds (all by default)."""
@@ -155,6 +163,11 @@ class Model:
         _check_jobs(n_jobs)
         trees = self._trees_of(0, self._rounds(iterations))
         return predictor.leaf_indices(self._packed, self._table(X), trees, n_jobs)
+
+    @once
+    def _plain_shape(self) -> tuple[int, ...]:
+        """The shape of one row, if rows go to the trees as they are."""
+        return (1, self.n_features) if self.recipe is None and not self.schema.zero_as_missing else ()
 
     @once
     def _of_one_row(self) -> Predictor:
