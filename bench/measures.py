@@ -286,6 +286,7 @@ def clock(action: Callable[[], object]) -> float:
 def spawn(command: list[str], job: bytes, threads: int) -> bytes:
     """Run a child with a limit of threads and give the last line that it prints."""
     env = os.environ | {"OMP_NUM_THREADS": str(threads)}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     done = subprocess.run(command, input=job, capture_output=True, cwd=ROOT, env=env, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr.decode(errors="replace").strip().splitlines()[-1])

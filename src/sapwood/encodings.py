@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sapwood.errors import ParameterError
-from sapwood.rules import is_integer
+from sapwood.integers import is_integer
 
 MOST_BINS = 255  # of a statistic, if it has bins of its own
 MOST_CROSSED = 8  # category columns

@@ -18,6 +18,7 @@ import numpy as np
 
 from sapwood.encodings import MOST_CROSSED, Crossing, is_crossing, is_encoding
 from sapwood.functions import check_arguments
+from sapwood.integers import is_integer
 from sapwood.presets import PRESETS
 from sapwood.rules import (
     Rule,
@@ -29,7 +30,6 @@ from sapwood.rules import (
     is_collection,
     is_growth,
     is_init,
-    is_integer,
     is_leaf_model,
     is_metric,
     is_path,

@@ -53,7 +53,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "reg_lambda": 3.0,
         "sampling": "mvs",
         "category_encoding": Auto(Ordered(bins=16)),
-        "max_combination": 2,
+        "max_combination": 4,
     },
 }
 
@@ -61,7 +61,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 FOR_TWO_CLASSES: dict[str, Any] = {
     "leaf_steps": 3,
     "category_encoding": Auto(Ordered(priors=(0.0, 1.0), bins=16, permutations=2)),
-    "max_combination": Crossing(2, number_levels=16),
+    "max_combination": Crossing(4, number_levels=16),
 }
 
 # CatBoost's choice: log rate = a·log(rows) + b + c·log(rounds / 1000), by the kind of target.

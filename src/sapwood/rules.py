@@ -6,13 +6,14 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from sapwood.choices import EffectiveNumber, LastRows, Linear, Symmetric, dart_of, sampling_of
 from sapwood.errors import ParameterError
+from sapwood.integers import is_integer
 
 
 @dataclass(frozen=True)
@@ -66,11 +67,6 @@ def is_collection(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.ndim > 0
     return isinstance(value, (Mapping, Sequence)) and not isinstance(value, (str, bytes))
-
-
-def is_integer(value: Any) -> bool:
-    """Tell whether a value is a whole number by type."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:

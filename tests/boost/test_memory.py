@@ -38,6 +38,7 @@ def test_every_class_has_scores_of_its_own():
 
 
 def test_a_training_that_needs_too_much_is_refused_before_it_begins(monkeypatch):
+    monkeypatch.setattr(memory, "SMALL_BYTES", 0)
     monkeypatch.setattr(memory, "available_memory", lambda: 10_000)
     with pytest.raises(
         OutOfMemoryError, match=r"300 rows and 4 columns needs about 0 MB .* only 0 MB .*: use"
@@ -47,11 +48,18 @@ def test_a_training_that_needs_too_much_is_refused_before_it_begins(monkeypatch)
 
 
 def test_the_remedy_is_that_of_the_largest_part(monkeypatch):
+    monkeypatch.setattr(memory, "SMALL_BYTES", 0)
     monkeypatch.setattr(memory, "available_memory", lambda: 10_000)
     with pytest.raises(OutOfMemoryError, match="a smaller max_bins, max_leaves or max_depth"):
         SapwoodRegressor(growth="symmetric", max_depth=12).fit(X, X[:, 0])
 
 
+def test_small_trainings_do_not_ask_what_is_free(monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 0)
+    assert SapwoodRegressor(n_estimators=2).fit(X, X[:, 0]).n_iter_ == 2
+
+
 def test_nothing_is_refused_where_nobody_tells_what_is_free(monkeypatch):
+    monkeypatch.setattr(memory, "SMALL_BYTES", 0)
     monkeypatch.setattr(memory, "available_memory", lambda: None)
     assert SapwoodRegressor(n_estimators=2).fit(X, X[:, 0]).n_iter_ == 2

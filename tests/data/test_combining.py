@@ -45,7 +45,7 @@ def test_a_crossing_that_divides_no_further_is_left_out():
     stuff, _ = ingredients(columns, y)
     found = [one.sources for one in choose_crossings(range(5), Limits(4, 1000, 1000), 1, stuff)]
     assert not [sources for sources in found if {0, 4} <= set(sources)]
-    assert len(set(found)) == len(found) == 9
+    assert found == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]  # those of the copy would be the same again
 
 
 @pytest.mark.parametrize("n_crossed", [2, 3, 4])

@@ -215,7 +215,7 @@ def linear_fit() -> str:
 def category_fit() -> str:
     """Sets of levels, statistics in several orders, crossed columns, ordered boosting, leaf steps and noise."""
     X, y = table()
-    codes = np.random.default_rng(2).integers(0, 9, (len(y), 2))
+    codes = np.random.default_rng(2).integers(0, 9, (len(y), 3))
     mixed = np.column_stack([X.astype(object), *(np.array(list("abcdefghi"), dtype=object)[line] for line in codes.T)])
     orders = {"category_encoding": [Ordered(permutations=2), "frequency"], "max_combination": 2}
     fits = [
@@ -226,11 +226,12 @@ def category_fit() -> str:
             {"category_encoding": Partition(max_single=9), "precision": "packed"},
             orders,
             {"category_encoding": "leave_one_out"},
-            {"category_encoding": "ordered", "max_combination": Crossing(2, number_levels=5)},
+            {"category_encoding": "ordered", "max_combination": Crossing(3, number_levels=5)},
             orders | {"boosting": "ordered", "random_strength": 1.0},
         )
     ]
-    return digest(*(fitted.predict(mixed) for fitted in fits))
+    two = SapwoodClassifier(preset="catboost", n_estimators=2, max_depth=2).fit(mixed, codes.sum(axis=1) > 12)
+    return digest(*(fitted.predict(mixed) for fitted in fits), two.predict_proba(mixed))
 
 
 @case

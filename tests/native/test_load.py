@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
 import pytest
 
@@ -36,8 +37,8 @@ def test_a_stale_library_is_never_loaded_without_numba(stale, monkeypatch):
 
 def test_a_build_that_fails_says_why(stale, monkeypatch):
     broken = [load.sys.executable, "-c", "import sys; sys.exit('no space left')"]
-    run = load.subprocess.run
-    monkeypatch.setattr(load.subprocess, "run", lambda command, **settings: run(broken, **settings))
+    run = subprocess.run
+    monkeypatch.setattr(subprocess, "run", lambda command, **settings: run(broken, **settings))
     with pytest.raises(LibraryError, match=r"(?s)rebuilding the kernels failed.*no space left"):
         load.library()
 

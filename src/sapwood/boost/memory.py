@@ -25,6 +25,8 @@ REMEDIES = {
 }
 
 MOST_COPIES = 4  # of a row, in ordered boosting
+# What takes no more is tried at once: to find out what is free takes as long as growing a few small trees.
+SMALL_BYTES = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ def estimate(size: Size, objective: Objective, params: Params, members: int) -> 
 def check_memory(size: Size, objective: Objective, params: Params, members: int) -> None:
     """Refuse a training that would need more memory than there is, rather than be killed in the middle of it."""
     parts = estimate(size, objective, params, members)
-    needed, available = sum(parts.values()), available_memory()
+    needed = sum(parts.values())
+    available = None if needed <= SMALL_BYTES else available_memory()
     if available is None or needed <= available:
         return
     largest = max(parts, key=lambda name: parts[name])

@@ -21,6 +21,7 @@ from sapwood.kernels.crossing import judge_crossings
 MOST_VALUES = 2**26
 # Rows that crossings are judged by, the first in their order: fewer where there are many pairs, so that it ends soon.
 MOST_JUDGED, LEAST_JUDGED, MOST_LOOKS = 2**17, 2**13, 2**25
+TELLS_MORE = 1.02  # by how much a larger crossing decreases the error of no columns at all, relative to its parts
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class Judge:
         self._run = stuff.run
         self._sizes: dict[Sources, int] = {}
         self._errors: dict[Sources, float] = {}
+        self.look_at([()])
 
     def look_at(self, several: Sequence[Sources]) -> None:
         """Judge columns alone, or crossings of them."""
@@ -86,13 +88,17 @@ class Judge:
         """The best crossings of those given with one more column, the best first."""
         several = sorted({tuple(sorted((*one, f))) for one in narrow for f in features if f not in one})
         self.look_at(several)
-        return self.best([sources for sources in several if self._is_new(sources)], n_kept)
+        # Crossings that divide the rows alike have the same levels and error: the first stands for all.
+        alike = {(self._sizes[one], self._errors[one]): one for one in reversed(several) if self._is_new(one)}
+        return self.best(list(alike.values()), n_kept)
 
     def telling_more(self, several: Sequence[Sources]) -> list[Sources]:
         """The crossings that tell more than each that they are made of by leaving out one column."""
-        return [
-            one for one in several if all(self._errors[one] < self._errors.get(part, np.inf) for part in parts(one))
-        ]
+        return [one for one in several if self._told(one) > TELLS_MORE * max(map(self._told, parts(one)))]
+
+    def _told(self, sources: Sources) -> float:
+        """By how much a crossing decreases the error; nothing is known of those that were not looked at."""
+        return self._errors[()] - self._errors.get(sources, self._errors[()])
 
     def helped_by(self, several: Sequence[Sources], numbers: Sequence[int]) -> list[Sources]:
         """The crossings that tell more than their categories do without the number."""

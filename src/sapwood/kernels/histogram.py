@@ -103,6 +103,16 @@ def add_half(word, value, offset, j, cells):
 
 
 @kernel()
+def add_few(word, value, offset, j, n, cells):
+    """The same for one to three features from j on, whose bins are the lowest bytes of a word."""
+    cells[np.uint64(offset[j]) + (word & BYTE)] += value
+    if n > 1:
+        cells[np.uint64(offset[j + np.uint64(1)]) + ((word >> np.uint64(8)) & BYTE)] += value
+    if n > 2:
+        cells[np.uint64(offset[j + np.uint64(2)]) + ((word >> np.uint64(16)) & BYTE)] += value
+
+
+@kernel()
 def add_lanes(row, value, begin, end, bits, offset, cells):
     """The same for some features of a row one by one; a bin takes 2^bits bits of a word."""
     lane_bits = np.uint64(6) - bits
@@ -127,6 +137,9 @@ def add_rest(tile, order, values, first, last, begin, end, bits, offset, cells):
     rest = tail
     if bits == 3 and tail % 8 == 0 and end - tail >= 4:
         rest = tail + 4
+    n_few = end - rest if bits == 3 and end - rest <= 3 and rest // 8 == (end - 1) // 8 else 0
+    last_word = np.uint64(rest // 8)
+    shift = np.uint64(8 * (rest % 8))
     from_word = np.uint64(head // 8)
     to_word = np.uint64(tail // 8)
     stop = np.uint64(last)
@@ -142,7 +155,9 @@ def add_rest(tile, order, values, first, last, begin, end, bits, offset, cells):
             add_irregular(row[w], value, offset, w << np.uint64(3), cells)
         if tail < rest:
             add_half(row[to_word], value, offset, np.uint64(tail), cells)
-        if rest < end:
+        if n_few > 0:
+            add_few(row[last_word] >> shift, value, offset, np.uint64(rest), n_few, cells)
+        elif rest < end:
             add_lanes(row, value, np.uint64(rest), np.uint64(end), n_bits, offset, cells)
 
 

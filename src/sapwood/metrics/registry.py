@@ -7,6 +7,7 @@ import difflib
 import importlib
 import pkgutil
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import sapwood.metrics
@@ -33,6 +34,7 @@ def register(
     return decorate
 
 
+@cache
 def metrics() -> dict[str, Metric]:
     """Every metric by its name and aliases; the modules of this package are searched at the first call."""
     for module in pkgutil.iter_modules(sapwood.metrics.__path__):

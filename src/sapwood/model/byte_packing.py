@@ -70,7 +70,7 @@ def pack_bytes(nodes: Nodes) -> BytePacked | None:
     splits = np.flatnonzero(inner)
     line = np.searchsorted(features, nodes.column[splits])
     rises = ensemble.missing_left[splits] == 0
-    raised = np.unique(line[rises])
+    raised = np.flatnonzero(np.bincount(line[rises]))
     line = np.where(rises, len(features) + np.searchsorted(raised, line), line)
     of, plane, mask = _planes_of(first[splits], first[splits] + n_cleared[splits])
     tree, turn = nodes.tree[splits][of], turns[splits][of]

@@ -18,6 +18,7 @@ from sapwood.data.schema import Schema
 from sapwood.data.words import Compact
 from sapwood.data.zeros import row_without_zeros
 from sapwood.errors import ParameterError
+from sapwood.integers import is_integer
 from sapwood.model import predictor
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.packing import Packed, pack
@@ -26,7 +27,6 @@ from sapwood.model.tree import LEAF, frozen_array
 from sapwood.native.team import current_team
 from sapwood.objectives.links import Link, link_from_name
 from sapwood.once import once
-from sapwood.rules import is_integer
 
 
 @dataclass(frozen=True, eq=False)

@@ -165,7 +165,7 @@ def _number_exits(nodes: Nodes, top: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 def _slots(nodes: Nodes) -> tuple[np.ndarray, np.ndarray]:
     """The columns in use (at least one, for the leaves to look at), and for each node the place of its column."""
-    features = np.unique(nodes.column[nodes.inner]).astype(np.int64)
+    features = np.flatnonzero(np.bincount(nodes.column[nodes.inner]))
     if len(features) == 0:
         features = np.zeros(1, dtype=np.int64)
     slots = np.searchsorted(features, np.where(nodes.inner, nodes.column, features[0]))

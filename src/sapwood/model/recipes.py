@@ -14,7 +14,6 @@ from sapwood.data.categories import Vocabulary
 from sapwood.data.recipe import FREQUENCY, MEMBER, RANK, SET, STATISTIC, Derived, Recipe
 from sapwood.data.schema import Schema
 from sapwood.errors import ModelFileError
-from sapwood.kernels.layout import MOST_LEVELS, SET_WORDS
 from sapwood.model.container import damaged
 from sapwood.model.texts import join_texts, split_texts
 
@@ -129,6 +128,8 @@ def _check_derived(column: Derived, recipe: Recipe, schema: Schema) -> None:
 
 
 def _check_set(column: Derived) -> None:
+    from sapwood.kernels.layout import MOST_LEVELS, SET_WORDS  # models without categories do not need it
+
     whole = (column.sums == np.floor(column.sums)) & (column.sums >= 0.0) & (column.sums <= MOST_LEVELS)
     if len(column.sources) != 1 or column.members is None or column.members.shape != (SET_WORDS,) or not whole.all():
         raise damaged("the ranks of the levels in a set cannot be")

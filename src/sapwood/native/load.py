@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
-import subprocess
 import sys
 import threading
 import weakref
@@ -63,6 +62,8 @@ def _rebuild(level: str) -> None:
     in_checkout = (sources.PACKAGE.parent.parent / "pyproject.toml").exists()
     if not in_checkout or find_spec("numba") is None:
         raise LibraryError(f"sapwood's compiled kernels are missing or belong to other sources: {remedy}")
+    import subprocess  # needed in a checkout only
+
     result = subprocess.run([sys.executable, "-m", "sapwood.native.build", level], capture_output=True, text=True)
     if result.returncode != 0:
         raise LibraryError(f"rebuilding the kernels failed: {remedy}\n{result.stdout}{result.stderr}")

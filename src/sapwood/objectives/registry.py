@@ -6,6 +6,7 @@ import difflib
 import importlib
 import pkgutil
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import sapwood.objectives
@@ -23,6 +24,7 @@ def register(loss: type[Objective]) -> type[Objective]:
     return loss
 
 
+@cache
 def losses() -> dict[str, type[Objective]]:
     """Every loss by its name and aliases; the modules of this package are searched at the first call."""
     for module in pkgutil.iter_modules(sapwood.objectives.__path__):
