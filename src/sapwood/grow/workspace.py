@@ -209,6 +209,7 @@ def make_cells(
         work=aligned_zeros((shape.members, lanes * n_cells), np.dtype(np.int64)),
         counts=np.zeros((shape.members, int(features.n_bins.max()) + 1), np.int64),
         listed=np.zeros(int(features.start[-1]) if len(features.row_start) else 0, np.int64),
+        sorted=np.empty((0, 0), np.uint32),
     )
 
 
