@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from sapwood.data.columns import read_table
-from sapwood.data.encoder import Encoder
+from sapwood.data.encoder import Encoder, tile_width
 from sapwood.errors import ParameterError, SchemaError
 from sapwood.native.team import Team
 
@@ -47,11 +47,29 @@ def test_columns_are_optional(X):
     np.testing.assert_array_equal(tiles, encoder.encode(read_table(X))[0])
 
 
-@pytest.mark.parametrize(("max_bins", "dtype", "width"), [(255, np.uint8, 32), (256, np.uint16, 16)])
-def test_more_than_255_bins_take_two_bytes(X, max_bins, dtype, width):
+@pytest.mark.parametrize(("max_bins", "dtype"), [(255, np.uint8), (256, np.uint16)])
+def test_more_than_255_bins_take_two_bytes(X, max_bins, dtype):
     encoder = Encoder.fit(read_table(X), max_bins=max_bins)
-    assert (encoder.dtype, encoder.tile_width) == (dtype, width)
+    assert encoder.dtype == dtype
     assert encoder.n_bins.tolist() == [max_bins] * 5
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "dtype", "width"),
+    [
+        (1, np.uint8, 8),
+        (8, np.uint8, 8),
+        (9, np.uint8, 16),
+        (17, np.uint8, 32),
+        (33, np.uint8, 32),
+        (4, np.uint16, 4),
+        (5, np.uint16, 8),
+        (9, np.uint16, 16),
+        (100, np.uint16, 16),
+    ],
+)
+def test_tiles_are_as_narrow_as_their_columns_allow(n_columns, dtype, width):
+    assert tile_width(n_columns, np.dtype(dtype)) == width
 
 
 def test_many_bins_that_no_column_needs_take_one_byte(X):

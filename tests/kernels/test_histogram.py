@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sapwood.data.encoder import tile_width
 from sapwood.kernels import histogram
 from sapwood.kernels.layout import STRIDE
 
@@ -27,7 +28,7 @@ class Table:
         source = np.random.default_rng(seed)
         self.n_bins = source.integers(1, 9, n_features)
         self.bins = np.stack([source.integers(0, n + 1, n_rows) for n in self.n_bins], axis=1)
-        width = 32 // np.dtype(dtype).itemsize
+        width = tile_width(n_features, np.dtype(dtype))
         self.tiles = np.zeros((-(-n_features // width), n_rows, width), dtype=dtype)
         for f in range(n_features):
             self.tiles[f // width, :, f % width] = self.bins[:, f]

@@ -74,7 +74,7 @@ class Work:
         team = training_team(params.run.n_jobs, dataset.n_rows, dataset.n_features)
         width = objective.n_outputs if objective.vector_leaves else 1
         seed = params.run.random_state
-        pool = Pool(dataset.row_ids, target, objective.task, seed, team, dataset.ranks)
+        pool = Pool(dataset.numbers, target, objective.task, seed, team, dataset.ranks)
         grower, scores = make_grower(dataset, width, params.tree, seed, team), start.first_scores(dataset.n_rows)
         renewal = Renewal.of(objective, target, params.tree, dataset)
         linear = LinearLeaves.of(objective, params, dataset, team)
@@ -94,7 +94,7 @@ class Work:
             sampler=make_sampler(params.boost, pool),
             renewal=renewal,
             linear=linear,
-            leaf_fit=_leaf_fit(dataset, Copies.once(target, scores), params, rules, pairs),
+            leaf_fit=_leaf_fit(dataset, target, scores, params, rules, pairs),
             harvest=harvest,
             builder=EnsembleBuilder(objective.n_outputs, width, harvest.join),
             scores=scores,
@@ -112,7 +112,7 @@ def leaf_rules(objective: Objective, params: Params, grower: Grower, team: Team)
 
 
 def _leaf_fit(
-    dataset: Dataset, copies: Copies, params: Params, rules: LeafRules, pairs: np.ndarray
+    dataset: Dataset, target: Target, scores: np.ndarray, params: Params, rules: LeafRules, pairs: np.ndarray
 ) -> LeafFit | None:  # fmt: skip
     """What fits leaves to all rows, where those that a tree was grown on do not tell; None for linear leaves.
 
@@ -121,7 +121,7 @@ def _leaf_fit(
     has_helpers = bool(dataset.others) or params.boost.boosting == "ordered"
     if linear_of(params.tree.leaf_model) is not None or not (has_helpers or params.boost.leaf_steps > 1):
         return None
-    return LeafFit(copies, rules, None if has_helpers else pairs)
+    return LeafFit(Copies.once(target, scores), rules, None if has_helpers else pairs)
 
 
 def make_boosting(work: Work, evaluation: Evaluation) -> Boosting:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from sapwood.choices import sampling_of, symmetric_of
-from sapwood.data.encoder import TILE_BYTES
+from sapwood.data.encoder import tile_width
 from sapwood.errors import OutOfMemoryError
 from sapwood.grow.compaction import MOST_DRAWN
 from sapwood.grow.histogram_grower import is_wide
@@ -43,8 +45,9 @@ def estimate(size: Size, objective: Objective, params: Params, members: int) -> 
     assert params.tree.max_leaves is not None
     width = n_outputs if objective.vector_leaves else 1
     shape = Shape(n, width, params.tree.max_leaves, members, is_exact or is_wide(params.tree.precision, n))
-    per_value = 1 if params.bins.max_bins <= 255 else 2
-    tiles = -(-p * per_value // TILE_BYTES) * TILE_BYTES
+    bin_type = np.dtype(np.uint8 if params.bins.max_bins <= 255 else np.uint16)
+    per_value, tile = bin_type.itemsize, tile_width(p, bin_type)
+    tiles = -(-p // tile) * tile * per_value
     cells = 0 if is_exact else shape.n_planes * p * (min(params.bins.max_bins, n) + 1)
     lines = 0 if is_exact else pool_lines(shape, cells, symmetric_of(params.tree.growth) is not None)
     is_ordered, per_copy = params.boost.boosting == "ordered", 20 + 16 * n_outputs
@@ -53,7 +56,7 @@ def estimate(size: Size, objective: Objective, params: Params, members: int) -> 
     drawn = 0 if is_exact or sampling_of(params.boost.sampling) is None else MOST_DRAWN
     return {
         "bins": int(n * (24 * p if is_exact else (1.0 + drawn) * (tiles + per_value * p))),
-        "rows": n * (3 * 4 + 8 * (shape.n_planes + spare) + 16 * n_outputs + 8 + per_copy * MOST_COPIES * is_ordered),
+        "rows": n * (2 * 4 + 8 * (shape.n_planes + spare) + 16 * n_outputs + 8 + per_copy * MOST_COPIES * is_ordered),
         "histograms": 8 * cells * (lines + members),
         "validation": size.n_eval_rows * (per_eval_row + 8 * n_outputs),
     }

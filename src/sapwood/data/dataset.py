@@ -22,6 +22,7 @@ from sapwood.kernels.random import TREE_ORDER, draw_all
 class Dataset:
     """The bins of some rows twice over, by rows in ``tiles`` and by features in ``columns``, and the rows' numbers.
 
+    ``numbers`` are those that the rows had in the user's table, none where they are 0, 1, 2 ...
     ``schema`` is that of the columns in bins. With categories these come from the user's by a ``recipe``, and ``user``
     is the schema of those. ``values`` are those that the bins come from, kept only where training needs them. Columns
     that nearly always have the same bin are in ``lists`` instead of tiles and columns.
@@ -35,7 +36,7 @@ class Dataset:
     encoder: Encoder
     tiles: np.ndarray
     columns: np.ndarray
-    row_ids: np.ndarray
+    numbers: np.ndarray
     values: Block | None = None
     recipe: Recipe | None = None
     user: Schema | None = None
@@ -60,7 +61,8 @@ class Dataset:
             kept = np.flatnonzero(weight)
             table, weight, row_ids = table.take(kept), weight[kept], row_ids[kept]
         encoder = Encoder.fit(table, weight, max_bins, seed, run, row_ids)
-        return cls(encoder.schema, encoder, *encoder.encode(table, run), row_ids, lists=encoder.lists(table, run))
+        numbers, lists = kept_numbers(row_ids), encoder.lists(table, run)
+        return cls(encoder.schema, encoder, *encoder.encode(table, run), numbers, lists=lists)
 
     @property
     def user_schema(self) -> Schema:
@@ -88,7 +90,12 @@ class Dataset:
     @property
     def n_rows(self) -> int:
         """The number of rows kept."""
-        return len(self.row_ids)
+        return self.tiles.shape[1]
+
+    @property
+    def row_ids(self) -> np.ndarray:
+        """The rows' original numbers, made anew where they are not kept."""
+        return self.numbers if len(self.numbers) else np.arange(self.n_rows, dtype=np.uint64)
 
     @property
     def n_features(self) -> int:
@@ -104,7 +111,7 @@ class Dataset:
     def nbytes(self) -> int:
         """Bytes held by the arrays."""
         listed = 0 if self.lists is None else self.lists.nbytes
-        return self.tiles.nbytes + self.columns.nbytes + self.row_ids.nbytes + listed
+        return self.tiles.nbytes + self.columns.nbytes + self.numbers.nbytes + listed
 
     def take(self, rows: np.ndarray) -> Dataset:
         """The same bins for some of the rows, by their places in this dataset."""
@@ -112,4 +119,10 @@ class Dataset:
         np.take(self.tiles, rows, axis=1, out=tiles)
         columns = np.take(self.columns, rows, axis=1)
         lists = None if self.lists is None else self.lists.take(rows)
-        return replace(self, tiles=tiles, columns=columns, row_ids=self.row_ids[rows], lists=lists)
+        return replace(self, tiles=tiles, columns=columns, numbers=kept_numbers(self.row_ids[rows]), lists=lists)
+
+
+def kept_numbers(row_ids: np.ndarray) -> np.ndarray:
+    """The numbers of rows as a dataset keeps them."""
+    is_plain = np.array_equal(row_ids, np.arange(len(row_ids), dtype=np.uint64))
+    return np.empty(0, dtype=np.uint64) if is_plain else row_ids

@@ -18,7 +18,7 @@ from sapwood.kernels import binning
 from sapwood.once import once
 
 MAX_BINS = 65_535
-TILE_BYTES = 32
+TILE_BYTES = (8, 16, 32)  # that a row may take in a tile; none lies across two cache lines
 CACHE_LINE = 64
 LISTED_AT_ONCE = 64  # columns of a dense table that are looked through together
 
@@ -75,11 +75,6 @@ class Encoder:
         """The type of a bin: one byte where the greatest number of bins allows, else two."""
         return np.dtype(np.uint8 if int(self.n_bins.max()) <= np.iinfo(np.uint8).max else np.uint16)
 
-    @property
-    def tile_width(self) -> int:
-        """Features in one tile."""
-        return TILE_BYTES // self.dtype.itemsize
-
     def encode(self, table: Table, run: Run = run_alone, with_columns: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """The bins of a table with these columns, as tiles (tile, row, lane) and as columns (feature, row).
 
@@ -91,13 +86,14 @@ class Encoder:
         in_tiles = np.flatnonzero(self.usual < 0).tolist()
         if not in_tiles:
             n = table.n_rows
-            return np.empty((0, n, self.tile_width), self.dtype), np.empty((0, n), self.dtype)
+            return np.empty((0, n, tile_width(0, self.dtype)), self.dtype), np.empty((0, n), self.dtype)
         return self._encode(table.select(in_tiles), [self.edges[f] for f in in_tiles], run, with_columns)
 
     def _encode(
         self, table: Table, edges: Sequence[np.ndarray], run: Run, with_columns: bool
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-        n, p, width = table.n_rows, table.n_features, self.tile_width
+        n, p = table.n_rows, table.n_features
+        width = tile_width(p, self.dtype)
         tiles = aligned_zeros((-(-p // width), n, width), self.dtype)
         columns = np.empty((p if with_columns else 0, n), dtype=self.dtype)
         if isinstance(table, SparseTable):
@@ -128,6 +124,12 @@ class Encoder:
             parts.append((rows, part[line], columns[line, rows].astype(np.int64)))
         rows, features, bins = (np.concatenate(one) for one in zip(*parts, strict=True))
         return make_lists(rows, features, bins, table.n_rows, self.n_bins, self.usual)
+
+
+def tile_width(n_columns: int, dtype: np.dtype) -> int:
+    """How many columns of bins a tile holds: all of them if that is possible, and few to spare."""
+    needed = n_columns * dtype.itemsize
+    return min((size for size in TILE_BYTES if size >= needed), default=TILE_BYTES[-1]) // dtype.itemsize
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

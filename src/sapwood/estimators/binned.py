@@ -69,7 +69,8 @@ class Dataset:
         encoder = Encoder.fit(chosen, weight, self.max_bins, seed, team.run, kept)
         tiles, columns = encoder.encode(self.table, team.run)
         lists = encoder.lists(self.table, team.run)
-        self.bins = binned.Dataset(encoder.schema, encoder, tiles, columns, row_ids, lists=lists)
+        numbers = binned.kept_numbers(row_ids)
+        self.bins = binned.Dataset(encoder.schema, encoder, tiles, columns, numbers, lists=lists)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -127,7 +127,7 @@ def _partition(encodings: list[Encoding], params: Params) -> Partition | None:
 
 
 def _binned(cooked: Cooked, schema: Schema, sample: Sample, params: Params, run: Run) -> binned.Dataset:
-    row_ids, tables = sample.row_ids, cooked.tables
+    numbers, tables = binned.kept_numbers(sample.row_ids), cooked.tables
     encoder: Encoder
     if params.tree.split_search == "exact":
         if len(tables) > 1:
@@ -145,7 +145,7 @@ def _binned(cooked: Cooked, schema: Schema, sample: Sample, params: Params, run:
         encoder = _fit_encoder(tables[0], cooked.edges, sample, params, run)
     first, *others = (
         binned.Dataset(
-            encoder.schema, encoder, *encoder.encode(table, run), row_ids, _values(table, params), cooked.recipe, schema
+            encoder.schema, encoder, *encoder.encode(table, run), numbers, _values(table, params), cooked.recipe, schema
         )
         for table in tables
     )

@@ -120,7 +120,8 @@ class Sample:
             encoder = self._encoder(table, row_ids, params, run)
         values = self.values(params, encoder.schema)
         lists = encoder.lists(table, run)
-        return binned.Dataset(encoder.schema, encoder, *encoder.encode(table, run), row_ids, values, lists=lists)
+        numbers = binned.kept_numbers(row_ids)
+        return binned.Dataset(encoder.schema, encoder, *encoder.encode(table, run), numbers, values, lists=lists)
 
     def _encoder(self, table: Table, row_ids: np.ndarray, params: Params, run: Run) -> Encoder:
         """Bins chosen from these rows, and from those of other ranks."""

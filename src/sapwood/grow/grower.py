@@ -60,7 +60,7 @@ class Grower(ABC):
         if dataset.lists is not None:
             self._features = make_listed_features(self._features, dataset.lists, self._hopeless)
         self._rows = RowRoom.make(self._shape, self._has_lines())
-        self._ids = _ids_of(dataset)
+        self._ids = dataset.numbers
         self._scales = make_scales(self._shape)
         self._scratch = make_scratch(self._shape, int(self._features.n_bins.max()))
         self._leaves = make_leaves(self._shape)
@@ -107,8 +107,7 @@ class Grower(ABC):
 
     def see(self, dataset: Dataset) -> None:
         """Grow the next trees on the same rows in other bins."""
-        if dataset.row_ids is not self._dataset.row_ids:
-            self._ids = _ids_of(dataset)
+        self._ids = dataset.numbers
         self._dataset = dataset
 
     def grow(
@@ -240,9 +239,3 @@ class Grower(ABC):
             f"hessian {pairs[k, 1]:g}, weight {weight[k]:g}; look at the target, weight and scores of this row, or "
             "lower the learning rate"
         )
-
-
-def _ids_of(dataset: Dataset) -> np.ndarray:
-    """The numbers of the rows in the user's table, none where they are 0, 1, 2 ..."""
-    ids = dataset.row_ids
-    return ids[:0] if np.array_equal(ids, np.arange(len(ids), dtype=np.uint64)) else ids

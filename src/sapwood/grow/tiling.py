@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sapwood.data.dataset import Dataset
-from sapwood.data.encoder import aligned_zeros
+from sapwood.data.encoder import aligned_zeros, tile_width
 
 MOST_CELLS = 255  # of a bundle, beside that of rows in which no column differs
 SAMPLE_ROWS = 2048  # to guess usual bins from
@@ -57,7 +57,7 @@ class Tiling:
         """The bins of a dataset laid out so."""
         if not self.has_bundles:
             return dataset.tiles
-        width = dataset.tiles.shape[2]
+        width = tile_width(len(self.groups), dataset.tiles.dtype)
         out = aligned_zeros((-(-len(self.groups) // width), dataset.n_rows, width), dataset.tiles.dtype)
         for place, group in enumerate(self.groups):
             out[place // width, :, place % width] = self._column(dataset, group)

@@ -18,6 +18,7 @@ from sapwood.kernels.split_quick import SPARE
 ANY_BIN = 1 << 40
 MANY_BINS = 100
 POOL_BYTES = 1 << 29
+NUMBERED_AT_ONCE = 1 << 16  # rows
 
 
 @dataclass(frozen=True)
@@ -131,10 +132,10 @@ def _cell_room(n_bins: np.ndarray, bits: int, tiling: Tiling) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class RowRoom:
-    """Room for the rows of a tree in leaf order, as many as there are."""
+    """Room for the rows of a tree in leaf order, as many as there are, and the numbers of the first rows."""
 
     whole: layout.Rows
-    everything: np.ndarray
+    first: np.ndarray
 
     @classmethod
     def make(cls, shape: Shape, has_lines: bool) -> RowRoom:
@@ -145,18 +146,27 @@ class RowRoom:
         whole = layout.Rows(
             order, spare, np.empty((p, n), np.int64), np.empty((0 if has_lines else p, n), np.int64), lines
         )
-        return cls(whole, np.arange(n, dtype=np.uint32))
+        return cls(whole, np.arange(min(n, NUMBERED_AT_ONCE), dtype=np.uint32))
 
     def take(self, rows: np.ndarray | None, are_compact: bool = False) -> layout.Rows:
         """Put these rows (None: all), or their places among themselves, at the root, in their order."""
         order, spare, *_ = self.whole
         if rows is None:
-            order[:] = self.everything
+            self._number(order)
             return self.whole
         m = len(rows)
-        order[:m] = self.everything[:m] if are_compact else rows
+        if are_compact:
+            self._number(order[:m])
+        else:
+            order[:m] = rows
         pairs, spare_pairs = (room.reshape(-1)[: len(room) * m].reshape(len(room), m) for room in self.whole[2:4])
         return layout.Rows(order[:m], spare[:m], pairs, spare_pairs, self.whole.lines)
+
+    def _number(self, order: np.ndarray) -> None:
+        """Write 0, 1, 2 and so on, with no room for all of them elsewhere."""
+        for start in range(0, len(order), NUMBERED_AT_ONCE):
+            part = order[start : start + NUMBERED_AT_ONCE]
+            np.add(self.first[: len(part)], np.uint32(start), out=part)
 
 
 def make_scales(shape: Shape) -> layout.Scales:

@@ -19,14 +19,17 @@ BLOCK = np.uint64(512)
 @kernel(apart=True)
 def copy_lines(rows, begin, end, words, out):
     """Copy the lines ``rows[begin:end]`` of a tile to the lines ``begin`` to ``end``."""
+    n_words = np.uint64(words.shape[1])
     for i in range(begin, end):
         if i + AHEAD < end:
             prefetch(words, rows[i + AHEAD])
         row = np.uint64(rows[i])
         out[i, np.uint64(0)] = words[row, np.uint64(0)]
-        out[i, ONE] = words[row, ONE]
-        out[i, TWO] = words[row, TWO]
-        out[i, THREE] = words[row, THREE]
+        if n_words > ONE:
+            out[i, ONE] = words[row, ONE]
+        if n_words > TWO:
+            out[i, TWO] = words[row, TWO]
+            out[i, THREE] = words[row, THREE]
 
 
 @kernel()
@@ -114,7 +117,7 @@ def compact_bins(member, members, sync, rows, bins, out, eights):
         turned = begin if eights.shape[0] == 0 else end - (end & np.uint64(7))
         for t in range(bins.words.shape[0]):
             copy_lines(rows, begin, end, bins.words[t], out.words[t])
-            turn_lines(out.words[t], begin, turned, eights, np.uint64(32 * t))
+            turn_lines(out.words[t], begin, turned, eights, np.uint64(8 * t * bins.words.shape[2]))
         copy_places(rows, turned, end, bins.bytes, out.bytes)
         copy_places(rows, turned, end, bins.halves, out.halves)
         begin = end

@@ -165,8 +165,8 @@ def add_rest(tile, order, values, first, last, begin, end, bits, offset, cells):
 def add_rows(tile, order, values, first, last, begin, end, bits, offset, cells):
     """Add the values at positions ``first`` to ``last`` to the cells of features ``begin`` to ``end`` of a tile.
 
-    A row of a tile is 32 bytes: half a cache line is read per row, and its cells lie in different features, so that no
-    addition waits for the one before. Where features are of two kinds, rows are near when the second comes.
+    A row of a tile is half a cache line at most, and its cells lie in different features, so that no addition waits for
+    the one before. Where features are of two kinds, rows are near when the second comes.
     """
     n_words = 0
     half = False
@@ -197,7 +197,7 @@ def add_planes(tiles, order, pairs, first, last, from_feature, to_feature, bits,
     With several planes, rows are taken in blocks, so that they are near when the next plane comes.
     """
     n_cells = start[start.shape[0] - 1]
-    width = np.int64(256) >> bits
+    width = tiles.shape[2] << (6 - bits)
     n_planes = pairs.shape[0]
     step = BLOCK if n_planes > 1 else max(1, last - first)
     for t in range(from_feature // width, (to_feature + width - 1) // width):

@@ -63,7 +63,7 @@ FINE, NOT_FINITE = range(2)
 class Bins(NamedTuple):
     """The rows in bins, by rows and by columns; of the columns, those of the type that holds all bins are there."""
 
-    words: "u64[:,:,:]"  # (tiles, n, 4) the bins of a row, packed
+    words: "u64[:,:,:]"  # (tiles, n, 1, 2 or 4) the bins of a row, packed
     bytes: "u8[:,:]"  # (columns, n) where no feature has more than 255 bins
     halves: "u16[:,:]"  # (columns, n) where one has
     unpacked: "u16[:]"  # (n, or none without lists) room for the bins of a listed feature

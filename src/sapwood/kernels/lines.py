@@ -91,7 +91,7 @@ def add_lines(tiles, order, lines, first, last, from_feature, to_feature, bits, 
     """Add all planes of the rows at positions ``first`` to ``last`` to the cells of some features in a line of work."""
     n_cells = start[start.shape[0] - 1]
     n_lanes = lines.shape[1]
-    width = np.int64(256) >> bits
+    width = tiles.shape[2] << (6 - bits)
     step = BLOCK if n_lanes > GROUP else max(1, last - first)
     for t in range(from_feature // width, (to_feature + width - 1) // width):
         begin = max(from_feature - t * width, 0)

@@ -52,9 +52,12 @@ class Drawn:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The rows to draw from: their original numbers, targets and weights; ``task`` is that of the loss."""
+    """The rows to draw from: their original numbers, targets and weights; ``task`` is that of the loss.
 
-    row_ids: np.ndarray
+    There are no ``numbers`` where they are 0, 1, 2 ...
+    """
+
+    numbers: np.ndarray
     target: Target
     task: str
     seed: int
@@ -64,7 +67,7 @@ class Pool:
     @property
     def n_rows(self) -> int:
         """How many there are."""
-        return len(self.row_ids)
+        return len(self.target.y)
 
     @property
     def crowd(self) -> Crowd:
@@ -75,12 +78,6 @@ class Pool:
     def n_everywhere(self) -> int:
         """How many there are at all ranks."""
         return self.n_rows if self.ranks is None else self.ranks.n_rows
-
-    @cached_property
-    def numbers(self) -> np.ndarray:
-        """The original numbers of the rows, none where they are 0, 1, 2 ..."""
-        ids = self.row_ids
-        return ids[:0] if np.array_equal(ids, np.arange(len(ids), dtype=np.uint64)) else ids
 
     @property
     def weight(self) -> np.ndarray:

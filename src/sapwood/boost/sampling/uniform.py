@@ -69,7 +69,8 @@ def _group_ids(pool: Pool) -> np.ndarray:
     if groups is None:
         raise InputError("sampling=Uniform(by='groups') draws whole groups, but fit was given none: pass groups")
     least = np.full(int(groups.max()) + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
-    np.minimum.at(least, groups, pool.row_ids)
+    numbers = pool.numbers if len(pool.numbers) else np.arange(pool.n_rows, dtype=np.uint64)
+    np.minimum.at(least, groups, numbers)
     return least[groups]
 
 
