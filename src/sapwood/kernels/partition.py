@@ -6,8 +6,8 @@ A member takes a part of the leaf. Left rows (l) and right rows (r) leave it lik
              spare . . . . r r r     ... the rights wait in the spare array, last one first
     part t:  spare l l l l . r r     all wait
 
-Pairs move with their rows, unless there is no spare room for them: then they stay where they are. When all parts are done and their numbers
-of lefts are known, each member puts what waits in its final place.
+Pairs move with their rows, unless there is no spare room for them: then they stay where they are. When all parts are
+done and their numbers of lefts are known, each member puts what waits in its final place.
 """
 
 from __future__ import annotations

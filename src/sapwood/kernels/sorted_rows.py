@@ -1,8 +1,8 @@
 """Search small leaves by their rows, sorted by every feature, in place of histograms.
 
-A leaf of 60 rows has at most 60 of a feature's bins. Every feature keeps a list of the tree's rows, sorted inside each leaf
-by its bins; a leaf owns the same range of all lists. A place in a list tells how many rows are on either side, so that
-leaf sizes are exact. The cuts, their scores and which of equals is taken are those of histograms.
+A leaf of 60 rows has at most 60 of a feature's bins. Every feature keeps a list of the tree's rows, sorted inside each
+leaf by its bins; a leaf owns the same range of all lists. A place in a list tells how many rows are on either side, so
+that leaf sizes are exact. The cuts, their scores and which of equals is taken are those of histograms.
 
 ``lists`` holds the lists of the root, those of the tree at hand, and room for each member of the team.
 """
