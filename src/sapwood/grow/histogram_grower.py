@@ -35,7 +35,8 @@ class HistogramGrower(Grower):
     def __init__(self, dataset: Dataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
         super().__init__(dataset, n_outputs, params, seed, team)
         _check_levels(self._features.levels, n_outputs, self._symmetric is not None)
-        self._cells = make_cells(self._shape, self._features, self._symmetric is not None, self._has_lines())
+        counts = params.min_child_samples > 1 or bool(dataset.level_kinds.any())
+        self._cells = make_cells(self._shape, self._features, self._symmetric is not None, self._has_lines(), counts)
         self._bins = make_bins(dataset, self._tiling)
         self._compaction = Compaction(self._bins, n_outputs, team, not self._tiling.has_bundles)
         self._compact: layout.Bins | None = None
