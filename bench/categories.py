@@ -21,6 +21,7 @@ NAMES = (
     "adult", "amazon_employee", "airline_100k", "bank_marketing", "telco_churn", "credit_default", "mushroom",
     "bike_sharing", "diamonds", "abalone", "wine_quality", "california_housing",
 )  # fmt: skip
+LARGE = ("nyc_flights", "flights_3m")  # only where they are asked for by name
 THREADS = 2
 
 
@@ -127,7 +128,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, default=None, help="rows of a table at most")
     parser.add_argument("--seeds", type=int, default=1)
     args = parser.parse_args(argv)
-    for name in NAMES:
+    for name in NAMES + LARGE if args.only else NAMES:
         if args.only and not any(text in name for text in args.only):
             continue
         for who, predictions in contestants(args.trees).items():

@@ -16,13 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from bench.categories import NAMES, THREADS, Rows, answers, read, sapwood, with_dtypes
+from bench.categories import LARGE, NAMES, THREADS, Rows, answers, read, sapwood, with_dtypes
 from bench.data import UnavailableError
 from bench.measures import held_out_loss
 from sapwood.encodings import Greedy, Holdout, LeaveOneOut, Ordered
 
 AMAZON = "amazon_employee"
-LARGE = ("nyc_flights", "flights_3m")
 TIMED = 3  # fits of every split, of which the fastest counts
 KINDS = (Ordered, Holdout, LeaveOneOut, Greedy)
 AS_CATBOOST = {"preset": "catboost", "n_estimators": 200, "max_combination": 1}

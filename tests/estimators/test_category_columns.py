@@ -460,7 +460,7 @@ def test_the_catboost_preset_takes_its_learning_rate_from_rows_and_rounds():
     assert params["learning_rate"] == pytest.approx(
         min(0.5, np.exp(0.158 * np.log(400) - 4.287 - 0.813 * np.log(0.03)))
     )
-    assert (params["max_depth"], params["sampling"], params["max_combination"]) == (6, "mvs", 2)
+    assert (params["max_depth"], params["sampling"], params["max_combination"]) == (6, "mvs", 4)
     assert error(fitted, X, Y) < 0.4 * Y.var()
     assert SapwoodRegressor(preset="catboost", n_estimators=3, learning_rate=0.2).fit(X, Y).model_.metadata["params"][
         "learning_rate"

@@ -194,7 +194,7 @@ def in_garbage(grower: HistogramGrower) -> Guards:
         elif isinstance(value, tuple):
             setattr(grower, name, tuple(other(item, False) for item in value))
     room = grower._rows
-    grower._rows = type(room)(type(room.whole)(*(other(array, False) for array in room.whole)), room.first)
+    grower._rows = type(room)(type(room.whole)(*(other(array, False) for array in room.whole)))
     return guards
 
 

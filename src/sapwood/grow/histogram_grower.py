@@ -9,6 +9,7 @@ from sapwood.errors import ParameterError
 from sapwood.grow.compaction import Compaction
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown import Grown
+from sapwood.grow.sorting import is_sorted_quicker, sort_rows
 from sapwood.grow.tiling import Tiling
 from sapwood.grow.workspace import make_bins, make_cells, make_worth
 from sapwood.kernels import grow, grow_symmetric, layout, quantise
@@ -37,6 +38,10 @@ class HistogramGrower(Grower):
         _check_levels(self._features.levels, n_outputs, self._symmetric is not None)
         counts = params.min_child_samples > 1 or bool(dataset.level_kinds.any())
         self._cells = make_cells(self._shape, self._features, self._symmetric is not None, self._has_lines(), counts)
+        self._sorted: tuple[layout.Rows, layout.Cells] | None = None
+        if self._symmetric is None and is_sorted_quicker(dataset, self._shape, self._fixed_rules):
+            still = self._rows.whole._replace(spare_pairs=np.empty((0, dataset.n_rows), np.int64))
+            self._sorted = still, self._cells._replace(sorted=sort_rows(dataset, team.size))
         self._bins = make_bins(dataset, self._tiling)
         self._compaction = Compaction(self._bins, n_outputs, team, not self._tiling.has_bundles)
         self._compact: layout.Bins | None = None
@@ -70,9 +75,12 @@ class HistogramGrower(Grower):
         return self._compaction.take_gradients(gradients)
 
     def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
+        cells = self._cells
+        if self._sorted is not None and rows is self._rows.whole:
+            rows, cells = self._sorted
         self._team.run(
             self._kernel, self._compact or self._bins, self._features, self.rules(), gradients, rows, self._scales,
-            self._scratch, self._cells, self._leaves, self._search, self._choice, draws, self._nodes, *self._worth,
+            self._scratch, cells, self._leaves, self._search, self._choice, draws, self._nodes, *self._worth,
         )  # fmt: skip
         if self._compact is not None and self.tells_rows:
             self._compaction.restore(rows.order)

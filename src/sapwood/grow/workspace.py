@@ -18,7 +18,6 @@ from sapwood.kernels.split_quick import SPARE
 ANY_BIN = 1 << 40
 MANY_BINS = 100
 POOL_BYTES = 1 << 29
-NUMBERED_AT_ONCE = 1 << 16  # rows
 
 
 @dataclass(frozen=True)
@@ -132,10 +131,9 @@ def _cell_room(n_bins: np.ndarray, bits: int, tiling: Tiling) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class RowRoom:
-    """Room for the rows of a tree in leaf order, as many as there are, and the numbers of the first rows."""
+    """Room for the rows of a tree in leaf order, as many as there are."""
 
     whole: layout.Rows
-    first: np.ndarray
 
     @classmethod
     def make(cls, shape: Shape, has_lines: bool) -> RowRoom:
@@ -146,27 +144,21 @@ class RowRoom:
         whole = layout.Rows(
             order, spare, np.empty((p, n), np.int64), np.empty((0 if has_lines else p, n), np.int64), lines
         )
-        return cls(whole, np.arange(min(n, NUMBERED_AT_ONCE), dtype=np.uint32))
+        return cls(whole)
 
     def take(self, rows: np.ndarray | None, are_compact: bool = False) -> layout.Rows:
-        """Put these rows (None: all), or their places among themselves, at the root, in their order."""
+        """Put these rows at the root, in their order.
+
+        All of them (None), or those whose gradients alone are there, are numbered when these are quantised.
+        """
         order, spare, *_ = self.whole
         if rows is None:
-            self._number(order)
             return self.whole
         m = len(rows)
-        if are_compact:
-            self._number(order[:m])
-        else:
+        if not are_compact:
             order[:m] = rows
         pairs, spare_pairs = (room.reshape(-1)[: len(room) * m].reshape(len(room), m) for room in self.whole[2:4])
         return layout.Rows(order[:m], spare[:m], pairs, spare_pairs, self.whole.lines)
-
-    def _number(self, order: np.ndarray) -> None:
-        """Write 0, 1, 2 and so on, with no room for all of them elsewhere."""
-        for start in range(0, len(order), NUMBERED_AT_ONCE):
-            part = order[start : start + NUMBERED_AT_ONCE]
-            np.add(self.first[: len(part)], np.uint32(start), out=part)
 
 
 def make_scales(shape: Shape) -> layout.Scales:
@@ -211,6 +203,7 @@ def make_cells(
         work=aligned_zeros((shape.members, lanes * n_cells), np.dtype(np.int64)),
         counts=np.zeros((shape.members, int(features.n_bins.max()) + 1), np.int64),
         listed=np.empty((n_slots, n_cells if is_counted else 0), np.int32),
+        sorted=np.empty((0, 0), np.uint32),
     )
 
 

@@ -46,6 +46,7 @@ from sapwood.kernels.meet import COUNTER, meet
 from sapwood.kernels.partition import move_rows, rejoin
 from sapwood.kernels.pick import pick_split
 from sapwood.kernels.search import search_share
+from sapwood.kernels.sorted_rows import begin_sorted, part_sorted, pick_sorted, search_sorted
 from sapwood.native.intrinsics import atomic_add, atomic_store
 from sapwood.native.kernel import kernel
 
@@ -68,16 +69,22 @@ def plant(
     end = feature.share[member + 1]
     if sum_root(member, members, sync, rows.pairs, scratch.integers, sums) != 0:
         return 1
-    if build(member, members, sync, False, bins.words, rows, 0, n, sums, cells.pool[0], feature, cells.work) != 0:
+    has_order = cells.sorted.shape[0] > 0
+    if has_order:
+        begin_sorted(own, end, feature.n_bins.shape[0], cells.sorted)
+    elif build(member, members, sync, False, bins.words, rows, 0, n, sums, cells.pool[0], feature, cells.work) != 0:
         return 1
     count_leaf(feature, member, rows.order, 0, n, cells.listed[0])
     is_open = can_split(n, 0, rules)
     if is_open:
         allow_features(member, own, end, 0, 0, 0, 0, choice, draws, search.allowed)
-        search_share(
-            own, end, cells.pool[0], cells.listed[0], 0, sums, -INFINITE, INFINITE,
-            feature, rules, scales, search, running,
-        )  # fmt: skip
+        if has_order:
+            search_sorted(own, end, 0, 0, n, sums, bins.bytes, rows.pairs, cells.sorted, rules, scales, search, running)
+        else:
+            search_share(
+                own, end, cells.pool[0], cells.listed[0], 0, sums, -INFINITE, INFINITE,
+                feature, rules, scales, search, running,
+            )  # fmt: skip
     if meet(sync, members) != 0:
         return 1
     if member == 0:
@@ -85,7 +92,9 @@ def plant(
         enter_node(0, nodes)
         search.batch[N_BATCH] = 0
         search.batch[BATCH_SLOT] = 1
-        if is_open:
+        if is_open and has_order:
+            pick_sorted(0, 0, bins.bytes, rows.pairs, cells.sorted, rules, scales, leaves, search, running)
+        elif is_open:
             pick_split(member, bins, 0, 0, rows.order, feature, rules, scales, cells, leaves, search, running)
     return 0
 
@@ -168,7 +177,10 @@ def expand(
     slots[0] = slot
     slots[1] = old_slot
     node = nodes.info[N_NODES]
-    if open_left or open_right:
+    has_order = cells.sorted.shape[0] > 0
+    if has_order and (open_left or open_right):
+        part_sorted(member, own, end, bins.bytes, integers[leaf], n_left, cells.sorted)
+    elif open_left or open_right:
         if slots[0] < 0:
             slots[0] = weakest_slot(n_leaves, old_slot, integers, leaves.numbers)
         if slots[1] < 0:
@@ -178,6 +190,7 @@ def expand(
             open_right if small == 1 else open_left, sums, feature, rows, cells,
         ) != 0:  # fmt: skip
             return 1
+    if open_left or open_right:
         if choice.groups.shape[0] > 0:
             narrow_groups(member, leaf, n_leaves, integers[leaf, FEATURE], choice)
             if meet(sync, parts) != 0:
@@ -191,10 +204,18 @@ def expand(
                 histogram = cells.pool[slots[small ^ child]]
                 listed = cells.listed[slots[small ^ child]]
                 allow_features(member, own, end, line + child, at, node + child, depth, choice, draws, search.allowed)
-                search_share(
-                    own, end, histogram, listed, line + child, given, low, high,
-                    feature, rules, scales, search, running,
-                )  # fmt: skip
+                if has_order:
+                    a = middle if child == 1 else first
+                    e = last if child == 1 else middle
+                    search_sorted(
+                        own, end, line + child, a, e, given, bins.bytes, rows.pairs, cells.sorted,
+                        rules, scales, search, running,
+                    )  # fmt: skip
+                else:
+                    search_share(
+                        own, end, histogram, listed, line + child, given, low, high,
+                        feature, rules, scales, search, running,
+                    )  # fmt: skip
     if meet(sync, parts) != 0:
         return 1
     for child in range(2):
@@ -206,7 +227,12 @@ def expand(
             low = bounds[2 * child]
             high = bounds[2 * child + 1]
             enter_leaf(at, a, e, node + child, depth, slots[small ^ child], given, low, high, leaves)
-            if open_right if child == 1 else open_left:
+            is_open = open_right if child == 1 else open_left
+            if is_open and has_order:
+                pick_sorted(
+                    at, line + child, bins.bytes, rows.pairs, cells.sorted, rules, scales, leaves, search, running
+                )
+            elif is_open:
                 pick_split(
                     member, bins, at, line + child, rows.order, feature, rules, scales, cells, leaves, search, running
                 )

@@ -137,7 +137,7 @@ class Rows(NamedTuple):
     order: "u32[:]"  # (m) row numbers; a leaf owns a range
     spare: "u32[:]"  # (m)
     pairs: "i64[:,:]"  # (P, m)
-    spare_pairs: "i64[:,:]"  # (P, m), or none where rows have lines: then pairs stay in the order of the root
+    spare_pairs: "i64[:,:]"  # (P, m), or none where pairs stay in the order of the root
     lines: "i64[:,:]"  # (n, P rounded up to fours) the pairs of all planes by row; none where there is one output
 
 
@@ -167,6 +167,9 @@ class Cells(NamedTuple):
     work: "i64[:,:]"  # (T, P * cells, P rounded up to fours where rows have lines)
     counts: "i64[:,:]"  # (T, most bins of a feature + 1) rows per bin, for exact leaf sizes
     listed: "i32[:,:]"  # (slots, cells, or none where nobody asks) rows of each leaf that list each cell
+    sorted: (
+        "u32[:,:]"  # (2 F + T, n), or none: rows sorted by each feature, in place of histograms (kernels/sorted_rows)
+    )
 
 
 @layout

@@ -6,8 +6,8 @@ A member takes a part of the leaf. Left rows (l) and right rows (r) leave it lik
              spare . . . . r r r     ... the rights wait in the spare array, last one first
     part t:  spare l l l l . r r     all wait
 
-Pairs move with their rows, unless rows have lines: these stay where they are. When all parts are done and their numbers
-of lefts are known, each member puts what waits in its final place.
+Pairs move with their rows, unless there is no spare room for them: then they stay where they are. When all parts are
+done and their numbers of lefts are known, each member puts what waits in its final place.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def split_part(bins, limit, missing_left, rows, start, stop, in_place):
     order = rows.order
     pairs = rows.pairs
     spare_pairs = rows.spare_pairs
-    if rows.lines.shape[0] > 0:
+    if spare_pairs.shape[0] == 0:
         left_order = order if in_place != 0 else rows.spare
         return split_order(bins, shift, most, order, left_order, rows.spare, start, stop)
     for p in range(1, pairs.shape[0]):

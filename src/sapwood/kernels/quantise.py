@@ -254,6 +254,14 @@ def round_rows(rows, grad, start, stop, wide, is_plain, draws, quantum, ranges):
             round_packed(pairs, weight, grad.ids, order, start, stop, quantum[k], own, rows.pairs[k], out)
 
 
+@kernel()
+def number_rows(order, n_rows, start, stop):
+    """Write the numbers of rows where the tree has all of them; else they are there already."""
+    if order.shape[0] == n_rows:
+        for i in range(np.uint64(start), np.uint64(stop)):
+            order[i] = np.uint32(i)
+
+
 @kernel("Rows, Gradients, i64, Draws, Scales, Scratch, i64[:]")
 def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, info):
     """Turn the pairs of all rows into integers, in leaf order, with the finest scales that cannot overflow."""
@@ -265,6 +273,7 @@ def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, in
     n_outputs = grad.pairs.shape[0]
     # All rows, one after the other: nothing has to be looked up.
     is_plain = 2 * n == grad.pairs.shape[1] and n >= MANY_ROWS
+    number_rows(order, grad.pairs.shape[1] // 2, start, stop)
     for k in range(n_outputs):
         top = scratch.numbers[member, 2 * k : 2 * k + 2]
         if is_plain:

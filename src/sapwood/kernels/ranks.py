@@ -33,7 +33,15 @@ from sapwood.kernels.pick import (
     limit_cuts,
     take_cut,
 )
-from sapwood.kernels.quantise import OUTPUT_STEP, add_up, find_largest, forget_range, round_packed, round_wide
+from sapwood.kernels.quantise import (
+    OUTPUT_STEP,
+    add_up,
+    find_largest,
+    forget_range,
+    number_rows,
+    round_packed,
+    round_wide,
+)
 from sapwood.kernels.random import ROUNDING, stream
 from sapwood.kernels.split_numeric import locate_cut, value_of
 from sapwood.native.kernel import kernel
@@ -53,6 +61,8 @@ def quantise_step(member, members, sync, step, rows, grad, wide, draws, scales, 
     order = rows.order
     weight = grad.weight
     key = stream(draws.seed, ROUNDING, draws.round)
+    if step == LARGEST:
+        number_rows(order, grad.pairs.shape[1] // 2, start, stop)
     for k in range(grad.pairs.shape[0]):
         pairs = grad.pairs[k]
         out = scratch.integers[member, 2 * k : 2 * k + 2]
