@@ -83,13 +83,10 @@ class Frontier:
 
     def chosen(self) -> list[int]:
         """The batch that comes next."""
-        none, some = np.empty(0, np.int64), np.zeros(1, np.int64)
-        feature = layout.Features(*(some if name != "row_start" else none for name in layout.Features._fields))
+        some = np.zeros(1, np.int64)
         choice = layout.Choice(some, 0, self.n_node, np.empty((0, 1), np.uint8), np.empty((0, 0), np.uint8), some)
         n_leaves = int(self.nodes.info[layout.N_LEAVES])
-        frontier.choose_batch(
-            self.members, feature, self.rules, self.n_slots, self.leaves, choice, n_leaves, self.batch
-        )
+        frontier.choose_batch(self.members, self.rules, self.n_slots, self.leaves, choice, n_leaves, self.batch)
         return self.batch[layout.BATCH :][: self.batch[layout.N_BATCH]].tolist()
 
 
@@ -197,7 +194,7 @@ def in_garbage(grower: HistogramGrower) -> Guards:
         elif isinstance(value, tuple):
             setattr(grower, name, tuple(other(item, False) for item in value))
     room = grower._rows
-    grower._rows = type(room)(type(room.whole)(*(other(array, False) for array in room.whole)), room.everything)
+    grower._rows = type(room)(type(room.whole)(*(other(array, False) for array in room.whole)))
     return guards
 
 

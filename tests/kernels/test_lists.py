@@ -34,7 +34,7 @@ class Table:
         self.lists = self._listed()
         self.feature = SimpleNamespace(
             n_bins=self.n_bins, start=self.start, usual=self.usual, column=self.lists.column,
-            row_start=self.lists.start, entries=self.lists.entries,
+            row_start=self.lists.start, entries=self.lists.entries, share=np.array([0, F]),
         )  # fmt: skip
 
     def _listed(self) -> RowLists:
@@ -78,28 +78,45 @@ def test_members_add_the_cells_of_their_own_features_only(table):
     assert not part[high:].any()
 
 
-def test_rows_are_counted_in_every_bin_and_in_one_feature_alone(table):
+def test_rows_of_a_leaf_are_counted_in_every_bin(table):
     guards = Guards()
-    listed = guards.array(int(table.start[-1]), np.int64)
-    lists.count_listed(table.feature, table.order, 3, 30, listed)
+    listed = guards.array(int(table.start[-1]), np.int32)
+    lists.count_leaf(table.feature, 0, table.order, 3, 30, listed)
     for f in range(1, F):
         expected = np.bincount(table.bins[f, table.order[3:30]], minlength=table.n_bins[f] + 1)
-        copied, alone = (guards.array(int(table.n_bins[f]) + 1, np.int64) for _ in range(2))
+        copied = guards.array(int(table.n_bins[f]) + 1, np.int64)
         lists.copy_counts(table.feature, f, 27, listed, copied)
-        lists.count_one_listed(table.feature, f, table.order, 3, 30, alone)
         assert np.array_equal(copied, expected)
-        assert np.array_equal(alone, expected)
     guards.check()
 
 
-def test_features_that_few_rows_list_are_given_up(table):
-    listed = np.empty(int(table.start[-1]), dtype=np.int64)
-    lists.count_listed(table.feature, table.order, 0, N, listed)
-    gain = np.arange(1.0, F + 1.0)
-    lists.drop_rare(table.feature, 7, listed, gain)
+def test_counts_of_a_child_are_what_the_other_leaves_of_the_parent(table):
+    guards = Guards()
+    small, large, expected = (guards.array(int(table.start[-1]), np.int32) for _ in range(3))
+    lists.count_leaf(table.feature, 0, table.order, 3, 30, large)
+    lists.count_leaf(table.feature, 0, table.order, 3, 12, small)
+    lists.count_leaf(table.feature, 0, table.order, 12, 30, expected)
+    taken_off = guards.copy(large)
+    lists.subtract_counts(table.feature, 0, small, large)
+    lists.count_listed(table.feature, table.order, 3, 12, -1, 0, int(table.start[-1]), taken_off)
+    guards.check()
+    assert np.array_equal(large, expected)
+    assert np.array_equal(taken_off, expected)
+
+
+def test_features_that_few_rows_list_are_rare(table):
+    listed = np.empty(int(table.start[-1]), dtype=np.int32)
+    lists.count_leaf(table.feature, 0, table.order, 0, N, listed)
     n_listed = (table.bins != table.usual[:, None]).sum(axis=1)
-    expected = [1.0] + [f + 1.0 if n_listed[f] >= 7 else 0.0 for f in range(1, F)]
-    assert gain.tolist() == expected
+    found = [bool(lists.is_rare(table.feature, f, 7, listed)) for f in range(F)]
+    assert found == [False] + [bool(n_listed[f] < 7) for f in range(1, F)]
+
+
+def test_no_feature_is_rare_where_rows_are_not_counted(table):
+    nothing = np.empty(0, dtype=np.int32)
+    lists.count_leaf(table.feature, 0, table.order, 0, N, nothing)
+    lists.subtract_counts(table.feature, 0, nothing, nothing)
+    assert not any(lists.is_rare(table.feature, f, N + 1, nothing) for f in range(F))
 
 
 def test_a_column_is_unpacked_to_its_bins(table):

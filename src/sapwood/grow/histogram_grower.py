@@ -36,7 +36,8 @@ class HistogramGrower(Grower):
     def __init__(self, dataset: Dataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
         super().__init__(dataset, n_outputs, params, seed, team)
         _check_levels(self._features.levels, n_outputs, self._symmetric is not None)
-        self._cells = make_cells(self._shape, self._features, self._symmetric is not None, self._has_lines())
+        counts = params.min_child_samples > 1 or bool(dataset.level_kinds.any())
+        self._cells = make_cells(self._shape, self._features, self._symmetric is not None, self._has_lines(), counts)
         self._sorted: tuple[layout.Rows, layout.Cells] | None = None
         if self._symmetric is None and is_sorted_quicker(dataset, self._shape, self._fixed_rules):
             still = self._rows.whole._replace(spare_pairs=np.empty((0, dataset.n_rows), np.int64))

@@ -10,7 +10,7 @@ from sapwood.kernels import layout
 from sapwood.kernels.split_numeric import LEAST_HESSIAN
 
 # Rows per bin up to which leaves soon have fewer rows than a feature has bins.
-MOST_ROWS_PER_BIN = 4.0
+MOST_ROWS_PER_BIN = 2.0
 
 
 def is_sorted_quicker(dataset: Dataset, shape: Shape, rules: layout.Rules) -> bool:

@@ -190,17 +190,19 @@ def pool_lines(shape: Shape, width: int, symmetric: bool) -> int:
 
 
 def make_cells(
-    shape: Shape, features: layout.Features, symmetric: bool = False, has_lines: bool = False
-) -> layout.Cells:  # fmt: skip
-    """Room for the histograms of leaves."""
+    shape: Shape, features: layout.Features, symmetric: bool = False, has_lines: bool = False, counts: bool = True
+) -> layout.Cells:
+    """Room for the histograms of leaves, and for the ``counts`` of rows in listed cells."""
     n_cells = int(features.start[-1])
     width = shape.n_planes * n_cells
     lanes = line_width(shape.n_planes) if has_lines else shape.n_planes
+    n_slots = pool_lines(shape, width, symmetric)
+    is_counted = counts and not symmetric and len(features.row_start) > 0
     return layout.Cells(
-        pool=np.empty((pool_lines(shape, width, symmetric), width), np.int64),
+        pool=np.empty((n_slots, width), np.int64),
         work=aligned_zeros((shape.members, lanes * n_cells), np.dtype(np.int64)),
         counts=np.zeros((shape.members, int(features.n_bins.max()) + 1), np.int64),
-        listed=np.zeros(int(features.start[-1]) if len(features.row_start) else 0, np.int64),
+        listed=np.empty((n_slots, n_cells if is_counted else 0), np.int32),
         sorted=np.empty((0, 0), np.uint32),
     )
 

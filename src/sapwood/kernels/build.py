@@ -6,7 +6,7 @@ import numpy as np
 
 from sapwood.kernels.histogram import add_planes, clear, merge
 from sapwood.kernels.lines import add_lines, clear_work, merge_lines
-from sapwood.kernels.lists import add_listed_planes, fill_usual
+from sapwood.kernels.lists import add_listed_planes, count_listed, fill_usual
 from sapwood.kernels.meet import meet
 from sapwood.native.kernel import kernel
 
@@ -93,8 +93,8 @@ def build(member, members, sync, alone, words, rows, first, last, sums, histogra
 
 
 @kernel()
-def take_off(words, rows, first, last, sums, histogram, feature):
-    """Take the rows at ``first`` to ``last`` off a histogram, which has these sums then."""
+def take_off(words, rows, first, last, sums, histogram, listed, feature):
+    """Take the rows at ``first`` to ``last`` off a histogram and its counts; it has these sums then."""
     n_columns = feature.tile_start.shape[0] - 1
     n_cells = feature.start[feature.start.shape[0] - 1]
     for p in range(rows.pairs.shape[0]):
@@ -105,4 +105,6 @@ def take_off(words, rows, first, last, sums, histogram, feature):
     )
     if feature.row_start.shape[0] > 0:
         add_listed_planes(feature, rows.order, rows.spare_pairs, first, last, 0, n_cells, histogram)
+    if listed.shape[0] > 0:
+        count_listed(feature, rows.order, first, last, -1, 0, n_cells, listed)
     fill_usual(feature, 0, feature.n_bins.shape[0], sums, histogram)

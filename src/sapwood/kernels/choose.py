@@ -65,6 +65,10 @@ def allow_features(member, own, end, child, leaf, node, depth, choice, draws, al
 
     Level and node draw a fixed number of features by the smallest hashes; every member computes the same bounds.
     """
+    if choice.n_level == 0 and choice.n_node == 0 and choice.groups.shape[0] == 0:
+        for f in range(np.uint64(own), np.uint64(end)):
+            allowed[child, f] = choice.tree[f]
+        return
     hashes = choice.hashes[member]
     level_bound = ALL_BITS
     node_bound = ALL_BITS

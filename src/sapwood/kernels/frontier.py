@@ -134,10 +134,10 @@ def split_waiting(rules, leaves, nodes):
 
 
 @kernel()
-def may_go_ahead(feature, rules, choice):
+def may_go_ahead(rules, choice):
     """Tell whether leaves may be looked at before their turn: where nothing depends on the numbers of nodes."""
     is_drawn = choice.n_node > 0 or rules.noise > 0.0
-    return not is_drawn and choice.groups.shape[0] == 0 and feature.row_start.shape[0] == 0
+    return not is_drawn and choice.groups.shape[0] == 0
 
 
 @kernel()
@@ -147,7 +147,7 @@ def is_small(leaf, integers):
 
 
 @kernel()
-def choose_batch(members, feature, rules, n_slots, leaves, choice, n_leaves, batch):
+def choose_batch(members, rules, n_slots, leaves, choice, n_leaves, batch):
     """Write down the leaves to expand next: the one whose turn it is, and small ones that will probably have theirs.
 
     Each takes a slot. So many stay free that all splits to come find one.
@@ -161,7 +161,7 @@ def choose_batch(members, feature, rules, n_slots, leaves, choice, n_leaves, bat
         return
     batch[BATCH] = leaf
     n = 1
-    if members > 1 and may_go_ahead(feature, rules, choice):
+    if members > 1 and may_go_ahead(rules, choice):
         waiting = 0
         for other in range(n_leaves):
             waiting += integers[other, AHEAD]

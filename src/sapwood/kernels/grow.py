@@ -41,6 +41,7 @@ from sapwood.kernels.layout import (
     SLOT,
 )
 from sapwood.kernels.leaves import finish_leaves
+from sapwood.kernels.lists import count_leaf, subtract_counts
 from sapwood.kernels.meet import COUNTER, meet
 from sapwood.kernels.partition import move_rows, rejoin
 from sapwood.kernels.pick import pick_split
@@ -73,13 +74,17 @@ def plant(
         begin_sorted(own, end, feature.n_bins.shape[0], cells.sorted)
     elif build(member, members, sync, False, bins.words, rows, 0, n, sums, cells.pool[0], feature, cells.work) != 0:
         return 1
+    count_leaf(feature, member, rows.order, 0, n, cells.listed[0])
     is_open = can_split(n, 0, rules)
     if is_open:
         allow_features(member, own, end, 0, 0, 0, 0, choice, draws, search.allowed)
         if has_order:
             search_sorted(own, end, 0, 0, n, sums, bins.bytes, rows.pairs, cells.sorted, rules, scales, search, running)
         else:
-            search_share(own, end, cells.pool[0], 0, sums, -INFINITE, INFINITE, feature, rules, scales, search, running)
+            search_share(
+                own, end, cells.pool[0], cells.listed[0], 0, sums, -INFINITE, INFINITE,
+                feature, rules, scales, search, running,
+            )  # fmt: skip
     if meet(sync, members) != 0:
         return 1
     if member == 0:
@@ -110,7 +115,7 @@ def fill_slots(
         start = first if left_is_small else middle
         stop = middle if left_is_small else last
         rest = sums[n_planes:] if left_is_small else sums[:n_planes]
-        take_off(words, rows, start, stop, rest, cells.pool[slots[1]], feature)
+        take_off(words, rows, start, stop, rest, cells.pool[slots[1]], cells.listed[slots[1]], feature)
         return 0
     for part in range(1 if is_kept else 2):
         is_left = left_is_small == (part == 0)
@@ -122,10 +127,12 @@ def fill_slots(
             return 1
         if build(member, members, sync, alone, words, rows, start, stop, own, line, feature, cells.work):
             return 1
+        count_leaf(feature, lane, rows.order, start, stop, cells.listed[slots[part]])
     if is_kept:
         small = cells.pool[slots[0]]
         large = cells.pool[slots[1]]
         subtract(small, large, feature.share[lane], feature.share[lane + 1], feature.start, n_planes)
+        subtract_counts(feature, lane, cells.listed[slots[0]], cells.listed[slots[1]])
     return 0
 
 
@@ -195,6 +202,7 @@ def expand(
                 low = bounds[2 * child]
                 high = bounds[2 * child + 1]
                 histogram = cells.pool[slots[small ^ child]]
+                listed = cells.listed[slots[small ^ child]]
                 allow_features(member, own, end, line + child, at, node + child, depth, choice, draws, search.allowed)
                 if has_order:
                     a = middle if child == 1 else first
@@ -205,13 +213,13 @@ def expand(
                     )  # fmt: skip
                 else:
                     search_share(
-                        own, end, histogram, line + child, given, low, high, feature, rules, scales, search, running
-                    )
+                        own, end, histogram, listed, line + child, given, low, high,
+                        feature, rules, scales, search, running,
+                    )  # fmt: skip
     if meet(sync, parts) != 0:
         return 1
-    has_lists = feature.row_start.shape[0] > 0
     for child in range(2):
-        if rank == (0 if has_lists else child % parts):
+        if rank == child % parts:
             at = rules.max_leaves + 2 * leaf + child
             a = middle if child == 1 else first
             e = last if child == 1 else middle
@@ -251,7 +259,7 @@ def grow_tree(
             return
         if member == 0:
             split_waiting(rules, leaves, nodes)
-            choose_batch(members, feature, rules, cells.pool.shape[0], leaves, choice, nodes.info[N_LEAVES], batch)
+            choose_batch(members, rules, cells.pool.shape[0], leaves, choice, nodes.info[N_LEAVES], batch)
             atomic_store(sync, COUNTER, 0)
         if meet(sync, members) != 0:
             return

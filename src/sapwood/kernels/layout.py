@@ -166,7 +166,7 @@ class Cells(NamedTuple):
     pool: "i64[:,:]"  # (slots, P * cells)
     work: "i64[:,:]"  # (T, P * cells, P rounded up to fours where rows have lines)
     counts: "i64[:,:]"  # (T, most bins of a feature + 1) rows per bin, for exact leaf sizes
-    listed: "i64[:]"  # (cells, or none without lists) rows that list each cell
+    listed: "i32[:,:]"  # (slots, cells, or none where nobody asks) rows of each leaf that list each cell
     sorted: (
         "u32[:,:]"  # (2 F + T, n), or none: rows sorted by each feature, in place of histograms (kernels/sorted_rows)
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.kernels.histogram import clear
 from sapwood.native.intrinsics import prefetch
 from sapwood.native.kernel import kernel
 
@@ -56,26 +57,48 @@ def fill_usual(feature, from_feature, to_feature, sums, out):
 
 
 @kernel()
-def count_listed(feature, order, first, last, counts):
-    """Count the rows at some positions that list each cell."""
-    for c in range(counts.shape[0]):
-        counts[c] = 0
+def count_listed(feature, order, first, last, step, low, high, counts):
+    """Add ``step`` to the cells from ``low`` to ``high`` for every row at some positions that lists them."""
+    from_cell = np.uint32(low)
+    to_cell = np.uint32(high)
     for k in range(np.uint64(first), np.uint64(last)):
         row = np.uint64(order[k])
         for e in range(np.uint64(feature.row_start[row]), np.uint64(feature.row_start[row + np.uint64(1)])):
-            counts[np.uint64(feature.entries[e])] += 1
+            cell = feature.entries[e]
+            if cell >= from_cell and cell < to_cell:
+                counts[np.uint64(cell)] += np.int32(step)
 
 
 @kernel()
-def drop_rare(feature, least, counts, gain):
-    """Give up listed features that fewer than ``least`` rows list: one side of any cut has no others."""
-    for f in range(gain.shape[0]):
-        if feature.column[f] < 0 and gain[f] > 0.0:
-            total = np.int64(0)
-            for j in range(feature.start[f], feature.start[f] + feature.n_bins[f] + 1):
-                total += counts[j]
-            if total < least:
-                gain[f] = 0.0
+def count_leaf(feature, lane, order, first, last, counts):
+    """Count the rows of a leaf that list each cell of the features in a lane; nothing where counts have no room."""
+    if counts.shape[0] == 0:
+        return
+    low = feature.start[feature.share[lane]]
+    high = feature.start[feature.share[lane + 1]]
+    clear(counts, low, high)
+    count_listed(feature, order, first, last, 1, low, high, counts)
+
+
+@kernel()
+def subtract_counts(feature, lane, small, large):
+    """Leave parent − small in ``large``, which holds the parent's counts, for the features in a lane."""
+    if large.shape[0] == 0:
+        return
+    low = feature.start[feature.share[lane]]
+    for j in range(np.uint64(low), np.uint64(feature.start[feature.share[lane + 1]])):
+        large[j] -= small[j]
+
+
+@kernel()
+def is_rare(feature, f, least, counts):
+    """Tell whether fewer than ``least`` rows list a feature: one side of any cut has no others."""
+    if feature.column[f] >= 0 or counts.shape[0] == 0:
+        return False
+    total = np.int64(0)
+    for j in range(np.uint64(feature.start[f]), np.uint64(feature.start[f] + feature.n_bins[f] + 1)):
+        total += np.int64(counts[j])
+    return total < least
 
 
 @kernel()
@@ -83,7 +106,7 @@ def copy_counts(feature, f, n_rows, listed, counts):
     """Write how many of ``n_rows`` rows are in each bin of a listed feature, given how many list each cell."""
     rest = n_rows
     for b in range(feature.n_bins[f] + 1):
-        counts[b] = listed[feature.start[f] + b]
+        counts[b] = np.int64(listed[feature.start[f] + b])
         rest -= counts[b]
     counts[feature.usual[f]] += rest
 
@@ -103,19 +126,6 @@ def listed_bin(row_start, entries, row, low, n_bins, usual):
     if begin < stop and np.int64(entries[begin]) <= low + n_bins:
         return np.int64(entries[begin]) - low
     return usual
-
-
-@kernel()
-def count_one_listed(feature, f, order, first, last, counts):
-    """Count the rows at some positions in each bin of a listed feature."""
-    n_bins = feature.n_bins[f]
-    for b in range(n_bins + 1):
-        counts[b] = 0
-    for k in range(np.uint64(first), np.uint64(last)):
-        row = np.uint64(order[k])
-        counts[
-            listed_bin(feature.row_start, feature.entries, row, feature.start[f], n_bins, feature.usual[f])
-        ] += 1  # fmt: skip
 
 
 @kernel()

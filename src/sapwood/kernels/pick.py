@@ -31,7 +31,7 @@ from sapwood.kernels.layout import (
     SET_WORDS,
     SLOT,
 )
-from sapwood.kernels.lists import copy_counts, count_listed, count_one_listed, drop_rare
+from sapwood.kernels.lists import copy_counts
 from sapwood.kernels.random import draw
 from sapwood.kernels.split_levels import count_chosen, divide_levels
 from sapwood.kernels.split_numeric import locate_cut, scan_feature
@@ -155,7 +155,6 @@ def pick_split(member, bins, leaf, line, order, feature, rules, scales, cells, l
     high = leaves.numbers[leaf, HIGH]
     everywhere = search.limits[search.limits.shape[0] - 1]
     may_be_proven = is_surely_large(sums, 2 * least, rules.wide, scales.hessian_range)
-    n_doubts = 0
     while True:
         f = best_feature(gain, integers[leaf, NODE], rules)
         if gain[f] <= 0.0:
@@ -182,17 +181,8 @@ def pick_split(member, bins, leaf, line, order, feature, rules, scales, cells, l
             count_bins(bins.bytes[column], n_bins, order, first, last, counts)
         elif column >= 0:
             count_bins(bins.halves[column], n_bins, order, first, last, counts)
-        elif n_doubts == 0:
-            n_doubts = 1
-            count_one_listed(feature, f, order, first, last, counts)
         else:
-            if n_doubts == 1:
-                n_doubts = 2
-                count_listed(feature, order, first, last, cells.listed)
-                drop_rare(feature, least, cells.listed, gain)
-                if gain[f] == 0.0:
-                    continue
-            copy_counts(feature, f, last - first, cells.listed, counts)
+            copy_counts(feature, f, last - first, cells.listed[integers[leaf, SLOT]], counts)
         if feature.levels[f] != 0:
             cut[CUT_SURE] = SURE
             on_left = count_chosen(cut[CUT_SET : CUT_SET + SET_WORDS], counts, n_bins)

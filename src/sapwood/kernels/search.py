@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.kernels.lists import is_rare
 from sapwood.kernels.split_levels import divide_levels
 from sapwood.kernels.split_numeric import scan_feature
 from sapwood.kernels.split_quick import least_hessian
@@ -12,8 +13,8 @@ from sapwood.native.kernel import kernel
 
 
 @kernel()
-def may_split(histogram, f, feature, sums, rules, scales):
-    """Tell whether a listed feature has enough hessian outside its usual bin; one side of any cut has no more."""
+def may_split(histogram, listed, f, feature, sums, rules, scales):
+    """Tell whether a listed feature has enough hessian and rows beside its usual bin: a side of a cut has no more."""
     usual = feature.usual[f]
     if usual < 0:
         return True
@@ -21,16 +22,18 @@ def may_split(histogram, f, feature, sums, rules, scales):
     plane = rules.wide  # of the hessian of the first output
     rest = sums[plane] - histogram[plane * stride + feature.start[f] + usual]
     steps = rest if rules.wide != 0 else rest & LOW_HALF
-    return np.float64(steps) / scales.quantum[0, 1] >= least_hessian(rules, scales, 0)
+    if np.float64(steps) / scales.quantum[0, 1] < least_hessian(rules, scales, 0):
+        return False
+    return not is_rare(feature, f, rules.min_child_samples, listed)
 
 
 @kernel()
-def search_share(own, end, histogram, child, sums, low, high, feature, rules, scales, search, running):
+def search_share(own, end, histogram, listed, child, sums, low, high, feature, rules, scales, search, running):
     """Find the best split of each of the features ``own`` to ``end``, for a leaf with these sums and bounds."""
     limits = search.limits[search.limits.shape[0] - 1]
     for f in range(own, end):
         search.gain[child, f] = 0.0
-        if search.allowed[child, f] != 0 and may_split(histogram, f, feature, sums, rules, scales):
+        if search.allowed[child, f] != 0 and may_split(histogram, listed, f, feature, sums, rules, scales):
             cut = search.cut[child, f]
             if feature.levels[f] != 0:
                 search.gain[child, f] = divide_levels(
