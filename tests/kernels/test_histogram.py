@@ -80,6 +80,28 @@ def test_some_rows_are_added_to_some_features_and_nothing_else_is_touched(n, n_f
     check_cells(cells, before, table.slow_sums(first, last, range(from_feature, to_feature)))
 
 
+@pytest.mark.parametrize("n_features", range(1, 9))
+def test_any_features_of_one_word_are_added(n_features):
+    table = Table(9, n_features, 1)
+    for from_feature in range(n_features):
+        for to_feature in range(from_feature + 1, n_features + 1):
+            cells = np.zeros(table.n_cells, np.int64)
+            with np.errstate(all="ignore"):
+                histogram.add_planes(
+                    table.words,
+                    table.order,
+                    table.pairs,
+                    0,
+                    9,
+                    from_feature,
+                    to_feature,
+                    table.bits,
+                    table.start,
+                    cells,
+                )
+            check_cells(cells, np.zeros_like(cells), table.slow_sums(0, 9, range(from_feature, to_feature)))
+
+
 @pytest.mark.parametrize("parts", [1, 2, 5])
 def test_parts_are_merged_for_some_features_and_nothing_else_is_touched(parts):
     table, guards = Table(10, 6, 2), Guards()
