@@ -22,6 +22,11 @@ from sapwood.params import TreeParams
 
 SEED, ROUND = 11, 4
 NO_WEIGHT = np.empty(0)
+# All that a tree tells of its nodes and leaves.
+COLUMNS = (
+    "feature", "bin", "missing_left", "left", "count", "gain", "weight", "gradient", "hessian", "value",
+    "leaf_node", "span", "order",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, reject, settings
 from slow_grower import TooCloseError
-from small_tables import NO_WEIGHT, Example, check, examples, grow_fast, grow_slowly
+from small_tables import COLUMNS, NO_WEIGHT, Example, check, examples, grow_fast, grow_slowly
 
 from sapwood.choices import Symmetric
 from sapwood.data.columns import read_table
@@ -34,7 +34,7 @@ def test_the_tree_is_that_of_the_slow_grower(example):
 @given(examples())
 def test_a_team_grows_the_tree_of_one(example):
     alone = grow_fast(example)
-    for name in ("feature", "bin", "missing_left", "left", "count", "gain", "gradient", "hessian", "value", "order"):
+    for name in COLUMNS:
         expected = getattr(alone, name).copy()
         np.testing.assert_array_equal(getattr(grow_fast(example, 5), name), expected, err_msg=name)
 
