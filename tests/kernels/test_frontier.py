@@ -118,6 +118,11 @@ def test_leaves_that_wait_with_their_children_count_among_those_that_will_be_spl
     assert one.chosen() == [1]
 
 
+def test_a_batch_has_so_many_leaves_per_member_at_most():
+    many = 3 * layout.AT_ONCE
+    assert len(Frontier(gains=(1.0,) * many, n_rows=(100,) * many, max_leaves=200, n_slots=300).chosen()) == 16
+
+
 def test_slots_are_kept_for_all_splits_to_come():
     """Four splits to come take four; each leaf before its turn may take one for nothing."""
     assert Frontier(max_leaves=8, n_slots=6).chosen() == [1, 3, 2]
