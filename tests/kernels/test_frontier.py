@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from sapwood.params import TreeParams
 
 sys.path.append(str(Path(__file__).parents[1] / "grow"))
 from guarded import Guards
+from small_tables import COLUMNS
 
 LEAF_COLUMNS = layout.LEAF_SUMS + 2
 
@@ -84,6 +84,10 @@ def test_a_free_split_hands_its_bounds_on():
 
 def test_a_rising_split_keeps_its_children_on_their_sides_of_the_middle():
     assert child_bounds(1, -4.0, 5.0) == [-4.0, 1.0, 1.0, 5.0]
+
+
+def test_a_falling_split_keeps_its_children_on_the_other_sides():
+    assert child_bounds(-1, -4.0, 5.0) == [1.0, 5.0, -4.0, 1.0]
 
 
 def test_the_middle_is_that_of_values_within_the_bounds():
@@ -152,5 +156,5 @@ def test_a_tree_does_not_depend_on_what_was_in_memory_and_leaves_the_rest_alone(
     for rows in (np.arange(0, n, 2, dtype=np.uint32), None):  # a smaller tree first leaves garbage of its own
         dirty = grower.grow(pairs, weight, 3, rows)
         guards.check()
-    for field in dataclasses.fields(clean):
-        np.testing.assert_array_equal(getattr(dirty, field.name), getattr(clean, field.name), err_msg=field.name)
+    for name in COLUMNS:
+        np.testing.assert_array_equal(getattr(dirty, name), getattr(clean, name), err_msg=name)

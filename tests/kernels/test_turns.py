@@ -24,6 +24,8 @@ class Frontier:
     n_slots: int = 100
     members: int = 2
     n_node: int = 0
+    noise: float = 0.0
+    n_groups: int = 0
 
     def __post_init__(self) -> None:
         n = len(self.gains)
@@ -38,15 +40,16 @@ class Frontier:
         self.nodes = layout.Nodes(
             np.zeros((n_nodes, layout.NODE_INTEGERS), np.int64), np.zeros((n_nodes, 8)), np.array([7, n, 0])
         )
-        given = dict.fromkeys(layout.Rules._fields, 0) | {"max_leaves": self.max_leaves, "order": layout.LEAFWISE}
-        self.rules = layout.Rules(**given)
+        given = {"max_leaves": self.max_leaves, "order": layout.LEAFWISE, "noise": self.noise}
+        self.rules = layout.Rules(**dict.fromkeys(layout.Rules._fields, 0) | given)
         self.turn = np.zeros(layout.TURN_SLOTS + self.members, np.int64)
         self.sync = new_sync()
 
     def choose(self) -> bool:
         """Choose what comes next; tell whether members work alone."""
         some = np.zeros(1, np.int64)
-        choice = layout.Choice(some, 0, self.n_node, np.empty((0, 1), np.uint8), np.empty((0, 0), np.uint8), some)
+        groups = np.empty((self.n_groups, 1), np.uint8)
+        choice = layout.Choice(some, 0, self.n_node, groups, np.empty((0, 0), np.uint8), some)
         turns.choose_leaf(self.members, self.rules, self.n_slots, self.leaves, choice, self.nodes, self.turn)
         return bool(self.turn[layout.TURN_ALONE])
 
@@ -80,7 +83,16 @@ def test_a_leaf_waits_for_its_turn_where_it_is_large_or_numbers_of_nodes_count_o
     assert not Frontier(n_rows=(100, large - 1, 100, 100), max_leaves=40, members=3).choose()
     assert Frontier(n_rows=(100, 100, large, 100), max_leaves=40).chosen() == [1, 3]
     assert Frontier(max_leaves=40, n_node=1).chosen() == [1]
+    assert Frontier(max_leaves=40, noise=1.0).chosen() == [1]
+    assert Frontier(max_leaves=40, n_groups=1).chosen() == [1]
     assert Frontier(max_leaves=40, members=1).chosen() == [1]
+
+
+def test_leaves_that_wait_with_their_children_count_among_those_that_will_be_split():
+    """Four splits to come, for which two leaves wait already."""
+    one = Frontier(gains=(1.0, 8.0, 2.0, 4.0, 3.0), n_rows=(100,) * 5, max_leaves=9)
+    one.leaves.integers[[0, 2], layout.AHEAD] = layout.IS_AHEAD
+    assert one.chosen() == [1, 3]
 
 
 def test_slots_are_kept_for_all_splits_to_come():
