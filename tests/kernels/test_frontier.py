@@ -19,6 +19,7 @@ from sapwood.params import TreeParams
 
 sys.path.append(str(Path(__file__).parents[1] / "grow"))
 from guarded import Guards
+from small_tables import COLUMNS
 
 LEAF_COLUMNS = layout.LEAF_SUMS + 2
 
@@ -65,6 +66,8 @@ class Frontier:
     n_slots: int = 100
     members: int = 2
     n_node: int = 0
+    noise: float = 0.0
+    n_groups: int = 0
 
     def __post_init__(self) -> None:
         n = len(self.gains)
@@ -78,13 +81,14 @@ class Frontier:
         self.nodes = layout.Nodes(
             np.zeros((15, layout.NODE_INTEGERS), np.int64), np.zeros((15, 8)), np.array([7, n, 0])
         )
-        self.rules = make_rules(max_leaves=self.max_leaves, order=layout.LEAFWISE)
+        self.rules = make_rules(max_leaves=self.max_leaves, order=layout.LEAFWISE, noise=self.noise)
         self.batch = np.zeros(layout.BATCH + layout.AT_ONCE * self.members, np.int64)
 
     def chosen(self) -> list[int]:
         """The batch that comes next."""
         some = np.zeros(1, np.int64)
-        choice = layout.Choice(some, 0, self.n_node, np.empty((0, 1), np.uint8), np.empty((0, 0), np.uint8), some)
+        groups = np.empty((self.n_groups, 1), np.uint8)
+        choice = layout.Choice(some, 0, self.n_node, groups, np.empty((0, 0), np.uint8), some)
         n_leaves = int(self.nodes.info[layout.N_LEAVES])
         frontier.choose_batch(self.members, self.rules, self.n_slots, self.leaves, choice, n_leaves, self.batch)
         return self.batch[layout.BATCH :][: self.batch[layout.N_BATCH]].tolist()
@@ -102,7 +106,21 @@ def test_a_leaf_waits_for_its_turn_where_it_is_large_or_numbers_of_nodes_count_o
     assert Frontier(n_rows=(100, large, 100, 100), max_leaves=40).chosen() == [1]
     assert Frontier(n_rows=(100, 100, large, 100), max_leaves=40).chosen() == [1, 3]
     assert Frontier(max_leaves=40, n_node=1).chosen() == [1]
+    assert Frontier(max_leaves=40, noise=1.0).chosen() == [1]
+    assert Frontier(max_leaves=40, n_groups=1).chosen() == [1]
     assert Frontier(max_leaves=40, members=1).chosen() == [1]
+
+
+def test_leaves_that_wait_with_their_children_count_among_those_that_will_be_split():
+    """Four splits to come, for which two leaves wait already."""
+    one = Frontier(gains=(1.0, 8.0, 2.0, 4.0, 3.0), n_rows=(100,) * 5, max_leaves=9)
+    one.leaves.integers[[0, 2], layout.AHEAD] = 1
+    assert one.chosen() == [1]
+
+
+def test_a_batch_has_so_many_leaves_per_member_at_most():
+    many = 3 * layout.AT_ONCE
+    assert len(Frontier(gains=(1.0,) * many, n_rows=(100,) * many, max_leaves=200, n_slots=300).chosen()) == 16
 
 
 def test_slots_are_kept_for_all_splits_to_come():
@@ -160,6 +178,10 @@ def test_a_free_split_hands_its_bounds_on():
 
 def test_a_rising_split_keeps_its_children_on_their_sides_of_the_middle():
     assert child_bounds(1, -4.0, 5.0) == [-4.0, 1.0, 1.0, 5.0]
+
+
+def test_a_falling_split_keeps_its_children_on_the_other_sides():
+    assert child_bounds(-1, -4.0, 5.0) == [1.0, 5.0, -4.0, 1.0]
 
 
 def test_the_middle_is_that_of_values_within_the_bounds():
@@ -228,5 +250,5 @@ def test_a_tree_does_not_depend_on_what_was_in_memory_and_leaves_the_rest_alone(
     for rows in (np.arange(0, n, 2, dtype=np.uint32), None):  # a smaller tree first leaves garbage of its own
         dirty = grower.grow(pairs, weight, 3, rows)
         guards.check()
-    for field in dataclasses.fields(clean):
-        np.testing.assert_array_equal(getattr(dirty, field.name), getattr(clean, field.name), err_msg=field.name)
+    for name in COLUMNS:
+        np.testing.assert_array_equal(getattr(dirty, name), getattr(clean, name), err_msg=name)
