@@ -68,7 +68,7 @@ def plant(
     running = scratch.integers[member][2 * n_planes :]
     own = feature.share[member]
     end = feature.share[member + 1]
-    if sum_root(member, members, sync, rows.pairs, scratch.integers, sums) != 0:
+    if sum_root(member, members, sync, rows.order, rows.pairs, scratch.integers, sums) != 0:
         return 1
     has_order = cells.sorted.shape[0] > 0
     if has_order:

@@ -100,7 +100,7 @@ def plant_symmetric(member, members, sync, words, feature, rows, scratch, cells,
     n = rows.order.shape[0]
     n_planes = rows.pairs.shape[0]
     sums = scratch.integers[member][:n_planes]
-    if sum_root(member, members, sync, rows.pairs, scratch.integers, sums) != 0:
+    if sum_root(member, members, sync, rows.order, rows.pairs, scratch.integers, sums) != 0:
         return 1
     if build(member, members, sync, False, words, rows, 0, n, sums, cells.pool[0], feature, cells.work) != 0:
         return 1

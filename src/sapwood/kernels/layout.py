@@ -134,12 +134,11 @@ class Gradients(NamedTuple):
 
 @layout
 class Rows(NamedTuple):
-    """The rows in the order of their leaves, and their quantised pairs in the same order."""
+    """The rows in the order of their leaves, and the quantised pairs of all rows."""
 
     order: "u32[:]"  # (m) row numbers; a leaf owns a range
     spare: "u32[:]"  # (m)
-    pairs: "i64[:,:]"  # (P, m)
-    spare_pairs: "i64[:,:]"  # (P, m), or none where pairs stay in the order of the root
+    pairs: "i64[:,:]"  # (P, n) by row, of which those in the tree count
     lines: "i64[:,:]"  # (n, P rounded up to fours) the pairs of all planes by row; none where there is one output
 
 
