@@ -342,4 +342,4 @@ def test_the_layout_of_segments_is_that_of_model_files(path):
 
     text, arrays = container.read(io.BytesIO(data), len(data))
     assert '"rounds": 1' in text
-    assert "feature" in arrays
+    assert "integers" in arrays

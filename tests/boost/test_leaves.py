@@ -8,6 +8,7 @@ import pytest
 from sapwood import SapwoodRegressor
 from sapwood.boost.leaves import project, set_means
 from sapwood.grow.grown import Grown
+from sapwood.kernels import layout
 from sapwood.objectives import Absolute, Mape, Quantile
 
 ONE = {"n_estimators": 1, "learning_rate": 1.0, "min_child_samples": 10, "max_leaves": 8}
@@ -85,9 +86,10 @@ def test_renewed_leaves_keep_the_direction_of_a_feature(direction):
 
 
 def small_tree(feature, left, weight) -> Grown:
-    names = ("bin", "missing_left", "count", "gain", "gradient", "hessian", "value", "leaf_node", "span", "order")
-    empty = {name: np.empty(0) for name in names}
-    return Grown(feature=np.array(feature), left=np.array(left), weight=np.array(weight), **empty)
+    integers, numbers = np.zeros((len(feature), layout.NODE_SET), np.int64), np.zeros((len(feature), 7))
+    integers[:, layout.NODE_FEATURE], integers[:, layout.NODE_LEFT] = feature, left
+    numbers[:, layout.NODE_WEIGHT] = weight
+    return Grown(integers, numbers, *(np.empty(0) for _ in range(4)))
 
 
 def test_inner_nodes_answer_the_mean_of_their_leaves():

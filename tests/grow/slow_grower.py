@@ -30,7 +30,7 @@ class Cut:
     bin: int
     missing_left: bool
     gain: Fraction
-    sides: tuple[Sums, Sums]
+    sides: tuple[Sums, ...]
 
 
 @dataclass
@@ -71,22 +71,23 @@ class SlowGrower:
         """G and H in steps."""
         return sum(self.quantised.gradient[i] for i in rows), sum(self.quantised.hessian[i] for i in rows)
 
-    def score(self, sums: Sums) -> Fraction:
-        """Twice the decrease of the objective when these rows become a leaf (X1)."""
+    def exact(self, sums: Sums) -> tuple[Fraction, Fraction, Fraction]:
+        """G and H of a leaf and its best value (X1)."""
         g, h = sums[0] / self.quantised.unit[0], sums[1] / self.quantised.unit[1]
         if h + self.reg_lambda <= 0:
-            return Fraction(0)
+            return g, h, Fraction(0)
         shrunk = max(abs(g) - self.reg_alpha, Fraction(0)) * (1 if g > 0 else -1)
         value = -shrunk / (h + self.reg_lambda)
         limit = Fraction(self.params.max_delta_step)
-        if limit:
-            value = min(max(value, -limit), limit)
+        return g, h, min(max(value, -limit), limit) if limit else value
+
+    def score(self, sums: Sums) -> Fraction:
+        """Twice the decrease of the objective when these rows become a leaf (X1)."""
+        g, h, value = self.exact(sums)
         return -(2 * g * value + (h + self.reg_lambda) * value**2) - 2 * self.reg_alpha * abs(value)
 
-    def gain(self, left: Sums, right: Sums) -> Fraction:
-        """What a split brings (X2); 0 where that is nothing."""
-        before = self.score((left[0] + right[0], left[1] + right[1]))
-        after = self.score(left) + self.score(right)
+    def gain(self, after: Fraction, before: Fraction) -> Fraction:
+        """What a split brings, given the scores of what comes of it and of what was there (X2); 0 for nothing."""
         if after == before:
             return Fraction(0)
         if abs(after - before) <= CLOSE * (after + before):
@@ -121,7 +122,8 @@ class SlowGrower:
                 left, right = self.part(rows, feature, bin, missing_left)
                 if left and right and self.is_allowed(left) and self.is_allowed(right):
                     sides = self.sums(left), self.sums(right)
-                    yield Cut(feature, bin, missing_left, self.gain(*sides), sides), has_missing, left, right
+                    gain = self.gain(sum(map(self.score, sides)), self.score(self.sums(rows)))
+                    yield Cut(feature, bin, missing_left, gain, sides), has_missing, left, right
 
     def best_cut(self, node: Node) -> Cut | None:
         """The cut of the largest gain; of equals the first feature, then missing right, then the first bin."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 from slow_grower import SlowGrower, SlowTree
 from slow_quantise import finest_scale, quantise_slowly
+from slow_symmetric import SlowSymmetricGrower
 
+from sapwood.choices import Symmetric, symmetric_of
 from sapwood.data.columns import read_table
 from sapwood.data.dataset import Dataset
 from sapwood.grow.grown import Grown
@@ -19,6 +22,11 @@ from sapwood.params import TreeParams
 
 SEED, ROUND = 11, 4
 NO_WEIGHT = np.empty(0)
+# All that a tree tells of its nodes and leaves.
+COLUMNS = (
+    "feature", "bin", "missing_left", "left", "count", "gain", "weight", "gradient", "hessian", "value",
+    "leaf_node", "span", "order",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +53,28 @@ def grow_slowly(example: Example) -> SlowTree:
     n, weight = dataset.n_rows, example.weight
     wide = is_wide(example.params.precision, n)
     quantised = quantise_slowly(example.pairs, weight, dataset.row_ids, wide, (SEED, ROUND))
-    grower = SlowGrower(dataset.columns.T, dataset.n_bins, quantised, example.params)
+    kind = SlowGrower if symmetric_of(example.params.growth) is None else SlowSymmetricGrower
+    grower = kind(dataset.columns.T, dataset.n_bins, quantised, example.params)
     tree = grower.grow()
     scale = 1.0 if weight is None else float(finest_scale(2**62, Fraction(float(weight.max()) * n), n))
     grower.answer(tree, example.pairs, weight, scale)
     return tree
+
+
+def check(grown: Grown, slow: SlowTree) -> None:
+    """The same nodes in the same order, the same splits, and the same bits in all sums and values."""
+    nodes = slow.nodes
+    assert grown.feature.tolist() == [-1 if node.cut is None else node.cut.feature for node in nodes]
+    assert grown.bin.tolist() == [0 if node.cut is None else node.cut.bin for node in nodes]
+    assert grown.missing_left.tolist() == [0 if node.cut is None else node.cut.missing_left for node in nodes]
+    assert grown.left.tolist() == [node.left for node in nodes]
+    assert grown.count.tolist() == [len(node.rows) for node in nodes]
+    assert grown.gradient[:, 0].tolist() == [node.gradient for node in nodes]
+    assert grown.hessian[:, 0].tolist() == [node.hessian for node in nodes]
+    assert grown.weight.tolist() == [node.weight for node in nodes]
+    assert grown.value[:, 0].tolist() == [node.value for node in nodes]
+    gains = [0.0 if node.cut is None else float(node.cut.gain) for node in nodes]
+    assert grown.gain.tolist() == pytest.approx(gains, rel=1e-8)
 
 
 VALUES = st.sampled_from([float("nan"), -2.0, -1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 8.0])
@@ -92,3 +117,16 @@ def rules(draw) -> TreeParams:
         max_delta_step=draw(st.sampled_from([0.0, 0.0, 0.3])),
         precision=draw(st.sampled_from(["packed", "wide"])),
     )
+
+
+@st.composite
+def symmetric_examples(draw) -> Example:
+    """The same for symmetric trees, so deep that a level has many leaves."""
+    example = draw(examples())
+    params = replace(
+        example.params,
+        growth=Symmetric(draw(st.sampled_from(["l2", "cosine"]))),
+        max_depth=draw(st.integers(1, 5)),
+        max_leaves=draw(st.sampled_from([3, 16, 32])),
+    )
+    return replace(example, params=params)

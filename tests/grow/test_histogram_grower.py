@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, reject, settings
-from slow_grower import SlowTree, TooCloseError
-from small_tables import NO_WEIGHT, Example, examples, grow_fast, grow_slowly
+from slow_grower import TooCloseError
+from small_tables import COLUMNS, NO_WEIGHT, Example, check, examples, grow_fast, grow_slowly
 
 from sapwood.choices import Symmetric
 from sapwood.data.columns import read_table
@@ -18,22 +18,6 @@ from sapwood.native.team import ALONE, Team
 from sapwood.params import TreeParams
 
 FREE = TreeParams(max_leaves=8, min_child_samples=1, min_child_weight=0.0, reg_lambda=0.0, precision="wide")
-
-
-def check(grown: Grown, slow: SlowTree) -> None:
-    """The same nodes in the same order, the same splits, and the same bits in all sums and values."""
-    nodes = slow.nodes
-    assert grown.feature.tolist() == [-1 if node.cut is None else node.cut.feature for node in nodes]
-    assert grown.bin.tolist() == [0 if node.cut is None else node.cut.bin for node in nodes]
-    assert grown.missing_left.tolist() == [0 if node.cut is None else node.cut.missing_left for node in nodes]
-    assert grown.left.tolist() == [node.left for node in nodes]
-    assert grown.count.tolist() == [len(node.rows) for node in nodes]
-    assert grown.gradient[:, 0].tolist() == [node.gradient for node in nodes]
-    assert grown.hessian[:, 0].tolist() == [node.hessian for node in nodes]
-    assert grown.weight.tolist() == [node.weight for node in nodes]
-    assert grown.value[:, 0].tolist() == [node.value for node in nodes]
-    gains = [0.0 if node.cut is None else float(node.cut.gain) for node in nodes]
-    assert grown.gain.tolist() == pytest.approx(gains, rel=1e-8)
 
 
 @settings(max_examples=300)
@@ -50,7 +34,7 @@ def test_the_tree_is_that_of_the_slow_grower(example):
 @given(examples())
 def test_a_team_grows_the_tree_of_one(example):
     alone = grow_fast(example)
-    for name in ("feature", "bin", "missing_left", "left", "count", "gain", "gradient", "hessian", "value", "order"):
+    for name in COLUMNS:
         expected = getattr(alone, name).copy()
         np.testing.assert_array_equal(getattr(grow_fast(example, 5), name), expected, err_msg=name)
 

@@ -20,10 +20,13 @@ from guarded import Guards
 
 
 class Table:
-    """Bins of some rows in tiles, with integers to add up in one or more planes."""
+    """Bins of some rows in tiles, with integers to add up in one or more planes.
+
+    The cells of the first ``regular`` features begin ``STRIDE`` apart.
+    """
 
     def __init__(
-        self, n_rows: int, n_features: int, n_planes: int, dtype: type = np.uint8, seed: int = 0, regular: bool = False
+        self, n_rows: int, n_features: int, n_planes: int, dtype: type = np.uint8, seed: int = 0, regular: int = 0
     ) -> None:
         source = np.random.default_rng(seed)
         self.n_bins = source.integers(1, 9, n_features)
@@ -33,7 +36,7 @@ class Table:
         for f in range(n_features):
             self.tiles[f // width, :, f % width] = self.bins[:, f]
         self.words, self.bits = self.tiles.view(np.uint64), 3 if dtype is np.uint8 else 4
-        room = np.full(n_features, STRIDE) if regular else self.n_bins + 1
+        room = np.where(np.arange(n_features) < regular, STRIDE, self.n_bins + 1)
         self.start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
         self.n_cells = int(self.start[-1])
         self.order = source.permutation(n_rows).astype(np.uint32)
@@ -48,7 +51,7 @@ class Table:
                     sums[p * self.n_cells + cell] = 0
                 for k in range(first, last):
                     cell = p * self.n_cells + int(self.start[f]) + int(self.bins[self.order[k], f])
-                    sums[cell] += int(self.pairs[p, k])
+                    sums[cell] += int(self.pairs[p, self.order[k]])
         return {cell: (total + 2**63) % 2**64 - 2**63 for cell, total in sums.items()}
 
 
@@ -61,7 +64,9 @@ def check_cells(cells: np.ndarray, before: np.ndarray, expected: dict[int, int])
 @settings(max_examples=40)
 @given(st.integers(1, 40), st.integers(1, 70), st.integers(1, 3), st.sampled_from([np.uint8, np.uint16]), st.data())
 def test_some_rows_are_added_to_some_features_and_nothing_else_is_touched(n, n_features, n_planes, dtype, data):
-    table = Table(n, n_features, n_planes, dtype, n, regular=dtype is np.uint8 and data.draw(st.booleans()))
+    table = Table(
+        n, n_features, n_planes, dtype, n, regular=data.draw(st.integers(0, n_features)) if dtype is np.uint8 else 0
+    )
     first = data.draw(st.integers(0, n))
     last = data.draw(st.integers(first, n))
     from_feature = data.draw(st.integers(0, n_features))
@@ -78,6 +83,36 @@ def test_some_rows_are_added_to_some_features_and_nothing_else_is_touched(n, n_f
         )
     guards.check()
     check_cells(cells, before, table.slow_sums(first, last, range(from_feature, to_feature)))
+
+
+def check_sums(table: Table, n: int, from_feature: int, to_feature: int) -> None:
+    """Add the first n positions to some features, and compare with the slow sums."""
+    cells = np.zeros(len(table.pairs) * table.n_cells, np.int64)
+    with np.errstate(all="ignore"):
+        histogram.add_planes(
+            table.words, table.order, table.pairs, 0, n, from_feature, to_feature, table.bits, table.start, cells
+        )
+    check_cells(cells, np.zeros_like(cells), table.slow_sums(0, n, range(from_feature, to_feature)))
+
+
+@pytest.mark.parametrize("n_features", [*range(1, 9), 20])
+def test_any_features_of_one_word_or_three_are_added(n_features):
+    table = Table(5, n_features, 1)
+    for from_feature in range(n_features):
+        for to_feature in range(from_feature + 1, n_features + 1):
+            check_sums(table, 5, from_feature, to_feature)
+
+
+@pytest.mark.parametrize("n_regular", [7, 8, 11, 12, 16, 20, 24, 28, 31, 32])
+@pytest.mark.parametrize("n_more", [0, 1, 3, 4, 9])
+def test_features_at_even_distances_and_others_behind_them_are_added(n_regular, n_more):
+    check_sums(Table(5, n_regular + n_more, 1, regular=n_regular), 5, 0, n_regular + n_more)
+
+
+@pytest.mark.parametrize(("n_regular", "n_features", "n_planes"), [(8, 10, 1), (0, 3, 2), (8, 10, 2)])
+def test_every_row_of_several_blocks_is_added(n_regular, n_features, n_planes):
+    n = 2 * histogram.BLOCK + 9
+    check_sums(Table(n, n_features, n_planes, regular=n_regular), n, 0, n_features)
 
 
 @pytest.mark.parametrize("parts", [1, 2, 5])

@@ -42,26 +42,25 @@ class Outcome(NamedTuple):
         return self.planes[0] & 0xFFFFFFFF if len(self.planes) == 1 else self.planes[1]
 
 
-def run(pairs, weight=None, ids=IDENTITY, wide=False, draw=(0, 0), members=1) -> Outcome:
-    """Quantise one output into buffers of garbage; rows keep their order."""
-    guards, n = Guards(), len(pairs)
+def run(pairs, weight=None, ids=IDENTITY, wide=False, draw=(0, 0), members=1, n=None) -> Outcome:
+    """Quantise pairs (rows, 2) or (outputs, rows, 2) into buffers of garbage; the tree has the first n rows, or all."""
+    pairs = np.ascontiguousarray(pairs, np.float32).reshape(-1, *np.shape(pairs)[-2:])
+    guards, n_outputs, n = Guards(), len(pairs), pairs.shape[1] if n is None else n
+    n_planes = n_outputs * (2 if wide else 1)
     rows = layout.Rows(
         order=np.arange(n, dtype=np.uint32),
         spare=guards.array(n, np.uint32),
-        pairs=guards.array((2 if wide else 1, n), np.int64),
-        spare_pairs=guards.array((2 if wide else 1, n), np.int64),
+        pairs=guards.array((n_planes, n), np.int64),
         lines=np.empty((0, 0), np.int64),
     )
-    scales = layout.Scales(*(guards.array((1, 2), kind) for kind in (np.float64, np.float64, np.int64)))
+    scales = layout.Scales(*(guards.array((n_outputs, 2), kind) for kind in (np.float64, np.float64, np.int64)))
     scratch = layout.Scratch(
         guards.array((members, 12), np.float64),
         guards.array((members, 32), np.int64),
         guards.array((members, 3), np.int64),
     )
     info = guards.copy(np.zeros(3, np.int64))
-    grad = layout.Gradients(
-        np.ascontiguousarray(pairs, np.float32).reshape(1, -1), np.empty(0) if weight is None else weight, ids, 1.0
-    )
+    grad = layout.Gradients(pairs.reshape(n_outputs, -1), np.empty(0) if weight is None else weight, ids, 1.0)
     Team(members).run(quantise.quantise, rows, grad, int(wide), layout.Draws(*draw), scales, scratch, info)
     guards.check()
     return Outcome(rows.pairs, scales.quantum, scales.exact, scales.hessian_range, info)
@@ -74,15 +73,40 @@ def table(n: int, seed: int = 0, spread: float = 1.0) -> tuple[np.ndarray, np.nd
     return size.astype(np.float32), source.uniform(0.1, 3.0, n)
 
 
-@settings(max_examples=30)
-@given(st.integers(0, 2**32), st.sampled_from([0.1, 1.0, 3.0]), st.booleans(), st.sampled_from([1, 3]))
-def test_many_rows_without_weights_are_rounded_as_with_weights_of_one(seed, spread, wide, members):
-    """Rows enough take other loops."""
-    pairs, _ = table(quantise.MANY_ROWS + seed % 3, seed, spread)
-    quick = run(pairs, wide=wide, draw=(seed, 1), members=members, ids=np.empty(0, np.uint64))
-    slow = run(pairs, np.ones(len(pairs)), wide=wide, draw=(seed, 1), members=members)
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("members", [1, 3])
+def test_many_rows_that_follow_each_other_are_rounded_as_chosen_ones(wide, weighted, members):
+    """A table with one more row has the others chosen, by loops that look each row up."""
+    n = quantise.MANY_ROWS + 1
+    pairs, weight = table(n + 1, 8)
+    ids = np.random.default_rng(9).permutation(n + 1).astype(np.uint64)
+    parts = (pairs[:n], weight[:n], ids[:n]) if weighted else (pairs[:n], None, IDENTITY)
+    every = (pairs, weight, ids) if weighted else (pairs, None, IDENTITY)
+    quick = run(*parts, wide=wide, draw=(5, 1), members=members)
+    slow = run(*every, wide=wide, draw=(5, 1), members=members, n=n)
     for name in ("planes", "quantum", "exact", "hessian_range"):
         np.testing.assert_array_equal(getattr(quick, name), getattr(slow, name), err_msg=name)
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 30), st.integers(0, 10**6), st.sampled_from([0.1, 1.0, 3.0]), st.booleans())
+def test_the_loops_over_many_rows_do_what_those_over_chosen_ones_do(n, seed, spread, weighted):
+    pairs, weight = table(n, seed, spread)
+    pairs, weight = pairs.reshape(-1), weight if weighted else np.empty(0)
+    order, scale, key = np.arange(n, dtype=np.uint32), np.array([2.0**20, 2.0**21]), np.uint64(seed)
+    ids, info = order.astype(np.uint64), np.zeros(3, np.int64)
+    largest, sums = np.empty((2, 2)), np.empty((2, 2), np.int64)
+    planes, ranges = np.empty((2, n), np.int64), np.array([[2**62, 0], [2**62, 0]])
+    with np.errstate(all="ignore"):
+        quantise.find_largest_of_all(pairs, weight, 0, n, largest[0], info)
+        quantise.find_largest(pairs, weight, order, 0, n, largest[1], info)
+        quantise.add_up_all(pairs, weight, 0, n, scale, sums[0])
+        quantise.add_up(pairs, weight, order, 0, n, scale, sums[1])
+        quantise.round_packed_all(pairs, weight, ids, 0, n, scale, key, planes[0], ranges[0])
+        quantise.round_packed(pairs, weight, ids, order, 0, n, scale, key, planes[1], ranges[1])
+    for found in (largest, sums, planes, ranges):
+        assert found[0].tolist() == found[1].tolist()
 
 
 @pytest.mark.parametrize(
@@ -161,7 +185,7 @@ def test_no_subset_of_rows_can_overflow_a_packed_cell(n, seed, spread, size, rou
     assert sum(-g for g in gradient if g < 0) < 2**31
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 64, 1000])
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 64, 1000, 1024])
 def test_even_if_every_row_were_rounded_up_nothing_overflows(n):
     """Σ|q| <= s Σ|x| + n: rows of equal size put the sum as close to the limit as it can come."""
     for value in (1.0, 1.0000001, 0.9999999, 3.0, 1e-20, 7e20):
@@ -235,6 +259,15 @@ def test_rounding_is_right_on_average():
     error = total / rounds
     assert np.abs(error).max() < 5 * 0.5 / rounds**0.5
     assert np.abs(error.mean(axis=1)).max() < 5 * 0.5 / (rounds * n) ** 0.5
+
+
+def test_outputs_with_the_same_gradients_are_not_rounded_alike():
+    pairs, weight = table(100, 6)
+    done = run(np.stack([pairs, pairs]), weight)
+    assert done.quantum[0].tolist() == done.quantum[1].tolist()
+    for shift in (0, 32):  # hessians, gradients
+        same = (done.planes[0] >> shift) % 2**32 == (done.planes[1] >> shift) % 2**32
+        assert 20 < same.sum() < 80
 
 
 def test_rounding_differs_from_round_to_round_and_from_seed_to_seed():

@@ -12,7 +12,7 @@ from sapwood.boost.leaves import project
 from sapwood.boost.logistic_leaves import LogisticLeaves
 from sapwood.boost.target import Target
 from sapwood.errors import TrainingError
-from sapwood.grow.grown import Grown
+from sapwood.grow.grown import GRADIENTS, HESSIANS, Grown
 from sapwood.kernels.copies import (
     add_to_copies,
     bound_copies,
@@ -21,7 +21,7 @@ from sapwood.kernels.copies import (
     step_values,
     sum_copies,
 )
-from sapwood.kernels.layout import IS_SET, UNPENALISED, Rules
+from sapwood.kernels.layout import IS_SET, NODE_COUNT, NODE_WEIGHT, UNPENALISED, Rules
 from sapwood.kernels.losses_binary import logistic_pairs
 from sapwood.kernels.losses_leaves import renew_leaves
 from sapwood.native.team import Team
@@ -106,11 +106,10 @@ class LeafFit:
         """The tree with the sums of the only model's rows, and the values of its nodes with shrinkage."""
         sums, values = self.values(grown, node_of_row, output)
         width = values.shape[1]
-        told = dataclasses.replace(
-            grown, gradient=sums[:, 0 : 2 * width : 2].copy(), hessian=sums[:, 1 : 2 * width : 2].copy(),
-            weight=sums[:, -2].copy(), count=sums[:, -1].astype(np.int64),
-        )  # fmt: skip
-        return told, values
+        integers, numbers = grown.integers.copy(), grown.numbers.copy()
+        numbers[:, GRADIENTS], numbers[:, HESSIANS] = sums[:, 0 : 2 * width : 2], sums[:, 1 : 2 * width : 2]
+        numbers[:, NODE_WEIGHT], integers[:, NODE_COUNT] = sums[:, -2], sums[:, -1]
+        return dataclasses.replace(grown, integers=integers, numbers=numbers), values
 
     def add(self, grown: Grown, node_of_row: np.ndarray, output: int) -> None:
         """Add what a tree of each model's own values answers to the scores of its copies."""

@@ -10,9 +10,12 @@ import numpy as np
 from sapwood.boost.checkpoint import KeptTree
 from sapwood.boost.level_sets import LevelSets
 from sapwood.data.encoder import Encoder
-from sapwood.grow.grown import joined_columns, thresholds
+from sapwood.grow.grown import join_nodes, thresholds
 from sapwood.model.ensemble import join_trees
 from sapwood.model.terms import join_terms
+
+# What a model keeps of the nodes as they are.
+COLUMNS = ("feature", "missing_left", "left", "count", "gain", "weight", "gradient", "hessian")
 
 
 class Harvest:
@@ -27,16 +30,16 @@ class Harvest:
         if not trees:
             return join_trees((), width)
         grown = [tree.grown for tree in trees]
-        nodes = joined_columns(grown)
-        bins = nodes.pop("bin")
+        joined = join_nodes(grown)
+        nodes = {name: getattr(joined, name) for name in COLUMNS}
         cuts = [tree.threshold for tree in grown if tree.threshold is not None]
-        nodes["threshold"] = np.concatenate(cuts) if cuts else thresholds(nodes["feature"], bins, self._encoder)
+        nodes["threshold"] = np.concatenate(cuts) if cuts else thresholds(joined.feature, joined.bin, self._encoder)
         nodes["value"] = np.concatenate([tree.value for tree in trees])
         if width == 1:
             nodes |= {name: nodes[name][:, 0] for name in ("gradient", "hessian")}
         sets = [tree.sets for tree in grown if tree.sets is not None]
         if sets:
-            self.sets.name(nodes, bins, np.concatenate(sets))
+            self.sets.name(nodes, joined.bin, np.concatenate(sets))
         return {
             **nodes,
             "tree_start": np.cumsum([0, *(len(tree.value) for tree in trees)]),

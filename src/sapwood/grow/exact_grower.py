@@ -60,7 +60,9 @@ def _between_values(grown: Grown, next_bin: np.ndarray, encoder: Encoder) -> Gro
         values = encoder.edges[grown.feature[node]]
         threshold[node] = halfway(values, bins[node] - 1, next_bin[node] - 1)
         bins[node] = np.searchsorted(values, threshold[node], side="right")
-    return dataclasses.replace(grown, bin=bins, threshold=threshold)
+    integers = grown.integers.copy()
+    integers[:, layout.NODE_BIN] = bins
+    return dataclasses.replace(grown, integers=integers, threshold=threshold)
 
 
 def halfway(values: np.ndarray, below: int, above: int) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
 
 import numpy as np
 
@@ -14,8 +14,65 @@ from sapwood.model.terms import Terms
 from sapwood.model.tree import LEAF
 
 
-@dataclass(frozen=True, eq=False)
-class Grown:
+@dataclass(eq=False)
+class NodeTable:
+    """The nodes of one tree or several, a line each as growers write them; columns are made when they are asked for."""
+
+    integers: np.ndarray
+    numbers: np.ndarray
+
+    @cached_property
+    def feature(self) -> np.ndarray:
+        """What each node is split by, −1 for a leaf."""
+        return self.integers[:, layout.NODE_FEATURE].astype(np.int32)
+
+    @cached_property
+    def bin(self) -> np.ndarray:
+        """The last bin that goes left."""
+        return self.integers[:, layout.NODE_BIN].astype(np.int32)
+
+    @cached_property
+    def missing_left(self) -> np.ndarray:
+        """1 where missing values go left."""
+        return self.integers[:, layout.NODE_MISSING_LEFT].astype(np.uint8)
+
+    @cached_property
+    def left(self) -> np.ndarray:
+        """The left child, 0 for a leaf; the right one comes next."""
+        return self.integers[:, layout.NODE_LEFT].astype(np.int32)
+
+    @cached_property
+    def count(self) -> np.ndarray:
+        """Rows."""
+        return self.integers[:, layout.NODE_COUNT].copy()
+
+    @cached_property
+    def gain(self) -> np.ndarray:
+        """What the split brings, 0 for a leaf."""
+        return self.numbers[:, layout.NODE_GAIN].copy()
+
+    @cached_property
+    def weight(self) -> np.ndarray:
+        """Sums of sample weights."""
+        return self.numbers[:, layout.NODE_WEIGHT].copy()
+
+    @cached_property
+    def gradient(self) -> np.ndarray:
+        """Sums of gradients (nodes, outputs)."""
+        return self.numbers[:, GRADIENTS].copy()
+
+    @cached_property
+    def hessian(self) -> np.ndarray:
+        """Sums of hessians (nodes, outputs)."""
+        return self.numbers[:, HESSIANS].copy()
+
+
+# Where each output has its sums and value among a node's numbers.
+GRADIENTS, HESSIANS, VALUES = (slice(layout.NODE_OUTPUTS + j, None, layout.PER_OUTPUT) for j in range(3))
+
+
+@dataclass(eq=False)
+class Grown(NodeTable):
     """A tree in bins, its values before shrinkage. Leaf l is node ``leaf_node[l]``; its rows are order[span[l]].
 
     ``order`` is the grower's own and is overwritten by the next tree; it holds places among the rows drawn where nobody
@@ -23,15 +80,6 @@ class Grown:
     where leaves are linear. Where bins are levels, ``sets`` hold those that go left (see ``kernels/split_levels.py``).
     """
 
-    feature: np.ndarray
-    bin: np.ndarray
-    missing_left: np.ndarray
-    left: np.ndarray
-    count: np.ndarray
-    gain: np.ndarray
-    weight: np.ndarray
-    gradient: np.ndarray
-    hessian: np.ndarray
     value: np.ndarray
     leaf_node: np.ndarray
     span: np.ndarray
@@ -42,31 +90,20 @@ class Grown:
 
     @classmethod
     def read(cls, nodes: layout.Nodes, leaves: layout.Leaves, order: np.ndarray, has_sets: bool = False) -> Grown:
-        """Take a finished tree out of the grower's tables; columns of its nodes are made when they are asked for."""
+        """Take a finished tree out of the grower's tables."""
         n_nodes, n_leaves, _ = nodes.info.tolist()
-        integers, numbers = nodes.integers[:n_nodes], nodes.numbers[:n_nodes].copy()
+        integers, numbers = nodes.integers[:n_nodes], nodes.numbers[:n_nodes]
         of_leaves = leaves.integers[:n_leaves]
-        made = object.__new__(cls)
-        made.__dict__.update(
-            tables=(integers[:, : layout.NODE_SET].copy(), numbers),
-            value=numbers[:, layout.NODE_OUTPUTS + 2 :: layout.PER_OUTPUT].copy(),
-            leaf_node=of_leaves[:, layout.NODE].copy(),
-            span=of_leaves[:, layout.FIRST : layout.LAST + 1].copy(),
-            order=order,
+        sets = integers[:, layout.NODE_SET : layout.NODE_SET + layout.SET_WORDS].copy() if has_sets else None
+        return cls(
+            integers[:, : layout.NODE_SET].copy(),
+            numbers.copy(),
+            numbers[:, VALUES].copy(),
+            of_leaves[:, layout.NODE].copy(),
+            of_leaves[:, layout.FIRST : layout.LAST + 1].copy(),
+            order,
+            sets=sets,
         )
-        if has_sets:
-            made.__dict__["sets"] = integers[:, layout.NODE_SET : layout.NODE_SET + layout.SET_WORDS].copy()
-        return made
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> np.ndarray:
-            """A column of a tree that was read; the others are made with it."""
-            tables = self.__dict__.get("tables")
-            if tables is None or name not in COLUMNS:
-                raise AttributeError(f"a tree has no {name!r}")
-            self.__dict__.update(columns(*tables))
-            return self.__dict__[name]
 
     def node_of_row(self, n_rows: int) -> np.ndarray:
         """The leaf of each of ``n_rows`` rows, all of which the tree was grown on."""
@@ -87,34 +124,9 @@ class Grown:
         return node
 
 
-# What ``columns`` makes of the tables of nodes.
-COLUMNS = ("feature", "bin", "missing_left", "left", "count", "gain", "weight", "gradient", "hessian")
-
-
-def columns(integers: np.ndarray, numbers: np.ndarray) -> dict[str, np.ndarray]:
-    """The columns of nodes, one tree's or several trees', given their lines in the tables of a grower."""
-    small = integers[:, : layout.NODE_COUNT].T.astype(np.int32, order="C")
-    gain, weight = numbers[:, [layout.NODE_GAIN, layout.NODE_WEIGHT]].T.copy()
-    gradient, hessian = (numbers[:, layout.NODE_OUTPUTS + j :: layout.PER_OUTPUT].copy() for j in range(2))
-    return {
-        "feature": small[layout.NODE_FEATURE],
-        "bin": small[layout.NODE_BIN],
-        "missing_left": small[layout.NODE_MISSING_LEFT].astype(np.uint8),
-        "left": small[layout.NODE_LEFT],
-        "count": integers[:, layout.NODE_COUNT].copy(),
-        "gain": gain,
-        "weight": weight,
-        "gradient": gradient,
-        "hessian": hessian,
-    }
-
-
-def joined_columns(trees: Sequence[Grown]) -> dict[str, np.ndarray]:
-    """The columns of the nodes of several trees, one tree behind the other."""
-    tables = [tree.__dict__.get("tables") for tree in trees]
-    if tables and None not in tables:
-        return columns(*(np.concatenate(parts) for parts in zip(*tables, strict=True)))
-    return {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in COLUMNS}
+def join_nodes(trees: Sequence[Grown]) -> NodeTable:
+    """The nodes of several trees, one tree behind the other."""
+    return NodeTable(np.concatenate([one.integers for one in trees]), np.concatenate([one.numbers for one in trees]))
 
 
 def thresholds(feature: np.ndarray, bins: np.ndarray, encoder: Encoder) -> np.ndarray:

@@ -38,6 +38,16 @@ def count_places(sizes, columns):
 
 
 @kernel()
+def clear_table(sizes, columns, table):
+    """Empty the slots that a crossing needs; tell whether each of its combinations of codes has one of its own."""
+    n_places = count_places(sizes, columns)
+    is_small = n_places <= np.float64(table.shape[0])
+    for s in range(np.int64(n_places) if is_small else table.shape[0]):
+        table[s] = 0
+    return is_small
+
+
+@kernel()
 def find_level(codes, sizes, columns, row, is_small, n_levels, slots, keys):
     """The number of a row's level, which is ``n_levels`` and is noted down if it is new.
 
@@ -72,10 +82,7 @@ def number_crossings(member, members, sync, codes, sizes, chosen, slots, keys, o
     table = slots[member]
     j = np.int64(member)
     while j < chosen.shape[0]:
-        n_places = count_places(sizes, chosen[j])
-        is_small = n_places <= np.float64(table.shape[0])
-        for s in range(np.int64(n_places) if is_small else table.shape[0]):
-            table[s] = 0
+        is_small = clear_table(sizes, chosen[j], table)
         n_levels = np.int64(0)
         for row in range(codes.shape[1]):
             level = find_level(codes, sizes, chosen[j], row, is_small, n_levels, table, keys[member])
@@ -104,10 +111,7 @@ def judge_crossings(
     lines = sums[member]
     j = np.int64(member)
     while j < chosen.shape[0]:
-        n_places = count_places(sizes, chosen[j])
-        is_small = n_places <= np.float64(table.shape[0])
-        for s in range(np.int64(n_places) if is_small else table.shape[0]):
-            table[s] = 0
+        is_small = clear_table(sizes, chosen[j], table)
         n_levels = np.int64(0)
         error = 0.0
         for row in range(codes.shape[1]):

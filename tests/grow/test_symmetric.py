@@ -1,0 +1,72 @@
+"""Symmetric trees of the kernels against the slow ones, node by node, and where cuts send the rows of large tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, reject, settings
+from slow_grower import TooCloseError
+from small_tables import Example, check, grow_fast, grow_slowly, symmetric_examples
+
+from sapwood.choices import Symmetric
+from sapwood.kernels.turns import ALONE_ROWS
+from sapwood.params import TreeParams
+
+TEAMS = [1, 2, 3]
+
+
+@settings(max_examples=60)
+@given(symmetric_examples())
+def test_the_tree_is_that_of_the_slow_grower(example):
+    try:
+        slow = grow_slowly(example)
+    except TooCloseError:
+        reject()
+    for members in TEAMS:
+        check(grow_fast(example, members), slow)
+
+
+def make_example(n: int, values: list[int], precision: str, score: str = "l2") -> Example:
+    """Columns with so many values each, of which some are missing, for a tree of 32 leaves."""
+    source = np.random.default_rng(5)
+    X = np.column_stack([source.integers(0, k, n) for k in values]).astype(float)
+    X[source.uniform(size=X.shape) < 0.05] = np.nan
+    pairs = np.stack([source.normal(size=n) + np.nan_to_num(X) @ source.normal(size=len(values)), np.ones(n)], axis=1)
+    params = TreeParams(
+        growth=Symmetric(score), max_depth=5, max_leaves=32, min_child_samples=1, reg_lambda=0.0, precision=precision
+    )
+    return Example(X, pairs.astype(np.float32), None, params)
+
+
+@pytest.mark.parametrize("precision", ["packed", "wide"])
+@pytest.mark.parametrize("score", ["l2", "cosine"])
+def test_levels_of_many_small_leaves_are_divided_as_by_the_slow_grower(precision, score):
+    """From the third level on (two members) or the fourth (three), each member divides leaves of its own."""
+    example = make_example(300, [3, 4, 5, 4], precision, score)
+    slow = grow_slowly(example)
+    assert len(slow.nodes) == 63
+    for members in TEAMS:
+        check(grow_fast(example, members), slow)
+
+
+@pytest.mark.parametrize("members", TEAMS)
+def test_rows_of_small_and_large_leaves_end_where_the_cuts_send_them(members):
+    """A level has leaves that are divided by all members and leaves that are divided by one."""
+    example = make_example(3 * ALONE_ROWS, [4, 6, 9], "packed")
+    bins = np.nan_to_num(example.X, nan=-1.0).astype(int) + 1  # as many values as bins
+    grown = grow_fast(example, members)
+    assert len(grown.feature) == 63
+    leaf_of_row = np.zeros(len(bins), dtype=int)
+    sizes = []
+    for _ in range(5):
+        sizes.append(np.bincount(leaf_of_row)[leaf_of_row.min() :])
+        own = bins[np.arange(len(bins)), grown.feature[leaf_of_row]]
+        goes_left = np.where(own == 0, grown.missing_left[leaf_of_row] == 1, own <= grown.bin[leaf_of_row])
+        leaf_of_row = grown.left[leaf_of_row] + np.where(goes_left, 0, 1)
+    limit = ALONE_ROWS / max(members, 2)
+    assert any((level >= limit).any() and (level < limit).any() for level in sizes[3:])
+    for node, (first, last) in zip(grown.leaf_node, grown.span, strict=True):
+        rows = np.flatnonzero(leaf_of_row == node)
+        np.testing.assert_array_equal(grown.order[first:last], rows)
+        assert grown.count[node] == len(rows)
+        assert grown.gradient[node, 0] == pytest.approx(example.pairs[rows, 0].sum(dtype=float), abs=1e-6)
