@@ -22,6 +22,7 @@ from sapwood.kernels.frontier import (
     enter_node,
     give_up_slots,
     set_child_bounds,
+    set_child_sums,
     split_waiting,
     weakest_slot,
 )
@@ -34,7 +35,6 @@ from sapwood.kernels.layout import (
     FEATURE,
     FIRST,
     LAST,
-    LEAF_SUMS,
     N_BATCH,
     N_LEAVES,
     N_NODES,
@@ -166,9 +166,7 @@ def expand(
     if n_left < 0:
         return 1
     middle = first + n_left
-    for p in range(n_planes):
-        sums[p] = integers[leaf, LEAF_SUMS + n_planes + p]
-        sums[n_planes + p] = integers[leaf, LEAF_SUMS + p] - sums[p]
+    set_child_sums(integers[leaf], sums)
     set_child_bounds(leaf, sums, bounds, feature.monotone[integers[leaf, FEATURE]], rules, scales.quantum, leaves)
     more = n_leaves + 1 < rules.max_leaves
     open_left = more and can_split(n_left, depth, rules)
