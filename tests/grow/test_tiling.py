@@ -11,6 +11,8 @@ from sapwood.data.dataset import Dataset
 from sapwood.grow import histogram_grower
 from sapwood.grow.histogram_grower import HistogramGrower
 from sapwood.grow.tiling import Tiling
+from sapwood.grow.workspace import make_features
+from sapwood.kernels.layout import STRIDE
 from sapwood.native.team import Team
 from sapwood.params import TreeParams
 
@@ -59,6 +61,12 @@ def test_a_bundle_takes_no_more_cells_than_a_byte_tells_apart():
     codes = np.random.default_rng(1).integers(0, 200, 4000)
     tiling = Tiling.find(build(one_hot(codes, 200)))
     assert [len(group) for group in tiling.groups] == [85, 85, 30]
+
+
+def test_bundles_lie_at_the_same_distances_as_numbers_beside_them():
+    dataset = build(make_table())
+    starts = make_features(dataset, 1, Tiling.find(dataset)).tile_start
+    assert np.diff(starts)[:4].tolist() == [STRIDE] * 4
 
 
 @pytest.mark.parametrize("missing", [False, True])

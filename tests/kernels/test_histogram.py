@@ -51,7 +51,7 @@ class Table:
                     sums[p * self.n_cells + cell] = 0
                 for k in range(first, last):
                     cell = p * self.n_cells + int(self.start[f]) + int(self.bins[self.order[k], f])
-                    sums[cell] += int(self.pairs[p, k])
+                    sums[cell] += int(self.pairs[p, self.order[k]])
         return {cell: (total + 2**63) % 2**64 - 2**63 for cell, total in sums.items()}
 
 

@@ -30,8 +30,8 @@ def test_the_line_of_a_row_holds_its_integers_and_then_zeros():
     table = Table(7, 1, 5)
     made = lines_of(table)
     assert made.shape == (7, 8)
-    for k, row in enumerate(table.order):
-        assert made[row].tolist() == [*table.pairs[:, k].tolist(), 0, 0, 0]
+    for row in table.order:
+        assert made[row].tolist() == [*table.pairs[:, row].tolist(), 0, 0, 0]
 
 
 @settings(max_examples=40)

@@ -42,11 +42,11 @@ class Table:
         return make_lists(rows, features, self.bins.ravel(), N, self.n_bins, self.usual)
 
     def slow_cells(self, first: int, last: int, values: np.ndarray) -> np.ndarray:
-        """The sums of values (one per position) in every cell of every listed feature."""
+        """The sums of values (one per row) in every cell of every listed feature."""
         cells = np.zeros(int(self.start[-1]), dtype=np.int64)
         for f in range(1, F):
             for k in range(first, last):
-                cells[self.start[f] + self.bins[f, self.order[k]]] += values[k]
+                cells[self.start[f] + self.bins[f, self.order[k]]] += values[self.order[k]]
         return cells
 
 
@@ -58,7 +58,7 @@ def table(request) -> Table:
 def test_listed_cells_and_what_they_leave_are_the_whole_histogram(table):
     n_cells, guards = int(table.start[-1]), Guards()
     out = guards.copy(np.zeros(2 * n_cells, dtype=np.int64))
-    sums = table.pairs[:, 5:33].sum(axis=1)
+    sums = table.pairs[:, table.order[5:33]].sum(axis=1)
     lists.add_listed_planes(table.feature, table.order, table.pairs, 5, 33, 0, n_cells, out)
     lists.fill_usual(table.feature, 0, F, sums, out)
     guards.check()

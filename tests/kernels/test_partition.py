@@ -1,4 +1,4 @@
-"""The partition: stable, in parts, with any number of planes or with lines, and nothing outside the leaf is touched."""
+"""The partition: stable, in parts, and nothing outside the leaf is touched."""
 
 from __future__ import annotations
 
@@ -37,14 +37,12 @@ def move_rows(rows: layout.Rows, bins: np.ndarray, limit: int, missing_left: int
 @given(
     st.integers(0, 60),
     st.integers(1, 4),
-    st.integers(1, 6),
     st.integers(1, 5),
-    st.booleans(),
     st.booleans(),
     st.sampled_from([np.uint8, np.uint16]),
     st.data(),
 )
-def test_rows_go_to_their_sides_in_their_order(n, parts, n_planes, limit, missing_left, has_lines, dtype, data):
+def test_rows_go_to_their_sides_in_their_order(n, parts, limit, missing_left, dtype, data):
     n += parts  # every part has a row
     start = data.draw(st.integers(0, n - parts))
     stop = data.draw(st.integers(start + parts, n))
@@ -55,9 +53,8 @@ def test_rows_go_to_their_sides_in_their_order(n, parts, n_planes, limit, missin
     rows = layout.Rows(
         order=guards.copy(source.permutation(n).astype(np.uint32)),
         spare=guards.array(n, np.uint32),
-        pairs=guards.array((n_planes, n), np.int64),
-        spare_pairs=guards.array((n_planes * (not has_lines), n), np.int64),
-        lines=guards.array((n if has_lines else 0, 4), np.int64),
+        pairs=guards.array((1, n), np.int64),
+        lines=guards.array((n, 4), np.int64),
     )
     order, pairs, lines = rows.order.copy(), rows.pairs.copy(), rows.lines.copy()
 
@@ -73,7 +70,7 @@ def test_rows_go_to_their_sides_in_their_order(n, parts, n_planes, limit, missin
     guards.check()
     assert total == sum(goes_left(k) for k in inside)
     assert rows.order.tolist() == order[expected].tolist()
-    assert rows.pairs.tolist() == (pairs if has_lines else pairs[:, expected]).tolist()
+    assert rows.pairs.tolist() == pairs.tolist()
     assert rows.lines.tolist() == lines.tolist()
 
 
@@ -81,7 +78,7 @@ def test_the_largest_bin_can_be_a_limit():
     """All values go left; only what is missing goes right."""
     bins = np.array([0, 65_535, 1, 0, 65_534], dtype=np.uint16)
     rows = layout.Rows(np.arange(5, dtype=np.uint32), *(np.zeros(shape, kind) for shape, kind in (
-        (5, np.uint32), ((1, 5), np.int64), ((1, 5), np.int64), ((0, 0), np.int64))))  # fmt: skip
+        (5, np.uint32), ((1, 5), np.int64), ((0, 0), np.int64))))  # fmt: skip
     assert move_rows(rows, bins, 65_535, 0, (0, 5), 1) == 3
     assert rows.order.tolist() == [1, 2, 4, 0, 3]
 
@@ -95,7 +92,7 @@ def test_a_move_can_be_undone(numbers, data):
     guards = Guards()
     order = guards.copy(np.array([7, *left, *right, 7], np.uint32))
     nothing = np.empty((0, 0), np.int64)
-    rows = layout.Rows(order, guards.array(len(order), np.uint32), nothing, nothing, nothing)
+    rows = layout.Rows(order, guards.array(len(order), np.uint32), nothing, nothing)
     partition.rejoin(rows, 1, 1 + len(left), 1 + len(ordered))
     guards.check()
     assert order.tolist() == [7, *ordered, 7]

@@ -51,7 +51,6 @@ def run(pairs, weight=None, ids=IDENTITY, wide=False, draw=(0, 0), members=1, n=
         order=np.arange(n, dtype=np.uint32),
         spare=guards.array(n, np.uint32),
         pairs=guards.array((n_planes, n), np.int64),
-        spare_pairs=guards.array((n_planes, n), np.int64),
         lines=np.empty((0, 0), np.int64),
     )
     scales = layout.Scales(*(guards.array((n_outputs, 2), kind) for kind in (np.float64, np.float64, np.int64)))

@@ -38,10 +38,9 @@ class HistogramGrower(Grower):
         _check_levels(self._features.levels, n_outputs, self._symmetric is not None)
         counts = params.min_child_samples > 1 or bool(dataset.level_kinds.any())
         self._cells = make_cells(self._shape, self._features, self._symmetric is not None, self._has_lines(), counts)
-        self._sorted: tuple[layout.Rows, layout.Cells] | None = None
+        self._sorted: layout.Cells | None = None
         if self._symmetric is None and is_sorted_quicker(dataset, self._shape, self._fixed_rules):
-            still = self._rows.whole._replace(spare_pairs=np.empty((0, dataset.n_rows), np.int64))
-            self._sorted = still, self._cells._replace(sorted=sort_rows(dataset, team.size))
+            self._sorted = self._cells._replace(sorted=sort_rows(dataset, team.size))
         self._bins = make_bins(dataset, self._tiling)
         self._compaction = Compaction(self._bins, n_outputs, team, not self._tiling.has_bundles)
         self._compact: layout.Bins | None = None
@@ -77,7 +76,7 @@ class HistogramGrower(Grower):
     def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
         cells = self._cells
         if self._sorted is not None and rows is self._rows.whole:
-            rows, cells = self._sorted
+            cells = self._sorted
         self._team.run(
             self._kernel, self._compact or self._bins, self._features, self.rules(), gradients, rows, self._scales,
             self._scratch, cells, self._leaves, self._search, self._choice, draws, self._nodes, *self._worth,

@@ -91,7 +91,7 @@ class RankGrower(HistogramGrower):
 
     def _plant(self, rows: layout.Rows, draws: layout.Draws) -> None:
         self._ranks.reducer.purpose = "level 0"
-        local = rows.pairs.sum(axis=1)
+        local = rows.pairs[:, rows.order].sum(axis=1)
         self._n_rows[0] = self._total(np.array([len(rows.order)]))[0]
         self._enter(0, 0, (0, len(rows.order)), self._total(local), (-np.inf, np.inf))
         self._leaves.integers[0, layout.DEPTH] = 0
@@ -131,7 +131,7 @@ class RankGrower(HistogramGrower):
         feature, limit, missing_left = integers[leaf, layout.FEATURE : layout.MISSING_LEFT + 1].tolist()
         bins = self._dataset.columns[feature][rows.order[first:last]]
         marks = (bins <= limit) & ((bins > 0) | bool(missing_left))
-        steps.move_marked(marks.view(np.uint8), rows.order, rows.spare, rows.pairs, rows.spare_pairs, span)
+        steps.move_marked(marks.view(np.uint8), rows.order, rows.spare, span)
         middle, n_planes = int(span[1]), self._shape.n_planes
         n_left = self._total(np.array([middle - first]))[0]
         self._n_rows[[leaf, new]] = n_left, self._n_rows[leaf] - n_left

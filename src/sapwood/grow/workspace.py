@@ -110,8 +110,8 @@ def _shares(start: np.ndarray, members: int) -> np.ndarray:
 
 
 def _cell_room(n_bins: np.ndarray, bits: int, tiling: Tiling) -> np.ndarray:
-    """How many cells features take: eight that share a word, or the four that are left, lie at equal distances if they
-    have many bins on average.
+    """How many cells features take: eight columns that share a word, or the four that are left, lie at equal distances
+    if they have many on average.
 
     The last feature of a bundle takes one more, for rows in which no feature differs from its usual bin.
     """
@@ -123,9 +123,9 @@ def _cell_room(n_bins: np.ndarray, bits: int, tiling: Tiling) -> np.ndarray:
         for first in range(0, len(groups), 8):
             size = 8 if len(groups) - first >= 8 else 4
             word = groups[first : first + size]
-            chosen = [group.start for group in word if len(group) == 1]
-            if len(chosen) == size and n_bins[chosen].mean() >= MANY_BINS:
-                room[chosen] = layout.STRIDE
+            cells = np.array([room[group.start : group.stop].sum() for group in word])
+            if len(word) == size and cells.mean() > MANY_BINS:
+                room[[group.stop - 1 for group in word]] += layout.STRIDE - cells
     return room
 
 
@@ -141,10 +141,7 @@ class RowRoom:
         n, p = shape.n_rows, shape.n_planes
         order, spare = np.empty(n, np.uint32), np.empty(n, np.uint32)
         lines = aligned_zeros((n, line_width(p)) if has_lines else (0, 0), np.dtype(np.int64))
-        whole = layout.Rows(
-            order, spare, np.empty((p, n), np.int64), np.empty((0 if has_lines else p, n), np.int64), lines
-        )
-        return cls(whole)
+        return cls(layout.Rows(order, spare, np.empty((p, n), np.int64), lines))
 
     def take(self, rows: np.ndarray | None, are_compact: bool = False) -> layout.Rows:
         """Put these rows at the root, in their order.
@@ -157,8 +154,7 @@ class RowRoom:
         m = len(rows)
         if not are_compact:
             order[:m] = rows
-        pairs, spare_pairs = (room.reshape(-1)[: len(room) * m].reshape(len(room), m) for room in self.whole[2:4])
-        return layout.Rows(order[:m], spare[:m], pairs, spare_pairs, self.whole.lines)
+        return self.whole._replace(order=order[:m], spare=spare[:m])
 
 
 def make_scales(shape: Shape) -> layout.Scales:
@@ -225,7 +221,7 @@ def make_search(shape: Shape, n_features: int) -> layout.Search:
         limits=np.tile(np.array([1, ANY_BIN] * 4, np.int64), (shape.members + 1, 1)),
         allowed=np.ones((lines, n_features), np.uint8),
         n_left=np.zeros((shape.members, 8), np.int64),
-        batch=np.zeros(layout.BATCH + layout.AT_ONCE * shape.members, np.int64),
+        turn=np.zeros(layout.TURN_SLOTS + shape.members, np.int64),
     )
 
 

@@ -15,14 +15,20 @@ PARALLEL_BUILD = 2048
 
 
 @kernel()
-def sum_root(member, members, sync, pairs, integers, out):
-    """Sum the quantised pairs of all rows, every member for itself; nonzero means stop."""
+def sum_root(member, members, sync, order, pairs, integers, out):
+    """Sum the quantised pairs of the rows of the tree, every member for itself; nonzero means stop."""
     n_planes = pairs.shape[0]
-    n = pairs.shape[1]
+    n = order.shape[0]
+    start = np.uint64(member * n // members)
+    stop = np.uint64((member + 1) * n // members)
     for p in range(n_planes):
         total = np.int64(0)
-        for i in range(np.uint64(member * n // members), np.uint64((member + 1) * n // members)):
-            total += pairs[p, i]
+        if n == pairs.shape[1]:
+            for i in range(start, stop):
+                total += pairs[p, i]
+        else:
+            for i in range(start, stop):
+                total += pairs[p, order[i]]
         integers[member, 3 * n_planes + p] = total
     if meet(sync, members) != 0:
         return 1
@@ -93,18 +99,23 @@ def build(member, members, sync, alone, words, rows, first, last, sums, histogra
 
 
 @kernel()
+def negate(order, pairs, first, last):
+    """Change the signs of the pairs of the rows at ``first`` to ``last``."""
+    for p in range(pairs.shape[0]):
+        for k in range(np.uint64(first), np.uint64(last)):
+            pairs[p, order[k]] = -pairs[p, order[k]]
+
+
+@kernel()
 def take_off(words, rows, first, last, sums, histogram, listed, feature):
     """Take the rows at ``first`` to ``last`` off a histogram and its counts; it has these sums then."""
     n_columns = feature.tile_start.shape[0] - 1
     n_cells = feature.start[feature.start.shape[0] - 1]
-    for p in range(rows.pairs.shape[0]):
-        for k in range(np.uint64(first), np.uint64(last)):
-            rows.spare_pairs[p, k] = -rows.pairs[p, k]
-    add_planes(
-        words, rows.order, rows.spare_pairs, first, last, 0, n_columns, feature.bits, feature.tile_start, histogram
-    )
+    negate(rows.order, rows.pairs, first, last)
+    add_planes(words, rows.order, rows.pairs, first, last, 0, n_columns, feature.bits, feature.tile_start, histogram)
     if feature.row_start.shape[0] > 0:
-        add_listed_planes(feature, rows.order, rows.spare_pairs, first, last, 0, n_cells, histogram)
+        add_listed_planes(feature, rows.order, rows.pairs, first, last, 0, n_cells, histogram)
+    negate(rows.order, rows.pairs, first, last)
     if listed.shape[0] > 0:
         count_listed(feature, rows.order, first, last, -1, 0, n_cells, listed)
     fill_usual(feature, 0, feature.n_bins.shape[0], sums, histogram)

@@ -75,6 +75,18 @@ def exp(x):
 
 
 @kernel()
+def exp_below(x):
+    """e^x for x <= 0, and e^-700 for what is less, which beside 1 is nothing as well."""
+    clamped = -700.0 if x < -700.0 else x
+    rounded = clamped * LOG2_E + ROUNDER
+    k = rounded - ROUNDER
+    high = clamped - k * LN2_HIGH
+    low = k * LN2_LOW
+    r = high - low
+    return (1.0 + (r + exp_tail(r, (high - r) - low))) * power_of_two(rounded)
+
+
+@kernel()
 def exp_both(x, z):
     """e^x and e^z, step by step side by side: each is a long chain in which a step waits for the last."""
     cx = x if x > -746.0 else -746.0

@@ -131,7 +131,7 @@ def list_rows(member, members, sync, rows, share_of, tree, lists):
         row = rows.order[i]
         marked[row] = 1
         for p in range(rows.pairs.shape[0]):
-            lists.pairs[row, p] = rows.pairs[p, i]
+            lists.pairs[row, p] = rows.pairs[p, row]
     if meet(sync, members) != 0:
         return 1
     for f in range(share_of[member], share_of[member + 1]):
@@ -191,7 +191,7 @@ def grow_exact_tree(
     running = scratch.integers[member][2 * n_planes : 4 * n_planes]
     if list_rows(member, members, sync, rows, feature.share, choice.tree, lists) != 0:
         return
-    if sum_root(member, members, sync, rows.pairs, scratch.integers, sums[n_planes:]) != 0:
+    if sum_root(member, members, sync, rows.order, rows.pairs, scratch.integers, sums[n_planes:]) != 0:
         return
     # The root enters as if it were the right child of a split that sent nothing to the left.
     leaf = start = middle = depth = np.int64(0)

@@ -66,8 +66,9 @@ def add_regular(tile, order, values, first, last, word, n_words, with_half, star
     for k in range(np.uint64(first), stop):
         if k + AHEAD < stop:
             prefetch(tile, order[k + AHEAD])
+            prefetch(values, order[k + AHEAD])
         row = tile[order[k]]
-        value = values[k]
+        value = values[order[k]]
         add_eight(row[w], value, at, cells)
         if n_words > 1:
             add_eight(row[w + np.uint64(1)], value, at + np.uint64(8 * STRIDE), cells)
@@ -147,8 +148,9 @@ def add_rest(tile, order, values, first, last, begin, end, bits, offset, cells):
     for k in range(np.uint64(first), stop):
         if k + AHEAD < stop:
             prefetch(tile, order[k + AHEAD])
+            prefetch(values, order[k + AHEAD])
         row = tile[order[k]]
-        value = values[k]
+        value = values[order[k]]
         if begin < head:
             add_lanes(row, value, np.uint64(begin), np.uint64(head), n_bits, offset, cells)
         for w in range(from_word, to_word):
@@ -184,8 +186,9 @@ def add_word(tile, order, values, first, last, begin, n, offset, cells):
     for k in range(np.uint64(first), stop):
         if k + AHEAD < stop:
             prefetch(tile, order[k + AHEAD])
+            prefetch(values, order[k + AHEAD])
         word = tile[order[k], w] >> shift
-        value = values[k]
+        value = values[order[k]]
         cells[at_0 + (word & BYTE)] += value
         if n > 1:
             cells[at_1 + ((word >> np.uint64(8)) & BYTE)] += value

@@ -25,12 +25,15 @@ from sapwood.kernels.layout import (
     UNPENALISED,
 )
 from sapwood.kernels.meet import meet
+from sapwood.native.intrinsics import prefetch
 from sapwood.native.kernel import kernel
 
 INFINITE = np.inf
 ONE, TWO = np.uint64(1), np.uint64(2)
 # Rows whose leaves stay near while they are read for every output.
 BLOCK = 4096
+# Rows ahead of the one that is looked up; hides the time it takes to come from memory.
+AHEAD = np.uint64(32)
 
 
 @kernel()
@@ -38,7 +41,10 @@ def sum_pairs(pairs, weight, order, start, stop, scale, out):
     """Add the true pairs of the rows at some positions in fixed point. One output."""
     sum_g = np.int64(0)
     sum_h = np.int64(0)
-    for i in range(np.uint64(start), np.uint64(stop)):
+    end = np.uint64(stop)
+    for i in range(np.uint64(start), end):
+        if i + AHEAD < end:
+            prefetch(pairs, TWO * np.uint64(order[i + AHEAD]))
         row = order[i]
         w = weight[row] if weight.shape[0] > 0 else 1.0
         sum_g += np.int64(np.rint(w * np.float64(pairs[TWO * np.uint64(row)]) * scale[0]))
@@ -186,7 +192,8 @@ def project_values(integers, numbers, n_nodes, monotone):
 @kernel()
 def finish_leaves(member, members, sync, n_leaves, monotone, rules, grad, rows, scales, scratch, leaves, nodes):
     """Give the nodes of a grown tree their true sums and values."""
-    if grad.pairs.shape[0] > 1 and 2 * rows.order.shape[0] == grad.pairs.shape[1]:
+    has_places = grad.pairs.shape[0] > 1 or grad.weight.shape[0] > 0  # of more than one number each
+    if has_places and 2 * rows.order.shape[0] == grad.pairs.shape[1]:
         mark_leaves(member, members, n_leaves, leaves.integers, rows.order, rows.spare)
         if meet(sync, members) != 0:
             return

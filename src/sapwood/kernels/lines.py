@@ -36,7 +36,7 @@ def lay_lines(pairs, order, start, stop, lines):
     for i in range(np.uint64(start), np.uint64(stop)):
         line = lines[order[i]]
         for p in range(np.uint64(pairs.shape[0])):
-            line[p] = pairs[p, i]
+            line[p] = pairs[p, order[i]]
 
 
 @kernel()

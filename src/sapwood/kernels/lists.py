@@ -25,7 +25,7 @@ def add_listed(row_start, entries, order, values, first, last, low, high, out):
         if k + AHEAD < stop:
             prefetch(entries, np.uint64(row_start[order[k + AHEAD]]))
         row = np.uint64(order[k])
-        value = values[k]
+        value = values[row]
         for e in range(np.uint64(row_start[row]), np.uint64(row_start[row + np.uint64(1)])):
             cell = entries[e]
             if cell >= from_cell and cell < to_cell:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.elementary import exp, log, softplus
+from sapwood.kernels.elementary import exp, exp_below, log, softplus
 from sapwood.kernels.losses_regression import LOSS, PAIRS, put
 from sapwood.kernels.share import share
 from sapwood.native.kernel import kernel
@@ -40,7 +40,7 @@ def keep_exponentials(scores, start, stop, base, work, kept):
             work[0, base + i] = scores[k, start + i] if scores[k, start + i] > top else top
     for k in range(scores.shape[0]):
         for i in range(n):
-            e = exp(scores[k, start + i] - work[0, base + i])
+            e = exp_below(scores[k, start + i] - work[0, base + i])
             kept[k, start + i] = e
             work[1, base + i] += e
 

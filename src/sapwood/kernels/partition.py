@@ -6,8 +6,8 @@ A member takes a part of the leaf. Left rows (l) and right rows (r) leave it lik
              spare . . . . r r r     ... the rights wait in the spare array, last one first
     part t:  spare l l l l . r r     all wait
 
-Pairs move with their rows, unless there is no spare room for them: then they stay where they are. When all parts are
-done and their numbers of lefts are known, each member puts what waits in its final place.
+When all parts are done and their numbers of lefts are known, each member puts what waits in its final place. Pairs and
+bins stay where they are, and are looked up by row.
 """
 
 from __future__ import annotations
@@ -27,80 +27,9 @@ ONE = np.uint64(1)
 PARALLEL_MOVE = 4096
 
 
-@kernel()
-def send(rows, left_order, left_pairs, k, left, right):
-    """Write position k to both sides. One of the two is overwritten by the next: no branch to mispredict."""
-    row = rows.order[k]
-    pair = rows.pairs[0, k]
-    rows.spare[right] = row
-    rows.spare_pairs[0, right] = pair
-    left_order[left] = row
-    left_pairs[0, left] = pair
-    for p in range(1, rows.pairs.shape[0]):
-        value = rows.pairs[p, k]
-        rows.spare_pairs[p, right] = value
-        left_pairs[p, left] = value
-
-
-@kernel(apart=True)
-def split_in_place(bins, shift, most, order, pairs, spare, spare_pairs, start, stop):
-    """``split_part`` of rows and one plane, lefts staying in place: few enough arrays to keep in registers."""
-    left = np.uint64(start)
-    right = np.uint64(stop - 1)
-    end = np.uint64(stop)
-    for k in range(np.uint64(start), end):
-        if k + AHEAD < end:
-            prefetch(bins, order[k + AHEAD])
-        row = order[k]
-        pair = pairs[k]
-        go = np.uint64(np.uint32(np.uint32(bins[row]) - shift) <= most)
-        spare[right] = row
-        spare_pairs[right] = pair
-        order[left] = row
-        pairs[left] = pair
-        left += go
-        right -= ONE - go
-    return np.int64(left) - start
-
-
-@kernel(apart=True)
-def split_aside(bins, shift, most, order, pairs, spare, spare_pairs, start, stop):
-    """The same with lefts that wait in the spare arrays too."""
-    left = np.uint64(start)
-    right = np.uint64(stop - 1)
-    end = np.uint64(stop)
-    for k in range(np.uint64(start), end):
-        if k + AHEAD < end:
-            prefetch(bins, order[k + AHEAD])
-        row = order[k]
-        pair = pairs[k]
-        go = np.uint64(np.uint32(np.uint32(bins[row]) - shift) <= most)
-        spare[right] = row
-        spare_pairs[right] = pair
-        spare[left] = row
-        spare_pairs[left] = pair
-        left += go
-        right -= ONE - go
-    return np.int64(left) - start
-
-
-@kernel(apart=True)
-def split_values(bins, shift, most, order, values, left_values, spare_values, start, stop):
-    """The same for the values of another plane; rows stay where they are."""
-    left = np.uint64(start)
-    right = np.uint64(stop - 1)
-    for k in range(np.uint64(start), np.uint64(stop)):
-        value = values[k]
-        go = np.uint64(np.uint32(np.uint32(bins[order[k]]) - shift) <= most)
-        spare_values[right] = value
-        left_values[left] = value
-        left += go
-        right -= ONE - go
-
-
 @kernel(apart=True)
 def split_order(bins, shift, most, order, left_order, spare, start, stop):
-    """The same for rows alone, lefts going to ``left_order``."""
+    """Send the positions ``start`` to ``stop`` apart, lefts going to ``left_order``; return how many."""
     left = np.uint64(start)
     right = np.uint64(stop - 1)
     end = np.uint64(stop)
@@ -122,33 +51,25 @@ def split_part(bins, limit, missing_left, rows, start, stop, in_place):
     # Missing is bin 0. Where it goes right, a shift by one sends it around to the largest number, beyond any limit.
     shift = np.uint32(1) if missing_left == 0 else np.uint32(0)
     most = np.uint32(limit) - shift
-    order = rows.order
-    pairs = rows.pairs
-    spare_pairs = rows.spare_pairs
-    if spare_pairs.shape[0] == 0:
-        left_order = order if in_place != 0 else rows.spare
-        return split_order(bins, shift, most, order, left_order, rows.spare, start, stop)
-    for p in range(1, pairs.shape[0]):
-        lefts = pairs[p] if in_place != 0 else spare_pairs[p]
-        split_values(bins, shift, most, order, pairs[p], lefts, spare_pairs[p], start, stop)
-    if in_place != 0:
-        return split_in_place(bins, shift, most, order, pairs[0], rows.spare, spare_pairs[0], start, stop)
-    return split_aside(bins, shift, most, order, pairs[0], rows.spare, spare_pairs[0], start, stop)
+    left_order = rows.order if in_place != 0 else rows.spare
+    return split_order(bins, shift, most, rows.order, left_order, rows.spare, start, stop)
 
 
 @kernel(apart=True)
 def split_members(bins, words, rows, start, stop, in_place):
-    """The same with the bins of a set to the left; several outputs, which have lines, have no sets."""
+    """The same with the bins of a set to the left."""
     left = np.uint64(start)
     right = np.uint64(stop - 1)
     end = np.uint64(stop)
-    left_order = rows.order if in_place != 0 else rows.spare
-    left_pairs = rows.pairs if in_place != 0 else rows.spare_pairs
+    order = rows.order
+    left_order = order if in_place != 0 else rows.spare
     for k in range(np.uint64(start), end):
         if k + AHEAD < end:
-            prefetch(bins, rows.order[k + AHEAD])
-        go = is_member(words, bins[rows.order[k]])
-        send(rows, left_order, left_pairs, k, left, right)
+            prefetch(bins, order[k + AHEAD])
+        row = order[k]
+        go = is_member(words, bins[row])
+        rows.spare[right] = row
+        left_order[left] = row
         left += go
         right -= ONE - go
     return np.int64(left) - start
@@ -184,10 +105,6 @@ def copy_back_reversed(source, target, last, n, at):
 def settle_part(rows, start, stop, n_left, left_at, right_at, in_place):
     """Put what waits of a part in its final place: its lefts from ``left_at`` on, its rights from ``right_at`` on."""
     n_right = stop - start - n_left
-    for p in range(rows.spare_pairs.shape[0]):
-        if in_place == 0:
-            copy_back(rows.spare_pairs[p], rows.pairs[p], start, n_left, left_at)
-        copy_back_reversed(rows.spare_pairs[p], rows.pairs[p], stop - 1, n_right, right_at)
     if in_place == 0:
         copy_back(rows.spare, rows.order, start, n_left, left_at)
     copy_back_reversed(rows.spare, rows.order, stop - 1, n_right, right_at)
@@ -233,7 +150,7 @@ def move_rows(member, members, sync, bins, split, feature, rows, n_left):
 
 @kernel()
 def rejoin(rows, first, middle, last):
-    """Undo a move: make one ascending sequence of the two from ``first`` and from ``middle`` on. Pairs stay."""
+    """Undo a move: make one ascending sequence of the two from ``first`` and from ``middle`` on."""
     left = first
     right = middle
     for k in range(first, last):

@@ -137,8 +137,8 @@ def round_wide(pairs, weight, order, start, stop, scale, planes, out):
         row = order[i]
         w = weight[row] if weight.shape[0] > 0 else 1.0
         q_h = np.int64(np.rint(w * np.float64(pairs[TWO * np.uint64(row) + ONE]) * scale[1]))
-        planes[0, i] = np.int64(np.rint(w * np.float64(pairs[TWO * np.uint64(row)]) * scale[0]))
-        planes[1, i] = q_h
+        planes[0, row] = np.int64(np.rint(w * np.float64(pairs[TWO * np.uint64(row)]) * scale[0]))
+        planes[1, row] = q_h
         least = min(least, q_h)
         most = max(most, q_h)
     out[0] = least
@@ -162,7 +162,7 @@ def round_packed(pairs, weight, ids, order, start, stop, scale, key, plane, out)
         g = w * np.float64(pairs[TWO * np.uint64(row)]) * scale_g + np.float64(bits & np.uint64(0xFFFFFFFF)) * TO_UNIT
         h = w * np.float64(pairs[TWO * np.uint64(row) + ONE]) * scale_h + np.float64(bits >> np.uint64(32)) * TO_UNIT
         q_h = np.int64(np.floor(h))
-        plane[i] = (np.int64(np.floor(g)) << np.int64(32)) + q_h
+        plane[row] = (np.int64(np.floor(g)) << np.int64(32)) + q_h
         least = min(least, q_h)
         most = max(most, q_h)
     out[0] = least
@@ -264,7 +264,7 @@ def number_rows(order, n_rows, start, stop):
 
 @kernel("Rows, Gradients, i64, Draws, Scales, Scratch, i64[:]")
 def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, info):
-    """Turn the pairs of all rows into integers, in leaf order, with the finest scales that cannot overflow."""
+    """Turn the pairs of the rows of a tree into integers, with the finest scales that cannot overflow."""
     n = rows.order.shape[0]
     start = member * n // members
     stop = (member + 1) * n // members

@@ -89,32 +89,25 @@ def build_share(member, members, sync, tiles, order, pairs, first, last, share, 
     add_planes(tiles, order, pairs, first, last, own, end, bits, start, histogram)
 
 
-@kernel("u8[:], u32[:], u32[:], i64[:,:], i64[:,:], i64[:]")
-def move_marked(marks, order, spare, pairs, spare_pairs, span):
+@kernel("u8[:], u32[:], u32[:], i64[:]")
+def move_marked(marks, order, spare, span):
     """Move the rows at ``span`` that are marked to the front, the others behind them, each in their order.
 
     ``marks`` has an entry for every position of the span. The end of it becomes that of the marked ones.
     """
     at = np.uint64(span[0])
     behind = np.uint64(0)
-    n_planes = pairs.shape[0]
     for k in range(np.uint64(marks.shape[0])):
         i = np.uint64(span[0]) + k
         if marks[k] != 0:
             order[at] = order[i]
-            for p in range(n_planes):
-                pairs[p, at] = pairs[p, i]
             at += np.uint64(1)
         else:
             spare[behind] = order[i]
-            for p in range(n_planes):
-                spare_pairs[p, behind] = pairs[p, i]
             behind += np.uint64(1)
     span[1] = np.int64(at)
     for k in range(behind):
         order[at + k] = spare[k]
-        for p in range(n_planes):
-            pairs[p, at + k] = spare_pairs[p, k]
 
 
 @kernel("i64[:], i64[:], f64, f64, Rules, f64[:,:], f64[:]")
