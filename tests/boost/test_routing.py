@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sapwood.boost.routing import Levels, add_to_all_rows, leaf_ranges
+from sapwood.boost.routing import Levels, add_to_all_rows, node_lines
 from sapwood.model.tree import LEAF
 from sapwood.native.team import Team
 
@@ -101,7 +101,11 @@ def test_a_tree_whose_leaves_are_split_otherwise_is_not_symmetric(changed):
     assert Levels.of(tree, np.dtype(np.uint8)) is None
 
 
-def test_leaves_are_numbered_from_the_left():
-    feature = np.array([0, 1, LEAF, LEAF, LEAF])
-    first, last = leaf_ranges(feature, np.array([1, 3, 0, 0, 0]))
-    assert list(zip(first, last, strict=True)) == [(0, 3), (0, 2), (2, 3), (0, 1), (1, 2)]
+def test_nodes_are_the_same_from_the_tables_of_a_grower_and_from_columns():
+    tree = random_tree(np.random.default_rng(1), 5, 4, 9)
+    lines = node_lines(tree)
+    assert [tuple(line) for line in lines] == [
+        tuple(line) for line in zip(tree.feature, tree.bin, tree.missing_left, tree.left, strict=True)
+    ]
+    tree.tables = (np.column_stack([lines, np.arange(len(lines))]), None)
+    assert np.array_equal(node_lines(tree)[:, :4], lines)

@@ -20,9 +20,9 @@ N = 3001
 
 
 def make_dataset(kind: str) -> Dataset:
-    """Numbers in bytes or in two each, or columns that exclude each other."""
+    """Numbers in bytes or in two each, few in a row or many, or columns that exclude each other."""
     source = np.random.default_rng(7)
-    X = source.normal(size=(N, 37))
+    X = source.normal(size=(N, {"few": 5, "some": 13}.get(kind, 37)))
     if kind == "bundles":
         X = np.hstack([X[:, :5], source.integers(0, 30, (N, 1)) == np.arange(30), X[:, 5:10]])
     return Dataset.build(read_table(X), max_bins=700 if kind == "halves" else 255)
@@ -41,7 +41,7 @@ def some_rows(share: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("size", [1, 3])
-@pytest.mark.parametrize("kind", ["bytes", "halves", "bundles"])
+@pytest.mark.parametrize("kind", ["bytes", "few", "some", "halves", "bundles"])
 def test_bins_of_the_rows_are_copied_by_rows_and_by_columns(kind, size):
     dataset, rows = make_dataset(kind), some_rows(0.3)
     bins = make_bins(dataset, Tiling.find(dataset))

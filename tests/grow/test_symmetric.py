@@ -9,7 +9,7 @@ from slow_grower import TooCloseError
 from small_tables import Example, check, grow_fast, grow_slowly, symmetric_examples
 
 from sapwood.choices import Symmetric
-from sapwood.kernels.frontier import ALONE_ROWS
+from sapwood.kernels.turns import ALONE_ROWS
 from sapwood.params import TreeParams
 
 TEAMS = [1, 2, 3]
@@ -52,7 +52,7 @@ def test_levels_of_many_small_leaves_are_divided_as_by_the_slow_grower(precision
 @pytest.mark.parametrize("members", TEAMS)
 def test_rows_of_small_and_large_leaves_end_where_the_cuts_send_them(members):
     """A level has leaves that are divided by all members and leaves that are divided by one."""
-    example = make_example(5 * ALONE_ROWS, [4, 6, 9], "packed")
+    example = make_example(3 * ALONE_ROWS, [4, 6, 9], "packed")
     bins = np.nan_to_num(example.X, nan=-1.0).astype(int) + 1  # as many values as bins
     grown = grow_fast(example, members)
     assert len(grown.feature) == 63
@@ -63,7 +63,8 @@ def test_rows_of_small_and_large_leaves_end_where_the_cuts_send_them(members):
         own = bins[np.arange(len(bins)), grown.feature[leaf_of_row]]
         goes_left = np.where(own == 0, grown.missing_left[leaf_of_row] == 1, own <= grown.bin[leaf_of_row])
         leaf_of_row = grown.left[leaf_of_row] + np.where(goes_left, 0, 1)
-    assert any((level >= ALONE_ROWS).any() and (level < ALONE_ROWS).any() for level in sizes[3:])
+    limit = ALONE_ROWS / max(members, 2)
+    assert any((level >= limit).any() and (level < limit).any() for level in sizes[3:])
     for node, (first, last) in zip(grown.leaf_node, grown.span, strict=True):
         rows = np.flatnonzero(leaf_of_row == node)
         np.testing.assert_array_equal(grown.order[first:last], rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from pathlib import Path
 from typing import Any
@@ -51,99 +50,6 @@ def test_levelwise_the_first_node_of_the_upper_level_is_next():
     """L3: gains only say whether there is a split."""
     assert next_leaf(layout.LEVELWISE, [9.0, 1.0, 2.0], [2, 1, 1], [3, 2, 1]) == 2
     assert next_leaf(layout.LEVELWISE, [9.0, 1.0, 0.0], [2, 1, 1], [3, 2, 1]) == 1
-
-
-# --- leaves before their turn -----------------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass
-class Frontier:
-    """Four leaves of 100 rows at most, of eight; what comes of them is not needed here."""
-
-    gains: tuple[float, ...] = (1.0, 8.0, 2.0, 4.0)
-    n_rows: tuple[int, ...] = (100, 100, 100, 100)
-    max_leaves: int = 8
-    n_slots: int = 100
-    members: int = 2
-    n_node: int = 0
-    noise: float = 0.0
-    n_groups: int = 0
-
-    def __post_init__(self) -> None:
-        n = len(self.gains)
-        self.leaves = layout.Leaves(
-            np.zeros((3 * self.max_leaves, LEAF_COLUMNS), np.int64),
-            np.zeros((3 * self.max_leaves, layout.LEAF_NUMBERS)),
-        )
-        self.leaves.integers[:n, layout.LAST] = self.n_rows
-        self.leaves.integers[:n, layout.NODE] = np.arange(n) + 3
-        self.leaves.numbers[:n, layout.GAIN] = self.gains
-        self.nodes = layout.Nodes(
-            np.zeros((15, layout.NODE_INTEGERS), np.int64), np.zeros((15, 8)), np.array([7, n, 0])
-        )
-        self.rules = make_rules(max_leaves=self.max_leaves, order=layout.LEAFWISE, noise=self.noise)
-        self.batch = np.zeros(layout.BATCH + layout.AT_ONCE * self.members, np.int64)
-
-    def chosen(self) -> list[int]:
-        """The batch that comes next."""
-        some = np.zeros(1, np.int64)
-        groups = np.empty((self.n_groups, 1), np.uint8)
-        choice = layout.Choice(some, 0, self.n_node, groups, np.empty((0, 0), np.uint8), some)
-        n_leaves = int(self.nodes.info[layout.N_LEAVES])
-        frontier.choose_batch(self.members, self.rules, self.n_slots, self.leaves, choice, n_leaves, self.batch)
-        return self.batch[layout.BATCH :][: self.batch[layout.N_BATCH]].tolist()
-
-
-def test_small_leaves_are_taken_together_by_gain_as_far_as_they_will_probably_be_split():
-    assert Frontier(max_leaves=8).chosen() == [1, 3, 2]  # four splits to come: of those behind the first, two
-    assert Frontier(max_leaves=5).chosen() == [1]
-    assert Frontier(max_leaves=4).chosen() == []
-    assert Frontier(max_leaves=40).chosen() == [1, 3, 2, 0]
-
-
-def test_a_leaf_waits_for_its_turn_where_it_is_large_or_numbers_of_nodes_count_or_a_member_is_alone():
-    large = frontier.ALONE_ROWS
-    assert Frontier(n_rows=(100, large, 100, 100), max_leaves=40).chosen() == [1]
-    assert Frontier(n_rows=(100, 100, large, 100), max_leaves=40).chosen() == [1, 3]
-    assert Frontier(max_leaves=40, n_node=1).chosen() == [1]
-    assert Frontier(max_leaves=40, noise=1.0).chosen() == [1]
-    assert Frontier(max_leaves=40, n_groups=1).chosen() == [1]
-    assert Frontier(max_leaves=40, members=1).chosen() == [1]
-
-
-def test_leaves_that_wait_with_their_children_count_among_those_that_will_be_split():
-    """Four splits to come, for which two leaves wait already."""
-    one = Frontier(gains=(1.0, 8.0, 2.0, 4.0, 3.0), n_rows=(100,) * 5, max_leaves=9)
-    one.leaves.integers[[0, 2], layout.AHEAD] = 1
-    assert one.chosen() == [1]
-
-
-def test_a_batch_has_so_many_leaves_per_member_at_most():
-    many = 3 * layout.AT_ONCE
-    assert len(Frontier(gains=(1.0,) * many, n_rows=(100,) * many, max_leaves=200, n_slots=300).chosen()) == 16
-
-
-def test_slots_are_kept_for_all_splits_to_come():
-    """Four splits to come take four; each leaf before its turn may take one for nothing."""
-    assert Frontier(max_leaves=8, n_slots=6).chosen() == [1, 3, 2]
-    assert Frontier(max_leaves=8, n_slots=5).chosen() == [1, 3]
-    assert Frontier(max_leaves=8, n_slots=4).chosen() == [1]
-
-
-def test_what_waits_is_split_in_the_order_of_growth():
-    one = Frontier()
-    integers, numbers = one.leaves
-    for leaf in (1, 2):  # the two of gains 8 and 2; the one of gain 4 between them has no children yet
-        integers[leaf, layout.AHEAD] = 1
-        children = slice(one.max_leaves + 2 * leaf, one.max_leaves + 2 * leaf + 2)
-        integers[children, layout.FIRST] = 10 * leaf, 10 * leaf + 1
-        numbers[children, layout.GAIN] = 3.0, 0.5
-    frontier.split_waiting(one.rules, one.leaves, one.nodes)
-    assert one.nodes.info[: layout.N_LEAVES + 1].tolist() == [9, 5]
-    assert integers[[1, 4], layout.FIRST].tolist() == [10, 11]
-    assert integers[[1, 4], layout.NODE].tolist() == [7, 8]
-    assert one.nodes.integers[4, layout.NODE_LEFT] == 7
-    assert numbers[:5, layout.GAIN].tolist() == [1.0, 3.0, 2.0, 4.0, 0.5]
 
 
 @pytest.mark.parametrize(

@@ -299,14 +299,19 @@ def test_a_size_can_be_forced_whatever_the_machine_has(machine, monkeypatch):
 
 
 def test_members_wait_awake_for_less_time_while_others_take_their_cores(monkeypatch):
-    taken = [0]
+    taken, now = [0], [0.0]
     monkeypatch.setattr(team, "interruptions", lambda: taken[0])
+    monkeypatch.setattr(team.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(team, "usable_cpus", lambda: 2)
-    crew = Crew(2)
-    assert crew._spins() == team.SPINS
-    taken[0] = 1
-    assert crew._spins() == team.FEWER_SPINS
-    assert [crew._spins() for _ in range(team.CALM)] == [team.FEWER_SPINS] * (team.CALM - 1) + [team.SPINS]
+    crew, asked = Crew(2), []
+    for n in (1, 1, 50, 50, 1):  # interruptions in about a quarter of a second
+        taken[0] += n
+        now[0] += 1.0 / 4
+        asked.append(crew._spins())
+        now[0] += team.BUSY_EVERY / 2
+        asked.append(crew._spins())
+    calm, busy = [team.SPINS] * 2, [team.FEWER_SPINS] * 2
+    assert asked == calm + calm + busy + busy + calm
 
 
 def test_a_team_larger_than_the_machine_does_not_wait_awake(monkeypatch):

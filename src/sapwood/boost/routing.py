@@ -10,38 +10,12 @@ from sapwood.boost.evaluation import add_tree
 from sapwood.data.dataset import Dataset
 from sapwood.grow.grown import Grown
 from sapwood.kernels.leaves import add_leaf_values
-from sapwood.kernels.route import BLOCK, BRUIJN, LONG_BRUIJN, add_byte_tree, add_small_tree, add_symmetric_tree
+from sapwood.kernels.route import BLOCK, add_small_tree, add_symmetric_tree
 from sapwood.model.tree import LEAF
 from sapwood.native.team import Team
 
-SMALL, LARGE = 32, 64  # leaves that have a bit each
+MOST_LEAVES = 64  # that have a bit each
 MOST_LEVELS = 8  # of a symmetric tree whose leaves are numbered by bits
-
-
-class Routes(NamedTuple):
-    """A tree of up to 64 leaves as ``kernels.route`` asks it: splits, masks of the leaves that stay, places."""
-
-    splits: np.ndarray
-    masks: np.ndarray
-    leaves: np.ndarray
-    places: np.ndarray
-
-    @classmethod
-    def of(cls, grown: Grown) -> Routes | None:
-        """The routes of a tree cut between bins; None if it is too large, or its leaves are linear."""
-        n_leaves = len(grown.feature) // 2 + 1
-        if grown.threshold is not None or grown.terms is not None or grown.sets is not None or n_leaves > LARGE:
-            return None
-        first, last = leaf_ranges(grown.feature, grown.left)
-        inner, leaves = np.flatnonzero(grown.feature != LEAF), np.flatnonzero(grown.feature == LEAF)
-        shift = (grown.missing_left[inner] == 0).astype(np.int64)
-        splits = np.stack([grown.feature[inner], grown.bin[inner] - shift, shift], axis=1).astype(np.int64)
-        dtype, bruijn, drop = (np.uint32, BRUIJN, 27) if n_leaves <= SMALL else (np.uint64, LONG_BRUIJN, 58)
-        every = int(np.iinfo(dtype).max)
-        lost = [(1 << last[left]) - (1 << first[left]) for left in grown.left[inner].tolist()]
-        masks = np.array([*(every & ~bits for bits in lost), every], dtype=dtype)
-        places = [((bruijn << first[leaf]) & every) >> drop for leaf in leaves.tolist()]
-        return cls(np.ascontiguousarray(splits), masks, leaves, np.array(places, dtype=np.int64))
 
 
 class Levels(NamedTuple):
@@ -76,45 +50,35 @@ class Levels(NamedTuple):
         return cls(np.array([feature for feature, _, _ in chosen], dtype=np.int64), splits, np.array(nodes))
 
 
-def leaf_ranges(feature: np.ndarray, left: np.ndarray) -> tuple[list[int], list[int]]:
-    """The numbers of the leaves below each node, from the left: the first, and the one after the last."""
-    n = len(feature)
-    sizes = [1] * n
-    for node in reversed(range(n)):
-        if feature[node] != LEAF:
-            sizes[node] = sizes[left[node]] + sizes[left[node] + 1]
-    first = [0] * n
-    for node in range(n):
-        if feature[node] != LEAF:
-            first[left[node]] = first[node]
-            first[left[node] + 1] = first[node] + sizes[left[node]]
-    return first, [start + size for start, size in zip(first, sizes, strict=True)]
+def node_lines(grown: Grown) -> np.ndarray:
+    """Feature, bin, side of missing values and left child of each node."""
+    tables = grown.__dict__.get("tables")
+    if tables is not None:
+        return np.asarray(tables[0])
+    return np.stack([grown.feature, grown.bin, grown.missing_left, grown.left], axis=1).astype(np.int64)
 
 
 def add_to_all_rows(
     dataset: Dataset, grown: Grown, value: np.ndarray, output: int, scores: np.ndarray, team: Team
 ) -> None:  # fmt: skip
     """Add the answers of a tree with these values to the scores of every row of a dataset."""
-    levels = None if dataset.lists is not None else Levels.of(grown, dataset.columns.dtype)
+    n_leaves = len(value) // 2 + 1
+    may_be_even = dataset.lists is None and n_leaves & (n_leaves - 1) == 0
+    levels = Levels.of(grown, dataset.columns.dtype) if may_be_even else None
     if levels is not None:
         bits = np.empty((team.size, BLOCK), dtype=np.uint8)
         answers = np.ascontiguousarray(value[levels.leaves])
         team.run(add_symmetric_tree, dataset.columns, levels.features, levels.splits, bits, answers, output, scores)
         return
-    routes = None if dataset.lists is not None else Routes.of(grown)
-    if routes is None:
+    is_cut = grown.threshold is None and grown.terms is None and grown.sets is None
+    if dataset.lists is not None or not is_cut or n_leaves > MOST_LEAVES:
         add_tree(dataset, grown, value, output, scores, team.run)
         return
-    values = np.zeros((SMALL if routes.masks.dtype == np.uint32 else LARGE, value.shape[1]))
-    values[routes.places] = value[routes.leaves]
-    columns, masks = dataset.columns, routes.masks
-    if columns.dtype == np.uint8 and masks.dtype == np.uint32:
-        octets = np.stack([masks >> np.uint32(8 * p) & np.uint32(255) for p in range(4)], axis=1).astype(np.uint8)
-        bits = np.empty((team.size, 4, BLOCK), dtype=np.uint8)
-        team.run(add_byte_tree, columns, routes.splits, octets, bits, values, output, scores)
-        return
-    bits = np.empty((team.size, BLOCK), dtype=masks.dtype)
-    team.run(add_small_tree, columns, routes.splits, masks, bits, values, output, scores)
+    columns, nodes, size = dataset.columns, node_lines(grown), team.size
+    below, cuts = (np.empty((size, len(nodes), 2), dtype) for dtype in (np.int64, columns.dtype))
+    answers = np.empty((size, n_leaves, value.shape[1]))
+    planes = np.empty((size, -(-n_leaves // 8) + 2, BLOCK), np.uint8)
+    team.run(add_small_tree, columns, nodes, np.ascontiguousarray(value), below, cuts, answers, planes, output, scores)
 
 
 def find_nodes(dataset: Dataset, grown: Grown, team: Team, has_all_rows: bool = False) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 
 from sapwood.data.encoder import CACHE_LINE
 from sapwood.kernels import layout
-from sapwood.kernels.compact import compact_bins, compact_gradients, restore_rows
+from sapwood.kernels.compact import TURNED, compact_bins, compact_gradients, restore_rows
 from sapwood.native.team import Team
 
 # A larger share of the rows is about as quick to read where it is.
@@ -26,6 +26,7 @@ class Compaction:
         self._is_turned = is_plain and len(bins.bytes) > 0
         self._n_rows = bins.words.shape[1]
         self._room = 0
+        self._turned = np.empty((team.size, TURNED), dtype=np.uint64)
         self._rows: np.ndarray | None = None
         self._compact = bins
 
@@ -44,7 +45,7 @@ class Compaction:
             self._make_room(len(rows))
             self._compact = self._bins_room(len(rows))
             eights = self._compact.bytes if self._is_turned else self._bytes[:0].reshape(0, 8)
-            self._team.run(compact_bins, rows, self._bins, self._compact, eights.view(np.uint64))
+            self._team.run(compact_bins, rows, self._bins, self._compact, eights.view(np.uint64), self._turned)
             self._rows = rows
         return self._compact
 

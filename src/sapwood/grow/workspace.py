@@ -221,7 +221,7 @@ def make_search(shape: Shape, n_features: int) -> layout.Search:
         limits=np.tile(np.array([1, ANY_BIN] * 4, np.int64), (shape.members + 1, 1)),
         allowed=np.ones((lines, n_features), np.uint8),
         n_left=np.zeros((shape.members, 8), np.int64),
-        batch=np.zeros(layout.BATCH + layout.AT_ONCE * shape.members, np.int64),
+        turn=np.zeros(layout.TURN_SLOTS + shape.members, np.int64),
     )
 
 

@@ -12,8 +12,10 @@ from sapwood.native.kernel import kernel
 AHEAD = np.uint64(16)
 ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 EIGHT = np.uint64(8)
-# Rows that stay in the nearest cache while column after column is written.
-BLOCK = np.uint64(512)
+HALVES, QUARTERS, BYTES = np.uint64(0xFFFFFFFF), np.uint64(0x0000FFFF0000FFFF), np.uint64(0x00FF00FF00FF00FF)
+# Rows that stay near while column after column is written; so long a run of each is quick to write.
+BLOCK = np.uint64(1024)
+TURNED = 4096  # words that are turned at a time, four to a line
 
 
 @kernel(apart=True)
@@ -50,76 +52,66 @@ def copy_places(rows, begin, end, columns, out):
 
 
 @kernel()
-def swap_bits(a, b, shift, mask):
-    """Exchange the bits of ``a`` above the mask's with those of ``b`` at the mask's; what becomes of both."""
-    changed = ((a >> shift) ^ b) & mask
-    return a ^ (changed << shift), b ^ changed
-
-
-@kernel()
-def turn(lines, line, word, columns, column, at):
-    """Write a word of each of eight lines, from ``line`` on, to place ``at`` of eight columns: byte [i, j] to [j, i].
-
-    Halves of the words are exchanged first, then quarters, then bytes.
-    """
-    a, e = swap_bits(lines[line, word], lines[line + np.uint64(4), word], np.uint64(32), np.uint64(0xFFFFFFFF))
-    b, f = swap_bits(lines[line + ONE, word], lines[line + np.uint64(5), word], np.uint64(32), np.uint64(0xFFFFFFFF))
-    c, g = swap_bits(lines[line + TWO, word], lines[line + np.uint64(6), word], np.uint64(32), np.uint64(0xFFFFFFFF))
-    d, h = swap_bits(lines[line + THREE, word], lines[line + np.uint64(7), word], np.uint64(32), np.uint64(0xFFFFFFFF))
-    a, c = swap_bits(a, c, np.uint64(16), np.uint64(0x0000FFFF0000FFFF))
-    b, d = swap_bits(b, d, np.uint64(16), np.uint64(0x0000FFFF0000FFFF))
-    e, g = swap_bits(e, g, np.uint64(16), np.uint64(0x0000FFFF0000FFFF))
-    f, h = swap_bits(f, h, np.uint64(16), np.uint64(0x0000FFFF0000FFFF))
-    a, b = swap_bits(a, b, EIGHT, np.uint64(0x00FF00FF00FF00FF))
-    c, d = swap_bits(c, d, EIGHT, np.uint64(0x00FF00FF00FF00FF))
-    e, f = swap_bits(e, f, EIGHT, np.uint64(0x00FF00FF00FF00FF))
-    g, h = swap_bits(g, h, EIGHT, np.uint64(0x00FF00FF00FF00FF))
-    n = np.uint64(columns.shape[0]) - column
-    columns[column, at] = a
-    if n > ONE:
-        columns[column + ONE, at] = b
-    if n > TWO:
-        columns[column + TWO, at] = c
-    if n > THREE:
-        columns[column + THREE, at] = d
-    if n > np.uint64(4):
-        columns[column + np.uint64(4), at] = e
-    if n > np.uint64(5):
-        columns[column + np.uint64(5), at] = f
-    if n > np.uint64(6):
-        columns[column + np.uint64(6), at] = g
-    if n > np.uint64(7):
-        columns[column + np.uint64(7), at] = h
+def swap_bits(words, n, apart, shift, mask):
+    """Exchange bits of each two of n words that lie so far apart: those above the mask's with those at the mask's."""
+    for pair in range(n // (TWO * apart)):
+        first = pair * TWO * apart
+        for j in range(apart):
+            a = words[first + j]
+            b = words[first + apart + j]
+            changed = ((a >> shift) ^ b) & mask
+            words[first + j] = a ^ (changed << shift)
+            words[first + apart + j] = b ^ changed
 
 
 @kernel(apart=True)
-def turn_lines(lines, begin, end, columns, column):
+def turn_words(words):
+    """Turn lines of four words, eight at a time: byte [i, j] of the k-th words of eight becomes byte [j, i].
+
+    Halves of the words are exchanged first, then quarters, then bytes; what lies side by side makes vectors.
+    """
+    swap_bits(words, np.uint64(TURNED), np.uint64(16), np.uint64(32), HALVES)
+    swap_bits(words, np.uint64(TURNED), EIGHT, np.uint64(16), QUARTERS)
+    swap_bits(words, np.uint64(TURNED), np.uint64(4), EIGHT, BYTES)
+
+
+@kernel(apart=True)
+def turn_lines(lines, begin, end, columns, column, turned):
     """Write the lines ``begin`` to ``end`` of a tile, whole eights of them, to the columns from ``column`` on."""
-    n = np.uint64(columns.shape[0])
-    for word in range(np.uint64(4)):
-        first = column + EIGHT * word
-        if first < n:
-            for at in range(begin // EIGHT, end // EIGHT):
-                turn(lines, at * EIGHT, word, columns, first, at)
+    n_words = np.uint64(lines.shape[1])
+    last = min(np.uint64(columns.shape[0]), column + EIGHT * n_words)
+    while begin < end:
+        n = min(np.uint64(TURNED // 4), end - begin)
+        for i in range(n):
+            for word in range(n_words):
+                turned[np.uint64(4) * i + word] = lines[begin + i, word]
+        turn_words(turned)
+        first = begin // EIGHT
+        for c in range(column, last):
+            own = np.uint64(4) * (c & np.uint64(7)) + ((c - column) >> THREE)
+            for at in range(n // EIGHT):
+                columns[c, first + at] = turned[np.uint64(32) * at + own]
+        begin += n
 
 
-@kernel("u32[:], Bins, Bins, u64[:,:]")
-def compact_bins(member, members, sync, rows, bins, out, eights):
+@kernel("u32[:], Bins, Bins, u64[:,:], u64[:,:]")
+def compact_bins(member, members, sync, rows, bins, out, eights, turned):
     """Copy the bins of some rows, ascending, by rows and by columns.
 
     ``eights`` are the columns by words of eight rows, where the tiles hold the same columns; else there are none.
+    ``turned`` is a workspace, ``TURNED`` words per member.
     """
     n = rows.shape[0]
     begin = EIGHT * share(member, members, (n + 7) // 8)
     last = min(EIGHT * share(member + 1, members, (n + 7) // 8), np.uint64(n))
     while begin < last:
         end = min(begin + BLOCK, last)
-        turned = begin if eights.shape[0] == 0 else end - (end & np.uint64(7))
+        whole = begin if eights.shape[0] == 0 else end - (end & np.uint64(7))
         for t in range(bins.words.shape[0]):
             copy_lines(rows, begin, end, bins.words[t], out.words[t])
-            turn_lines(out.words[t], begin, turned, eights, np.uint64(8 * t * bins.words.shape[2]))
-        copy_places(rows, turned, end, bins.bytes, out.bytes)
-        copy_places(rows, turned, end, bins.halves, out.halves)
+            turn_lines(out.words[t], begin, whole, eights, np.uint64(8 * t * bins.words.shape[2]), turned[member])
+        copy_places(rows, whole, end, bins.bytes, out.bytes)
+        copy_places(rows, whole, end, bins.halves, out.halves)
         begin = end
 
 

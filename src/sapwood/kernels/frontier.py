@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from sapwood.kernels.layout import (
     AHEAD,
-    AT_ONCE,
-    BATCH,
-    BATCH_SLOT,
     BIN,
     DEPTH,
     FEATURE,
     FIRST,
     GAIN,
     HIGH,
+    IS_AHEAD,
     LAST,
     LEAF_SUMS,
     LEVELWISE,
     LOW,
     MISSING_LEFT,
-    N_BATCH,
     N_LEAVES,
     N_NODES,
     NODE,
@@ -34,9 +31,6 @@ from sapwood.kernels.layout import (
 )
 from sapwood.kernels.split_numeric import value_of
 from sapwood.native.kernel import kernel
-
-# Leaves of fewer rows are expanded by one member each.
-ALONE_ROWS = 12288
 
 
 @kernel()
@@ -117,7 +111,7 @@ def split_waiting(rules, leaves, nodes):
     n_leaves = nodes.info[N_LEAVES]
     while n_leaves < rules.max_leaves:
         leaf = next_leaf(n_leaves, rules.order, integers, numbers, False)
-        if leaf < 0 or integers[leaf, AHEAD] == 0:
+        if leaf < 0 or integers[leaf, AHEAD] != IS_AHEAD:
             break
         node = branch(leaf, leaves, nodes)
         waiting = rules.max_leaves + 2 * leaf
@@ -134,45 +128,12 @@ def split_waiting(rules, leaves, nodes):
 
 
 @kernel()
-def may_go_ahead(rules, choice):
-    """Tell whether leaves may be looked at before their turn: where nothing depends on the numbers of nodes."""
-    is_drawn = choice.n_node > 0 or rules.noise > 0.0
-    return not is_drawn and choice.groups.shape[0] == 0
-
-
-@kernel()
-def is_small(leaf, integers):
-    """Tell whether a leaf is better expanded by one member alone."""
-    return integers[leaf, LAST] - integers[leaf, FIRST] < ALONE_ROWS
-
-
-@kernel()
-def choose_batch(members, rules, n_slots, leaves, choice, n_leaves, batch):
-    """Write down the leaves to expand next: the one whose turn it is, and small ones that will probably have theirs.
-
-    Each takes a slot. So many stay free that all splits to come find one.
-    """
-    integers = leaves.integers
-    batch[BATCH_SLOT] += batch[N_BATCH]
-    batch[N_BATCH] = 0
-    left = rules.max_leaves - n_leaves
-    leaf = next_leaf(n_leaves, rules.order, integers, leaves.numbers, True) if left > 0 else -1
-    if leaf < 0:
-        return
-    batch[BATCH] = leaf
-    n = 1
-    if members > 1 and may_go_ahead(rules, choice):
-        waiting = 0
-        for other in range(n_leaves):
-            waiting += integers[other, AHEAD]
-        while is_small(leaf, integers) and n < AT_ONCE * members and 2 * (waiting + n) <= left:
-            integers[leaf, AHEAD] = 1
-            leaf = next_leaf(n_leaves, rules.order, integers, leaves.numbers, True)
-            if leaf < 0 or not is_small(leaf, integers) or batch[BATCH_SLOT] + n + left > n_slots:
-                break
-            batch[BATCH + n] = leaf
-            n += 1
-    batch[N_BATCH] = n
+def set_child_sums(integers, sums):
+    """Write the sums of both sides of a leaf's split."""
+    n_planes = sums.shape[0] // 2
+    for p in range(n_planes):
+        sums[p] = integers[LEAF_SUMS + n_planes + p]
+        sums[n_planes + p] = integers[LEAF_SUMS + p] - sums[p]
 
 
 @kernel()

@@ -182,11 +182,18 @@ def rank_rows(
     own[CANDIDATES] = np.int64(at - first)
 
 
-@kernel("u64[:], u64[:]")
-def mix_keys(keys, out):
-    """Write the other random bits of keys."""
+@kernel("u64[:], u64, u64[:], u64[:], i64[:]")
+def mix_keys(keys, most, windows, out, counts):
+    """Write the other bits, as far as they are in their window, of keys up to ``most``; count those below and in it."""
+    counts[0] = 0
+    counts[1] = 0
     for k in range(np.uint64(keys.shape[0])):
-        out[k] = other_bits(keys[k])
+        bits = other_bits(keys[k])
+        is_low = np.int64(bits < windows[2])
+        is_rest = np.int64(keys[k] <= most)
+        out[np.uint64(counts[1])] = bits
+        counts[0] += is_rest & is_low
+        counts[1] += is_rest & np.int64(bits <= windows[3]) & (np.int64(1) - is_low)
 
 
 @kernel("i64[:,:], u64[:], u64, u64, f64, f64[:], i64[:], u32[:], u32[:], f64[:]")

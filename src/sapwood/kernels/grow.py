@@ -5,8 +5,8 @@ larger is what remains of the parent's, and both are searched for their best spl
 until it is the leaf's turn to be split, which is all that growth orders differ in.
 
 A large leaf is expanded by all members, each with its share of the rows or features, with a meeting after each step.
-Small ones are expanded several at a time, one by each member, some of them before their turn: what becomes of a leaf
-does not depend on when it is looked at, so that the tree is the same.
+Small ones are expanded by one member each, some of them before their turn: what becomes of a leaf does not depend on
+when it is looked at, so that the tree is the same.
 """
 
 from __future__ import annotations
@@ -17,37 +17,38 @@ from sapwood.kernels.build import build, sum_root, take_off
 from sapwood.kernels.choose import allow_features, narrow_groups
 from sapwood.kernels.frontier import (
     can_split,
-    choose_batch,
     enter_leaf,
     enter_node,
     give_up_slots,
     set_child_bounds,
-    split_waiting,
+    set_child_sums,
     weakest_slot,
 )
 from sapwood.kernels.histogram import subtract
 from sapwood.kernels.layout import (
     AHEAD,
-    BATCH,
-    BATCH_SLOT,
     DEPTH,
     FEATURE,
     FIRST,
+    FREE_SLOT,
+    IS_AHEAD,
     LAST,
-    LEAF_SUMS,
-    N_BATCH,
     N_LEAVES,
     N_NODES,
+    N_TAKEN,
     SLOT,
+    TURN_ALONE,
+    TURN_LEAF,
+    TURN_SLOTS,
 )
 from sapwood.kernels.leaves import finish_leaves
 from sapwood.kernels.lists import count_leaf, subtract_counts
-from sapwood.kernels.meet import COUNTER, meet
+from sapwood.kernels.meet import meet
 from sapwood.kernels.partition import move_rows, rejoin
 from sapwood.kernels.pick import pick_split
 from sapwood.kernels.search import search_share
 from sapwood.kernels.sorted_rows import begin_sorted, part_sorted, pick_sorted, search_sorted
-from sapwood.native.intrinsics import atomic_add, atomic_store
+from sapwood.kernels.turns import choose_leaf, take_leaf
 from sapwood.native.kernel import kernel
 
 INFINITE = np.inf
@@ -90,8 +91,8 @@ def plant(
     if member == 0:
         enter_leaf(0, 0, n, 0, 0, 0, sums, -INFINITE, INFINITE, leaves)
         enter_node(0, nodes)
-        search.batch[N_BATCH] = 0
-        search.batch[BATCH_SLOT] = 1
+        search.turn[N_TAKEN] = 0
+        search.turn[FREE_SLOT] = 1
         if is_open and has_order:
             pick_sorted(0, 0, bins.bytes, rows.pairs, cells.sorted, rules, scales, leaves, search, running)
         elif is_open:
@@ -166,9 +167,7 @@ def expand(
     if n_left < 0:
         return 1
     middle = first + n_left
-    for p in range(n_planes):
-        sums[p] = integers[leaf, LEAF_SUMS + n_planes + p]
-        sums[n_planes + p] = integers[leaf, LEAF_SUMS + p] - sums[p]
+    set_child_sums(integers[leaf], sums)
     set_child_bounds(leaf, sums, bounds, feature.monotone[integers[leaf, FEATURE]], rules, scales.quantum, leaves)
     more = n_leaves + 1 < rules.max_leaves
     open_left = more and can_split(n_left, depth, rules)
@@ -236,8 +235,8 @@ def expand(
                 pick_split(
                     member, bins, at, line + child, rows.order, feature, rules, scales, cells, leaves, search, running
                 )
-    if rank == 0:
-        integers[leaf, AHEAD] = 1
+    if rank == 0 and not alone:
+        integers[leaf, AHEAD] = IS_AHEAD
         if slot < 0 or old_slot < 0:
             give_up_slots(n_leaves, slots[0], slots[1], integers)
     return 0
@@ -253,30 +252,29 @@ def grow_tree(
         member, members, sync, bins,
         feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
     )  # fmt: skip
-    batch = search.batch
+    turn = search.turn
+    n_slots = cells.pool.shape[0]
     while stop == 0:
         if meet(sync, members) != 0:
             return
         if member == 0:
-            split_waiting(rules, leaves, nodes)
-            choose_batch(members, rules, cells.pool.shape[0], leaves, choice, nodes.info[N_LEAVES], batch)
-            atomic_store(sync, COUNTER, 0)
+            choose_leaf(members, rules, n_slots, leaves, choice, nodes, turn)
         if meet(sync, members) != 0:
             return
-        n = batch[N_BATCH]
-        if n == 0:
+        leaf = turn[TURN_LEAF]
+        if leaf < 0:
             break
-        alone = n > 1
-        k = atomic_add(sync, COUNTER, 1) if alone else np.int64(0)
-        while k < n:
-            slot = batch[BATCH_SLOT] + k
+        alone = turn[TURN_ALONE] != 0
+        if alone:
+            leaf = take_leaf(member, members, sync, -1, rules, n_slots, leaves, nodes, turn)
+        while leaf >= 0:
             stop = expand(
-                member, members, sync, alone, bins, batch[BATCH + k], slot if slot < cells.pool.shape[0] else -1,
+                member, members, sync, alone, bins, leaf, turn[TURN_SLOTS + (member if alone else 0)],
                 feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
             )  # fmt: skip
             if stop != 0:
                 return
-            k = atomic_add(sync, COUNTER, 1) if alone else n
+            leaf = take_leaf(member, members, sync, leaf, rules, n_slots, leaves, nodes, turn) if alone else -1
     n_leaves = nodes.info[N_LEAVES]
     for leaf in range(member, n_leaves, members):
         if leaves.integers[leaf, AHEAD] != 0:

@@ -6,7 +6,7 @@ import numpy as np
 
 from sapwood.kernels.build import build, sum_root
 from sapwood.kernels.choose import allow_features, narrow_groups
-from sapwood.kernels.frontier import branch, can_split, enter_leaf, enter_node, is_small, set_child_bounds
+from sapwood.kernels.frontier import branch, can_split, enter_leaf, enter_node, set_child_bounds, set_child_sums
 from sapwood.kernels.grow import GROWTH
 from sapwood.kernels.histogram import subtract
 from sapwood.kernels.layout import (
@@ -26,6 +26,7 @@ from sapwood.kernels.leaves import finish_leaves
 from sapwood.kernels.meet import COUNTER, meet
 from sapwood.kernels.partition import move_rows
 from sapwood.kernels.split_symmetric import CUT_BIN, CUT_FEATURE, CUT_SIDE, choose_cut, judge_features
+from sapwood.kernels.turns import is_small
 from sapwood.native.intrinsics import atomic_add, atomic_store
 from sapwood.native.kernel import kernel
 
@@ -67,9 +68,7 @@ def divide_leaf(
     if n_left < 0:
         return 1
     middle = start + n_left
-    for p in range(n_planes):
-        sums[p] = integers[leaf, LEAF_SUMS + n_planes + p]
-        sums[n_planes + p] = integers[leaf, LEAF_SUMS + p] - sums[p]
+    set_child_sums(integers[leaf], sums)
     set_child_bounds(leaf, sums, bounds, feature.monotone[integers[leaf, FEATURE]], rules, scales.quantum, leaves)
     left_is_small = n_left <= stop - middle
     if more:
@@ -122,7 +121,7 @@ def set_cut(members, n_leaves, n_planes, best, gain, feature, cells, leaves, nod
         integers[FEATURE] = f
         integers[BIN] = b
         integers[MISSING_LEFT] = side
-        integers[AHEAD] = 1 if are_many and is_small(leaf, leaves.integers) else 0
+        integers[AHEAD] = 1 if are_many and is_small(leaf, members, leaves.integers) else 0
         histogram = cells.pool[integers[SLOT]][feature.start[f] :]
         sum_left(histogram, stride, b, side, integers[LEAF_SUMS + n_planes : LEAF_SUMS + 2 * n_planes])
         leaves.numbers[leaf, GAIN] = gain / np.float64(n_leaves)

@@ -37,9 +37,11 @@ LEAF_NUMBERS = 3
 # that a feature takes: cells 4096 bytes apart would get into each other's way.
 STRIDE = 264
 
-# What a batch of leaves to split begins with.
-N_BATCH, BATCH_SLOT, BATCH = range(3)
-AT_ONCE = 8  # leaves of a batch per member
+# What members tell each other of leaves to expand: which is next for all of them (−1: none), whether members expand
+# leaves alone, how many are at it, the next free slot; and the slots of the leaves that the members expand.
+TURN_LEAF, TURN_ALONE, N_TAKEN, FREE_SLOT, TURN_SLOTS = range(5)
+# How far a leaf's children are: not there, there, or a member is at it.
+NOT_AHEAD, IS_AHEAD, IS_TAKEN = range(3)
 
 # Columns of a candidate split; its left sums follow. Where a cut is still to be located, its limits are in place of
 # the set.
@@ -203,7 +205,7 @@ class Search(NamedTuple):
     limits: "i64[:,:]"  # (T + 1, 8) bins after which a cut is allowed, for each side of missing; in the last line: any
     allowed: "u8[:,:]"  # (2 T, F) 1 if the leaf may use the feature
     n_left: "i64[:,:]"  # (T, 8) rows that a member's part of a leaf sent left; one cache line each
-    batch: "i64[:]"  # (BATCH + AT_ONCE T) the leaves that are split next: how many, the slot of the first, and which
+    turn: "i64[:]"  # (TURN_SLOTS + T) the leaves that are expanded next
 
 
 @layout

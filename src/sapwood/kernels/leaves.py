@@ -192,7 +192,8 @@ def project_values(integers, numbers, n_nodes, monotone):
 @kernel()
 def finish_leaves(member, members, sync, n_leaves, monotone, rules, grad, rows, scales, scratch, leaves, nodes):
     """Give the nodes of a grown tree their true sums and values."""
-    if grad.pairs.shape[0] > 1 and 2 * rows.order.shape[0] == grad.pairs.shape[1]:
+    has_places = grad.pairs.shape[0] > 1 or grad.weight.shape[0] > 0  # of more than one number each
+    if has_places and 2 * rows.order.shape[0] == grad.pairs.shape[1]:
         mark_leaves(member, members, n_leaves, leaves.integers, rows.order, rows.spare)
         if meet(sync, members) != 0:
             return

@@ -1,9 +1,9 @@
 """Answer a small tree for all rows at once, by columns of bins.
 
 Each leaf has a bit, numbered from the left. A split that sends a row right clears the bits of the leaves on its left;
-when all splits have been asked, the lowest bit left is the row's leaf. A split reads one column from end to end,
-without a branch, so the loops become vector code. The lowest bit times a de Bruijn number has a different value in its
-top bits for each leaf: its place in the table of values.
+when all splits have been asked, the lowest bit left is the row's leaf. The bits of a row lie in as many bytes, one in
+each plane, as the tree has leaves by eight. A split reads one column from end to end, without a branch, and touches
+those planes only in which it clears something, so the loops become vector code.
 
 In a symmetric tree the answers of a row to the splits of its levels are the bits of its leaf's number.
 """
@@ -12,98 +12,113 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.kernels.layout import NODE_BIN, NODE_FEATURE, NODE_LEFT, NODE_MISSING_LEFT
 from sapwood.native.kernel import kernel
 
 BLOCK = 8192  # rows at a time, whose bits stay near
-# Numbers, all of whose windows of 5 (6) bits differ.
-BRUIJN, LONG_BRUIJN = 0x077CB531, 0x03F79D71B4CB0A89
+NONE, FULL, ONE = np.uint8(0), np.uint8(255), np.uint64(1)
+SIZE, FIRST = range(2)  # columns of what is known of a node: how many leaves are below it, and the first of them
+LEAST, MOST = range(2)  # columns of the bins that go left
 
 
 @kernel()
-def ask_split(column, begin, n, most, shift, mask, bits):
-    """Clear the bits outside ``mask`` of the rows that a split sends right; missing is bin 0."""
-    limit = np.uint32(most)
-    less = np.uint32(shift)
-    for i in range(n):
-        b = np.uint32(np.uint32(column[begin + i]) - less)
-        bits[i] &= bits[i] if b <= limit else mask
+def number_leaves(nodes, below):
+    """Write how many leaves are below each node and the number of the first, from the left; a node 0 has no parent."""
+    n = nodes.shape[0]
+    for back in range(n):
+        node = n - 1 - back
+        left = nodes[node, NODE_LEFT]
+        is_leaf = nodes[node, NODE_FEATURE] < 0
+        below[node, SIZE] = 1 if is_leaf else below[left, SIZE] + below[left + 1, SIZE]
+    below[0, FIRST] = 0
+    for node in range(n):
+        if nodes[node, NODE_FEATURE] >= 0:
+            left = nodes[node, NODE_LEFT]
+            below[left, FIRST] = below[node, FIRST]
+            below[left + 1, FIRST] = below[node, FIRST] + below[left, SIZE]
 
 
 @kernel(apart=True)
-def ask_bytes(column, begin, n, most, shift, mask, bits):
-    """The same by bytes: columns of bytes, and eight of the leaves."""
-    limit = np.uint8(most)
-    less = np.uint8(shift)
-    kept = np.uint8(mask)
+def ask_split(column, begin, n, cut, kept, bits):
+    """Clear the bits of a plane outside ``kept`` of the rows that a split sends right."""
+    least = cut[LEAST]
+    most = cut[MOST]
     for i in range(n):
-        b = np.uint8(column[begin + i] - less)
-        bits[i] = np.uint8(bits[i] & (np.uint8(255) if b <= limit else kept))
+        b = column[begin + i]
+        bits[i] = np.uint8(bits[i] & (FULL if (b >= least) & (b <= most) else kept))
 
 
-@kernel("u8[:,:], i64[:,:], u8[:,:], u8[:,:,:], f64[:,:], i64, f64[:,:]")
-def add_byte_tree(member, members, sync, columns, splits, masks, bits, values, output, out):
-    """``add_small_tree`` for columns of bytes and at most 32 leaves, eight to a byte.
+@kernel()
+def ask_splits(columns, begin, n, nodes, below, cuts, planes):
+    """Leave the bits of the leaves that n rows from ``begin`` on end in."""
+    n_planes = (below[0, SIZE] + 7) // 8
+    for p in range(n_planes):
+        for i in range(n):
+            planes[p, i] = FULL
+    for node in range(nodes.shape[0]):
+        if nodes[node, NODE_FEATURE] < 0:
+            continue
+        left = nodes[node, NODE_LEFT]
+        lost = ((ONE << np.uint64(below[left, SIZE])) - ONE) << np.uint64(below[left, FIRST])
+        for p in range(n_planes):
+            kept = np.uint8(np.uint64(255) & ~(lost >> np.uint64(8 * p)))
+            if kept != FULL:
+                ask_split(columns[nodes[node, NODE_FEATURE]], begin, n, cuts[node], kept, planes[p])
 
-    ``masks`` (splits, 4) and ``bits``, lines of (4, rows), have a byte of each mask; a split has a say in few of them.
-    """
-    n_rows = columns.shape[1]
-    own = bits[member]
-    n_blocks = (n_rows + BLOCK - 1) // BLOCK
-    for block in range(member * n_blocks // members, (member + 1) * n_blocks // members):
-        begin = np.uint64(block * BLOCK)
-        n = np.uint64(min(BLOCK, n_rows - block * BLOCK))
-        for p in range(4):
-            for i in range(n):
-                own[p, i] = 255
-        for s in range(splits.shape[0]):
-            for p in range(4):
-                if masks[s, p] != 255:
-                    ask_bytes(columns[splits[s, 0]], begin, n, splits[s, 1], splits[s, 2], masks[s, p], own[p])
-        for k in range(values.shape[1]):
-            target = out[output + k]
-            for i in range(n):
-                low = np.uint64(own[0, i]) | np.uint64(own[1, i]) << np.uint64(8)
-                b = low | np.uint64(own[2, i]) << np.uint64(16) | np.uint64(own[3, i]) << np.uint64(24)
-                lowest = b & (~b + np.uint64(1))
-                place = ((lowest * np.uint64(BRUIJN)) & np.uint64(0xFFFFFFFF)) >> np.uint64(27)
-                target[begin + i] += values[place, k]
+
+@kernel(apart=True)
+def find_lowest_bits(n, n_planes, planes, bits, places):
+    """Write the leaf of each of n rows, the lowest bit of its planes; ``bits`` is a workspace."""
+    for i in range(n):
+        bits[i] = NONE
+        places[i] = NONE
+    for p in range(n_planes):  # rising, or the compiler cannot tell that planes and bits lie apart
+        plane = planes[p]
+        eights = np.uint8(8 * p)
+        for i in range(n):
+            new = FULL if bits[i] == NONE else NONE
+            bits[i] = bits[i] | np.uint8(plane[i] & new)
+            places[i] = np.uint8(places[i] & np.uint8(~new)) | np.uint8(eights & new)
+    for i in range(n):
+        low = np.uint8(bits[i] & np.uint8(np.uint8(~bits[i]) + np.uint8(1)))
+        one = np.uint8(1) if np.uint8(low & np.uint8(0xAA)) != NONE else NONE
+        two = np.uint8(2) if np.uint8(low & np.uint8(0xCC)) != NONE else NONE
+        four = np.uint8(4) if np.uint8(low & np.uint8(0xF0)) != NONE else NONE
+        places[i] = places[i] | one | two | four
 
 
 @kernel(
-    "u8[:,:], i64[:,:], u64[:], u64[:,:], f64[:,:], i64, f64[:,:]",
-    "u16[:,:], i64[:,:], u32[:], u32[:,:], f64[:,:], i64, f64[:,:]",
-    "u16[:,:], i64[:,:], u64[:], u64[:,:], f64[:,:], i64, f64[:,:]",
+    "u8[:,:], i64[:,:], f64[:,:], i64[:,:,:], u8[:,:,:], f64[:,:,:], u8[:,:,:], i64, f64[:,:]",
+    "u16[:,:], i64[:,:], f64[:,:], i64[:,:,:], u16[:,:,:], f64[:,:,:], u8[:,:,:], i64, f64[:,:]",
 )
-def add_small_tree(member, members, sync, columns, splits, masks, bits, values, output, out):
-    """Add what a tree of at most 32 or 64 leaves (by the type of ``masks``) answers to ``out`` (outputs, rows).
+def add_small_tree(member, members, sync, columns, nodes, values, below, cuts, answers, planes, output, out):
+    """Add what a tree of at most 64 leaves answers to ``out`` (outputs, rows).
 
-    A line of ``splits`` is a column, the last bin that goes left less the shift, and the shift: 1 sends missing values
-    right, by way of the largest number. ``masks`` has a last entry of all bits. ``bits`` is a workspace, a line per
-    member. ``values`` are by place: (leaf's bit times a de Bruijn number) >> (size of the bits − their logarithm).
+    ``nodes`` begin with the columns of ``Nodes.integers`` up to the child; missing is bin 0. The others are
+    workspaces of each member: (nodes, 2) numbers of leaves and bins that go left, (leaves, outputs) answers, and as
+    many planes of ``BLOCK`` rows as the tree has leaves by eight, and two.
     """
+    own = planes[member]
+    n_planes = own.shape[0] - 2
+    number_leaves(nodes, below[member])
+    for node in range(nodes.shape[0]):
+        cuts[member, node, LEAST] = 1 if nodes[node, NODE_MISSING_LEFT] == 0 else 0
+        cuts[member, node, MOST] = max(nodes[node, NODE_BIN], 0)
+        if nodes[node, NODE_FEATURE] < 0:
+            for k in range(values.shape[1]):
+                answers[member, below[member, node, FIRST], k] = values[node, k]
     n_rows = columns.shape[1]
-    n_splits = splits.shape[0]
-    own = bits[member]
-    every = masks[n_splits]
-    wide = values.shape[0] > 32
     n_blocks = (n_rows + BLOCK - 1) // BLOCK
+    places = own[n_planes + 1]
     for block in range(member * n_blocks // members, (member + 1) * n_blocks // members):
         begin = np.uint64(block * BLOCK)
         n = np.uint64(min(BLOCK, n_rows - block * BLOCK))
-        for i in range(n):
-            own[i] = every
-        for s in range(n_splits):
-            ask_split(columns[splits[s, 0]], begin, n, splits[s, 1], splits[s, 2], masks[s], own)
+        ask_splits(columns, begin, n, nodes, below[member], cuts[member], own)
+        find_lowest_bits(n, n_planes, own, own[n_planes], places)
         for k in range(values.shape[1]):
             target = out[output + k]
             for i in range(n):
-                b = np.uint64(own[i])
-                lowest = b & (~b + np.uint64(1))
-                if wide:
-                    place = (lowest * np.uint64(LONG_BRUIJN)) >> np.uint64(58)
-                else:
-                    place = ((lowest * np.uint64(BRUIJN)) & np.uint64(0xFFFFFFFF)) >> np.uint64(27)
-                target[begin + i] += values[place, k]
+                target[begin + i] += answers[member, np.uint64(places[i]), k]
 
 
 @kernel(

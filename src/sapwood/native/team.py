@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from functools import lru_cache
@@ -46,8 +47,9 @@ ABORT_WORD, SPINS_WORD = 16, 32
 # others want the cores they spin for 30, and not at all if the team is larger than the machine: the member they wait
 # for may need theirs.
 SPINS, FEWER_SPINS = 20_000, 1_000
-# Calls without an interruption after which the cores count as our own again.
-CALM = 50
+# Others want the cores if ours is taken away so often per second, which is looked at after so many seconds. Beside a
+# busy process it is some hundred times, on an idle machine a few tens.
+BUSY_RATE, BUSY_EVERY = 100.0, 0.02
 
 
 class Task:
@@ -144,8 +146,7 @@ class Crew:
         self.sync = new_sync()
         has_cores = size <= usable_cpus()
         self._has_cores = has_cores
-        self._interruptions = interruptions()
-        self._n_calm = CALM
+        self._interruptions, self._looked_at, self._is_busy = interruptions(), time.monotonic(), False
         self._post = Post(size) if has_cores and mode() == "native" else None
         self._inboxes: list[SimpleQueue[Task | None]] = [SimpleQueue() for _ in range(1, size)]
         weakref.finalize(self, _dismiss, self._inboxes)
@@ -178,10 +179,13 @@ class Crew:
         """How long members wait awake in the next call."""
         if not self._has_cores:
             return 0
-        now = interruptions()
-        self._n_calm = self._n_calm + 1 if now == self._interruptions else 0
-        self._interruptions = now
-        return SPINS if self._n_calm >= CALM else FEWER_SPINS
+        now = time.monotonic()
+        seconds = now - self._looked_at
+        if seconds >= BUSY_EVERY:
+            n = interruptions()
+            self._is_busy = n - self._interruptions > BUSY_RATE * seconds
+            self._interruptions, self._looked_at = n, now
+        return FEWER_SPINS if self._is_busy else SPINS
 
 
 def interruptions() -> int:

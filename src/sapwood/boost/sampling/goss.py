@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sapwood.boost.sampling.base import Drawn, Sampler
+from sapwood.boost.sampling.base import Drawn, Pool, Sampler
 from sapwood.boost.sampling.select import MOST, SAMPLED, kth_smallest, room_near, uniform_window, window
 from sapwood.kernels import goss
 from sapwood.kernels.random import ROWS
 from sapwood.objectives.base import in_a_row
+from sapwood.params import BoostParams
 
 EVERY_KEY = (0, MOST)
 
@@ -30,6 +31,11 @@ class GossSampler(Sampler):
 
     With several outputs |g| is the norm over them. Norms are compared as float32, equals at random.
     """
+
+    def __init__(self, choice: Any, params: BoostParams, pool: Pool) -> None:
+        super().__init__(choice, params, pool)
+        self._listed_near = np.empty((2, pool.team.size, 0), dtype=np.uint64)
+        self._blocks = np.empty((pool.team.size, 2, int(goss.BLOCK)), dtype=np.uint64)
 
     def draw(self, pairs: np.ndarray, round: int) -> Drawn:
         """Draw the rows of a round; the first rounds take all."""
@@ -65,11 +71,11 @@ class GossSampler(Sampler):
         pool, crowd, is_everything = self.pool, self.pool.crowd, windows[:2] == EVERY_KEY
         size, room = pool.team.size, room_near(pool.n_rows, pool.team.size, is_everything)
         self._counts = counts = np.empty((size, goss.CANDIDATES + 1), dtype=np.int64)
-        near, others = (np.empty((size, room), dtype=np.uint64) for _ in range(2))
+        near, others = self._room(room)
         bounds = np.array(windows, dtype=np.uint64)
         pool.team.run(
             goss.rank_rows, in_a_row(pairs), pool.weight, pool.seed, ROWS, round, self._ids, bounds,
-            np.empty((size, 2, int(goss.BLOCK)), dtype=np.uint64), self._hashes, self._spare, counts, near, others,
+            self._blocks, self._hashes, self._spare, counts, near, others,
         )  # fmt: skip
         if crowd.largest(counts)[[goss.NEAR, goss.OTHERS_NEAR]].max() > room:
             return None
@@ -79,15 +85,19 @@ class GossSampler(Sampler):
         if top is None:
             return None
         most, n_near = top
-        rest = keys[keys <= np.uint64(most)]
-        bits = np.empty_like(rest)
-        goss.mix_keys(rest, bits)
-        is_low = bits < bounds[2]
-        found = crowd.whole(_listed(others, counts[:, goss.OTHERS_NEAR]))
-        found = np.concatenate([found, bits[~is_low & (bits <= bounds[3])]])
-        n_low = total[goss.OTHERS_BELOW] + int(np.count_nonzero(is_low))
+        bits, n_bits = np.empty(len(keys), dtype=np.uint64), np.empty(2, dtype=np.int64)
+        goss.mix_keys(keys, np.uint64(most), bounds, bits, n_bits)
+        more_below, more_near = n_bits.tolist()
+        found = np.concatenate([crowd.whole(_listed(others, counts[:, goss.OTHERS_NEAR])), bits[:more_near]])
+        n_low = total[goss.OTHERS_BELOW] + more_below
         low = kth_smallest(found, wanted[1] - n_low)
         return None if low is None else Limits(most, total[goss.BELOW] + n_near, low[0], n_low + low[1])
+
+    def _room(self, room: int) -> np.ndarray:
+        """Where members list keys and other bits near the limits: (2, members, room)."""
+        if self._listed_near.shape[2] < room:
+            self._listed_near = np.empty((2, self.pool.team.size, room), dtype=np.uint64)
+        return self._listed_near
 
     def _full_rounds(self) -> int:
         full = self.choice.full_rounds

@@ -21,7 +21,7 @@ UNIT = 1 << 20  # parts of a row
 FEW = 1 << 13  # so many keys are quicker to sort than to count once more
 MOST = (1 << 64) - 1
 SAMPLED = 1 << 14  # keys that are looked at first
-DEVIATIONS = 5.0
+DEVIATIONS = 4.0
 
 
 class Crowd(NamedTuple):
@@ -72,8 +72,9 @@ def window(some: np.ndarray, share: float) -> tuple[int, int]:
     """Two keys between which the given share of all of them ends, unless chance plays a trick, given some of them."""
     place, margin = share * len(some), DEVIATIONS * math.sqrt(len(some) * share * (1.0 - share)) + 2.0
     low, high = int(place - margin), int(place + margin)
-    ordered = np.partition(some, [max(low, 0), min(high, len(some) - 1)])
-    return (0 if low < 0 else int(ordered[low])), (MOST if high >= len(some) else int(ordered[high]))
+    # One after the other is several times quicker than both at once.
+    least = 0 if low < 0 else int(np.partition(some, low)[low])
+    return least, MOST if high >= len(some) else int(np.partition(some, high)[high])
 
 
 def uniform_window(k: int, n: int) -> tuple[int, int]:
