@@ -74,6 +74,7 @@ def test_rows_of_the_root_are_sorted_by_bins_and_equal_bins_by_rows():
     [
         {},
         {"min_child_samples": 1, "min_child_weight": 0.0},
+        {"min_child_samples": 1, "min_child_weight": 4.0},
         {"min_child_samples": 7, "min_child_weight": 0.5, "growth": "levelwise", "max_depth": 4},
         {"colsample_bynode": 0.5, "interaction_constraints": [[0, 1, 2], [2, 3, 4, 5]]},
         {"random_strength": 1.0, "min_split_gain": 0.01},
