@@ -1,4 +1,4 @@
-"""Read the trees of XGBoost and LightGBM and compare them with ours node by node."""
+"""Read the trees of XGBoost and compare them with ours node by node."""
 
 from __future__ import annotations
 
@@ -55,29 +55,6 @@ def _from_xgboost(tree: dict[str, list[Any]]) -> PeerTree:
     condition = np.array(tree["split_conditions"], dtype=np.float32).astype(np.float64)  # a leaf's is its value
     feature = np.where(left < 0, LEAF, tree["split_indices"])
     return PeerTree(feature, condition, left, right, np.array(tree["default_left"], bool), condition, closed=False)
-
-
-def read_lightgbm(booster: Any, constant: float) -> list[PeerTree]:
-    """The trees of a booster of LightGBM's, whose first tree has the ``constant`` that boosting starts from."""
-    trees = [_from_lightgbm(tree["tree_structure"]) for tree in booster.dump_model()["tree_info"]]
-    trees[0].value[:] -= constant
-    return trees
-
-
-def _from_lightgbm(root: dict[str, Any]) -> PeerTree:
-    nodes = [root]
-    for node in nodes:  # grows while it is read
-        nodes += [node[side] for side in ("left_child", "right_child") if side in node]
-    place = {id(node): k for k, node in enumerate(nodes)}
-    return PeerTree(
-        feature=np.array([node.get("split_feature", LEAF) for node in nodes]),
-        threshold=np.array([node.get("threshold", 0.0) for node in nodes]),
-        left=np.array([place.get(id(node.get("left_child")), 0) for node in nodes]),
-        right=np.array([place.get(id(node.get("right_child")), 0) for node in nodes]),
-        missing_left=np.array([node.get("default_left", False) for node in nodes]),
-        value=np.array([node.get("leaf_value", 0.0) for node in nodes]),
-        closed=True,
-    )
 
 
 class Rows(NamedTuple):

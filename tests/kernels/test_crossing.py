@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sapwood.data.crossing import Room
-from sapwood.kernels.crossing import judge_crossings, number_crossings
+from sapwood.kernels.crossing import cross_key, judge_crossings, number_crossings
 from sapwood.native.team import current_team
 
 CHOSEN = np.array([[0, 1, -1, -1], [2, -1, -1, -1], [0, 1, 2, 3], [3, 0, 2, -1], [1, 1, -1, -1]], dtype=np.int32)
@@ -18,6 +18,7 @@ def drawn(n: int = 70) -> np.ndarray:
 
 
 SIZES = np.array([3, 9, 1, 40])
+TEAMS = [("1", 8), ("2", 8), ("3", 8), ("8", 8), ("8", 2)]  # members, and lines of room for them at most
 
 
 def slow_levels(codes: np.ndarray) -> list[list[int]]:
@@ -43,15 +44,17 @@ def slow_error(levels: list[int], amounts: np.ndarray, weights: np.ndarray, unit
     return error
 
 
-@pytest.mark.parametrize("members", ["1", "2", "3", "8"])
-def test_levels_are_numbered_as_they_appear(monkeypatch, members):
+@pytest.mark.parametrize(("members", "lines"), TEAMS)
+def test_levels_are_numbered_as_they_appear(monkeypatch, members, lines):
     monkeypatch.setenv("SAPWOOD_TEAM", members)
     codes = drawn()
     room, n = Room.of(codes.shape[1], len(CHOSEN)), len(CHOSEN)
     room.slots[:], room.keys[:] = 7, 7
     out, firsts = (np.full((n, codes.shape[1]), -7, np.int32) for _ in range(2))
     counts = np.full(n, -7, dtype=np.int64)
-    current_team(None, 10**9).run(number_crossings, codes, SIZES, CHOSEN, room.slots, room.keys, out, firsts, counts)
+    current_team(None, 10**9).run(
+        number_crossings, codes, SIZES, CHOSEN, room.slots[:lines], room.keys[:lines], out, firsts, counts
+    )
     expected = slow_levels(codes)
     assert out.tolist() == expected
     for levels, first, count in zip(expected, firsts, counts, strict=True):
@@ -59,8 +62,8 @@ def test_levels_are_numbered_as_they_appear(monkeypatch, members):
         assert (first[count:] == -7).all()
 
 
-@pytest.mark.parametrize("members", ["1", "2", "3", "8"])
-def test_crossings_are_judged_by_the_rows_before(monkeypatch, members):
+@pytest.mark.parametrize(("members", "lines"), TEAMS)
+def test_crossings_are_judged_by_the_rows_before(monkeypatch, members, lines):
     monkeypatch.setenv("SAPWOOD_TEAM", members)
     codes, source = drawn(), np.random.default_rng(6)
     n = codes.shape[1]
@@ -70,20 +73,36 @@ def test_crossings_are_judged_by_the_rows_before(monkeypatch, members):
     sums, errors = np.full((room.n_members, n, 3), 9), np.full(len(CHOSEN), np.nan)
     counts = np.full(len(CHOSEN), -1)
     current_team(None, 10**9).run(
-        judge_crossings,
-        codes,
-        SIZES,
-        CHOSEN,
-        amounts,
-        weights,
-        units,
-        priors,
-        room.slots,
-        room.keys,
-        sums,
-        errors,
-        counts,
-    )
+        judge_crossings, codes, SIZES, CHOSEN, amounts, weights, units, priors,
+        room.slots[:lines], room.keys[:lines], sums, errors, counts,
+    )  # fmt: skip
     levels = slow_levels(codes)
     assert counts.tolist() == [max(line) + 1 for line in levels]
     assert errors.tolist() == [slow_error(line, amounts, weights, units, priors) for line in levels]
+
+
+def numbered(codes: np.ndarray, sizes: np.ndarray, n_slots: int) -> list[int]:
+    """The levels of all columns crossed, found by the function itself: Python tells where it leaves its arrays."""
+    n = codes.shape[1]
+    room = np.full((1, n_slots), 7, np.int32), np.full((1, n), 7, np.uint64)
+    out, firsts, counts = np.empty((1, n), np.int32), np.empty((1, n), np.int32), np.empty(1, np.int64)
+    chosen = np.arange(len(codes), dtype=np.int32)[None]
+    with np.errstate(all="ignore"):
+        number_crossings.function(0, 1, None, codes, sizes, chosen, *room, out, firsts, counts)
+    return out[0].tolist()
+
+
+def test_as_many_combinations_as_slots_have_one_each_and_one_more_are_found_by_keys():
+    for sizes in ([4, 32], [3, 43]):
+        last = np.array(sizes) - 1
+        codes = np.stack([last, last * 0, last, last * 0], axis=1).astype(np.int32)
+        assert numbered(codes, np.array(sizes), 128) == [0, 1, 0, 1]
+
+
+def test_a_search_for_a_key_goes_on_at_the_first_slot_after_the_last():
+    columns = np.zeros(1, np.int32)
+    with np.errstate(all="ignore"):
+        keys = [int(cross_key(np.array([[code]], np.int32), columns, 0)) for code in range(100)]
+    at_the_end = [code for code, key in enumerate(keys) if key % 8 == 7][:3]
+    codes = np.array([at_the_end + at_the_end], np.int32)
+    assert numbered(codes, np.array([100]), 8) == [0, 1, 2, 0, 1, 2]

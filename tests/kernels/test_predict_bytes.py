@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -127,6 +128,22 @@ def test_nothing_is_written_outside_the_output_and_workspaces_may_hold_anything(
     assert np.all(memory[:50] == 7.0)
     assert np.all(memory[-50:] == 7.0)
     np.testing.assert_array_equal(out, slow_scores(ensemble, x, [7.0, 7.0]))
+
+
+def test_tables_that_come_in_several_blocks_are_answered_in_their_places(monkeypatch):
+    monkeypatch.setattr("sapwood.data.columns.CHUNK_ROWS", 100)
+    rng = np.random.default_rng(13)
+    ensemble = random_ensemble(rng, n_trees=3, leaves=(2, 40))
+    x, packed = random_rows(rng, 250, 4), pack(ensemble)
+    table = read_table(pd.DataFrame(x))
+    assert [block.start for block in table.blocks()] == [0, 100, 200]
+    by_bytes, by_words = np.zeros((2, 1, 250))
+    predictor._add_by_bytes(packed.by_bytes, table, range(3), by_bytes, None)
+    predictor._run(predictor.predict.add_scores, packed, table, range(3), by_words, None)
+    np.testing.assert_array_equal(by_bytes, slow_scores(ensemble, x, [0.0]))
+    np.testing.assert_array_equal(by_words, slow_scores(ensemble, x, [0.0]))
+    leaves = predictor.leaf_indices(packed, table, range(3), None)
+    np.testing.assert_array_equal(leaves, predictor.leaf_indices(packed, read_table(x), range(3), None))
 
 
 def test_only_the_asked_trees_are_added():

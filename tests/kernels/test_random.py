@@ -39,11 +39,6 @@ def test_the_bits_are_those_of_the_slow_twin(seed, purpose, round, ids):
     assert draw_all(seed, purpose, round, ids).tolist() == [random_bits(seed, purpose, round, id) for id in ids]
 
 
-def test_one_number_is_what_a_stream_of_them_has_at_its_place():
-    with np.errstate(all="ignore"):
-        assert random.hash64.function(3, random.ROWS, 2, 17) == draw_all(3, random.ROWS, 2, [17])[0]
-
-
 def test_every_purpose_has_its_own_number():
     assert len(PURPOSES) >= 8
     assert len(set(PURPOSES)) == len(PURPOSES)

@@ -77,7 +77,7 @@ def add_to_all_rows(
     columns, nodes, size = dataset.columns, node_lines(grown), team.size
     below, cuts = (np.empty((size, len(nodes), 2), dtype) for dtype in (np.int64, columns.dtype))
     answers = np.empty((size, n_leaves, value.shape[1]))
-    planes = np.empty((size, -(-n_leaves // 8) + 2, BLOCK), np.uint8)
+    planes = np.empty((size, -(-n_leaves // 8) + 1, BLOCK), np.uint8)
     team.run(add_small_tree, columns, nodes, np.ascontiguousarray(value), below, cuts, answers, planes, output, scores)
 
 

@@ -30,7 +30,6 @@ from sapwood.kernels.target_stats import ordered_statistics, sum_levels
 RANKED_ROWS = 10  # of a level beyond those of the first column
 MOST_RANKED = 2048  # levels of a category that leaves can divide
 
-Values = np.ndarray | None  # of training rows, where they differ from those of new rows
 OrderedSums = tuple[np.ndarray, list[np.ndarray]]  # sums by code, and statistics by order of rows
 
 

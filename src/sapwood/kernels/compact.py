@@ -15,23 +15,33 @@ EIGHT = np.uint64(8)
 HALVES, QUARTERS, BYTES = np.uint64(0xFFFFFFFF), np.uint64(0x0000FFFF0000FFFF), np.uint64(0x00FF00FF00FF00FF)
 # Rows that stay near while column after column is written; so long a run of each is quick to write.
 BLOCK = np.uint64(1024)
-TURNED = 4096  # words that are turned at a time, four to a line
+TURNED = 4096  # their words, four to a line
 
 
 @kernel(apart=True)
-def copy_lines(rows, begin, end, words, out):
-    """Copy the lines ``rows[begin:end]`` of a tile to the lines ``begin`` to ``end``."""
+def copy_lines(rows, begin, end, words, out, turned):
+    """Copy the lines ``rows[begin:end]`` of a tile to ``begin`` to ``end``, and to ``turned``, four words to a line."""
     n_words = np.uint64(words.shape[1])
+    at = np.uint64(0)
     for i in range(begin, end):
         if i + AHEAD < end:
             prefetch(words, rows[i + AHEAD])
         row = np.uint64(rows[i])
-        out[i, np.uint64(0)] = words[row, np.uint64(0)]
+        a = words[row, np.uint64(0)]
+        out[i, np.uint64(0)] = a
+        turned[at] = a
         if n_words > ONE:
-            out[i, ONE] = words[row, ONE]
+            b = words[row, ONE]
+            out[i, ONE] = b
+            turned[at + ONE] = b
         if n_words > TWO:
-            out[i, TWO] = words[row, TWO]
-            out[i, THREE] = words[row, THREE]
+            c = words[row, TWO]
+            d = words[row, THREE]
+            out[i, TWO] = c
+            out[i, THREE] = d
+            turned[at + TWO] = c
+            turned[at + THREE] = d
+        at += np.uint64(4)
 
 
 @kernel()
@@ -76,22 +86,14 @@ def turn_words(words):
 
 
 @kernel(apart=True)
-def turn_lines(lines, begin, end, columns, column, turned):
-    """Write the lines ``begin`` to ``end`` of a tile, whole eights of them, to the columns from ``column`` on."""
-    n_words = np.uint64(lines.shape[1])
+def write_columns(turned, n_words, begin, end, columns, column):
+    """Write the places ``begin`` to ``end``, whole eights, of the columns of a tile, from ``column`` on."""
     last = min(np.uint64(columns.shape[0]), column + EIGHT * n_words)
-    while begin < end:
-        n = min(np.uint64(TURNED // 4), end - begin)
-        for i in range(n):
-            for word in range(n_words):
-                turned[np.uint64(4) * i + word] = lines[begin + i, word]
-        turn_words(turned)
-        first = begin // EIGHT
-        for c in range(column, last):
-            own = np.uint64(4) * (c & np.uint64(7)) + ((c - column) >> THREE)
-            for at in range(n // EIGHT):
-                columns[c, first + at] = turned[np.uint64(32) * at + own]
-        begin += n
+    first = begin // EIGHT
+    for c in range(column, last):
+        own = np.uint64(4) * (c & np.uint64(7)) + ((c - column) >> THREE)
+        for at in range((end - begin) // EIGHT):
+            columns[c, first + at] = turned[np.uint64(32) * at + own]
 
 
 @kernel("u32[:], Bins, Bins, u64[:,:], u64[:,:]")
@@ -104,12 +106,16 @@ def compact_bins(member, members, sync, rows, bins, out, eights, turned):
     n = rows.shape[0]
     begin = EIGHT * share(member, members, (n + 7) // 8)
     last = min(EIGHT * share(member + 1, members, (n + 7) // 8), np.uint64(n))
+    n_words = np.uint64(bins.words.shape[2])
+    own = turned[member]
     while begin < last:
         end = min(begin + BLOCK, last)
         whole = begin if eights.shape[0] == 0 else end - (end & np.uint64(7))
         for t in range(bins.words.shape[0]):
-            copy_lines(rows, begin, end, bins.words[t], out.words[t])
-            turn_lines(out.words[t], begin, whole, eights, np.uint64(8 * t * bins.words.shape[2]), turned[member])
+            copy_lines(rows, begin, end, bins.words[t], out.words[t], own)
+            if whole > begin:
+                turn_words(own)
+                write_columns(own, n_words, begin, whole, eights, EIGHT * n_words * np.uint64(t))
         copy_places(rows, whole, end, bins.bytes, out.bytes)
         copy_places(rows, whole, end, bins.halves, out.halves)
         begin = end

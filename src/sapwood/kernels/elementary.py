@@ -18,7 +18,6 @@ LOG2_E = 1.4426950408889634
 # ln 2 in two parts; the first has 38 bits, so that its product with an exponent is exact.
 LN2_HIGH = 0.6931471805582987
 LN2_LOW = 1.6465949582897082e-12
-LN2 = 0.6931471805599453
 # (exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2, the highest power first.
 EXP_TERMS = (
     2.09147553258932e-09, 2.5105312729622103e-08, 2.755727347871858e-07, 2.755725517000089e-06, 2.480158732567746e-05,

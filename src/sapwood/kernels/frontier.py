@@ -128,6 +128,15 @@ def split_waiting(rules, leaves, nodes):
 
 
 @kernel()
+def set_child_sums(integers, sums):
+    """Write the sums of both sides of a leaf's split."""
+    n_planes = sums.shape[0] // 2
+    for p in range(n_planes):
+        sums[p] = integers[LEAF_SUMS + n_planes + p]
+        sums[n_planes + p] = integers[LEAF_SUMS + p] - sums[p]
+
+
+@kernel()
 def set_child_bounds(leaf, sums, bounds, direction, rules, quantum, leaves):
     """Give the children of a leaf its value bounds; a monotone split also keeps them on their sides of the middle.
 

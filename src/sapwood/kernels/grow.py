@@ -21,6 +21,7 @@ from sapwood.kernels.frontier import (
     enter_node,
     give_up_slots,
     set_child_bounds,
+    set_child_sums,
     weakest_slot,
 )
 from sapwood.kernels.histogram import subtract
@@ -32,7 +33,6 @@ from sapwood.kernels.layout import (
     FREE_SLOT,
     IS_AHEAD,
     LAST,
-    LEAF_SUMS,
     N_LEAVES,
     N_NODES,
     N_TAKEN,
@@ -167,9 +167,7 @@ def expand(
     if n_left < 0:
         return 1
     middle = first + n_left
-    for p in range(n_planes):
-        sums[p] = integers[leaf, LEAF_SUMS + n_planes + p]
-        sums[n_planes + p] = integers[leaf, LEAF_SUMS + p] - sums[p]
+    set_child_sums(integers[leaf], sums)
     set_child_bounds(leaf, sums, bounds, feature.monotone[integers[leaf, FEATURE]], rules, scales.quantum, leaves)
     more = n_leaves + 1 < rules.max_leaves
     open_left = more and can_split(n_left, depth, rules)

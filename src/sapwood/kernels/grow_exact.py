@@ -15,7 +15,15 @@ import numpy as np
 
 from sapwood.kernels.build import sum_root
 from sapwood.kernels.choose import allow_features, narrow_groups
-from sapwood.kernels.frontier import branch, can_split, enter_leaf, enter_node, next_leaf, set_child_bounds
+from sapwood.kernels.frontier import (
+    branch,
+    can_split,
+    enter_leaf,
+    enter_node,
+    next_leaf,
+    set_child_bounds,
+    set_child_sums,
+)
 from sapwood.kernels.layout import (
     BIN,
     CUT_NEXT,
@@ -23,7 +31,6 @@ from sapwood.kernels.layout import (
     FEATURE,
     FIRST,
     LAST,
-    LEAF_SUMS,
     MISSING_LEFT,
     N_NODES,
     NEXT_BIN,
@@ -168,15 +175,6 @@ def part_lists(member, members, sync, columns, lists, integers, order, share_of,
             if tree[f] != 0:
                 part_list(lists.rows[f], integers[FIRST], integers[LAST], lists.marked, lists.spare[member])
     return n_left
-
-
-@kernel()
-def set_child_sums(integers, sums):
-    """Write the sums of both sides of a leaf's split."""
-    n_planes = sums.shape[0] // 2
-    for p in range(n_planes):
-        sums[p] = integers[LEAF_SUMS + n_planes + p]
-        sums[n_planes + p] = integers[LEAF_SUMS + p] - sums[p]
 
 
 @kernel("u32[:,:], Lists, Features, Rules, Gradients, Rows, Scales, Scratch, Leaves, Search, Choice, Draws, Nodes")

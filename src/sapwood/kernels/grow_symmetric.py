@@ -6,7 +6,7 @@ import numpy as np
 
 from sapwood.kernels.build import build, sum_root
 from sapwood.kernels.choose import allow_features, narrow_groups
-from sapwood.kernels.frontier import branch, can_split, enter_leaf, enter_node, set_child_bounds
+from sapwood.kernels.frontier import branch, can_split, enter_leaf, enter_node, set_child_bounds, set_child_sums
 from sapwood.kernels.grow import GROWTH
 from sapwood.kernels.histogram import subtract
 from sapwood.kernels.layout import (
@@ -68,9 +68,7 @@ def divide_leaf(
     if n_left < 0:
         return 1
     middle = start + n_left
-    for p in range(n_planes):
-        sums[p] = integers[leaf, LEAF_SUMS + n_planes + p]
-        sums[n_planes + p] = integers[leaf, LEAF_SUMS + p] - sums[p]
+    set_child_sums(integers[leaf], sums)
     set_child_bounds(leaf, sums, bounds, feature.monotone[integers[leaf, FEATURE]], rules, scales.quantum, leaves)
     left_is_small = n_left <= stop - middle
     if more:

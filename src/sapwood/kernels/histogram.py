@@ -27,6 +27,14 @@ def clear(cells, start, stop):
 
 
 @kernel()
+def look_ahead(order, first, last):
+    """How many rows ahead to ask for; none at all where nearly all rows follow each other, which memory foresees."""
+    if first < last and np.int64(order[last - 1]) - np.int64(order[first]) < 2 * (last - first):
+        return np.uint64(last)
+    return AHEAD
+
+
+@kernel()
 def regular_words(offset, from_word, to_word):
     """How many words from ``from_word`` on hold eight features whose cells all lie ``STRIDE`` apart."""
     n = from_word
@@ -63,10 +71,11 @@ def add_regular(tile, order, values, first, last, word, n_words, with_half, star
     at = np.uint64(start)
     w = np.uint64(word)
     stop = np.uint64(last)
+    ahead = look_ahead(order, first, last)
     for k in range(np.uint64(first), stop):
-        if k + AHEAD < stop:
-            prefetch(tile, order[k + AHEAD])
-            prefetch(values, order[k + AHEAD])
+        if k + ahead < stop:
+            prefetch(tile, order[k + ahead])
+            prefetch(values, order[k + ahead])
         row = tile[order[k]]
         value = values[order[k]]
         add_eight(row[w], value, at, cells)
@@ -144,11 +153,12 @@ def add_rest(tile, order, values, first, last, begin, end, bits, offset, cells):
     from_word = np.uint64(head // 8)
     to_word = np.uint64(tail // 8)
     stop = np.uint64(last)
+    ahead = look_ahead(order, first, last)
     n_bits = np.uint64(bits)
     for k in range(np.uint64(first), stop):
-        if k + AHEAD < stop:
-            prefetch(tile, order[k + AHEAD])
-            prefetch(values, order[k + AHEAD])
+        if k + ahead < stop:
+            prefetch(tile, order[k + ahead])
+            prefetch(values, order[k + ahead])
         row = tile[order[k]]
         value = values[order[k]]
         if begin < head:
@@ -183,10 +193,11 @@ def add_word(tile, order, values, first, last, begin, n, offset, cells):
     at_6 = place(offset, begin, 6, n)
     at_7 = place(offset, begin, 7, n)
     stop = np.uint64(last)
+    ahead = look_ahead(order, first, last)
     for k in range(np.uint64(first), stop):
-        if k + AHEAD < stop:
-            prefetch(tile, order[k + AHEAD])
-            prefetch(values, order[k + AHEAD])
+        if k + ahead < stop:
+            prefetch(tile, order[k + ahead])
+            prefetch(values, order[k + ahead])
         word = tile[order[k], w] >> shift
         value = values[order[k]]
         cells[at_0 + (word & BYTE)] += value

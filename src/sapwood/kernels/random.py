@@ -42,12 +42,6 @@ def draw(key, id):
     return mix64(key + np.uint64(id) * _STEP)
 
 
-@kernel()
-def hash64(seed, purpose, round, id):
-    """64 random bits for one (seed, purpose, round, id)."""
-    return draw(stream(seed, purpose, round), id)
-
-
 @kernel("i64, i64, i64, u64[:], u64[:]")
 def draw_all(seed, purpose, round, ids, out):
     """Fill ``out`` with the bits of each id."""

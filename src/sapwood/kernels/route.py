@@ -15,7 +15,7 @@ import numpy as np
 from sapwood.kernels.layout import NODE_BIN, NODE_FEATURE, NODE_LEFT, NODE_MISSING_LEFT
 from sapwood.native.kernel import kernel
 
-BLOCK = 8192  # rows at a time, whose bits stay near
+BLOCK = 4096  # rows at a time, whose bits stay in the nearest cache
 NONE, FULL, ONE = np.uint8(0), np.uint8(255), np.uint64(1)
 SIZE, FIRST = range(2)  # columns of what is known of a node: how many leaves are below it, and the first of them
 LEAST, MOST = range(2)  # columns of the bins that go left
@@ -67,12 +67,12 @@ def ask_splits(columns, begin, n, nodes, below, cuts, planes):
 
 
 @kernel(apart=True)
-def find_lowest_bits(n, n_planes, planes, bits, places):
-    """Write the leaf of each of n rows, the lowest bit of its planes; ``bits`` is a workspace."""
+def find_lowest_bits(n, n_planes, planes, places):
+    """Write the leaf of each of n rows, the lowest bit of its planes; the first plane is used up."""
+    bits = planes[0]
     for i in range(n):
-        bits[i] = NONE
         places[i] = NONE
-    for p in range(n_planes):  # rising, or the compiler cannot tell that planes and bits lie apart
+    for p in range(1, n_planes):
         plane = planes[p]
         eights = np.uint8(8 * p)
         for i in range(n):
@@ -96,10 +96,10 @@ def add_small_tree(member, members, sync, columns, nodes, values, below, cuts, a
 
     ``nodes`` begin with the columns of ``Nodes.integers`` up to the child; missing is bin 0. The others are
     workspaces of each member: (nodes, 2) numbers of leaves and bins that go left, (leaves, outputs) answers, and as
-    many planes of ``BLOCK`` rows as the tree has leaves by eight, and two.
+    many planes of ``BLOCK`` rows as the tree has leaves by eight, and one.
     """
     own = planes[member]
-    n_planes = own.shape[0] - 2
+    n_planes = own.shape[0] - 1
     number_leaves(nodes, below[member])
     for node in range(nodes.shape[0]):
         cuts[member, node, LEAST] = 1 if nodes[node, NODE_MISSING_LEFT] == 0 else 0
@@ -109,12 +109,12 @@ def add_small_tree(member, members, sync, columns, nodes, values, below, cuts, a
                 answers[member, below[member, node, FIRST], k] = values[node, k]
     n_rows = columns.shape[1]
     n_blocks = (n_rows + BLOCK - 1) // BLOCK
-    places = own[n_planes + 1]
+    places = own[n_planes]
     for block in range(member * n_blocks // members, (member + 1) * n_blocks // members):
         begin = np.uint64(block * BLOCK)
         n = np.uint64(min(BLOCK, n_rows - block * BLOCK))
         ask_splits(columns, begin, n, nodes, below[member], cuts[member], own)
-        find_lowest_bits(n, n_planes, own, own[n_planes], places)
+        find_lowest_bits(n, n_planes, own, places)
         for k in range(values.shape[1]):
             target = out[output + k]
             for i in range(n):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import os
 from collections.abc import Iterator
@@ -21,9 +20,10 @@ from sapwood.errors import ParameterError
 from sapwood.integers import is_integer
 from sapwood.model import predictor
 from sapwood.model.ensemble import Ensemble
+from sapwood.model.fingerprint import fingerprint
 from sapwood.model.packing import Packed, pack
 from sapwood.model.row_predictor import Predictor
-from sapwood.model.tree import LEAF, frozen_array
+from sapwood.model.tree import frozen_array
 from sapwood.native.team import current_team
 from sapwood.objectives.links import Link, link_from_name
 from sapwood.once import once
@@ -241,26 +241,8 @@ class Model:
         return importlib.import_module("sapwood.explain.importance").importance(self, kind, percent=percent)
 
     def fingerprint(self) -> str:
-        """A sha256, in hexadecimal, of everything that decides a prediction; names and statistics do not count."""
-        trees = self.ensemble
-        inner = trees.feature != LEAF
-        decisive = [
-            np.array([self.n_features, self.n_outputs, trees.width], dtype=np.int64),
-            trees.tree_start, trees.tree_output, trees.feature, trees.left,
-            trees.threshold[inner], trees.missing_left[inner], trees.value[~inner], self.base_scores,
-        ]  # fmt: skip
-        if (terms := trees.terms) is not None:
-            decisive += [terms.start, terms.intercept[~inner], terms.feature, terms.centre, terms.slope]
-        digest = hashlib.sha256(f"sapwood 1 {self.link}".encode())
-        for array in decisive:
-            digest.update(array.tobytes())
-        if self.classes is not None:
-            digest.update("\n".join(map(repr, self.classes.tolist())).encode())
-        if self.recipe is not None:
-            self.recipe.update(digest)
-        if self.schema.zero_as_missing:
-            digest.update(b"zero_as_missing")
-        return digest.hexdigest()
+        """A sha256, in hexadecimal, of everything that decides a prediction (see ``model/fingerprint.py``)."""
+        return fingerprint(self)
 
     # --- files --------------------------------------------------------------------------------------------------------
 

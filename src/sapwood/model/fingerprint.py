@@ -1,0 +1,36 @@
+"""Tell whether two models give the same answers: a digest of what decides them."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sapwood.model.tree import LEAF
+
+if TYPE_CHECKING:
+    from sapwood.model.model import Model
+
+
+def fingerprint(model: Model) -> str:
+    """A sha256, in hexadecimal, of everything that decides a prediction; names and statistics do not count."""
+    trees = model.ensemble
+    inner = trees.feature != LEAF
+    decisive = [
+        np.array([model.n_features, model.n_outputs, trees.width], dtype=np.int64),
+        trees.tree_start, trees.tree_output, trees.feature, trees.left,
+        trees.threshold[inner], trees.missing_left[inner], trees.value[~inner], model.base_scores,
+    ]  # fmt: skip
+    if (terms := trees.terms) is not None:
+        decisive += [terms.start, terms.intercept[~inner], terms.feature, terms.centre, terms.slope]
+    digest = hashlib.sha256(f"sapwood 1 {model.link}".encode())
+    for array in decisive:
+        digest.update(array.tobytes())
+    if model.classes is not None:
+        digest.update("\n".join(map(repr, model.classes.tolist())).encode())
+    if model.recipe is not None:
+        model.recipe.update(digest)
+    if model.schema.zero_as_missing:
+        digest.update(b"zero_as_missing")
+    return digest.hexdigest()
