@@ -115,8 +115,3 @@ def flatten(types: tuple[Type, ...]) -> list[Scalar | Array]:
     for kind in types:
         flat.extend(kind.fields if isinstance(kind, Record) else [kind])
     return flat
-
-
-def count_items(shape: tuple[int, ...]) -> int:
-    """Number of elements of an array of this shape."""
-    return math.prod(shape)
