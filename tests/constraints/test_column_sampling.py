@@ -72,3 +72,16 @@ def test_levels_draw_from_the_features_of_the_tree_and_nodes_from_those_of_the_l
         assert len(set(table["feature"][of_tree].tolist())) <= 5
         for depth in np.unique(table["depth"]):
             assert len(set(table["feature"][of_tree & (table["depth"] == depth)].tolist())) <= 3
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_node_draws_for_itself_or_every_level_of_a_symmetric_tree(way):
+    """One feature of ten is drawn each time."""
+    families = []
+    for tree in fit(colsample_bynode=0.1, **WAYS[way]).ensemble:
+        for node in np.flatnonzero(tree.feature != LEAF):
+            family = tree.feature[[node, tree.left[node], tree.left[node] + 1]].tolist()
+            families += [family] if LEAF not in family else []
+    assert any(parent != left for parent, left, _ in families)
+    if "symmetric" not in way and "cosine" not in way:
+        assert any(left != right for _, left, right in families)

@@ -11,6 +11,7 @@ from sapwood.data.dataset import Dataset
 from sapwood.grow import histogram_grower
 from sapwood.grow.histogram_grower import HistogramGrower
 from sapwood.grow.sorting import sort_rows
+from sapwood.kernels import layout, sorted_rows
 from sapwood.native.team import Team
 from sapwood.params import TreeParams
 
@@ -68,12 +69,35 @@ def test_rows_of_the_root_are_sorted_by_bins_and_equal_bins_by_rows():
         assert np.array_equal(line, np.lexsort((np.arange(N), bins)))
 
 
+def test_a_split_parts_the_rows_of_a_leaf_in_every_list_and_keeps_their_order():
+    dataset, first, last = Dataset.build(read_table(X)), 30, 200
+    bins, n_features = dataset.columns, dataset.n_features
+    lists = sort_rows(dataset, 1)
+    with np.errstate(all="ignore"):
+        sorted_rows.begin_sorted(0, n_features, n_features, lists)
+    rows = lists[0, first:last]  # any rows will do; the leaf owns the same range of all lists
+    before = [np.array([row for row in line if row in rows]) for line in lists[:n_features]]
+    for line, own in zip(lists[n_features:], before, strict=False):
+        line[first:last] = own
+    split = np.zeros(layout.LEAF_SUMS, np.int64)
+    split[[layout.FEATURE, layout.BIN, layout.FIRST, layout.LAST]] = 2, bins[2].max() // 2, first, last
+    goes_left = bins[2] <= split[layout.BIN]
+    others = lists[n_features : 2 * n_features].copy()
+    with np.errstate(all="ignore"):
+        sorted_rows.part_sorted(0, 0, n_features, bins, split, int(goes_left[rows].sum()), lists)
+    for line, own, other in zip(lists[n_features:], before, others, strict=False):
+        assert line[first:last].tolist() == [*own[goes_left[own]], *own[~goes_left[own]]]
+        assert line[:first].tolist() == other[:first].tolist()
+        assert line[last:].tolist() == other[last:].tolist()
+
+
 @pytest.mark.parametrize("size", ["1", "2", "3", "8"])
 @pytest.mark.parametrize(
     "params",
     [
         {},
         {"min_child_samples": 1, "min_child_weight": 0.0},
+        {"min_child_samples": 1, "min_child_weight": 4.0},
         {"min_child_samples": 7, "min_child_weight": 0.5, "growth": "levelwise", "max_depth": 4},
         {"colsample_bynode": 0.5, "interaction_constraints": [[0, 1, 2], [2, 3, 4, 5]]},
         {"random_strength": 1.0, "min_split_gain": 0.01},

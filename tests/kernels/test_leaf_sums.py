@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.kernels import layout, leaves
+from sapwood.native.kernel import LONE_SYNC
 from sapwood.native.team import Team
 
 sys.path.append(str(Path(__file__).parents[1] / "grow"))
@@ -73,6 +74,32 @@ def test_members_add_up_every_row_of_every_leaf_once(n, n_leaves, members, n_out
                 assert nodes.numbers[node, GRADIENT + layout.PER_OUTPUT * k + side] == total / scale
 
 
+@pytest.mark.parametrize("rows", [[4, 1, 3], [4, 1, 3, 0, 5, 2]], ids=["some", "all"])
+def test_several_outputs_are_summed_over_the_rows_of_the_tree(rows):
+    """The last leaf has the last row."""
+    pairs = np.random.default_rng(2).normal(size=(2, 6, 2)).astype(np.float32)
+    order, m = np.array(rows, np.uint32), len(rows)
+    integers = np.zeros((2, layout.LEAF_SUMS + 4), np.int64)
+    integers[:, [layout.FIRST, layout.LAST, layout.NODE]] = [0, m - 1, 1], [m - 1, m, 2]
+    nodes = layout.Nodes(
+        np.zeros((3, layout.NODE_INTEGERS), np.int64), np.zeros((3, layout.NODE_OUTPUTS + 6)), np.array([3, 0, 0])
+    )
+    nodes.integers[:, [layout.NODE_FEATURE, layout.NODE_LEFT]] = [0, 1], [-1, 0], [-1, 0]
+    grad = layout.Gradients(pairs.reshape(2, -1), np.empty(0), np.empty(0, np.uint64), 1.0)
+    nothing = np.empty((0, m), np.int64)
+    places = layout.Rows(**dict.fromkeys(layout.Rows._fields, nothing) | {"order": order, "spare": order.copy()})
+    scales = layout.Scales(np.ones((2, 2)), np.full((2, 2), 2.0**30), np.zeros((2, 2), np.int64))
+    scratch = layout.Scratch(np.empty((1, 8)), np.empty((1, 8), np.int64), np.full((1, 10), 7))
+    leaves.finish_leaves(
+        0, 1, LONE_SYNC, 2, np.zeros(1, np.int64), make_rules(reg_lambda=1.0), grad, places, scales, scratch,
+        layout.Leaves(integers, np.empty((2, layout.LEAF_NUMBERS))), nodes,
+    )  # fmt: skip
+    for node, own in ((0, rows), (1, rows[:-1]), (2, rows[-1:])):
+        found = nodes.numbers[node, GRADIENT:].reshape(2, layout.PER_OUTPUT)[:, :2]
+        np.testing.assert_allclose(found, pairs[:, own].sum(axis=1), atol=1e-6)
+        assert nodes.integers[node, COUNT] == nodes.numbers[node, WEIGHT] == len(own)
+
+
 def test_a_sum_is_exact_where_its_terms_are():
     """Odd integers beyond 2^52 are whole already; rounding must leave them alone."""
     values = np.array([[2.0**52 + 1.0, 0.0], [2.0**52 + 3.0, 0.0]])
@@ -119,6 +146,18 @@ def test_inner_nodes_hold_what_their_leaves_hold_together(n_splits, seed):
         for column in (WEIGHT, GRADIENT, HESSIAN):
             assert numbers[node, column] == pytest.approx(of_leaves[1][below, column].sum(), abs=1e-12)
         assert numbers[node, VALUE] == -numbers[node, GRADIENT] / (numbers[node, HESSIAN] + 1.0)
+
+
+@pytest.mark.parametrize("missing_left", [0, 1])
+@pytest.mark.parametrize("is_free", [False, True])
+def test_both_sides_of_a_split_by_a_set_pay_its_penalty_unless_it_is_free(missing_left, is_free):
+    integers, numbers = random_tree(1, np.random.default_rng(4))
+    integers[0, layout.NODE_BIN] = layout.IS_SET
+    integers[0, layout.NODE_MISSING_LEFT] = missing_left + (layout.UNPENALISED if is_free else 0)
+    rules = make_rules(reg_lambda=1.0, level_lambda=5.0)
+    leaves.set_values(integers, numbers, 3, 1, rules, np.zeros(4, np.int64))
+    for node, penalty in ((0, 1.0), (1, 1.0 if is_free else 6.0), (2, 1.0 if is_free else 6.0)):
+        assert numbers[node, VALUE] == -numbers[node, GRADIENT] / (numbers[node, HESSIAN] + penalty)
 
 
 @given(st.integers(1, 15), st.integers(0, 10**6), st.lists(st.sampled_from([-1, 0, 1]), min_size=4, max_size=4))
