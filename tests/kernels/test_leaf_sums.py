@@ -193,16 +193,16 @@ def test_the_values_of_leaves_are_added_to_the_scores_of_their_rows(members, wid
     source, guards = np.random.default_rng(8), Guards()
     n = 101
     order = source.permutation(n).astype(np.uint32)
-    span = np.array([[40, 101], [0, 13], [13, 40]])
-    values = source.normal(size=(3, width))
+    lines = np.array([[40, 101, 4], [0, 13, 1], [13, 40, 3], [0, 101, 0]])  # the last is beyond the leaves
+    values = source.normal(size=(5, width))
     scores = guards.copy(source.normal(size=(5, n)))
     before = scores.copy()
-    Team(members).run(leaves.add_leaf_values, order, span, values, 1, scores)
+    Team(members).run(leaves.add_leaf_values, order, lines, 3, values, 1, scores)
     guards.check()
     for k in range(5):
-        for leaf, (first, last) in enumerate(span):
+        for first, last, node in lines[:3]:
             for row in order[first:last]:
-                added = values[leaf, k - 1] if 1 <= k < 1 + width else 0.0
+                added = values[node, k - 1] if 1 <= k < 1 + width else 0.0
                 assert scores[k, row] == before[k, row] + added
 
 
@@ -215,7 +215,7 @@ def test_the_values_of_all_outputs_are_added_together_where_leaves_have_all_rows
     values = source.normal(size=(3, 4))
     scores, leaf_of_row = guards.copy(source.normal(size=(4, n))), guards.array(n, np.uint32)
     expected = scores.copy()
-    Team(1).run(leaves.add_leaf_values, order, span, values, 0, expected)
+    Team(1).run(leaves.add_leaf_values, order, np.column_stack([span, [0, 1, 2]]), 3, values, 0, expected)
     Team(members).run(leaves.add_leaf_lines, order, span, values, leaf_of_row, scores)
     guards.check()
     np.testing.assert_array_equal(scores, expected)
@@ -223,7 +223,7 @@ def test_the_values_of_all_outputs_are_added_together_where_leaves_have_all_rows
 
 def test_rows_outside_all_leaves_keep_their_scores():
     order, scores = np.arange(6, dtype=np.uint32), np.zeros((1, 6))
-    leaves.add_leaf_values(order, np.array([[1, 3]]), np.array([[2.5]]), 0, scores)
+    leaves.add_leaf_values(order, np.array([[1, 3, 0]]), 1, np.array([[2.5]]), 0, scores)
     assert scores.tolist() == [[0.0, 2.5, 2.5, 0.0, 0.0, 0.0]]
 
 

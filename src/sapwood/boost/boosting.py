@@ -84,7 +84,7 @@ class Field:
             leaf_values = value[grown.leaf_node]
             self.team.run(add_leaf_lines, grown.order, grown.span, leaf_values, leaf_of_row, view.scores)
         elif grown.terms is None:
-            self.run(add_leaf_values, grown.order, grown.span, value[grown.leaf_node], output, view.scores)
+            self.run(add_leaf_values, grown.order, grown.leaves, grown.n_leaves, value, output, view.scores)
         else:
             assert view.dataset.values is not None
             nodes = grown.node_of_row(view.dataset.n_rows)

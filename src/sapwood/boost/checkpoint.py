@@ -34,9 +34,9 @@ from sapwood.params import Params
 HISTORY, TREES_OF_ROUND = "history", "trees_of_round"
 OUTPUT, VALUE, LENGTHS = "output", "added", "lengths."
 # What a tree knows of the rows it was grown on is used in its own round only.
-OF_ROWS = ("leaf_node", "span", "order")
+OF_ROWS = ("leaves", "order")
 TERMS = "terms"
-TREE_FIELDS = [one.name for one in dataclasses.fields(Grown) if one.name not in (*OF_ROWS, TERMS)]
+TREE_FIELDS = [one.name for one in dataclasses.fields(Grown) if one.name not in (*OF_ROWS, "n_leaves", TERMS)]
 TERM_FIELDS = [one.name for one in dataclasses.fields(Terms)]
 
 

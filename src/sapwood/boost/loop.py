@@ -191,9 +191,10 @@ def repeat_rounds(boosting: Boosting, evaluation: Evaluation, best: Best, checkp
 
 def _reason_to_stop(work: Work, best: Best, progress: Progress, interruption: Interruption) -> str | None:
     watch = work.params.watch
-    answers = [callback(progress) for callback in watch.callbacks]
-    if any(isinstance(answer, bool | np.bool_) and answer for answer in answers):
-        return CALLBACK
+    if watch.callbacks:
+        answers = [callback(progress) for callback in watch.callbacks]
+        if any(isinstance(answer, bool | np.bool_) and answer for answer in answers):
+            return CALLBACK
     if progress.round == progress.n_rounds:
         return ALL_ROUNDS
     if best.is_stale(progress.round):

@@ -86,7 +86,7 @@ def find_nodes(dataset: Dataset, grown: Grown, team: Team, has_all_rows: bool = 
     found = np.zeros((1, dataset.n_rows))
     numbers = np.arange(len(grown.feature), dtype=np.float64)[:, None]
     if has_all_rows:
-        team.run(add_leaf_values, grown.order, grown.span, numbers[grown.leaf_node], 0, found)
+        team.run(add_leaf_values, grown.order, grown.leaves, grown.n_leaves, numbers, 0, found)
     else:
         add_to_all_rows(dataset, grown, numbers, 0, found, team)
     return found[0]

@@ -75,15 +75,15 @@ GRADIENTS, HESSIANS, VALUES = (slice(layout.NODE_OUTPUTS + j, None, layout.PER_O
 class Grown(NodeTable):
     """A tree in bins, its values before shrinkage. Leaf l is node ``leaf_node[l]``; its rows are order[span[l]].
 
-    ``order`` is the grower's own and is overwritten by the next tree; it holds places among the rows drawn where nobody
-    was to read it. ``threshold`` is there where cuts do not lie on the edges of bins, ``terms`` (shrinkage included)
-    where leaves are linear. Where bins are levels, ``sets`` hold those that go left (see ``kernels/split_levels.py``).
+    ``leaves``, of which the first ``n_leaves`` count, and ``order`` are the grower's own and are overwritten by the
+    next tree; ``order`` holds places among the rows drawn where nobody was to read it. ``threshold`` is there where
+    cuts do not lie on the edges of bins, ``terms`` (shrinkage included) where leaves are linear. Where bins are levels,
+    ``sets`` hold those that go left (see ``kernels/split_levels.py``).
     """
 
-    value: np.ndarray
-    leaf_node: np.ndarray
-    span: np.ndarray
+    leaves: np.ndarray
     order: np.ndarray
+    n_leaves: int = 0
     threshold: np.ndarray | None = None
     terms: Terms | None = None
     sets: np.ndarray | None = None
@@ -93,17 +93,25 @@ class Grown(NodeTable):
         """Take a finished tree out of the grower's tables."""
         n_nodes, n_leaves, _ = nodes.info.tolist()
         integers, numbers = nodes.integers[:n_nodes], nodes.numbers[:n_nodes]
-        of_leaves = leaves.integers[:n_leaves]
         sets = integers[:, layout.NODE_SET : layout.NODE_SET + layout.SET_WORDS].copy() if has_sets else None
         return cls(
-            integers[:, : layout.NODE_SET].copy(),
-            numbers.copy(),
-            numbers[:, VALUES].copy(),
-            of_leaves[:, layout.NODE].copy(),
-            of_leaves[:, layout.FIRST : layout.LAST + 1].copy(),
-            order,
-            sets=sets,
+            integers[:, : layout.NODE_SET].copy(), numbers.copy(), leaves.integers, order, n_leaves, None, None, sets
         )
+
+    @property
+    def value(self) -> np.ndarray:
+        """What the nodes answer (nodes, outputs)."""
+        return self.numbers[:, VALUES]
+
+    @property
+    def leaf_node(self) -> np.ndarray:
+        """The node of each leaf."""
+        return self.leaves[: self.n_leaves, layout.NODE].copy()
+
+    @property
+    def span(self) -> np.ndarray:
+        """Where the rows of each leaf begin and end in ``order``."""
+        return self.leaves[: self.n_leaves, layout.FIRST : layout.LAST + 1].copy()
 
     def node_of_row(self, n_rows: int) -> np.ndarray:
         """The leaf of each of ``n_rows`` rows, all of which the tree was grown on."""

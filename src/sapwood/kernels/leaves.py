@@ -207,15 +207,15 @@ def finish_leaves(member, members, sync, n_leaves, monotone, rules, grad, rows, 
     set_values(nodes.integers, nodes.numbers, nodes.info[N_NODES], grad.pairs.shape[0], rules, monotone)
 
 
-@kernel("u32[:], i64[:,:], f64[:,:], i64, f64[:,:]")
-def add_leaf_values(member, members, sync, order, span, values, first_output, scores):
-    """Add each leaf's values to the scores of its rows; leaf l owns the positions span[l] of ``order``."""
+@kernel("u32[:], i64[:,:], i64, f64[:,:], i64, f64[:,:]")
+def add_leaf_values(member, members, sync, order, leaves, n_leaves, values, first_output, scores):
+    """Add what the nodes of the leaves answer, ``values`` of all nodes, to the scores of their rows in ``order``."""
     n = order.shape[0]
-    for leaf in range(span.shape[0]):
-        start = max(span[leaf, 0], member * n // members)
-        stop = min(span[leaf, 1], (member + 1) * n // members)
+    for leaf in range(n_leaves):
+        start = max(leaves[leaf, FIRST], member * n // members)
+        stop = min(leaves[leaf, LAST], (member + 1) * n // members)
         for k in range(values.shape[1]):
-            value = values[leaf, k]
+            value = values[leaves[leaf, NODE], k]
             target = scores[first_output + k]
             for i in range(np.uint64(start), np.uint64(max(start, stop))):
                 target[order[i]] += value
@@ -223,7 +223,7 @@ def add_leaf_values(member, members, sync, order, span, values, first_output, sc
 
 @kernel("u32[:], i64[:,:], f64[:,:], u32[:], f64[:,:]")
 def add_leaf_lines(member, members, sync, order, span, values, leaf_of_row, scores):
-    """``add_leaf_values`` of all outputs where the leaves have all rows, whose scores are read and written in order."""
+    """Add the values of leaves to all outputs of their rows, which are all rows; scores are gone through in order."""
     mark_leaves(member, members, span.shape[0], span, order, leaf_of_row)
     if meet(sync, members) != 0:
         return
