@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, reject, settings
@@ -47,6 +49,18 @@ def test_levels_of_many_small_leaves_are_divided_as_by_the_slow_grower(precision
     assert len(slow.nodes) == 63
     for members in TEAMS:
         check(grow_fast(example, members), slow)
+
+
+@pytest.mark.parametrize("precision", ["packed", "wide"])
+@pytest.mark.parametrize("score", ["l2", "cosine"])
+def test_leaves_of_which_a_side_is_too_light_count_as_they_were(precision, score):
+    example = make_example(300, [3, 4, 5, 4], precision, score)
+    params = replace(example.params, reg_lambda=1.0, min_child_weight=12.0)
+    example = replace(example, params=params)
+    slow = grow_slowly(example)
+    assert len(slow.nodes) >= 15
+    assert min(len(node.rows) for node in slow.nodes) < 12
+    check(grow_fast(example), slow)
 
 
 @pytest.mark.parametrize("members", TEAMS)

@@ -185,15 +185,17 @@ def rank_rows(
 @kernel("u64[:], u64, u64[:], u64[:], i64[:]")
 def mix_keys(keys, most, windows, out, counts):
     """Write the other bits, as far as they are in their window, of keys up to ``most``; count those below and in it."""
-    counts[0] = 0
-    counts[1] = 0
+    below = np.int64(0)
+    at = np.uint64(0)
     for k in range(np.uint64(keys.shape[0])):
         bits = other_bits(keys[k])
         is_low = np.int64(bits < windows[2])
         is_rest = np.int64(keys[k] <= most)
-        out[np.uint64(counts[1])] = bits
-        counts[0] += is_rest & is_low
-        counts[1] += is_rest & np.int64(bits <= windows[3]) & (np.int64(1) - is_low)
+        out[at] = bits
+        below += is_rest & is_low
+        at += np.uint64(is_rest & np.int64(bits <= windows[3]) & (np.int64(1) - is_low))
+    counts[0] = below
+    counts[1] = np.int64(at)
 
 
 @kernel("i64[:,:], u64[:], u64, u64, f64, f64[:], i64[:], u32[:], u32[:], f64[:]")
