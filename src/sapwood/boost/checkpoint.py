@@ -40,7 +40,7 @@ TREE_FIELDS = [one.name for one in dataclasses.fields(Grown) if one.name not in 
 TERM_FIELDS = [one.name for one in dataclasses.fields(Terms)]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class KeptTree:
     """A tree in bins, the values of its nodes with shrinkage, and the score it adds them to.
 

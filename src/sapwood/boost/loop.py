@@ -40,14 +40,13 @@ from sapwood.native.team import Team, training_team
 from sapwood.objectives.base import Objective
 from sapwood.params import Params
 
-NO_WEIGHT = np.empty(0)
-
 
 @dataclass(frozen=True, eq=False)
 class Work:
     """What the rounds read, and the arrays and trees they write.
 
-    A tree answers ``width`` outputs; ``tree_pairs`` are the ``pairs`` of each tree of a round.
+    A tree answers ``width`` outputs; ``tree_pairs`` are the ``pairs`` of each tree of a round. Where there is no sampler
+    ``everyone`` is drawn.
     """
 
     dataset: Dataset
@@ -57,6 +56,7 @@ class Work:
     team: Team
     grower: Grower
     sampler: Sampler | None
+    everyone: Drawn
     renewal: Renewal | None
     linear: LinearLeaves | None
     leaf_fit: LeafFit | None
@@ -92,6 +92,7 @@ class Work:
             team=team,
             grower=grower,
             sampler=make_sampler(params.boost, pool),
+            everyone=Drawn(None, pool.weight),
             renewal=renewal,
             linear=linear,
             leaf_fit=_leaf_fit(dataset, target, scores, params, rules, pairs),
@@ -245,7 +246,7 @@ def _drawn(work: Work, round: int) -> Drawn:
     if work.sampler is not None:
         drawn = work.sampler.draw(work.pairs, round)
         return drawn if work.dataset.ranks is None else drawn.spread()
-    return Drawn(None, NO_WEIGHT if work.target.weight is None else work.target.weight)
+    return work.everyone
 
 
 def _values(work: Work, grown: Grown, output: int, drawn: Drawn, scores: np.ndarray) -> np.ndarray:

@@ -33,6 +33,8 @@ from sapwood.native.team import Team
 from sapwood.params import TreeParams
 
 UNLIMITED = 1 << 30
+# What a tree is before it has grown.
+ROOT_ALONE = np.array([1, 1, layout.FINE])
 NOTHING = np.empty(0)
 
 
@@ -118,8 +120,7 @@ class Grower(ABC):
         ``weight`` is that of all rows, or of those chosen; it is empty when all weigh the same.
         """
         self._number = number
-        nodes = self._nodes
-        nodes.info[:] = (1, 1, layout.FINE)
+        self._nodes.info[:] = ROOT_ALONE
         draws = layout.Draws(self._seed, number)
         given = self._take_gradients(pairs, weight)
         gradients = self._compacted(rows, given)

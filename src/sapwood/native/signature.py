@@ -7,7 +7,6 @@ are C-contiguous.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from typing import Any
