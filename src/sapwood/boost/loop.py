@@ -45,7 +45,7 @@ from sapwood.params import Params
 class Work:
     """What the rounds read, and the arrays and trees they write.
 
-    A tree answers ``width`` outputs; ``tree_pairs`` are the ``pairs`` of each tree of a round. Where there is no sampler
+    A tree answers ``width`` outputs; ``tree_pairs`` are the ``pairs`` of each tree of a round. Without a sampler
     ``everyone`` is drawn.
     """
 
