@@ -1,8 +1,12 @@
-"""Run workloads: all contestants in turn, round after round, so that a slow moment of the machine hits them alike."""
+"""Run workloads: all contestants in turn, round after round, so that a slow moment of the machine hits them alike.
+
+The order is another one in every round: threads of the contestant before may still be awake.
+"""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from random import Random
 from statistics import median
 from typing import Any
 
@@ -62,8 +66,8 @@ def take_turns(
     values: dict[str, list[float]] = {name: [] for name in trials}
     # scikit-learn has no parameter for threads. The limit holds for OpenMP libraries that are loaded, as all are now.
     with threadpool_limits(limits=workload.settings.threads, user_api="openmp"):
-        for _ in range(rounds):
-            for name in list(values):
+        for round in range(rounds):
+            for name in Random(round).sample(list(values), len(values)):
                 if values[name] and trials[name].unit == "s" and values[name][0] > PATIENCE:
                     continue
                 try:
