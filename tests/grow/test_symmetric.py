@@ -84,3 +84,25 @@ def test_rows_of_small_and_large_leaves_end_where_the_cuts_send_them(members):
         np.testing.assert_array_equal(grown.order[first:last], rows)
         assert grown.count[node] == len(rows)
         assert grown.gradient[node, 0] == pytest.approx(example.pairs[rows, 0].sum(dtype=float), abs=1e-6)
+
+
+@pytest.mark.parametrize("members", TEAMS)
+def test_bounds_of_leaves_go_by_the_direction_of_the_feature_of_the_cut(members):
+    """Whichever place the feature has: with the columns in the other order the tree is the same."""
+    source = np.random.default_rng(1)
+    X = source.normal(size=(400, 2)).round(1)
+    g = np.sin(3.0 * X[:, 0]) + np.cos(2.0 * X[:, 1]) * (1.0 + X[:, 0])
+    pairs = np.stack([g, np.ones(400)], axis=1).astype(np.float32)
+    trees = []
+    for order in ([0, 1], [1, 0]):
+        params = TreeParams(
+            growth="symmetric", max_depth=4, max_leaves=16, min_child_samples=1, precision="wide",
+            monotone_constraints=[(0, 1)[f] for f in order],
+        )  # fmt: skip
+        trees.append(grow_fast(Example(X[:, order], pairs, None, params), members))
+    ours, other = trees
+    assert {0, 1} <= set(ours.feature.tolist())
+    inner = ours.feature >= 0
+    assert np.where(inner, 1 - other.feature, -1).tolist() == ours.feature.tolist()
+    for name in ("bin", "left", "count", "gain", "value"):
+        np.testing.assert_array_equal(getattr(other, name), getattr(ours, name), err_msg=name)

@@ -25,7 +25,7 @@ try:
 except ImportError:  # not there on Windows, where two trainings with one file are not told apart
     fcntl = None  # type: ignore[assignment]
 
-MAGIC = b"sapwood checkpoint 1\r\n"
+MAGIC = b"sapwood checkpoint 2\r\n"
 LENGTH_BYTES = 8
 REMEDY = "delete the file to train anew, or give another path"
 
