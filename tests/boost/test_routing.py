@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from sapwood.boost.routing import Levels, add_to_all_rows, node_lines
+from sapwood.boost.routing import Levels, add_to_all_rows
+from sapwood.grow.grown import Grown
+from sapwood.kernels import layout
 from sapwood.model.tree import LEAF
 from sapwood.native.team import Team
 
 
-def random_tree(random: np.random.Generator, n_leaves: int, n_features: int, n_bins: int) -> SimpleNamespace:
+def make_tree(*columns: Sequence[int] | np.ndarray) -> Grown:
+    """A tree of these features, bins, sides of missing values and left children; nothing else is asked for."""
+    integers = np.zeros((len(columns[0]), layout.NODE_SET), np.int64)
+    places = (layout.NODE_FEATURE, layout.NODE_BIN, layout.NODE_MISSING_LEFT, layout.NODE_LEFT)
+    for place, column in zip(places, columns, strict=True):
+        integers[:, place] = column
+    return Grown(integers, np.zeros((len(integers), layout.NODE_OUTPUTS + layout.PER_OUTPUT)))
+
+
+def random_tree(random: np.random.Generator, n_leaves: int, n_features: int, n_bins: int) -> Grown:
     """Split random leaves until there are enough."""
     feature, bins, side, left, leaves = [LEAF], [0], [0], [0], [0]
     while len(leaves) < n_leaves:
@@ -23,13 +35,10 @@ def random_tree(random: np.random.Generator, n_leaves: int, n_features: int, n_b
             leaves.append(len(feature))
             for line, value in ((feature, LEAF), (bins, 0), (side, 0), (left, 0)):
                 line.append(value)
-    return SimpleNamespace(
-        feature=np.array(feature, np.int32), bin=np.array(bins, np.int32), missing_left=np.array(side, np.uint8),
-        left=np.array(left, np.int32), leaf_node=np.array(leaves), threshold=None, terms=None, sets=None,
-    )  # fmt: skip
+    return make_tree(feature, bins, side, left)
 
 
-def walk(tree: SimpleNamespace, columns: np.ndarray, row: int) -> int:
+def walk(tree: Grown, columns: np.ndarray, row: int) -> int:
     node = 0
     while tree.feature[node] != LEAF:
         b = int(columns[tree.feature[node], row])
@@ -57,7 +66,7 @@ def test_it_answers_what_walking_down_answers(n_leaves, dtype, n_bins, width):
         assert np.array_equal(scores[[0, -1]], first[[0, -1]])
 
 
-def symmetric_tree(random: np.random.Generator, n_levels: int, n_features: int, n_bins: int) -> SimpleNamespace:
+def symmetric_tree(random: np.random.Generator, n_levels: int, n_features: int, n_bins: int) -> Grown:
     """Split all leaves of a level alike; those of the right sides come last, as the grower has them."""
     n_nodes = 2 ** (n_levels + 1) - 1
     feature, bins = np.full(n_nodes, LEAF, np.int32), np.zeros(n_nodes, np.int32)
@@ -69,9 +78,7 @@ def symmetric_tree(random: np.random.Generator, n_levels: int, n_features: int, 
         feature[leaves] = random.integers(n_features)
         left[leaves] = 2 * np.arange(len(leaves)) + 2 * len(leaves) - 1
         leaves = np.concatenate([left[leaves], left[leaves] + 1])
-    return SimpleNamespace(
-        feature=feature, bin=bins, missing_left=side, left=left, leaf_node=leaves, threshold=None, terms=None, sets=None
-    )
+    return make_tree(feature, bins, side, left)
 
 
 @pytest.mark.parametrize("dtype, n_bins", [(np.uint8, 7), (np.uint8, 255), (np.uint16, 1000)])
@@ -99,13 +106,3 @@ def test_a_tree_whose_leaves_are_split_otherwise_is_not_symmetric(changed):
     tree = symmetric_tree(np.random.default_rng(0), 3, 4, 9)
     getattr(tree, changed)[2] ^= 1
     assert Levels.of(tree, np.dtype(np.uint8)) is None
-
-
-def test_nodes_are_the_same_from_the_tables_of_a_grower_and_from_columns():
-    tree = random_tree(np.random.default_rng(1), 5, 4, 9)
-    lines = node_lines(tree)
-    assert [tuple(line) for line in lines] == [
-        tuple(line) for line in zip(tree.feature, tree.bin, tree.missing_left, tree.left, strict=True)
-    ]
-    tree.tables = (np.column_stack([lines, np.arange(len(lines))]), None)
-    assert np.array_equal(node_lines(tree)[:, :4], lines)

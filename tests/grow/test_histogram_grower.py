@@ -69,6 +69,13 @@ def test_a_large_table_with_all_rules_gives_the_same_tree_on_any_team():
             np.testing.assert_array_equal(other.value, value)
 
 
+def test_a_tree_that_is_kept_lets_go_of_the_rows():
+    tree = grow_fast(Example(np.arange(40.0)[:, None], np.ones((40, 2), np.float32), None, FREE))
+    kept = tree.without_rows()
+    assert (kept.n_leaves, len(kept.order), len(kept.span), len(kept.leaf_node)) == (0, 0, 0, 0)
+    assert (kept.integers is tree.integers, kept.numbers is tree.numbers) == (True, True)
+
+
 # --- by hand ----------------------------------------------------------------------------------------------------------
 
 

@@ -33,10 +33,9 @@ from sapwood.params import Params
 
 HISTORY, TREES_OF_ROUND = "history", "trees_of_round"
 OUTPUT, VALUE, LENGTHS = "output", "added", "lengths."
-# What a tree knows of the rows it was grown on is used in its own round only.
-OF_ROWS = ("leaves", "order")
+# What is kept of a tree, as far as it has it.
+TREE_FIELDS = ("integers", "numbers", "threshold", "sets")
 TERMS = "terms"
-TREE_FIELDS = [one.name for one in dataclasses.fields(Grown) if one.name not in (*OF_ROWS, "n_leaves", TERMS)]
 TERM_FIELDS = [one.name for one in dataclasses.fields(Terms)]
 
 
@@ -114,8 +113,7 @@ class Checkpoint:
     def add_tree(self, tree: KeptTree) -> None:
         """Note a tree of the round at hand."""
         if self._journal is not None:
-            nothing: dict[str, Any] = {name: np.empty(0, dtype=np.int64) for name in OF_ROWS}
-            self._round.append(KeptTree(dataclasses.replace(tree.grown, **nothing), tree.value, tree.output))
+            self._round.append(KeptTree(tree.grown.without_rows(), tree.value, tree.output))
 
     def end_round(self, evaluation: Evaluation, scores: np.ndarray, elapsed: float, reason: str | None) -> None:
         """Note that a round is complete, and whether it is the last; write if it is time."""
@@ -225,13 +223,12 @@ def _parted(arrays: dict[str, np.ndarray]) -> list[KeptTree]:
     """The trees that were joined."""
     names = [name.removeprefix(LENGTHS) for name in arrays if name.startswith(LENGTHS)]
     parts = {name: np.split(arrays[name].copy(), np.cumsum(arrays[LENGTHS + name])[:-1]) for name in names}
-    nothing: dict[str, Any] = {name: np.empty(0, dtype=np.int64) for name in OF_ROWS}
     trees = []
     for k, output in enumerate(arrays[OUTPUT].tolist()):
         of_tree: dict[str, Any] = {name: parts[name][k] for name in TREE_FIELDS if name in parts}
         if f"{TERMS}.{TERM_FIELDS[0]}" in parts:
             of_tree[TERMS] = Terms(**{name: parts[f"{TERMS}.{name}"][k] for name in TERM_FIELDS})
-        trees.append(KeptTree(Grown(**of_tree, **nothing), parts[VALUE][k], output))
+        trees.append(KeptTree(Grown(**of_tree), parts[VALUE][k], output))
     return trees
 
 

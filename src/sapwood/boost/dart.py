@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
 from sapwood.boost.boosting import Boosting, Field
-from sapwood.boost.checkpoint import OF_ROWS, KeptTree
+from sapwood.boost.checkpoint import KeptTree
 from sapwood.choices import Dart
 from sapwood.kernels.random import DROPS, SKIPS, draw_all
 from sapwood.model.ensemble import Ensemble
@@ -43,8 +42,7 @@ class DartBoosting(Boosting):
         """Take a new tree with the share that is its own."""
         tree = scaled(tree, self._shares[0])
         super().add_tree(tree, round, has_all_rows)
-        nothing: dict[str, Any] = {name: np.empty(0, dtype=np.int64) for name in OF_ROWS}
-        self._trees[round].append(dataclasses.replace(tree, grown=dataclasses.replace(tree.grown, **nothing)))
+        self._trees[round].append(dataclasses.replace(tree, grown=tree.grown.without_rows()))
 
     def end_round(self, round: int) -> None:
         """Put the dropped rounds back with their new weights."""

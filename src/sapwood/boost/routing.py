@@ -50,14 +50,6 @@ class Levels(NamedTuple):
         return cls(np.array([feature for feature, _, _ in chosen], dtype=np.int64), splits, np.array(nodes))
 
 
-def node_lines(grown: Grown) -> np.ndarray:
-    """Feature, bin, side of missing values and left child of each node."""
-    tables = grown.__dict__.get("tables")
-    if tables is not None:
-        return np.asarray(tables[0])
-    return np.stack([grown.feature, grown.bin, grown.missing_left, grown.left], axis=1).astype(np.int64)
-
-
 def add_to_all_rows(
     dataset: Dataset, grown: Grown, value: np.ndarray, output: int, scores: np.ndarray, team: Team
 ) -> None:  # fmt: skip
@@ -74,7 +66,7 @@ def add_to_all_rows(
     if dataset.lists is not None or not is_cut or n_leaves > MOST_LEAVES:
         add_tree(dataset, grown, value, output, scores, team.run)
         return
-    columns, nodes, size = dataset.columns, node_lines(grown), team.size
+    columns, nodes, size = dataset.columns, grown.integers, team.size
     below, cuts = (np.empty((size, len(nodes), 2), dtype) for dtype in (np.int64, columns.dtype))
     answers = np.empty((size, n_leaves, value.shape[1]))
     planes = np.empty((size, -(-n_leaves // 8) + 1, BLOCK), np.uint8)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -81,8 +81,8 @@ class Grown(NodeTable):
     ``sets`` hold those that go left (see ``kernels/split_levels.py``).
     """
 
-    leaves: np.ndarray
-    order: np.ndarray
+    leaves: np.ndarray = field(default_factory=lambda: np.empty((0, layout.LEAF_SUMS), dtype=np.int64))
+    order: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.uint32))
     n_leaves: int = 0
     threshold: np.ndarray | None = None
     terms: Terms | None = None
@@ -112,6 +112,10 @@ class Grown(NodeTable):
     def span(self) -> np.ndarray:
         """Where the rows of each leaf begin and end in ``order``."""
         return self.leaves[: self.n_leaves, layout.FIRST : layout.LAST + 1].copy()
+
+    def without_rows(self) -> Grown:
+        """The same tree, which can be kept when the next one is grown."""
+        return Grown(self.integers, self.numbers, threshold=self.threshold, terms=self.terms, sets=self.sets)
 
     def node_of_row(self, n_rows: int) -> np.ndarray:
         """The leaf of each of ``n_rows`` rows, all of which the tree was grown on."""

@@ -15,7 +15,7 @@ EIGHT = np.uint64(8)
 HALVES, QUARTERS, BYTES = np.uint64(0xFFFFFFFF), np.uint64(0x0000FFFF0000FFFF), np.uint64(0x00FF00FF00FF00FF)
 # Rows that stay near while column after column is written; so long a run of each is quick to write.
 BLOCK = np.uint64(1024)
-TURNED = 4096  # their words, four to a line
+TURNED = 4 * int(BLOCK)  # their words, four to a line
 
 
 @kernel(apart=True)

@@ -58,15 +58,21 @@ def exp_tail(r, lost):
 
 
 @kernel()
+def exp_rest(x, k):
+    """e^x / 2^k for the integer k nearest to x / ln(2)."""
+    high = x - k * LN2_HIGH
+    low = k * LN2_LOW
+    r = high - low
+    return 1.0 + (r + exp_tail(r, (high - r) - low))
+
+
+@kernel()
 def exp(x):
     """e^x."""
     clamped = x if x > -746.0 else -746.0
     clamped = clamped if clamped < 710.0 else 710.0
     k = (clamped * LOG2_E + ROUNDER) - ROUNDER
-    high = clamped - k * LN2_HIGH
-    low = k * LN2_LOW
-    r = high - low
-    y = 1.0 + (r + exp_tail(r, (high - r) - low))
+    y = exp_rest(clamped, k)
     # Two factors, since 2^k alone may overflow or be denormal.
     half = k * 0.5 + ROUNDER
     rest = (k - (half - ROUNDER)) + ROUNDER
@@ -79,11 +85,7 @@ def exp_below(x):
     """e^x for x <= 0, and e^-700 for what is less, which beside 1 is nothing as well."""
     clamped = -700.0 if x < -700.0 else x
     rounded = clamped * LOG2_E + ROUNDER
-    k = rounded - ROUNDER
-    high = clamped - k * LN2_HIGH
-    low = k * LN2_LOW
-    r = high - low
-    return (1.0 + (r + exp_tail(r, (high - r) - low))) * power_of_two(rounded)
+    return exp_rest(clamped, rounded - ROUNDER) * power_of_two(rounded)
 
 
 @kernel()

@@ -25,6 +25,7 @@ from sapwood.kernels.layout import (
     NODE_LEFT,
     NODE_MISSING_LEFT,
     NODE_SET,
+    NOT_AHEAD,
     SET,
     SET_WORDS,
     SLOT,
@@ -69,7 +70,7 @@ def enter_leaf(leaf, first, last, node, depth, slot, sums, low, high, leaves):
     integers[leaf, NODE] = node
     integers[leaf, DEPTH] = depth
     integers[leaf, SLOT] = slot
-    integers[leaf, AHEAD] = 0
+    integers[leaf, AHEAD] = NOT_AHEAD
     for p in range(sums.shape[0]):
         integers[leaf, LEAF_SUMS + p] = sums[p]
     leaves.numbers[leaf, GAIN] = 0.0

@@ -36,6 +36,7 @@ from sapwood.kernels.layout import (
     N_LEAVES,
     N_NODES,
     N_TAKEN,
+    NOT_AHEAD,
     SLOT,
     TURN_ALONE,
     TURN_LEAF,
@@ -277,7 +278,7 @@ def grow_tree(
             leaf = take_leaf(member, members, sync, leaf, rules, n_slots, leaves, nodes, turn) if alone else -1
     n_leaves = nodes.info[N_LEAVES]
     for leaf in range(member, n_leaves, members):
-        if leaves.integers[leaf, AHEAD] != 0:
+        if leaves.integers[leaf, AHEAD] != NOT_AHEAD:
             first = leaves.integers[leaf, FIRST]
             last = leaves.integers[leaf, LAST]
             rejoin(rows, first, leaves.integers[rules.max_leaves + 2 * leaf, LAST], last)

@@ -12,6 +12,7 @@ from sapwood.kernels.layout import (
     LAST,
     N_LEAVES,
     N_TAKEN,
+    NOT_AHEAD,
     TURN_ALONE,
     TURN_LEAF,
     TURN_SLOTS,
@@ -21,6 +22,14 @@ from sapwood.native.kernel import kernel
 
 # Leaves of fewer rows, divided by the number of members, are expanded by one member each.
 ALONE_ROWS = 65536
+
+
+@kernel()
+def next_to_expand(rules, leaves, n_leaves):
+    """The next leaf that nobody has expanded or is at, or −1 where there is none, or no room for its children."""
+    if n_leaves == rules.max_leaves:
+        return -1
+    return next_leaf(n_leaves, rules.order, leaves.integers, leaves.numbers, True)
 
 
 @kernel()
@@ -46,9 +55,7 @@ def is_for_one(leaf, members, n_slots, leaves, turn):
 def choose_leaf(members, rules, n_slots, leaves, choice, nodes, turn):
     """Write down what all members do next, while they wait: expand one leaf together, or small ones each alone."""
     split_waiting(rules, leaves, nodes)
-    n_leaves = nodes.info[N_LEAVES]
-    has_room = n_leaves < rules.max_leaves
-    leaf = next_leaf(n_leaves, rules.order, leaves.integers, leaves.numbers, True) if has_room else -1
+    leaf = next_to_expand(rules, leaves, nodes.info[N_LEAVES])
     turn[TURN_LEAF] = leaf
     turn[TURN_ALONE] = 0
     if leaf < 0:
@@ -61,7 +68,7 @@ def choose_leaf(members, rules, n_slots, leaves, choice, nodes, turn):
 
 
 @kernel()
-def is_worth_it(n_leaves, left, n_slots, leaves, turn):
+def is_worth_it(left, n_leaves, n_slots, leaves, turn):
     """Tell whether a leaf that comes next may still be split, and its slot is not needed by others.
 
     As long as nobody is at another leaf it is this one's turn.
@@ -70,7 +77,7 @@ def is_worth_it(n_leaves, left, n_slots, leaves, turn):
         return True
     waiting = 0
     for other in range(n_leaves):
-        if leaves.integers[other, AHEAD] != 0:
+        if leaves.integers[other, AHEAD] != NOT_AHEAD:
             waiting += 1
     return waiting + 1 <= left and turn[FREE_SLOT] + left <= n_slots
 
@@ -91,10 +98,9 @@ def take_leaf(member, members, sync, done, rules, n_slots, leaves, nodes, turn):
     leaf = -1
     while True:
         n_leaves = nodes.info[N_LEAVES]
-        left = rules.max_leaves - n_leaves
-        leaf = next_leaf(n_leaves, rules.order, integers, leaves.numbers, True) if left > 0 else -1
+        leaf = next_to_expand(rules, leaves, n_leaves)
         is_mine = leaf >= 0 and is_for_one(leaf, members, n_slots, leaves, turn)
-        if is_mine and is_worth_it(n_leaves, left, n_slots, leaves, turn):
+        if is_mine and is_worth_it(rules.max_leaves - n_leaves, n_leaves, n_slots, leaves, turn):
             integers[leaf, AHEAD] = IS_TAKEN
             turn[N_TAKEN] += 1
             turn[TURN_SLOTS + member] = turn[FREE_SLOT]
