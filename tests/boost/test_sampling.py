@@ -266,11 +266,11 @@ def rank(pairs: np.ndarray, round: int) -> np.ndarray:
     """The keys of rows that weigh 1 and have the numbers 0, 1, 2 ..."""
     n = pairs.shape[1]
     keys, counts = np.empty(n, dtype=np.uint64), np.empty((1, 5), dtype=np.int64)
-    lists, blocks = np.empty((1, 1), dtype=np.uint64), np.empty((1, 2, int(goss.BLOCK)), dtype=np.uint64)
+    near, blocks = np.empty((2, 1, 1), dtype=np.uint64), np.empty((1, 3, int(goss.BLOCK)), dtype=np.uint32)
     windows, rows = np.zeros(4, dtype=np.uint64), np.empty(n, dtype=np.uint32)
     flat = pairs.reshape(len(pairs), -1)
     goss.rank_rows(
-        flat, np.empty(0), 0, ROWS, round, ids(0), windows, blocks, keys, rows, counts, lists, lists.copy()
+        flat, flat.view(np.uint32), np.empty(0), 0, ROWS, round, ids(0), windows, blocks, keys, rows, counts, near
     )  # fmt: skip
     assert np.array_equal(rows, np.arange(n))
     return keys
@@ -296,9 +296,9 @@ def test_goss_draws_the_same_as_sorting(monkeypatch, sampled, spread, kinds):
         monkeypatch.setattr(f"sapwood.boost.sampling.{where}.SAMPLED", sampled)
     monkeypatch.setattr("sapwood.boost.sampling.select.FEW", spread)
     gradient = np.random.default_rng(sampled).integers(0, kinds, 3000)
-    pairs = pairs_from(gradient.tolist())
     sampler = make_sampler(BoostParams(sampling=Goss(0.2, 0.1, full_rounds=0)), pool_of(ids(3000)))
-    for round in range(5):
+    for round, factor in enumerate([1.0, 1.0, 1.001, 1.001, 1.002, 3.0, 3.0]):
+        pairs = pairs_from((gradient * factor).tolist())
         drawn = sampler.draw(pairs, round)
         rows, weight = slow_goss(rank(pairs, round), 600, 300)
         assert np.array_equal(drawn.rows, rows)
@@ -316,6 +316,17 @@ def test_keys_are_ordered_like_norms():
     assert (np.diff((keys >> np.uint64(32))[order].astype(np.int64)) >= 0).all()
     normal = pairs[0, :, 0] >= np.finfo(np.float32).tiny
     assert np.array_equal((keys >> np.uint64(32))[normal], pairs[0, normal, 0].view(np.uint32))
+
+
+def test_the_random_bits_of_keys_are_spread_evenly():
+    n = 100_000
+    bits, later = (rank(np.ones((1, n, 2), dtype=np.float32), round) & np.uint64(2**32 - 1) for round in (1, 2))
+    assert len(np.unique(bits)) == n
+    shares = [np.count_nonzero(bits & np.uint64(1 << bit)) / n for bit in range(32)]
+    assert max(abs(share - 0.5) for share in shares) < 5 * 0.5 / n**0.5
+    for first, second in ((bits, later), (bits[1:], bits[:-1]), (bits[1:], later[:-1])):
+        correlation = float(np.mean((first / 2.0**32 - 0.5) * (second / 2.0**32 - 0.5))) * 12
+        assert abs(correlation) < 5 / n**0.5
 
 
 def test_bayesian_weights_are_exponential():

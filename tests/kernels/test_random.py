@@ -39,6 +39,15 @@ def test_the_bits_are_those_of_the_slow_twin(seed, purpose, round, ids):
     assert draw_all(seed, purpose, round, ids).tolist() == [random_bits(seed, purpose, round, id) for id in ids]
 
 
+@given(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
+def test_half_as_many_bits_are_those_of_the_slow_twin(key, id):
+    half = 2**32
+    x = (id + id // half * 0x9E3779B1 + key) % half
+    x = (x ^ x >> 16) * 0x7FEB352D % half
+    x = (x ^ x >> 15 ^ key // half) * 0x846CA68B % half
+    assert random.draw_half(np.uint64(key), np.uint64(id)) == x ^ x >> 16
+
+
 def test_every_purpose_has_its_own_number():
     assert len(PURPOSES) >= 8
     assert len(set(PURPOSES)) == len(PURPOSES)

@@ -89,14 +89,14 @@ def exp_below(x):
 
 
 @kernel()
-def exp_both(x, z):
-    """e^x and e^z, step by step side by side: each is a long chain in which a step waits for the last."""
-    cx = x if x > -746.0 else -746.0
-    cz = z if z > -746.0 else -746.0
-    cx = cx if cx < 710.0 else 710.0
-    cz = cz if cz < 710.0 else 710.0
-    kx = (cx * LOG2_E + ROUNDER) - ROUNDER
-    kz = (cz * LOG2_E + ROUNDER) - ROUNDER
+def exp_both_below(x, z):
+    """``exp_below`` of x and z, step by step side by side: each is a long chain in which a step waits for the last."""
+    cx = -700.0 if x < -700.0 else x
+    cz = -700.0 if z < -700.0 else z
+    nx = cx * LOG2_E + ROUNDER
+    nz = cz * LOG2_E + ROUNDER
+    kx = nx - ROUNDER
+    kz = nz - ROUNDER
     hx = cx - kx * LN2_HIGH
     hz = cz - kz * LN2_HIGH
     lx = kx * LN2_LOW
@@ -116,13 +116,7 @@ def exp_both(x, z):
     p, q = p * rx + EXP_TERMS[10], q * rz + EXP_TERMS[10]
     p = ((hx - rx) - lx) + rx * rx * p
     q = ((hz - rz) - lz) + rz * rz * q
-    p = 1.0 + (rx + p)
-    q = 1.0 + (rz + q)
-    mx = kx * 0.5 + ROUNDER
-    mz = kz * 0.5 + ROUNDER
-    p = p * power_of_two(mx) * power_of_two((kx - (mx - ROUNDER)) + ROUNDER)
-    q = q * power_of_two(mz) * power_of_two((kz - (mz - ROUNDER)) + ROUNDER)
-    return p if x == x else x, q if z == z else z
+    return (1.0 + (rx + p)) * power_of_two(nx), (1.0 + (rz + q)) * power_of_two(nz)
 
 
 @kernel()

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.random import draw, stream
+from sapwood.kernels.random import draw_half, stream
 from sapwood.kernels.sample import join_rows, weight_of
 from sapwood.kernels.share import share
 from sapwood.native.intrinsics import float_bits
 from sapwood.native.kernel import kernel
 
+HALF = np.uint64(32)
 LOW_HALF = np.uint64(0xFFFFFFFF)
+WITHOUT_SIGN = np.uint64(0x7FFFFFFF)
 TWO = np.uint64(2)
 MIX = np.uint64(0x7FEB352D)
 # Columns of what members count: keys below the window and in it, other bits below theirs and in it, and rows listed.
 BELOW, NEAR, OTHERS_BELOW, OTHERS_NEAR, CANDIDATES = range(5)
 BLOCK = np.uint64(1024)  # rows whose keys are near when they are looked at
+NORMS, BITS, MARKS = range(3)  # lines of a member's workspace, of a block each
 
 
 @kernel()
@@ -43,30 +46,33 @@ def norm_of(pairs, i):
 
 
 @kernel()
-def key_of(norm, bits):
-    """The norm of a row's gradients times its weight as float32, then 32 random bits."""
-    return (float32_bits(norm) << np.uint64(32)) | (bits >> np.uint64(32))
-
-
-@kernel()
 def row_key(pairs, weight, random, ids, i):
-    """The key of a row; pairs are (outputs, 2 rows)."""
-    bits = draw(random, ids[i] if ids.shape[0] > 0 else i)
-    return key_of(norm_of(pairs, i) * weight_of(weight, i), bits)
+    """The key of a row: the norm of its gradients times its weight as float32, then 32 random bits."""
+    norm = float32_bits(norm_of(pairs, i) * weight_of(weight, i))
+    return (norm << HALF) | draw_half(random, ids[i] if ids.shape[0] > 0 else i)
 
 
 @kernel(apart=True)
-def write_keys(pairs, weight, random, ids, begin, n, out):
-    """Write the keys of n rows from ``begin`` on."""
-    if pairs.shape[0] > 1:
+def write_norms(pairs, pair_bits, weight, begin, n, out):
+    """Write the higher halves of the keys of n rows from ``begin`` on."""
+    if pairs.shape[0] == 1 and weight.shape[0] == 0:
+        own = pair_bits[0]
         for j in range(n):
-            out[j] = row_key(pairs, weight, random, ids, begin + j)
+            out[j] = np.uint32(own[TWO * (begin + j)] & WITHOUT_SIGN)
         return
-    own = pairs[0]
     for j in range(n):
-        i = begin + j
-        bits = draw(random, ids[i] if ids.shape[0] > 0 else i)
-        out[j] = key_of(abs(np.float64(own[TWO * i])) * weight_of(weight, i), bits)
+        out[j] = np.uint32(float32_bits(norm_of(pairs, begin + j) * weight_of(weight, begin + j)))
+
+
+@kernel(apart=True)
+def write_bits(random, ids, begin, n, out):
+    """Write the lower halves of the keys of n rows from ``begin`` on."""
+    if ids.shape[0] > 0:
+        for j in range(n):
+            out[j] = np.uint32(draw_half(random, ids[begin + j]))
+        return
+    for j in range(n):
+        out[j] = np.uint32(draw_half(random, begin + j))
 
 
 @kernel()
@@ -87,39 +93,65 @@ def rank_some(member, members, sync, pairs, weight, seed, purpose, round, ids, s
 
 
 @kernel(apart=True)
-def pick_near(keys, begin, end, windows, counts, block):
-    """Count some of the candidates as ``rank_rows`` says, and begin ``block[0]`` with those near; return how many."""
+def list_candidates(block, n, begin, windows, at, keys, rows):
+    """Write the keys that may be drawn of n rows from ``begin`` on, with their rows.
+
+    They go from ``at`` on; returns where they end.
+    """
+    least_norm = np.uint32(windows[0] >> HALF)
+    high_other = np.uint32(min(windows[3], LOW_HALF))
+    norms = block[NORMS]
+    bits = block[BITS]
+    marks = block[MARKS]
+    for j in range(n):
+        other = np.uint32(other_bits(np.uint64(bits[j])))
+        marks[j] = np.uint32(1) if (norms[j] >= least_norm) | (other <= high_other) else np.uint32(0)
+    end = at
+    for j in range(n):
+        rows[end] = np.uint32(begin + j)
+        end += np.uint64(marks[j])
+    for k in range(at, end):
+        j = np.uint64(rows[k]) - begin
+        keys[k] = (np.uint64(norms[j]) << HALF) | np.uint64(bits[j])
+    return end
+
+
+@kernel(apart=True)
+def pick_near(keys, begin, end, windows, counts, marks, picked):
+    """Count some of the candidates as ``rank_rows`` says, and begin ``picked`` with the places of those near.
+
+    Returns how many there are.
+    """
     low = windows[0]
     high = windows[1]
     low_other = windows[2]
-    picked = block[0]
-    marks = block[1]
+    high_other = windows[3]
     above = np.int64(0)
     others_below = np.int64(0)
     n = end - begin
     for j in range(n):
         key = keys[begin + j]
+        other = other_bits(key)
         is_low = np.int64(key < low)
-        is_other_below = np.int64(other_bits(key) < low_other)
         above += np.int64(1) - is_low
-        others_below += is_low & is_other_below
+        others_below += is_low & np.int64(other < low_other)
         is_near = np.int64(key <= high) & (np.int64(1) - is_low)
-        marks[j] = np.uint64(is_near | (is_low & (np.int64(1) - is_other_below)))
+        marks[j] = np.uint32(is_near | (is_low & np.int64(other >= low_other) & np.int64(other <= high_other)))
     counts[BELOW] -= above
     counts[OTHERS_BELOW] += others_below
     at = np.uint64(0)
     for j in range(n):
-        picked[at] = keys[begin + j]
-        at += marks[j]
+        picked[at] = np.uint32(j)
+        at += np.uint64(marks[j])
     return at
 
 
 @kernel()
-def list_near(picked, n, low, counts, near, others):
+def list_near(keys, begin, picked, n, low, counts, near, others):
     """List n keys that are near, those below ``low`` by their other bits."""
     room = near.shape[0]
     for j in range(n):
-        key = picked[j]
+        key = keys[begin + np.uint64(picked[j])]
         if key >= low:
             if counts[NEAR] < room:
                 near[counts[NEAR]] = key
@@ -130,35 +162,17 @@ def list_near(picked, n, low, counts, near, others):
             counts[OTHERS_NEAR] += 1
 
 
-@kernel(apart=True)
-def list_candidates(block, n, begin, windows, at, keys, rows):
-    """Write those of the n keys in ``block[0]``, of rows from ``begin`` on, that may be drawn, with their rows.
-
-    They go from ``at`` on; returns where they end.
-    """
-    low = windows[0]
-    high_other = windows[3]
-    found = block[0]
-    marks = block[1]
-    for j in range(n):
-        key = found[j]
-        marks[j] = np.uint64(key >= low) | np.uint64(other_bits(key) <= high_other)
-    for j in range(n):
-        keys[at] = found[j]
-        rows[at] = np.uint32(begin + j)
-        at += marks[j]
-    return at
-
-
-@kernel("f32[:,:], f64[:], i64, i64, i64, u64[:], u64[:], u64[:,:,:], u64[:], u32[:], i64[:,:], u64[:,:], u64[:,:]")
+@kernel("f32[:,:], u32[:,:], f64[:], i64, i64, i64, u64[:], u64[:], u32[:,:,:], u64[:], u32[:], i64[:,:], u64[:,:,:]")
 def rank_rows(
-    member, members, sync, pairs, weight, seed, purpose, round, ids, windows, blocks, keys, rows, counts, near, others
+    member, members, sync, pairs, pair_bits, weight, seed, purpose, round, ids, windows, blocks, keys, rows, counts,
+    near,
 ):  # fmt: skip
     """Write the keys that may be drawn with their rows, each member from its first row on, and look which are near.
 
-    ``windows`` is the least and the largest of the keys to list in ``near``, as far as there is room; then the same of
-    the other bits, which are asked of keys below. counts[member] becomes how many are below and in each, and how many
-    may be drawn: all that are not below both. ``blocks`` is a workspace, (2, ``BLOCK``) per member.
+    ``pair_bits`` are the pairs as integers. ``windows`` is the least and the largest of the keys to list in
+    ``near[0, member]``, as far as there is room; then the same of the other bits, which are asked of keys below, for
+    ``near[1, member]``. counts[member] becomes how many are below and in each, and how many may be drawn. ``blocks`` is
+    a workspace, (3, ``BLOCK``) per member.
     """
     n = keys.shape[0]
     random = stream(seed, purpose, round)
@@ -170,14 +184,15 @@ def rank_rows(
     own[BELOW] = np.int64(last - begin)
     first = begin
     at = first
+    block = blocks[member]
     while begin < last:
         size = min(BLOCK, last - begin)
-        block = blocks[member]
-        write_keys(pairs, weight, random, ids, begin, size, block[0])
+        write_norms(pairs, pair_bits, weight, begin, size, block[NORMS])
+        write_bits(random, ids, begin, size, block[BITS])
         before = at
         at = list_candidates(block, size, begin, windows, before, keys, rows)
-        n_near = pick_near(keys, before, at, windows, own, block)
-        list_near(block[0], n_near, windows[0], own, near[member], others[member])
+        n_near = pick_near(keys, before, at, windows, own, block[MARKS], block[BITS])
+        list_near(keys, before, block[BITS], n_near, windows[0], own, near[0, member], near[1, member])
         begin += BLOCK
     own[CANDIDATES] = np.int64(at - first)
 

@@ -18,6 +18,8 @@ ORDERS, HELD_OUT, TREE_ORDER, LUCK = range(101, 105)  # statistics of levels, an
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
+_HALF = np.uint64(0xFFFFFFFF)
+_THIRD, _FOURTH, _FIFTH = np.uint64(0x7FEB352D), np.uint64(0x846CA68B), np.uint64(0x9E3779B1)
 
 
 @kernel()
@@ -40,6 +42,15 @@ def stream(seed, purpose, round):
 def draw(key, id):
     """64 random bits for ``id``; different ids of one key never give the same bits."""
     return mix64(key + np.uint64(id) * _STEP)
+
+
+@kernel()
+def draw_half(key, id):
+    """32 random bits for ``id``, by steps that loops take for eight rows at once; ids below 2^32 never share them."""
+    x = ((id & _HALF) + (id >> np.uint64(32)) * _FIFTH + (key & _HALF)) & _HALF
+    x = ((x ^ (x >> np.uint64(16))) * _THIRD) & _HALF
+    x = ((x ^ (x >> np.uint64(15)) ^ (key >> np.uint64(32))) * _FOURTH) & _HALF
+    return x ^ (x >> np.uint64(16))
 
 
 @kernel("i64, i64, i64, u64[:], u64[:]")

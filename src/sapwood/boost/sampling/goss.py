@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from sapwood.objectives.base import in_a_row
 from sapwood.params import BoostParams
 
 EVERY_KEY = (0, MOST)
+NEXT_TO_LAST = 1 / 512  # share of all keys around the last threshold that the next one is looked for in
 
 
 class Limits(NamedTuple):
@@ -34,8 +36,9 @@ class GossSampler(Sampler):
 
     def __init__(self, choice: Any, params: BoostParams, pool: Pool) -> None:
         super().__init__(choice, params, pool)
+        self._last: tuple[int, int] | None = None
         self._listed_near = np.empty((2, pool.team.size, 0), dtype=np.uint64)
-        self._blocks = np.empty((pool.team.size, 2, int(goss.BLOCK)), dtype=np.uint64)
+        self._blocks = np.empty((pool.team.size, 3, int(goss.BLOCK)), dtype=np.uint32)
 
     def draw(self, pairs: np.ndarray, round: int) -> Drawn:
         """Draw the rows of a round; the first rounds take all."""
@@ -44,25 +47,31 @@ class GossSampler(Sampler):
         n_top = min(math.ceil(self.choice.top * n), n - 1)
         if round < self._full_rounds() or n_top + n_other >= n:
             return Drawn(None, weight)
-        rest, others = n - n_top, uniform_window(n_other, n - n_top)
-        found = self._limits(pairs, round, (rest, n_other), (*self._likely(pairs, round, rest), *others))
-        if found is None:  # chance has played a trick
-            found = self._limits(pairs, round, (rest, n_other), (*EVERY_KEY, *EVERY_KEY))
-            assert found is not None
+        rest = n - n_top
+        found_in = (
+            self._limits(pairs, round, (rest, n_other), windows)
+            for windows in self._windows(pairs, round, rest, n_other)
+        )
+        found = next(limits for limits in found_in if limits is not None)
         factor = found.n_rest / found.n_drawn
         return self._listed(
             goss.take_others, self._counts, self._hashes, np.uint64(found.most), np.uint64(found.bound), factor, weight
         )  # fmt: skip
 
-    def _likely(self, pairs: np.ndarray, round: int, k: int) -> tuple[int, int]:
-        """Keys between which the k-th smallest very likely is, from those of some rows."""
+    def _windows(self, pairs: np.ndarray, round: int, k: int, n_other: int) -> Iterator[tuple[int, int, int, int]]:
+        """Windows in which the k-th smallest key and the bound of the other bits very likely are; at last all keys."""
+        others = uniform_window(n_other, k)
+        if self._last is not None:
+            most, reach = self._last
+            yield max(0, most - reach), min(MOST, most + reach), *others
         pool, n = self.pool, self.pool.n_everywhere
-        if n <= 2 * SAMPLED and not pool.crowd.is_spread:
-            return EVERY_KEY
-        step = max(1, n // SAMPLED)
-        some = np.empty(-(-pool.n_rows // step), dtype=np.uint64)
-        pool.team.run(goss.rank_some, in_a_row(pairs), pool.weight, pool.seed, ROWS, round, self._ids, step, some)
-        return window(pool.crowd.whole(some), k / n)
+        self._last = None
+        if n > 2 * SAMPLED or pool.crowd.is_spread:
+            step = max(1, n // SAMPLED)
+            some = np.empty(-(-pool.n_rows // step), dtype=np.uint64)
+            pool.team.run(goss.rank_some, in_a_row(pairs), pool.weight, pool.seed, ROWS, round, self._ids, step, some)
+            yield *window(pool.crowd.whole(some), k / n), *others
+        yield *EVERY_KEY, *EVERY_KEY
 
     def _limits(
         self, pairs: np.ndarray, round: int, wanted: tuple[int, int], windows: tuple[int, int, int, int]
@@ -71,16 +80,16 @@ class GossSampler(Sampler):
         pool, crowd, is_everything = self.pool, self.pool.crowd, windows[:2] == EVERY_KEY
         size, room = pool.team.size, room_near(pool.n_rows, pool.team.size, is_everything)
         self._counts = counts = np.empty((size, goss.CANDIDATES + 1), dtype=np.int64)
-        near, others = self._room(room)
-        bounds = np.array(windows, dtype=np.uint64)
+        near = self._room(room)
+        bounds, flat = np.array(windows, dtype=np.uint64), in_a_row(pairs)
         pool.team.run(
-            goss.rank_rows, in_a_row(pairs), pool.weight, pool.seed, ROWS, round, self._ids, bounds,
-            self._blocks, self._hashes, self._spare, counts, near, others,
+            goss.rank_rows, flat, flat.view(np.uint32), pool.weight, pool.seed, ROWS, round, self._ids, bounds,
+            self._blocks, self._hashes, self._spare, counts, near,
         )  # fmt: skip
         if crowd.largest(counts)[[goss.NEAR, goss.OTHERS_NEAR]].max() > room:
             return None
         total = crowd.total(counts).tolist()
-        keys = crowd.whole(_listed(near, counts[:, goss.NEAR]))
+        keys = crowd.whole(_listed(near[0], counts[:, goss.NEAR]))
         top = kth_smallest(keys, wanted[0] - total[goss.BELOW])
         if top is None:
             return None
@@ -88,10 +97,23 @@ class GossSampler(Sampler):
         bits, n_bits = np.empty(len(keys), dtype=np.uint64), np.empty(2, dtype=np.int64)
         goss.mix_keys(keys, np.uint64(most), bounds, bits, n_bits)
         more_below, more_near = n_bits.tolist()
-        found = np.concatenate([crowd.whole(_listed(others, counts[:, goss.OTHERS_NEAR])), bits[:more_near]])
+        found = np.concatenate([crowd.whole(_listed(near[1], counts[:, goss.OTHERS_NEAR])), bits[:more_near]])
         n_low = total[goss.OTHERS_BELOW] + more_below
         low = kth_smallest(found, wanted[1] - n_low)
-        return None if low is None else Limits(most, total[goss.BELOW] + n_near, low[0], n_low + low[1])
+        if low is None:
+            return None
+        self._remember(most, len(keys), windows)
+        return Limits(most, total[goss.BELOW] + n_near, low[0], n_low + low[1])
+
+    def _remember(self, most: int, n_near: int, windows: tuple[int, int, int, int]) -> None:
+        """Remember where the threshold of keys was and how far that of the next round may be from it."""
+        least, largest = windows[:2]
+        if least == 0 or largest == MOST:
+            self._last = None
+            return
+        moved = abs(most - self._last[0]) if self._last is not None else 0
+        width = (largest - least) * NEXT_TO_LAST * self.pool.n_everywhere // n_near
+        self._last = most, max(int(width), 8 * moved)
 
     def _room(self, room: int) -> np.ndarray:
         """Where members list keys and other bits near the limits: (2, members, room)."""
