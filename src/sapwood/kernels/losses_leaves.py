@@ -5,18 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.share import share
+from sapwood.kernels.steps import nearest
 from sapwood.native.intrinsics import bits_float, float_bits
 from sapwood.native.kernel import kernel
-
-# Adding 1.5 * 2^52 rounds to an integer, which stands in the low bits of the sum.
-ROUNDER = 6755399441055744.0
-ROUNDER_BITS = 0x4338000000000000
 
 
 @kernel()
 def whole_weight(weight, scale):
     """A weight as an integer: sums of integers do not depend on the order of rows."""
-    return float_bits(weight * scale + ROUNDER) - ROUNDER_BITS
+    return nearest(weight * scale)
 
 
 @kernel()

@@ -8,7 +8,7 @@ from sapwood.kernels.layout import NOT_FINITE, STATUS
 from sapwood.kernels.lines import lay_lines
 from sapwood.kernels.meet import meet
 from sapwood.kernels.random import ROUNDING, draw, stream
-from sapwood.kernels.steps import low_steps
+from sapwood.kernels.steps import low_steps, whole_part
 from sapwood.native.intrinsics import bits_float, float_bits
 from sapwood.native.kernel import kernel
 
@@ -18,9 +18,6 @@ PACKED_GRADIENT, PACKED_HESSIAN, EXACT = 2.0**31, 2.0**32, 2.0**62
 LARGEST = 2.0**250
 LEAST_SCALE, MOST_SCALE = -1000, 1000
 TO_UNIT = 2.0**-32
-# Added to a float below 2^51, it leaves the integer part in the low bits.
-ROUNDER = 2.0**52 + 2.0**51
-ROUNDER_BITS = np.int64(0x4338000000000000)
 # So many rows that, one being at most 2^62 over their number, all are below 2^51.
 MANY_ROWS = 1 << 12
 # Rows whose integers stay near until their lines are written.
@@ -49,12 +46,6 @@ def scale_for(limit, bound, n):
         return 1.0
     room = (limit - np.float64(n) - 1.0) / bound
     return clamped_scale(exponent_of(room * (1.0 - 1e-15)))
-
-
-@kernel()
-def whole_part(x):
-    """The integer at or below x, for |x| < 2^51, by additions alone, so that loops become vector code."""
-    return float_bits(np.floor(x) + ROUNDER) - ROUNDER_BITS
 
 
 @kernel(apart=True)

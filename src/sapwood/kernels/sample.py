@@ -13,11 +13,13 @@ from sapwood.kernels.elementary import exp, log
 from sapwood.kernels.meet import meet
 from sapwood.kernels.random import draw, stream
 from sapwood.kernels.share import share
+from sapwood.kernels.steps import nearest, whole_steps
 from sapwood.native.kernel import kernel
 
 DIGITS = 2048
 TO_UNIT = 2.0**-53
 LARGEST = 2.0**250
+BLOCK = np.uint64(1024)  # rows at a time, whose numbers stay in the nearest cache
 
 
 @kernel()
@@ -48,8 +50,10 @@ def bound_pairs(member, members, sync, pairs, weight, out):
 
 @kernel("f32[:,:,:], f64[:], f64[:], i64[:,:]")
 def sum_squares(member, members, sync, pairs, weight, scale, out):
-    """Add up (w g)² and (w h)² of the member's rows in fixed point."""
+    """Add up (w g)² and (w h)² of the member's rows in fixed point; none is beyond 2^51 steps."""
     n = pairs.shape[1]
+    scale_g = scale[0]
+    scale_h = scale[1]
     sum_g = np.int64(0)
     sum_h = np.int64(0)
     for k in range(pairs.shape[0]):
@@ -58,23 +62,30 @@ def sum_squares(member, members, sync, pairs, weight, scale, out):
             w = weight_of(weight, i)
             g = np.float64(own[i, 0]) * w
             h = np.float64(own[i, 1]) * w
-            sum_g += np.int64(np.rint(g * g * scale[0]))
-            sum_h += np.int64(np.rint(h * h * scale[1]))
+            sum_g += nearest(g * g * scale_g)
+            sum_h += nearest(h * h * scale_h)
     out[member, 0] = sum_g
     out[member, 1] = sum_h
 
 
+@kernel()
+def squared(pairs, i, of_hessian):
+    """g² + b·h² of a row."""
+    g = np.float64(pairs[i, 0])
+    h = np.float64(pairs[i, 1])
+    return g * g + of_hessian * (h * h)
+
+
 @kernel("f32[:,:,:], f64[:], f64, f64, u64[:]")
 def round_norms(member, members, sync, pairs, weight, of_hessian, scale, out):
-    """Write the root of g² + b·h², all outputs added and times the weight, for every row as an integer."""
+    """Write the root of g² + b·h², all outputs added and times the weight, for every row as an integer below 2^51."""
     n = out.shape[0]
+    own = pairs[0]
     for i in range(share(member, members, n), share(member + 1, members, n)):
-        total = 0.0
-        for k in range(pairs.shape[0]):
-            g = np.float64(pairs[k, i, 0])
-            h = np.float64(pairs[k, i, 1])
-            total += g * g + of_hessian * (h * h)
-        out[i] = np.uint64(np.int64(np.rint(np.sqrt(total) * weight_of(weight, i) * scale)))
+        total = squared(own, i, of_hessian)
+        for k in range(1, pairs.shape[0]):
+            total += squared(pairs[k], i, of_hessian)
+        out[i] = np.uint64(nearest(np.sqrt(total) * weight_of(weight, i) * scale))
 
 
 @kernel("i64, i64, i64, u64[:], u64[:]")
@@ -135,6 +146,15 @@ def join_rows(member, members, sync, first, end, counts, spare, rows):
     return np.int64(at)
 
 
+@kernel(apart=True)
+def beyond_chance(amounts, key, ids, begin, n, threshold, out):
+    """Write how far a number between 0 and 1 drawn for each of n rows is above its chance, amount / threshold."""
+    for j in range(n):
+        i = begin + j
+        bits = draw(key, ids[i] if ids.shape[0] > 0 else i)
+        out[j] = whole_steps(bits >> np.uint64(11)) * TO_UNIT - whole_steps(amounts[i]) / threshold
+
+
 @kernel("u64[:], i64, i64, i64, u64[:], f64, f64[:], i64[:], u32[:], u32[:], f64[:]")
 def take_in_proportion(
     member, members, sync, amounts, seed, purpose, round, ids, threshold, weight, counts, spare, rows, out
@@ -143,12 +163,15 @@ def take_in_proportion(
     key = stream(seed, purpose, round)
     n = amounts.shape[0]
     first = share(member, members, n)
+    last = share(member + 1, members, n)
     at = first
-    for i in range(first, share(member + 1, members, n)):
-        chance = np.float64(np.int64(amounts[i])) / threshold
-        spare[at] = np.uint32(i)
-        bits = draw(key, ids[i] if ids.shape[0] > 0 else i)
-        at += np.uint64(np.float64(np.int64(bits >> np.uint64(11))) * TO_UNIT < chance)
+    for begin in range(first, last, BLOCK):
+        size = min(BLOCK, last - begin)
+        beyond = out[first : first + size]
+        beyond_chance(amounts, key, ids, begin, size, threshold, beyond)
+        for j in range(size):
+            spare[at] = np.uint32(begin + j)
+            at += np.uint64(beyond[j] < 0.0)
     begin = join_rows(member, members, sync, first, at, counts, spare, rows)
     if begin >= 0:
         for k in range(np.uint64(begin), np.uint64(begin) + (at - first)):

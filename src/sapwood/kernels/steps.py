@@ -1,10 +1,10 @@
-"""From sums of quantised pairs to numbers."""
+"""From integers to numbers and back, by additions alone where loops are to become vector code."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sapwood.native.intrinsics import bits_float
+from sapwood.native.intrinsics import bits_float, float_bits
 from sapwood.native.kernel import kernel
 
 LOW_HALF = np.int64(0xFFFFFFFF)
@@ -14,6 +14,9 @@ HIGH_BIAS = np.uint64(1 << 63)
 HIGH_OFFSET = 2.0**52 + 2.0**31
 LOW_OFFSET = 2.0**52
 TWO_32 = 2.0**32
+# Added to a float below 2^51, it leaves the integer part in the low bits.
+ROUNDER = 2.0**52 + 2.0**51
+ROUNDER_BITS = np.int64(0x4338000000000000)
 
 
 @kernel()
@@ -40,7 +43,7 @@ def hessian_sum(sums, k, wide, quantum):
 
 @kernel()
 def high_steps(packed):
-    """The signed high half of packed sums as a float, by additions alone, so that loops become vector code."""
+    """The signed high half of packed sums as a float."""
     bits = ((np.uint64(packed) + HIGH_BIAS) >> np.uint64(32)) | FLOAT_BITS
     return bits_float(np.int64(bits)) - HIGH_OFFSET
 
@@ -53,5 +56,17 @@ def low_steps(packed):
 
 @kernel()
 def whole_steps(value):
-    """An integer as a float, by additions alone: the nearest one, as a conversion gives it."""
+    """An integer as a float, the nearest one, as a conversion gives it."""
     return high_steps(value) * TWO_32 + low_steps(value)
+
+
+@kernel()
+def whole_part(x):
+    """The integer at or below x, for |x| < 2^51."""
+    return float_bits(np.floor(x) + ROUNDER) - ROUNDER_BITS
+
+
+@kernel()
+def nearest(x):
+    """The integer nearest to x, of two the even one, for |x| < 2^51."""
+    return float_bits(x + ROUNDER) - ROUNDER_BITS

@@ -14,13 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.native.intrinsics import float_bits
+from sapwood.kernels.steps import ROUNDER, nearest
 from sapwood.native.kernel import Kernel, kernel
 
 CHUNK = 4096
 BITS = 50
-ROUNDER = 6755399441055744.0  # adding 1.5 * 2^52 rounds to an integer, which stands in the low bits of the sum
-ROUNDER_BITS = 0x4338000000000000
 BELOW_POINT = float(2**BITS)
 
 Run = Callable[..., Any]
@@ -56,10 +54,8 @@ def sum_products(member, members, sync, values, weights, scale, out):
         fraction = np.int64(0)
         for i in range(c * CHUNK, stop):
             x = values[i] * weights[i] * scale
-            rounded = x + ROUNDER
-            rest = (x - (rounded - ROUNDER)) * BELOW_POINT + ROUNDER
-            whole += float_bits(rounded) - ROUNDER_BITS
-            fraction += float_bits(rest) - ROUNDER_BITS
+            whole += nearest(x)
+            fraction += nearest((x - ((x + ROUNDER) - ROUNDER)) * BELOW_POINT)
         out[c, 0] = whole
         out[c, 1] = fraction
 

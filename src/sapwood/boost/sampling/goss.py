@@ -16,7 +16,9 @@ from sapwood.objectives.base import in_a_row
 from sapwood.params import BoostParams
 
 EVERY_KEY = (0, MOST)
-NEXT_TO_LAST = 1 / 512  # share of all keys around the last threshold that the next one is looked for in
+SMALL_TABLE = 2048  # rows up to which all keys are listed
+# Keys on either side of the last threshold among which the next one is looked for: a share of all, and some more.
+NEXT_SHARE, NEXT_ROWS = 512, 128
 
 
 class Limits(NamedTuple):
@@ -66,7 +68,7 @@ class GossSampler(Sampler):
             yield max(0, most - reach), min(MOST, most + reach), *others
         pool, n = self.pool, self.pool.n_everywhere
         self._last = None
-        if n > 2 * SAMPLED or pool.crowd.is_spread:
+        if n > SMALL_TABLE or pool.crowd.is_spread:
             step = max(1, n // SAMPLED)
             some = np.empty(-(-pool.n_rows // step), dtype=np.uint64)
             pool.team.run(goss.rank_some, in_a_row(pairs), pool.weight, pool.seed, ROWS, round, self._ids, step, some)
@@ -106,14 +108,14 @@ class GossSampler(Sampler):
         return Limits(most, total[goss.BELOW] + n_near, low[0], n_low + low[1])
 
     def _remember(self, most: int, n_near: int, windows: tuple[int, int, int, int]) -> None:
-        """Remember where the threshold of keys was and how far that of the next round may be from it."""
+        """Remember the threshold of keys, and how far that of the next round may be from it."""
         least, largest = windows[:2]
         if least == 0 or largest == MOST:
             self._last = None
             return
         moved = abs(most - self._last[0]) if self._last is not None else 0
-        width = (largest - least) * NEXT_TO_LAST * self.pool.n_everywhere // n_near
-        self._last = most, max(int(width), 8 * moved)
+        wanted = self.pool.n_everywhere // NEXT_SHARE + NEXT_ROWS
+        self._last = most, max((largest - least) * wanted // n_near, 8 * moved)
 
     def _room(self, room: int) -> np.ndarray:
         """Where members list keys and other bits near the limits: (2, members, room)."""

@@ -15,6 +15,7 @@ from sapwood.kernels.quantise import EXACT
 from sapwood.kernels.random import ROWS
 from sapwood.params import BoostParams
 
+STEPS = 2.0**50  # of one row at most
 ROUNDED_UP = 1.0 + 1e-9  # no norm in floats is above the true one by more
 
 
@@ -36,7 +37,7 @@ class MvsSampler(Sampler):
         n, strength = pool.n_everywhere, self._strength(pairs, top_g, top_h)
         largest = math.sqrt(len(pairs) * (top_g * top_g + strength * (top_h * top_h)))
         amounts = self._amounts
-        scale = scale_for(EXACT, largest * n, n)
+        scale = scale_for(most_of(n), largest * n, n)
         pool.team.run(sample.round_norms, pairs, pool.weight, strength, scale, amounts)
         most = int(largest * scale * ROUNDED_UP) + 1
         threshold = proportion_threshold(amounts, most, self.params.subsample * n, crowd)
@@ -52,10 +53,15 @@ class MvsSampler(Sampler):
         if top_h == 0.0:
             return 1.0
         n = self.pool.n_everywhere * len(pairs)
-        scale = np.array([scale_for(EXACT, top * top * n, n) for top in (top_g, top_h)])
+        scale = np.array([scale_for(most_of(n), top * top * n, n) for top in (top_g, top_h)])
         sums = np.empty((self.pool.team.size, 2), dtype=np.int64)
         self.pool.team.run(sample.sum_squares, pairs, self.pool.weight, scale, sums)
         of_g, of_h = (
             int(total) / unit for total, unit in zip(self.pool.crowd.total(sums), scale.tolist(), strict=True)
         )
         return self.choice.smoothing * of_g / of_h
+
+
+def most_of(n: int) -> float:
+    """The steps of n rows at most: none of them has more than ``STEPS``, and no sum overflows."""
+    return min(EXACT, STEPS * n)
