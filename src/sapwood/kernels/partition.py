@@ -18,6 +18,7 @@ from sapwood.kernels.layout import BIN, FEATURE, FIRST, IS_SET, LAST, MISSING_LE
 from sapwood.kernels.lists import unpack
 from sapwood.kernels.meet import meet
 from sapwood.kernels.sets import is_member
+from sapwood.kernels.skewed import NEITHER, rare_side, split_skewed
 from sapwood.native.intrinsics import prefetch
 from sapwood.native.kernel import kernel
 
@@ -52,6 +53,9 @@ def split_part(bins, limit, missing_left, rows, start, stop, in_place):
     shift = np.uint32(1) if missing_left == 0 else np.uint32(0)
     most = np.uint32(limit) - shift
     left_order = rows.order if in_place != 0 else rows.spare
+    rare = rare_side(bins, shift, most, rows.order, start, stop)
+    if rare != NEITHER:
+        return split_skewed(bins, shift, most, rare, rows.order, left_order, rows.spare, start, stop)
     return split_order(bins, shift, most, rows.order, left_order, rows.spare, start, stop)
 
 
