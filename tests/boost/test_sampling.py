@@ -318,6 +318,22 @@ def test_keys_are_ordered_like_norms():
     assert np.array_equal((keys >> np.uint64(32))[normal], pairs[0, normal, 0].view(np.uint32))
 
 
+@pytest.mark.parametrize("name", ["goss", "mvs"])
+@pytest.mark.parametrize("unit", [2.0**-650, 2.0**-200, 2.0**200])
+def test_rows_are_drawn_alike_whatever_the_unit_of_weights(name, unit):
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, 400)
+    plain, scaled = (draw(SETTINGS[name], ids(400), weight=one) for one in (weight, unit * weight))
+    assert np.array_equal(scaled.rows, plain.rows)
+    assert np.array_equal(scaled.given, unit * plain.given)
+
+
+@pytest.mark.parametrize("smoothing", [1e-300, 1e300])
+@pytest.mark.parametrize("weight", [None, np.where(np.arange(60) % 2, 1e-200, 1e70), np.full(60, 1e-200)])
+def test_mvs_draws_about_its_share_with_any_smoothing(smoothing, weight):
+    drawn = draw(BoostParams(sampling=Mvs(smoothing), subsample=0.3), ids(60), weight=weight)
+    assert 1 <= len(drawn.rows) <= 35
+
+
 def test_bayesian_weights_are_exponential():
     weight = draw(SETTINGS["bayesian"], ids(100_000)).weight
     assert weight.mean() == pytest.approx(1.0, abs=0.02)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,8 @@ from sapwood.kernels.random import ROWS
 from sapwood.native.kernel import Kernel
 from sapwood.native.team import Team
 from sapwood.params import BoostParams
+
+MOST_EXPONENT = 24  # of the largest weight, beyond which weights are rescaled to be compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +100,18 @@ class Sampler(ABC):
         self._rows = np.empty(pool.n_rows, dtype=np.uint32)
         self._spare = np.empty(pool.n_rows, dtype=np.uint32)
         self._weight = np.empty(0)
+
+    @cached_property
+    def relative_weight(self) -> np.ndarray:
+        """The weights of the rows by which they are compared, empty if all weigh the same.
+
+        They are those given times a power of two where these would carry gradients or their squares out of range.
+        """
+        weight, crowd = self.pool.weight, self.pool.crowd
+        if len(weight) == 0:
+            return weight
+        exponent = math.frexp(float(crowd.largest(weight.max(keepdims=True)[None])[0]))[1]
+        return weight if abs(exponent) <= MOST_EXPONENT else np.ldexp(weight, -exponent)
 
     @abstractmethod
     def draw(self, pairs: np.ndarray, round: int) -> Drawn:

@@ -61,7 +61,9 @@ class GossSampler(Sampler):
             return EVERY_KEY
         step = max(1, n // SAMPLED)
         some = np.empty(-(-pool.n_rows // step), dtype=np.uint64)
-        pool.team.run(goss.rank_some, in_a_row(pairs), pool.weight, pool.seed, ROWS, round, self._ids, step, some)
+        pool.team.run(
+            goss.rank_some, in_a_row(pairs), self.relative_weight, pool.seed, ROWS, round, self._ids, step, some
+        )  # fmt: skip
         return window(pool.crowd.whole(some), k / n)
 
     def _limits(
@@ -74,7 +76,7 @@ class GossSampler(Sampler):
         near, others = self._room(room)
         bounds = np.array(windows, dtype=np.uint64)
         pool.team.run(
-            goss.rank_rows, in_a_row(pairs), pool.weight, pool.seed, ROWS, round, self._ids, bounds,
+            goss.rank_rows, in_a_row(pairs), self.relative_weight, pool.seed, ROWS, round, self._ids, bounds,
             self._blocks, self._hashes, self._spare, counts, near, others,
         )  # fmt: skip
         if crowd.largest(counts)[[goss.NEAR, goss.OTHERS_NEAR]].max() > room:
