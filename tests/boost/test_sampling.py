@@ -150,6 +150,15 @@ def test_groups_stay_whole(name):
     assert 0 < np.count_nonzero(by_group[:, 0]) < 100
 
 
+@pytest.mark.parametrize("replacement", [False, True])
+def test_where_chance_takes_no_group_a_whole_one_is_taken(replacement):
+    params = BoostParams(sampling=Uniform(replacement=replacement, by="groups"), subsample=1e-9)
+    for round in range(5):
+        rows = draw(params, ids(70), round=round).rows
+        assert len(rows) == 7
+        assert len(np.unique(rows // 7)) == 1
+
+
 def test_every_class_gives_its_share():
     drawn = draw(SETTINGS["classes"], ids(301))
     classes = np.bincount(drawn.rows % 3)

@@ -135,12 +135,13 @@ class Sampler(ABC):
         return Drawn(self._rows[:n_taken], self.pool.weight, self._weight[:n_taken], self.pool.n_rows)
 
     def _not_empty(self, drawn: Drawn, round: int) -> Drawn:
-        """What was drawn; the row of the least hash if that is none."""
+        """What was drawn; the row, or the group, of the least hash if that is none."""
         assert drawn.rows is not None
         if self.pool.crowd.count(len(drawn.rows)) > 0:
             return drawn
         self._draw_hashes(round)
-        rows = np.array([np.argmin(self._hashes)][: self._has_least_hash()], dtype=np.uint32)
+        least = np.flatnonzero(self._hashes == self._hashes.min())
+        rows = least[: len(least) * self._has_least_hash()].astype(np.uint32)
         own = self.pool.weight[rows] if len(self.pool.weight) else np.ones(len(rows))
         return Drawn(rows, self.pool.weight, None if drawn.own is None else own, self.pool.n_rows)
 
