@@ -197,12 +197,28 @@ def test_an_index_out_of_range_is_named(kind, outer, inner, most, index):
     [
         ({"indptr": [0, 2, 1, 3, 3]}, "indptr falls after row 1"),
         ({"indptr": [0, 1, 2, 3, 9]}, "indptr ends at 9"),
-        ({"indptr": [0, 1, 2]}, "indptr must have 5 entries"),
+        ({"indptr": [0, 1, 2]}, "indptr must have 5 entries from 0 on, but has 3"),
+        ({"indptr": [1, 1, 2, 3, 3]}, "from 0 on, but begins with 1"),
     ],
 )
 def test_broken_row_starts_are_named(changes, told):
     with pytest.raises(InputError, match=told):
         read_table(broken(sp.csr_matrix, **changes))
+
+
+@pytest.mark.parametrize("index", [-1, 2])
+def test_a_block_out_of_range_is_named(index):
+    X = sp.bsr_matrix(np.eye(4), blocksize=(2, 2))
+    X.indices = np.array([0, index], dtype=X.indices.dtype)
+    with pytest.raises(InputError, match=f"row of blocks 1 has an entry in column of blocks {index}: allowed"):
+        read_table(X)
+
+
+def test_a_listed_column_out_of_range_is_named():
+    X = sp.lil_matrix(np.eye(3))
+    X.rows[1] = [9]
+    with pytest.raises(InputError, match="row 1 has an entry in column 9: allowed are 0 to 2"):
+        read_table(X)
 
 
 def test_a_coordinate_out_of_range_is_named():

@@ -18,7 +18,7 @@ from sapwood.errors import InputError
 if TYPE_CHECKING:
     from sapwood.data.categories import Levels
 
-COMPRESSED = {"csr": ("row", "column"), "csc": ("column", "row")}
+COMPRESSED = {"csr": ("row", "column"), "csc": ("column", "row"), "bsr": ("row of blocks", "column of blocks")}
 
 
 class SparseTable(Table):
@@ -78,6 +78,8 @@ def read_sparse(X: Any, names: tuple[str, ...] | None = None, has_string_names: 
     """See a sparse matrix of any format as a table; its indices are checked before anything follows them."""
     check_shape(X.shape)
     conversion.check_type(X.dtype, "X")
+    if X.format == "lil":
+        X = X.tocsr()
     if X.format in COMPRESSED:
         _check_indices(X)
     elif X.format == "coo":
@@ -116,13 +118,14 @@ def _is_canonical(matrix: Any) -> bool:
 
 def _check_indices(X: Any) -> None:
     outer, inner = COMPRESSED[X.format]
-    n_outer, n_inner = X.shape if X.format == "csr" else X.shape[::-1]
+    n_outer, n_inner = X.shape[::-1] if X.format == "csc" else X.shape
+    if X.format == "bsr":
+        n_outer, n_inner = (length // block for length, block in zip(X.shape, X.blocksize, strict=True))
     start, indices = np.asarray(X.indptr), np.asarray(X.indices)
     what = f"X is a {X.format} matrix of shape {X.shape}"
     if len(start) != n_outer + 1 or start[0] != 0:
-        raise InputError(
-            f"{what}, so indptr must have {n_outer + 1} entries from 0 on, but has {len(start)}: rebuild it"
-        )
+        found = f"has {len(start)}" if len(start) != n_outer + 1 else f"begins with {start[0]}"
+        raise InputError(f"{what}, so indptr must have {n_outer + 1} entries from 0 on, but {found}: rebuild it")
     if (np.diff(start) < 0).any():
         place = int(np.argmax(np.diff(start) < 0))
         raise InputError(
