@@ -165,6 +165,19 @@ def test_no_more_than_blocks_are_made_dense():
     assert max(matrix.size for _, matrix in table.matrices(table.chunk_rows(), 0, 1000)) <= 4_194_304
 
 
+def test_sparse_columns_of_several_types_are_one_table():
+    X = dense()
+    plain = pd.DataFrame({"flag": X[:, 4] > 0, "count": X[:, 5].astype(np.int64), "amount": X[:, 2]})
+    kinds = {"flag": (False, "integer"), "count": (0, "block"), "amount": (0.0, "integer")}
+    sparse = pd.DataFrame(
+        {name: pd.arrays.SparseArray(plain[name], fill_value=fill, kind=kind) for name, (fill, kind) in kinds.items()}
+    )
+    assert read_table(sparse).is_sparse
+    expected, fitted = (SapwoodRegressor(n_estimators=5).fit(one, target(X)) for one in (plain, sparse))
+    assert fitted.model_.fingerprint() == expected.model_.fingerprint()
+    assert np.array_equal(fitted.predict(sparse), expected.predict(plain))
+
+
 @pytest.mark.parametrize("n_rows, n_columns", [(5, 3), (4, 6)])
 def test_rows_and_columns_without_entries_are_fine(n_rows, n_columns):
     X = sp.csr_matrix((n_rows, n_columns))

@@ -100,7 +100,19 @@ def read_sparse_frame(X: Any) -> SparseTable | None:
     names = tuple(str(label) for label in X.columns)
     if len(set(names)) < len(names):
         return None
-    return read_sparse(X.sparse.to_coo(), names, all(isinstance(label, str) for label in X.columns))
+    return SparseTable(_matrix_of_columns(X), names, all(isinstance(label, str) for label in X.columns))
+
+
+def _matrix_of_columns(X: Any) -> Any:
+    """The sparse columns of a frame, whatever types they have, as compressed columns of floats."""
+    from scipy.sparse import csc_matrix
+
+    columns = [X.iloc[:, place].array for place in range(X.shape[1])]
+    dtype = np.result_type(*(conversion.float_type(one.dtype.subtype) for one in columns))
+    start = np.concatenate([[0], np.cumsum([len(one.sp_values) for one in columns])])
+    rows = np.concatenate([one.sp_index.to_int_index().indices for one in columns])
+    values = np.concatenate([one.sp_values.astype(dtype) for one in columns])
+    return csc_matrix((values, rows, start), shape=X.shape)
 
 
 def _is_around_zero(kind: Any) -> bool:
