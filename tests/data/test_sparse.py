@@ -178,6 +178,15 @@ def test_sparse_columns_of_several_types_are_one_table():
     assert np.array_equal(fitted.predict(sparse), expected.predict(plain))
 
 
+@pytest.mark.parametrize("form", [sp.coo_matrix, sp.bsr_matrix, sp.dia_matrix])
+def test_rows_are_taken_of_formats_that_have_none(form):
+    X = np.triu(np.tril(np.nan_to_num(dense(60, 60)), 5), -5)
+    y = X @ np.arange(60.0)
+    plain, sparse = (cv(SapwoodRegressor(n_estimators=3), one, y, cv=3) for one in (X, form(X)))
+    assert np.array_equal(sparse.predictions, plain.predictions)
+    assert Dataset(form(X))[5:20].shape == (15, 60)
+
+
 @pytest.mark.parametrize("n_rows, n_columns", [(5, 3), (4, 6)])
 def test_rows_and_columns_without_entries_are_fine(n_rows, n_columns):
     X = sp.csr_matrix((n_rows, n_columns))
