@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from rank_cases import fit_alone, fit_features, fit_rows, fit_sampled_edges, fit_unlike, make_data
+from rank_cases import fit_alone, fit_features, fit_rows, fit_sampled_edges, fit_uneven, fit_unlike, make_data
 from rank_processes import Processes
 
-from sapwood import Dart, Goss, SapwoodClassifier, SapwoodRegressor, Uniform, distributed
+from sapwood import Dart, Goss, Mvs, SapwoodClassifier, SapwoodRegressor, Uniform, distributed
 from sapwood.data import numeric
 from sapwood.distributed import Reducer
 from sapwood.errors import InputError, InputTypeError, ParameterError, TrainingError
@@ -89,6 +89,13 @@ def test_columns_that_exclude_each_other_train_the_model_of_one(processes: Proce
     alone = fit_alone("regression", data, {}).model_.fingerprint()
     assert fingerprints(processes.run(2, fit_rows, "regression", data, {})) == {alone}
     assert fingerprints(processes.run(2, fit_features, "regression", data, {})) == {alone}
+
+
+@pytest.mark.parametrize("sampling", [Goss(0.2, 0.1, full_rounds=0), Mvs(), Uniform(replacement=True)], ids=str)
+def test_ranks_may_have_very_different_numbers_of_rows(processes: Processes, sampling: Any) -> None:
+    data, params = make_data(), {"sampling": sampling}
+    alone = fit_alone("regression", data, params).model_.fingerprint()
+    assert fingerprints(processes.run(3, fit_uneven, data, params)) == {alone}
 
 
 def test_rows_may_be_dealt_out_in_any_way(processes: Processes) -> None:

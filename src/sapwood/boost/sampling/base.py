@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from sapwood.kernels import sample
 from sapwood.kernels.random import ROWS
 from sapwood.native.kernel import Kernel
 from sapwood.native.team import Team
+from sapwood.once import once
 from sapwood.params import BoostParams
 
 MOST_EXPONENT = 24  # of the largest weight, beyond which weights are rescaled to be compared
@@ -43,7 +43,7 @@ class Drawn:
         """The same with the weights of all rows, whether any are drawn here or not."""
         return Drawn(self.rows, self.weight_by_row)
 
-    @cached_property
+    @once
     def weight_by_row(self) -> np.ndarray:
         """The weights of all rows, 0 for those that were not drawn if draws have a say in weights."""
         if self.own is None:
@@ -101,7 +101,7 @@ class Sampler(ABC):
         self._spare = np.empty(pool.n_rows, dtype=np.uint32)
         self._weight = np.empty(0)
 
-    @cached_property
+    @once
     def relative_weight(self) -> np.ndarray:
         """The weights of the rows by which they are compared, empty if all weigh the same.
 

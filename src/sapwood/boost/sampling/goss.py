@@ -79,7 +79,7 @@ class GossSampler(Sampler):
             goss.rank_rows, in_a_row(pairs), self.relative_weight, pool.seed, ROWS, round, self._ids, bounds,
             self._blocks, self._hashes, self._spare, counts, near, others,
         )  # fmt: skip
-        if crowd.largest(counts)[[goss.NEAR, goss.OTHERS_NEAR]].max() > room:
+        if crowd.largest(counts[:, [goss.NEAR, goss.OTHERS_NEAR]] - room).max() > 0:
             return None
         total = crowd.total(counts).tolist()
         keys = crowd.whole(_listed(near, counts[:, goss.NEAR]))
