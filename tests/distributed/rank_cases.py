@@ -91,6 +91,8 @@ def fit_uneven(reducer: Reducer, data: Data, params: dict[str, Any]) -> tuple[st
     return made.model_.fingerprint(), made.evals_result_, reducer.sent
 
 
-def fit_unlike(reducer: Reducer, data: Data) -> None:
-    """Train with another parameter at each rank."""
-    fit_rows(reducer, "regression", data, {"max_leaves": 4 + reducer.rank})
+def fit_unlike(reducer: Reducer, data: Data, params: list[dict[str, Any]], by: str = "rows") -> None:
+    """Train with other parameters at each rank; ``"y"`` among them is added to the target."""
+    given = dict(params[reducer.rank])
+    data = data | {"y": data["y"] + given.pop("y", 0.0)}
+    (fit_rows if by == "rows" else fit_features)(reducer, "regression", data, given)

@@ -15,7 +15,7 @@ from sapwood import Dart, Goss, Mvs, SapwoodClassifier, SapwoodRegressor, Unifor
 from sapwood.data import numeric
 from sapwood.distributed import Reducer
 from sapwood.errors import InputError, InputTypeError, ParameterError, TrainingError
-from sapwood.objectives import Softmax
+from sapwood.objectives import Huber, Softmax
 
 LEVELS = {"max_leaves": 8, "growth": "levelwise", "max_depth": 3}
 CONSTRAINED = {"monotone_constraints": [1, 0, -1, 0, 0], "interaction_constraints": [[0, 1, 2], [2, 3, 4]]}
@@ -41,6 +41,14 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "forest": ("regression", {}, {"boosting": "forest"}),
     "poisson": ("regression", {}, {"objective": "logcosh"}),
     "a constant": ("regression", {}, {"init": 0.5}),
+}
+
+UNLIKE: dict[str, list[Any]] = {
+    "sampling": [Goss(0.2, 0.1), Goss(0.3, 0.1)],
+    "boosting": [Dart(0.1), Dart(0.2)],
+    "objective": [Huber(1.0), Huber(2.0)],
+    "monotone_constraints": [[1, 0, 0, 0, 0], [0, 0, 0, 0, 0]],
+    "interaction_constraints": [[[0, 1], [2, 3, 4]], [[0, 1, 2], [3, 4]]],
 }
 
 
@@ -157,9 +165,29 @@ def test_the_share_of_a_histogram_that_is_sent_shrinks_with_the_ranks_own_featur
 
 
 def test_ranks_that_ask_for_different_models_are_told(processes: Processes) -> None:
-    for answer in processes.run(2, fit_unlike, make_data()):
+    for answer in processes.run(2, fit_unlike, make_data(), [{"max_leaves": 4}, {"max_leaves": 5}]):
         assert isinstance(answer, InputError)
         assert "max_leaves is 4 at rank 0 but 5 at rank 1" in str(answer)
+
+
+@pytest.mark.parametrize("name", UNLIKE)
+def test_no_parameter_may_differ_between_ranks(processes: Processes, name: str) -> None:
+    for answer in processes.run(2, fit_unlike, make_data(), [{name: value} for value in UNLIKE[name]]):
+        assert isinstance(answer, InputError)
+        assert f"{name} is " in str(answer)
+
+
+def test_ranks_that_share_features_have_the_same_rows(processes: Processes) -> None:
+    for answer in processes.run(2, fit_unlike, make_data(), [{}, {"y": 1.0}], "features"):
+        assert isinstance(answer, InputError)
+        assert "the digest of y" in str(answer)
+
+
+def test_whole_groups_are_drawn_by_ranks_that_share_features(processes: Processes) -> None:
+    data, params = make_data(), {"sampling": Uniform(by="groups"), "subsample": 0.5}
+    data["groups"] = np.arange(700) // 7
+    alone = fit_alone("regression", data, params).model_.fingerprint()
+    assert fingerprints(processes.run(2, fit_features, "regression", data, params)) == {alone}
 
 
 def test_a_gradient_that_is_not_finite_stops_all_ranks(processes: Processes) -> None:
