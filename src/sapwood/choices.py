@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sapwood.errors import ParameterError
+from sapwood.fields import settle_integer, settle_number, settle_truth
 
 
 @dataclass(frozen=True)
@@ -14,8 +15,7 @@ class LastRows:
     fraction: float = 0.1
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.fraction < 1.0:
-            raise ParameterError(f"LastRows: fraction must be a number between 0 and 1, got {self.fraction!r}")
+        settle_number(self, "fraction", "a number between 0 and 1", lambda value: 0.0 < value < 1.0)
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,7 @@ class EffectiveNumber:
     beta: float = 0.999
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.beta < 1.0:
-            raise ParameterError(f"EffectiveNumber: beta must be a number of at least 0 and below 1, got {self.beta!r}")
+        settle_number(self, "beta", "a number of at least 0 and below 1", lambda value: 0.0 <= value < 1.0)
 
 
 @dataclass(frozen=True)
@@ -55,8 +54,7 @@ class Linear:
     penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.penalty, bool) or not 0.0 <= self.penalty < float("inf"):
-            raise ParameterError(f"Linear: penalty must be a number of at least 0, got {self.penalty!r}")
+        settle_number(self, "penalty", "a number of at least 0", lambda value: 0.0 <= value < float("inf"))
 
 
 def linear_of(leaf_model: object) -> Linear | None:
@@ -85,6 +83,7 @@ class Uniform:
     by: str = "rows"
 
     def __post_init__(self) -> None:
+        settle_truth(self, "replacement")
         if self.by not in ("rows", "groups", "classes"):
             raise ParameterError(f"Uniform: by must be 'rows', 'groups' or 'classes', got {self.by!r}")
         if self.replacement and self.by == "classes":
@@ -107,15 +106,14 @@ class Goss:
     full_rounds: int | None = None
 
     def __post_init__(self) -> None:
-        if not (0.0 <= self.top < 1.0 and 0.0 < self.other <= 1.0 and self.top + self.other <= 1.0):
+        settle_number(self, "top", "a number of at least 0 and below 1", lambda value: 0.0 <= value < 1.0)
+        settle_number(self, "other", "a number above 0 and at most 1", lambda value: 0.0 < value <= 1.0)
+        if self.top + self.other > 1.0:
             raise ParameterError(
-                "Goss: top must be at least 0, other above 0 and their sum at most 1, "
-                f"got top={self.top!r}, other={self.other!r}"
+                f"Goss: the sum of top and other must be at most 1, got top={self.top!r}, other={self.other!r}"
             )
-        if self.full_rounds is not None and not (isinstance(self.full_rounds, int) and self.full_rounds >= 0):
-            raise ParameterError(
-                f"Goss: full_rounds must be an integer of at least 0 or None, got {self.full_rounds!r}"
-            )
+        if self.full_rounds is not None:
+            settle_integer(self, "full_rounds", 0)
 
 
 @dataclass(frozen=True)
@@ -129,8 +127,7 @@ class Mvs:
     smoothing: float = 0.1
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.smoothing < float("inf"):
-            raise ParameterError(f"Mvs: smoothing must be a number above 0, got {self.smoothing!r}")
+        settle_number(self, "smoothing", "a number above 0", lambda value: 0.0 < value < float("inf"))
 
 
 @dataclass(frozen=True)
@@ -140,8 +137,7 @@ class Bayesian:
     temperature: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.temperature <= 100.0:
-            raise ParameterError(f"Bayesian: temperature must be a number from 0 to 100, got {self.temperature!r}")
+        settle_number(self, "temperature", "a number from 0 to 100", lambda value: 0.0 <= value <= 100.0)
 
 
 Sampling = Uniform | Goss | Mvs | Bayesian
@@ -173,10 +169,9 @@ class Dart:
 
     def __post_init__(self) -> None:
         for name in ("drop", "skip"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ParameterError(f"Dart: {name} must be a number from 0 to 1, got {getattr(self, name)!r}")
-        if not isinstance(self.max_drop, int) or self.max_drop < 1:
-            raise ParameterError(f"Dart: max_drop must be an integer of at least 1, got {self.max_drop!r}")
+            settle_number(self, name, "a number from 0 to 1", lambda value: 0.0 <= value <= 1.0)
+        settle_integer(self, "max_drop", 1)
+        settle_truth(self, "weighted")
         if self.normalise not in ("mean", "tree", "forest"):
             raise ParameterError(f"Dart: normalise must be 'mean', 'tree' or 'forest', got {self.normalise!r}")
 

@@ -53,8 +53,11 @@ def fit(
         raise ParameterError(
             f"class_weight={estimator.class_weight!r} needs all rows at one rank: give a dict, or sample_weight"
         )
-    if more.get("groups") is not None:
-        raise ParameterError("groups are for splitting rows off, which ranks do not: leave them out")
+    if by == ROWS and more.get("groups") is not None:
+        raise ParameterError(
+            "groups are for splitting rows off and for drawing whole groups, for which all rows must be at one rank: "
+            "leave them out, or share features (by='features')"
+        )
     ranks = Ranks(reducer, by, _n_rows(X))
     if by == ROWS:
         own = ranks.n_rows

@@ -6,12 +6,14 @@ four kinds differ in the rows that a training row's own value is computed from; 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sapwood.errors import ParameterError
-from sapwood.integers import is_integer
+from sapwood.fields import settle_integer, settle_number
+from sapwood.integers import is_integer, is_number
 
 MOST_BINS = 255  # of a statistic, if it has bins of its own
 MOST_CROSSED = 8  # category columns
@@ -57,13 +59,14 @@ class Partition(Encoding):
 
     def __post_init__(self) -> None:
         for name in ("smoothing", "penalty"):
-            if not 0.0 <= getattr(self, name) < float("inf"):
-                raise ParameterError(f"Partition: {name} must be at least 0, got {getattr(self, name)!r}")
+            settle_number(self, name, "a number of at least 0", lambda value: 0.0 <= value < float("inf"))
         for name in ("max_levels", "min_level_rows", "min_group_rows"):
-            if not (isinstance(getattr(self, name), int) and getattr(self, name) >= 1):
-                raise ParameterError(f"Partition: {name} must be an integer of at least 1, got {getattr(self, name)!r}")
-        if not (isinstance(self.max_single, int) and self.max_single >= 0):
-            raise ParameterError(f"Partition: max_single must be an integer of at least 0, got {self.max_single!r}")
+            settle_integer(self, name, 1)
+        settle_integer(self, "max_single", 0)
+
+
+def _is_prior(value: Any) -> bool:
+    return value is None or (is_number(value) and math.isfinite(value))
 
 
 @dataclass(frozen=True)
@@ -78,15 +81,14 @@ class Statistic(Encoding):
     bins: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "priors", tuple(self.priors))
-        if not self.priors or not all(p is None or isinstance(p, int | float) for p in self.priors):
-            raise ParameterError(f"{type(self).__name__}: priors must be numbers or None, got {self.priors!r}")
-        if not 0.0 < self.prior_weight < float("inf"):
-            raise ParameterError(f"{type(self).__name__}: prior_weight must be above 0, got {self.prior_weight!r}")
-        if self.bins is not None and not (isinstance(self.bins, int) and 2 <= self.bins <= MOST_BINS):
+        if not (isinstance(self.priors, Iterable) and list(self.priors) and all(map(_is_prior, self.priors))):
             raise ParameterError(
-                f"{type(self).__name__}: bins must be an integer from 2 to {MOST_BINS} or None, got {self.bins!r}"
+                f"{type(self).__name__}: priors must be a list of finite numbers or None, got {self.priors!r}"
             )
+        object.__setattr__(self, "priors", tuple(None if p is None else float(p) for p in self.priors))
+        settle_number(self, "prior_weight", "a number above 0", lambda value: 0.0 < value < float("inf"))
+        if self.bins is not None:
+            settle_integer(self, "bins", 2, MOST_BINS)
 
 
 @dataclass(frozen=True)
@@ -107,8 +109,7 @@ class Holdout(Statistic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0.0 < self.fraction < 1.0:
-            raise ParameterError(f"Holdout: fraction must be a number between 0 and 1, got {self.fraction!r}")
+        settle_number(self, "fraction", "a number between 0 and 1", lambda value: 0.0 < value < 1.0)
 
 
 @dataclass(frozen=True)
@@ -119,8 +120,7 @@ class Ordered(Statistic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (isinstance(self.permutations, int) and 1 <= self.permutations <= 64):
-            raise ParameterError(f"Ordered: permutations must be an integer from 1 to 64, got {self.permutations!r}")
+        settle_integer(self, "permutations", 1, 64)
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,10 @@ class Auto:
     """``"auto"``: by the number of levels; columns of many levels get this statistic, and their frequency."""
 
     statistic: Statistic = Ordered()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.statistic, Statistic):
+            raise ParameterError(f"Auto: statistic must be an object such as Ordered(), got {self.statistic!r}")
 
 
 @dataclass(frozen=True)

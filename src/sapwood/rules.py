@@ -6,14 +6,13 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from sapwood.choices import EffectiveNumber, LastRows, Linear, Symmetric, dart_of, sampling_of
 from sapwood.errors import ParameterError
-from sapwood.integers import is_integer
+from sapwood.integers import is_integer, is_number
 
 
 @dataclass(frozen=True)
@@ -67,11 +66,6 @@ def is_collection(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.ndim > 0
     return isinstance(value, (Mapping, Sequence)) and not isinstance(value, (str, bytes))
-
-
-def is_number(value: Any) -> bool:
-    """Tell whether a value is a real number."""
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def is_finite(value: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from sapwood import SapwoodRegressor
 from sapwood.boost import memory
@@ -29,6 +30,22 @@ def test_bins_take_a_byte_by_rows_and_a_byte_by_columns():
 def test_histograms_are_bounded_however_large_trees_may_be():
     assert parts(max_leaves=None, max_depth=None)["histograms"] < 1.1 * 2**29
     assert parts(growth="symmetric", max_depth=16)["histograms"] > 2**30
+
+
+def test_columns_that_rows_list_take_room_by_their_entries():
+    stored = np.full(10**6, 3)
+    stored[:10] = 5000
+    params = resolve_params({}, 10**4, "regression")
+    dense, sparse = (estimate(Size(10**4, 10**6, 0, one), Squared(), params, 2) for one in (None, stored))
+    assert dense["bins"] > 10**10
+    assert 4 * stored.sum() < sparse["bins"] < 3 * 10**8
+    assert sparse["histograms"] < 10**9 < dense["histograms"]
+
+
+def test_a_wide_sparse_table_is_trained_where_a_dense_one_would_not_fit(monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 10**8)
+    wide = scipy.sparse.random(200, 50_000, density=0.001, format="csr", random_state=0)
+    assert SapwoodRegressor(n_estimators=1).fit(wide, X[:200, 0]).n_iter_ == 1
 
 
 def test_every_class_has_scores_of_its_own():

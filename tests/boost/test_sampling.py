@@ -150,6 +150,15 @@ def test_groups_stay_whole(name):
     assert 0 < np.count_nonzero(by_group[:, 0]) < 100
 
 
+@pytest.mark.parametrize("replacement", [False, True])
+def test_where_chance_takes_no_group_a_whole_one_is_taken(replacement):
+    params = BoostParams(sampling=Uniform(replacement=replacement, by="groups"), subsample=1e-9)
+    for round in range(5):
+        rows = draw(params, ids(70), round=round).rows
+        assert len(rows) == 7
+        assert len(np.unique(rows // 7)) == 1
+
+
 def test_every_class_gives_its_share():
     drawn = draw(SETTINGS["classes"], ids(301))
     classes = np.bincount(drawn.rows % 3)
@@ -327,6 +336,22 @@ def test_the_random_bits_of_keys_are_spread_evenly():
     for first, second in ((bits, later), (bits[1:], bits[:-1]), (bits[1:], later[:-1])):
         correlation = float(np.mean((first / 2.0**32 - 0.5) * (second / 2.0**32 - 0.5))) * 12
         assert abs(correlation) < 5 / n**0.5
+
+
+@pytest.mark.parametrize("name", ["goss", "mvs"])
+@pytest.mark.parametrize("unit", [2.0**-650, 2.0**-200, 2.0**200])
+def test_rows_are_drawn_alike_whatever_the_unit_of_weights(name, unit):
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, 400)
+    plain, scaled = (draw(SETTINGS[name], ids(400), weight=one) for one in (weight, unit * weight))
+    assert np.array_equal(scaled.rows, plain.rows)
+    assert np.array_equal(scaled.given, unit * plain.given)
+
+
+@pytest.mark.parametrize("smoothing", [1e-300, 1e300])
+@pytest.mark.parametrize("weight", [None, np.where(np.arange(60) % 2, 1e-200, 1e70), np.full(60, 1e-200)])
+def test_mvs_draws_about_its_share_with_any_smoothing(smoothing, weight):
+    drawn = draw(BoostParams(sampling=Mvs(smoothing), subsample=0.3), ids(60), weight=weight)
+    assert 1 <= len(drawn.rows) <= 35
 
 
 def test_bayesian_weights_are_exponential():

@@ -165,6 +165,28 @@ def test_no_more_than_blocks_are_made_dense():
     assert max(matrix.size for _, matrix in table.matrices(table.chunk_rows(), 0, 1000)) <= 4_194_304
 
 
+def test_sparse_columns_of_several_types_are_one_table():
+    X = dense()
+    plain = pd.DataFrame({"flag": X[:, 4] > 0, "count": X[:, 5].astype(np.int64), "amount": X[:, 2]})
+    kinds = {"flag": (False, "integer"), "count": (0, "block"), "amount": (0.0, "integer")}
+    sparse = pd.DataFrame(
+        {name: pd.arrays.SparseArray(plain[name], fill_value=fill, kind=kind) for name, (fill, kind) in kinds.items()}
+    )
+    assert read_table(sparse).is_sparse
+    expected, fitted = (SapwoodRegressor(n_estimators=5).fit(one, target(X)) for one in (plain, sparse))
+    assert fitted.model_.fingerprint() == expected.model_.fingerprint()
+    assert np.array_equal(fitted.predict(sparse), expected.predict(plain))
+
+
+@pytest.mark.parametrize("form", [sp.coo_matrix, sp.bsr_matrix, sp.dia_matrix])
+def test_rows_are_taken_of_formats_that_have_none(form):
+    X = np.triu(np.tril(np.nan_to_num(dense(60, 60)), 5), -5)
+    y = X @ np.arange(60.0)
+    plain, sparse = (cv(SapwoodRegressor(n_estimators=3), one, y, cv=3) for one in (X, form(X)))
+    assert np.array_equal(sparse.predictions, plain.predictions)
+    assert Dataset(form(X))[5:20].shape == (15, 60)
+
+
 @pytest.mark.parametrize("n_rows, n_columns", [(5, 3), (4, 6)])
 def test_rows_and_columns_without_entries_are_fine(n_rows, n_columns):
     X = sp.csr_matrix((n_rows, n_columns))
@@ -197,12 +219,28 @@ def test_an_index_out_of_range_is_named(kind, outer, inner, most, index):
     [
         ({"indptr": [0, 2, 1, 3, 3]}, "indptr falls after row 1"),
         ({"indptr": [0, 1, 2, 3, 9]}, "indptr ends at 9"),
-        ({"indptr": [0, 1, 2]}, "indptr must have 5 entries"),
+        ({"indptr": [0, 1, 2]}, "indptr must have 5 entries from 0 on, but has 3"),
+        ({"indptr": [1, 1, 2, 3, 3]}, "from 0 on, but begins with 1"),
     ],
 )
 def test_broken_row_starts_are_named(changes, told):
     with pytest.raises(InputError, match=told):
         read_table(broken(sp.csr_matrix, **changes))
+
+
+@pytest.mark.parametrize("index", [-1, 2])
+def test_a_block_out_of_range_is_named(index):
+    X = sp.bsr_matrix(np.eye(4), blocksize=(2, 2))
+    X.indices = np.array([0, index], dtype=X.indices.dtype)
+    with pytest.raises(InputError, match=f"row of blocks 1 has an entry in column of blocks {index}: allowed"):
+        read_table(X)
+
+
+def test_a_listed_column_out_of_range_is_named():
+    X = sp.lil_matrix(np.eye(3))
+    X.rows[1] = [9]
+    with pytest.raises(InputError, match="row 1 has an entry in column 9: allowed are 0 to 2"):
+        read_table(X)
 
 
 def test_a_coordinate_out_of_range_is_named():

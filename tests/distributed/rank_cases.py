@@ -80,6 +80,19 @@ def fit_sampled_edges(reducer: Reducer, data: Data) -> str:
         numeric.SAMPLE_ROWS = ranks.SAMPLE_ROWS = 200_000
 
 
-def fit_unlike(reducer: Reducer, data: Data) -> None:
-    """Train with another parameter at each rank."""
-    fit_rows(reducer, "regression", data, {"max_leaves": 4 + reducer.rank})
+def fit_uneven(reducer: Reducer, data: Data, params: dict[str, Any]) -> tuple[str, Any, dict[str, int]]:
+    """Train where the first rank has all rows but two for each of the others."""
+    first = len(data["y"]) - 2 * (reducer.size - 1)
+    begin = 0 if reducer.rank == 0 else first + 2 * (reducer.rank - 1)
+    end = first + 2 * reducer.rank
+    here = {name: values[begin:end] for name, values in data.items()}
+    made = SapwoodRegressor(**FEW | params)
+    distributed.fit(made, here.pop("X"), here.pop("y"), reducer, **here)
+    return made.model_.fingerprint(), made.evals_result_, reducer.sent
+
+
+def fit_unlike(reducer: Reducer, data: Data, params: list[dict[str, Any]], by: str = "rows") -> None:
+    """Train with other parameters at each rank; ``"y"`` among them is added to the target."""
+    given = dict(params[reducer.rank])
+    data = data | {"y": data["y"] + given.pop("y", 0.0)}
+    (fit_rows if by == "rows" else fit_features)(reducer, "regression", data, given)

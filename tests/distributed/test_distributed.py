@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from rank_cases import fit_alone, fit_features, fit_rows, fit_sampled_edges, fit_unlike, make_data
+from rank_cases import fit_alone, fit_features, fit_rows, fit_sampled_edges, fit_uneven, fit_unlike, make_data
 from rank_processes import Processes
 
-from sapwood import Dart, Goss, SapwoodClassifier, SapwoodRegressor, Uniform, distributed
+from sapwood import Dart, Goss, Mvs, SapwoodClassifier, SapwoodRegressor, Uniform, distributed
 from sapwood.data import numeric
 from sapwood.distributed import Reducer
 from sapwood.errors import InputError, InputTypeError, ParameterError, TrainingError
-from sapwood.objectives import Softmax
+from sapwood.objectives import Huber, Softmax
 
 LEVELS = {"max_leaves": 8, "growth": "levelwise", "max_depth": 3}
 CONSTRAINED = {"monotone_constraints": [1, 0, -1, 0, 0], "interaction_constraints": [[0, 1, 2], [2, 3, 4]]}
@@ -41,6 +41,14 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "forest": ("regression", {}, {"boosting": "forest"}),
     "poisson": ("regression", {}, {"objective": "logcosh"}),
     "a constant": ("regression", {}, {"init": 0.5}),
+}
+
+UNLIKE: dict[str, list[Any]] = {
+    "sampling": [Goss(0.2, 0.1), Goss(0.3, 0.1)],
+    "boosting": [Dart(0.1), Dart(0.2)],
+    "objective": [Huber(1.0), Huber(2.0)],
+    "monotone_constraints": [[1, 0, 0, 0, 0], [0, 0, 0, 0, 0]],
+    "interaction_constraints": [[[0, 1], [2, 3, 4]], [[0, 1, 2], [3, 4]]],
 }
 
 
@@ -89,6 +97,26 @@ def test_columns_that_exclude_each_other_train_the_model_of_one(processes: Proce
     alone = fit_alone("regression", data, {}).model_.fingerprint()
     assert fingerprints(processes.run(2, fit_rows, "regression", data, {})) == {alone}
     assert fingerprints(processes.run(2, fit_features, "regression", data, {})) == {alone}
+
+
+@pytest.mark.parametrize("sampling", [Goss(0.2, 0.1, full_rounds=0), Mvs(), Uniform(replacement=True)], ids=str)
+def test_ranks_may_have_very_different_numbers_of_rows(processes: Processes, sampling: Any) -> None:
+    data, params = make_data(), {"sampling": sampling}
+    alone = fit_alone("regression", data, params).model_.fingerprint()
+    assert fingerprints(processes.run(3, fit_uneven, data, params)) == {alone}
+
+
+def test_cuts_that_tie_but_for_rounding_are_those_of_one_process() -> None:
+    """A column with missing values and a flag of those present cut two rows alike, with sides exchanged."""
+    params = {"n_estimators": 1, "max_leaves": 2, "min_child_samples": 1, "subsample": 0.1}
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        present, weight = random.random(60) < 0.6, random.exponential(size=60)
+        X = np.column_stack([np.where(present, random.normal(size=60), np.nan), present])
+        y = 3.0 * present + 0.5 * random.normal(size=60)
+        alone = SapwoodRegressor(**params).fit(X, y, sample_weight=weight)
+        ranked = distributed.fit(SapwoodRegressor(**params), X, y, Lonely(0, 1), sample_weight=weight)
+        assert ranked.model_.fingerprint() == alone.model_.fingerprint()
 
 
 def test_rows_may_be_dealt_out_in_any_way(processes: Processes) -> None:
@@ -150,9 +178,29 @@ def test_the_share_of_a_histogram_that_is_sent_shrinks_with_the_ranks_own_featur
 
 
 def test_ranks_that_ask_for_different_models_are_told(processes: Processes) -> None:
-    for answer in processes.run(2, fit_unlike, make_data()):
+    for answer in processes.run(2, fit_unlike, make_data(), [{"max_leaves": 4}, {"max_leaves": 5}]):
         assert isinstance(answer, InputError)
         assert "max_leaves is 4 at rank 0 but 5 at rank 1" in str(answer)
+
+
+@pytest.mark.parametrize("name", UNLIKE)
+def test_no_parameter_may_differ_between_ranks(processes: Processes, name: str) -> None:
+    for answer in processes.run(2, fit_unlike, make_data(), [{name: value} for value in UNLIKE[name]]):
+        assert isinstance(answer, InputError)
+        assert f"{name} is " in str(answer)
+
+
+def test_ranks_that_share_features_have_the_same_rows(processes: Processes) -> None:
+    for answer in processes.run(2, fit_unlike, make_data(), [{}, {"y": 1.0}], "features"):
+        assert isinstance(answer, InputError)
+        assert "the digest of y" in str(answer)
+
+
+def test_whole_groups_are_drawn_by_ranks_that_share_features(processes: Processes) -> None:
+    data, params = make_data(), {"sampling": Uniform(by="groups"), "subsample": 0.5}
+    data["groups"] = np.arange(700) // 7
+    alone = fit_alone("regression", data, params).model_.fingerprint()
+    assert fingerprints(processes.run(2, fit_features, "regression", data, params)) == {alone}
 
 
 def test_a_gradient_that_is_not_finite_stops_all_ranks(processes: Processes) -> None:

@@ -8,6 +8,8 @@ import numpy as np
 
 from sapwood.choices import sampling_of, symmetric_of
 from sapwood.data.encoder import tile_width
+from sapwood.data.lists import MOST_LISTED
+from sapwood.data.sparse_bins import MOST_TILED, TILED_BYTES
 from sapwood.errors import OutOfMemoryError
 from sapwood.grow.compaction import MOST_DRAWN
 from sapwood.grow.histogram_grower import is_wide
@@ -27,20 +29,31 @@ REMEDIES = {
 MOST_COPIES = 4  # of a row, in ordered boosting
 # What takes no more is tried at once: to find out what is free takes as long as growing a few small trees.
 SMALL_BYTES = 1 << 24
+ENTRY_BYTES = 40  # of an entry in a list, while lists are made
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Size:
-    """Rows to train on, columns, and rows to validate on."""
+    """Rows to train on, columns, and rows to validate on; ``stored`` counts the entries of each sparse column."""
 
     n_rows: int
     n_features: int
     n_eval_rows: int = 0
+    stored: np.ndarray | None = None
+
+    @property
+    def listed(self) -> np.ndarray:
+        """The entries of each column that rows list, and that needs no room in every row."""
+        may_be_tiled = self.n_features <= MOST_TILED and 2 * self.n_rows * self.n_features <= TILED_BYTES
+        if self.stored is None or may_be_tiled:
+            return np.empty(0, dtype=np.int64)
+        return self.stored[self.stored <= MOST_LISTED * self.n_rows]
 
 
 def estimate(size: Size, objective: Objective, params: Params, members: int) -> dict[str, int]:
     """The bytes that the arrays of a training take, by what they are for."""
-    n, p, n_outputs = size.n_rows, size.n_features, objective.n_outputs
+    n, listed, n_outputs = size.n_rows, size.listed, objective.n_outputs
+    p = size.n_features - len(listed)
     is_exact = params.tree.split_search == "exact"
     assert params.tree.max_leaves is not None
     width = n_outputs if objective.vector_leaves else 1
@@ -48,17 +61,19 @@ def estimate(size: Size, objective: Objective, params: Params, members: int) -> 
     bin_type = np.dtype(np.uint8 if params.bins.max_bins <= 255 else np.uint16)
     per_value, tile = bin_type.itemsize, tile_width(p, bin_type)
     tiles = -(-p // tile) * tile * per_value
-    cells = 0 if is_exact else shape.n_planes * p * (min(params.bins.max_bins, n) + 1)
+    most_bins, n_entries = min(params.bins.max_bins, n), int(listed.sum())
+    n_cells = p * (most_bins + 1) + int(np.minimum(listed + 2, most_bins + 1).sum())
+    cells = 0 if is_exact else shape.n_planes * n_cells
     lines = 0 if is_exact else pool_lines(shape, cells, symmetric_of(params.tree.growth) is not None)
     is_ordered, per_copy = params.boost.boosting == "ordered", 20 + 16 * n_outputs
     spare = line_width(shape.n_planes) if width > 1 else shape.n_planes
     per_eval_row = 8 * p if is_exact else tiles
     drawn = 0 if is_exact or sampling_of(params.boost.sampling) is None else MOST_DRAWN
     return {
-        "bins": int(n * (24 * p if is_exact else (1.0 + drawn) * (tiles + per_value * p))),
+        "bins": int(n * (24 * p if is_exact else (1.0 + drawn) * (tiles + per_value * p))) + ENTRY_BYTES * n_entries,
         "rows": n * (2 * 4 + 8 * (shape.n_planes + spare) + 16 * n_outputs + 8 + per_copy * MOST_COPIES * is_ordered),
         "histograms": 8 * cells * (lines + members),
-        "validation": size.n_eval_rows * (per_eval_row + 8 * n_outputs),
+        "validation": size.n_eval_rows * (per_eval_row + ENTRY_BYTES * n_entries // n + 8 * n_outputs),
     }
 
 

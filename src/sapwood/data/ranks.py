@@ -73,7 +73,7 @@ class Ranks:
             for name, value in told.items():
                 if value != every[0].get(name):
                     raise InputError(
-                        f"{name} is {every[0].get(name)!r} at rank 0 but {value!r} at rank {rank}: make them alike, "
+                        f"{name} is {every[0].get(name)} at rank 0 but {value} at rank {rank}: make them alike, "
                         "as all ranks train the same model"
                     )
 

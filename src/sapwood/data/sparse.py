@@ -18,7 +18,7 @@ from sapwood.errors import InputError
 if TYPE_CHECKING:
     from sapwood.data.categories import Levels
 
-COMPRESSED = {"csr": ("row", "column"), "csc": ("column", "row")}
+COMPRESSED = {"csr": ("row", "column"), "csc": ("column", "row"), "bsr": ("row of blocks", "column of blocks")}
 
 
 class SparseTable(Table):
@@ -78,6 +78,8 @@ def read_sparse(X: Any, names: tuple[str, ...] | None = None, has_string_names: 
     """See a sparse matrix of any format as a table; its indices are checked before anything follows them."""
     check_shape(X.shape)
     conversion.check_type(X.dtype, "X")
+    if X.format == "lil":
+        X = X.tocsr()
     if X.format in COMPRESSED:
         _check_indices(X)
     elif X.format == "coo":
@@ -98,7 +100,19 @@ def read_sparse_frame(X: Any) -> SparseTable | None:
     names = tuple(str(label) for label in X.columns)
     if len(set(names)) < len(names):
         return None
-    return read_sparse(X.sparse.to_coo(), names, all(isinstance(label, str) for label in X.columns))
+    return SparseTable(_matrix_of_columns(X), names, all(isinstance(label, str) for label in X.columns))
+
+
+def _matrix_of_columns(X: Any) -> Any:
+    """The sparse columns of a frame, whatever types they have, as compressed columns of floats."""
+    from scipy.sparse import csc_matrix
+
+    columns = [X.iloc[:, place].array for place in range(X.shape[1])]
+    dtype = np.result_type(*(conversion.float_type(one.dtype.subtype) for one in columns))
+    start = np.concatenate([[0], np.cumsum([len(one.sp_values) for one in columns])])
+    rows = np.concatenate([one.sp_index.to_int_index().indices for one in columns])
+    values = np.concatenate([one.sp_values.astype(dtype) for one in columns])
+    return csc_matrix((values, rows, start), shape=X.shape)
 
 
 def _is_around_zero(kind: Any) -> bool:
@@ -116,13 +130,14 @@ def _is_canonical(matrix: Any) -> bool:
 
 def _check_indices(X: Any) -> None:
     outer, inner = COMPRESSED[X.format]
-    n_outer, n_inner = X.shape if X.format == "csr" else X.shape[::-1]
+    n_outer, n_inner = X.shape[::-1] if X.format == "csc" else X.shape
+    if X.format == "bsr":
+        n_outer, n_inner = (length // block for length, block in zip(X.shape, X.blocksize, strict=True))
     start, indices = np.asarray(X.indptr), np.asarray(X.indices)
     what = f"X is a {X.format} matrix of shape {X.shape}"
     if len(start) != n_outer + 1 or start[0] != 0:
-        raise InputError(
-            f"{what}, so indptr must have {n_outer + 1} entries from 0 on, but has {len(start)}: rebuild it"
-        )
+        found = f"has {len(start)}" if len(start) != n_outer + 1 else f"begins with {start[0]}"
+        raise InputError(f"{what}, so indptr must have {n_outer + 1} entries from 0 on, but {found}: rebuild it")
     if (np.diff(start) < 0).any():
         place = int(np.argmax(np.diff(start) < 0))
         raise InputError(

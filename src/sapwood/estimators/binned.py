@@ -92,7 +92,7 @@ class Dataset:
         if places.ndim != 1:
             raise ParameterError(f"a Dataset is indexed by rows, as in dataset[[0, 2]]; got {rows!r}")
         made = object.__new__(Dataset)
-        made.X = _safe_indexing(self.X, places)
+        made.X = some_rows(self.X, places)
         made.zero_as_missing = self.zero_as_missing
         made.table = made._read(made.X)
         made.max_bins = self.max_bins
@@ -135,6 +135,11 @@ def settings_of(X: Any, split_search: Any) -> dict[str, Any]:
 def plain_rows(X: Any) -> Any:
     """The table as the user gave it, out of a Dataset if it is one."""
     return X.X if isinstance(X, Dataset) else X
+
+
+def some_rows(X: Any, places: np.ndarray) -> Any:
+    """Rows of a table of any kind; of sparse matrices only some formats can be asked for them."""
+    return _safe_indexing(X.tocsr() if hasattr(X, "tocsr") else X, places)
 
 
 def _is_auto(value: Any) -> bool:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing
 
 from sapwood.boost.evaluation import Measure, measured, measures_of
 from sapwood.boost.split import fold_of_rows
@@ -18,7 +17,7 @@ from sapwood.boost.target import Target
 from sapwood.data.target import check_weight
 from sapwood.errors import InputError, InputTypeError, ParameterError
 from sapwood.estimators.base import SapwoodEstimator
-from sapwood.estimators.binned import Dataset
+from sapwood.estimators.binned import Dataset, some_rows
 from sapwood.estimators.fitting import task_of
 from sapwood.estimators.sample import Request, read_features, read_groups
 from sapwood.settling import resolve_params
@@ -109,7 +108,7 @@ class Rows:
         """Some rows of a table or vector; None stays None."""
         if values is None or isinstance(values, Dataset):
             return None if values is None else values[rows]
-        return _safe_indexing(values, rows)
+        return some_rows(values, rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ from sapwood.boost.stopping import INTERRUPTED, TIME
 from sapwood.boost.train import Outcome, train
 from sapwood.data.recipe import Recipe
 from sapwood.data.schema import Schema
+from sapwood.data.sparse import SparseTable
 from sapwood.errors import InputError
 from sapwood.estimators.origin import Origin, OriginSpec
 from sapwood.estimators.preparing import prepare
@@ -119,8 +120,7 @@ def _train(problem: Problem, sample: Sample, sets: Mapping[str, Sample], began: 
         left = max(LEAST_SECONDS, params.watch.time_limit - (time.perf_counter() - began))
         params = _watched(params, time_limit=left)
     team = training_team(params.run.n_jobs, sample.rows.n_rows, sample.table.n_features)
-    n_eval_rows = sum(len(one.y) for one in sets.values())
-    check_memory(Size(len(sample.y), sample.table.n_features, n_eval_rows), problem.objective, params, team.size)
+    check_memory(_size(problem, sample, sets), problem.objective, params, team.size)
     earlier = None if problem.origin.earlier is None else problem.origin.earlier.model
     known = None if earlier is None else earlier.recipe
     prepared = prepare(sample, problem.schema, params, problem.objective, known, team.run)
@@ -139,6 +139,15 @@ def _train(problem: Problem, sample: Sample, sets: Mapping[str, Sample], began: 
     outcome, recipe = join_recipes(outcome, earlier, dataset.recipe, problem.schema)
     n_rows = dataset.n_rows if dataset.ranks is None else dataset.ranks.n_rows
     return Fit(outcome, origin, n_rows, recipe, prepared.decisions)
+
+
+def _size(problem: Problem, sample: Sample, sets: Mapping[str, Sample]) -> Size:
+    """What memory is needed for; sparse tables beside which there are categories are held as dense ones are."""
+    table, n_rows = sample.table, len(sample.y)
+    stored = None
+    if isinstance(table, SparseTable) and not problem.schema.categories:
+        stored = np.diff(table.start).astype(np.int64) * n_rows // table.n_rows
+    return Size(n_rows, table.n_features, sum(len(one.y) for one in sets.values()), stored)
 
 
 def join_recipes(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from sapwood.boost.identity import digest, parameters
 from sapwood.choices import Uniform, linear_of, sampling_of
 from sapwood.errors import InputError, ParameterError
+from sapwood.estimators.eval_sets import read_eval_sets
 from sapwood.estimators.fitting import Problem
 from sapwood.estimators.sample import Request, Sample
 
@@ -15,18 +17,9 @@ GIVEN = ("sample_weight", "init_score", "eval_set", "eval_sample_weight")
 
 def check_ranks(problem: Problem, sample: Sample, request: Request) -> None:
     """Refuse ranks that would not train the same model, and what needs more than one rank knows."""
-    ranks, schema = sample.ranks, problem.schema
+    ranks = sample.ranks
     assert ranks is not None
-    facts: dict[str, Any] = problem.params.described()
-    del facts["time_limit"]
-    facts |= {
-        "the number of columns of X": schema.n_features,
-        "the names of the columns of X": None if schema.names is None else list(schema.names),
-        "the type of X": str(sample.table.dtype),
-        "whether X is sparse": sample.table.is_sparse,
-    }
-    facts |= {f"whether {name} is given": getattr(request, name) is not None for name in GIVEN}
-    ranks.check_same(facts)
+    ranks.check_same(parameters(problem.params) | _facts(problem, sample, request))
     if problem.params.run.checkpoint is not None:
         raise ParameterError("checkpoint is for a training of one rank: leave it unset")
     if problem.params.tree.random_strength > 0.0:
@@ -34,6 +27,26 @@ def check_ranks(problem: Problem, sample: Sample, request: Request) -> None:
     if ranks.share_rows:
         for refused, remedy in _refusals(problem, sample, request):
             raise ParameterError(f"{refused} needs all rows at one rank: {remedy}, or share features (by='features')")
+
+
+def _facts(problem: Problem, sample: Sample, request: Request) -> dict[str, Any]:
+    """What must be the same at all ranks beside the parameters."""
+    schema, earlier = problem.schema, problem.origin.earlier
+    facts: dict[str, Any] = {f"whether {name} is given": getattr(request, name) is not None for name in GIVEN}
+    facts |= {
+        "the number of columns of X": schema.n_features,
+        "the names of the columns of X": None if schema.names is None else list(schema.names),
+        "the type of X": str(sample.table.dtype),
+        "whether X is sparse": sample.table.is_sparse,
+        "the names of eval_set": list(read_eval_sets(request.eval_set, request.eval_sample_weight)),
+        "the fingerprint of init_model": None if earlier is None else earlier.model.fingerprint(),
+    }
+    if sample.ranks is not None and not sample.ranks.share_rows:
+        facts["the number of rows"] = sample.table.n_rows
+        facts["the digest of y, sample_weight, init_score and groups"] = digest(
+            sample.y, sample.weight, sample.init_score, sample.groups
+        )
+    return facts
 
 
 def _refusals(problem: Problem, sample: Sample, request: Request) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from sapwood.boost.target import Target
 from sapwood.choices import linear_of
@@ -24,7 +23,7 @@ from sapwood.data.schema import Schema
 from sapwood.data.target import column_of, numbers_of
 from sapwood.data.values import ValueEncoder
 from sapwood.errors import InputError, InputTypeError, SapwoodError, SapwoodWarning
-from sapwood.estimators.binned import Dataset
+from sapwood.estimators.binned import Dataset, some_rows
 from sapwood.objectives.base import LARGEST_SCORE
 from sapwood.params import Params
 
@@ -81,7 +80,7 @@ class Sample:
     @property
     def features(self) -> Any:
         """The rows in the user's own kind of table."""
-        return self.X if self.places is None else _safe_indexing(self.X, self.places)
+        return self.X if self.places is None else some_rows(self.X, self.places)
 
     @property
     def row_ids(self) -> np.ndarray:

@@ -232,7 +232,11 @@ def list_used(gradients, hessians, stop, always, used):
 
 @kernel()
 def locate_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, limits, quantum, used, cut):
-    """``locate_plain`` with wide cells."""
+    """``locate_plain`` with wide cells.
+
+    A cut after a first bin without rows is that after the last with the sides exchanged: rounding may set the two
+    apart. It is never taken, but the gain is the larger of both, as ``scan_wide`` has it.
+    """
     unit_g = 1.0 / quantum[0, 0]
     unit_h = 1.0 / quantum[0, 1]
     g_all = np.float64(sums[0]) * unit_g
@@ -241,13 +245,14 @@ def locate_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, limits, q
     hessians = cells[stride:]
     missing = 1 if gradients[0] != 0 or hessians[0] != 0 else has_two_sides(limits)
     best = IMPOSSIBLE
+    largest = IMPOSSIBLE
     for side in range(1 + missing):
         left_g = gradients[0] if side == 1 else np.int64(0)
         left_h = hessians[0] if side == 1 else np.int64(0)
         first = limits[2 * side]
         last = limits[2 * side + 1]
         stop = min(n_bins + (missing if side == 0 else 0), last + 1)
-        n = list_used(gradients, hessians, stop, first if last <= n_bins else np.int64(0), used)
+        n = list_used(gradients, hessians, stop, first, used)
         for k in range(n):
             b = used[k]
             left_g += gradients[b]
@@ -257,10 +262,12 @@ def locate_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, limits, q
                 continue
             g_left = np.float64(left_g) * unit_g
             score = pair_score(g_left, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
-            if score > best:
+            largest = max(largest, score)
+            is_taken = gradients[b] != 0 or hessians[b] != 0 or last <= n_bins
+            if score > best and is_taken:
                 best = score
                 cut[CUT_BIN] = b
                 cut[CUT_SIDE] = side
                 cut[CUT_SUMS] = left_g
                 cut[CUT_SUMS + 1] = left_h
-    return split_gain(best, plain_score(g_all, h_all, reg_lambda), price) if best > 0.0 else 0.0
+    return split_gain(largest, plain_score(g_all, h_all, reg_lambda), price) if best > 0.0 else 0.0

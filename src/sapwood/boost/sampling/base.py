@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,10 @@ from sapwood.kernels import sample
 from sapwood.kernels.random import ROWS
 from sapwood.native.kernel import Kernel
 from sapwood.native.team import Team
+from sapwood.once import once
 from sapwood.params import BoostParams
+
+MOST_EXPONENT = 24  # of the largest weight, beyond which weights are rescaled to be compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +43,7 @@ class Drawn:
         """The same with the weights of all rows, whether any are drawn here or not."""
         return Drawn(self.rows, self.weight_by_row)
 
-    @cached_property
+    @once
     def weight_by_row(self) -> np.ndarray:
         """The weights of all rows, 0 for those that were not drawn if draws have a say in weights."""
         if self.own is None:
@@ -98,6 +101,18 @@ class Sampler(ABC):
         self._spare = np.empty(pool.n_rows, dtype=np.uint32)
         self._weight = np.empty(0)
 
+    @once
+    def relative_weight(self) -> np.ndarray:
+        """The weights of the rows by which they are compared, empty if all weigh the same.
+
+        They are those given times a power of two where these would carry gradients or their squares out of range.
+        """
+        weight, crowd = self.pool.weight, self.pool.crowd
+        if len(weight) == 0:
+            return weight
+        exponent = math.frexp(float(crowd.largest(weight.max(keepdims=True)[None])[0]))[1]
+        return weight if abs(exponent) <= MOST_EXPONENT else np.ldexp(weight, -exponent)
+
     @abstractmethod
     def draw(self, pairs: np.ndarray, round: int) -> Drawn:
         """Draw the rows of a round, given the unweighted gradient pairs (outputs, rows, 2).
@@ -120,12 +135,13 @@ class Sampler(ABC):
         return Drawn(self._rows[:n_taken], self.pool.weight, self._weight[:n_taken], self.pool.n_rows)
 
     def _not_empty(self, drawn: Drawn, round: int) -> Drawn:
-        """What was drawn; the row of the least hash if that is none."""
+        """What was drawn; the row, or the group, of the least hash if that is none."""
         assert drawn.rows is not None
         if self.pool.crowd.count(len(drawn.rows)) > 0:
             return drawn
         self._draw_hashes(round)
-        rows = np.array([np.argmin(self._hashes)][: self._has_least_hash()], dtype=np.uint32)
+        least = np.flatnonzero(self._hashes == self._hashes.min())
+        rows = least[: len(least) * self._has_least_hash()].astype(np.uint32)
         own = self.pool.weight[rows] if len(self.pool.weight) else np.ones(len(rows))
         return Drawn(rows, self.pool.weight, None if drawn.own is None else own, self.pool.n_rows)
 

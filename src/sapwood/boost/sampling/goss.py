@@ -71,7 +71,9 @@ class GossSampler(Sampler):
         if n > SMALL_TABLE or pool.crowd.is_spread:
             step = max(1, n // SAMPLED)
             some = np.empty(-(-pool.n_rows // step), dtype=np.uint64)
-            pool.team.run(goss.rank_some, in_a_row(pairs), pool.weight, pool.seed, ROWS, round, self._ids, step, some)
+            pool.team.run(
+                goss.rank_some, in_a_row(pairs), self.relative_weight, pool.seed, ROWS, round, self._ids, step, some
+            )
             yield *window(pool.crowd.whole(some), k / n), *others
         yield *EVERY_KEY, *EVERY_KEY
 
@@ -85,10 +87,10 @@ class GossSampler(Sampler):
         near = self._room(room)
         bounds, flat = np.array(windows, dtype=np.uint64), in_a_row(pairs)
         pool.team.run(
-            goss.rank_rows, flat, flat.view(np.uint32), pool.weight, pool.seed, ROWS, round, self._ids, bounds,
+            goss.rank_rows, flat, flat.view(np.uint32), self.relative_weight, pool.seed, ROWS, round, self._ids, bounds,
             self._blocks, self._hashes, self._spare, counts, near,
         )  # fmt: skip
-        if crowd.largest(counts)[[goss.NEAR, goss.OTHERS_NEAR]].max() > room:
+        if crowd.largest(counts[:, [goss.NEAR, goss.OTHERS_NEAR]] - room).max() > 0:
             return None
         total = crowd.total(counts).tolist()
         keys = crowd.whole(_listed(near[0], counts[:, goss.NEAR]))

@@ -16,6 +16,7 @@ from sapwood.kernels.random import ROWS
 from sapwood.params import BoostParams
 
 STEPS = 2.0**50  # of one row at most
+MOST_SMOOTHING = 1e30  # chances then go by hessians alone
 ROUNDED_UP = 1.0 + 1e-9  # no norm in floats is above the true one by more
 
 
@@ -28,17 +29,19 @@ class MvsSampler(Sampler):
 
     def draw(self, pairs: np.ndarray, round: int) -> Drawn:
         """Draw the rows of a round."""
-        pool, crowd = self.pool, self.pool.crowd
+        pool, crowd, weight = self.pool, self.pool.crowd, self.relative_weight
         tops = np.empty((pool.team.size, 2))
-        pool.team.run(sample.bound_pairs, pairs, pool.weight, tops)
+        pool.team.run(sample.bound_pairs, pairs, weight, tops)
         top_g, top_h = crowd.largest(tops).tolist()
         if self.params.subsample >= 1.0 or not 0.0 < max(top_g, top_h) < np.inf:
             return Drawn(None, pool.weight)
         n, strength = pool.n_everywhere, self._strength(pairs, top_g, top_h)
         largest = math.sqrt(len(pairs) * (top_g * top_g + strength * (top_h * top_h)))
+        if largest == 0.0:
+            return Drawn(None, pool.weight)
         amounts = self._amounts
         scale = scale_for(most_of(n), largest * n, n)
-        pool.team.run(sample.round_norms, pairs, pool.weight, strength, scale, amounts)
+        pool.team.run(sample.round_norms, pairs, weight, strength, scale, amounts)
         most = int(largest * scale * ROUNDED_UP) + 1
         threshold = proportion_threshold(amounts, most, self.params.subsample * n, crowd)
         if threshold <= 0.0:
@@ -55,11 +58,11 @@ class MvsSampler(Sampler):
         n = self.pool.n_everywhere * len(pairs)
         scale = np.array([scale_for(most_of(n), top * top * n, n) for top in (top_g, top_h)])
         sums = np.empty((self.pool.team.size, 2), dtype=np.int64)
-        self.pool.team.run(sample.sum_squares, pairs, self.pool.weight, scale, sums)
+        self.pool.team.run(sample.sum_squares, pairs, self.relative_weight, scale, sums)
         of_g, of_h = (
             int(total) / unit for total, unit in zip(self.pool.crowd.total(sums), scale.tolist(), strict=True)
         )
-        return self.choice.smoothing * of_g / of_h
+        return min(self.choice.smoothing, MOST_SMOOTHING) * (of_g / of_h) if of_h > 0.0 else 1.0
 
 
 def most_of(n: int) -> float:
