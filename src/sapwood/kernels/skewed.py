@@ -20,8 +20,11 @@ ONE = np.uint64(1)
 
 @kernel()
 def goes_left(bin, shift, most):
-    """Tell whether a bin, ``shift`` taken off, is at most ``most``; 0 less 1 is beyond every limit."""
-    return np.uint32(np.uint32(bin) - shift) <= most
+    """Tell whether a bin, ``shift`` taken off, is at most ``most``; 0 less 1 is beyond every limit.
+
+    Numbers of 16 bits make vectors of sixteen.
+    """
+    return np.uint16(np.uint16(bin) - np.uint16(shift)) <= np.uint16(most)
 
 
 @kernel(apart=True)
