@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from sapwood.data.columns import read_table
 from sapwood.data.dataset import Dataset
@@ -155,6 +156,32 @@ def test_a_tree_does_not_depend_on_what_was_in_memory_and_leaves_the_rest_alone(
     guards = in_garbage(grower)
     for rows in (np.arange(0, n, 2, dtype=np.uint32), None):  # a smaller tree first leaves garbage of its own
         dirty = grower.grow(pairs, weight, 3, rows)
+        guards.check()
+    for name in COLUMNS:
+        np.testing.assert_array_equal(getattr(dirty, name), getattr(clean, name), err_msg=name)
+
+
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("least", [1, 25])
+@pytest.mark.parametrize("members", [1, 3])
+def test_a_tree_on_listed_columns_does_not_depend_on_what_was_in_memory(rules, least, members):
+    """Cells of features that cannot be split any more hold anything."""
+    source = np.random.default_rng(3)
+    n, n_features = 6000, 60
+    X = source.integers(1, 5, (n, n_features)) * (source.uniform(size=(n, n_features)) < np.geomspace(0.2, 2e-3, 60))
+    gradient = X[:, :20].mean() - X[:, :20].mean(axis=1) + 0.1 * source.normal(size=n)
+    pairs = np.stack([gradient, source.uniform(0.1, 1.0, n)], axis=1)
+    pairs = pairs.astype(np.float32)[None]
+    dataset = Dataset.build(read_table(csr_matrix(X.astype(float))), max_bins=255)
+    assert dataset.lists is not None
+    given = {name: value for name, value in RULES[rules].items() if not name.endswith("constraints")}
+    params = TreeParams(**{"max_leaves": 20, "min_child_samples": least} | given)
+    clean = HistogramGrower(dataset, 1, params, 5, Team(1)).grow(pairs, np.empty(0), 3)
+    assert len(clean.feature) > 10
+    grower = HistogramGrower(dataset, 1, params, 5, Team(members))
+    guards = in_garbage(grower)
+    for rows in (np.arange(0, n, 2, dtype=np.uint32), None):
+        dirty = grower.grow(pairs, np.empty(0), 3, rows)
         guards.check()
     for name in COLUMNS:
         np.testing.assert_array_equal(getattr(dirty, name), getattr(clean, name), err_msg=name)

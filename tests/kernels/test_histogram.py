@@ -1,4 +1,4 @@
-"""Histograms: building, merging and subtracting, against dictionaries of sums."""
+"""Histograms: building and merging, against dictionaries of sums."""
 
 from __future__ import annotations
 
@@ -129,28 +129,3 @@ def test_parts_are_merged_for_some_features_and_nothing_else_is_touched(parts):
         histogram.merge(work, parts, cells, 2, 5, table.start, 2)
     guards.check()
     check_cells(cells, before, expected)
-
-
-def test_the_larger_child_is_the_parent_less_the_smaller():
-    """L4: parent − child is the other child, cell by cell."""
-    table, guards = Table(30, 5, 2), Guards()
-    parent, small, large = (guards.array(2 * table.n_cells, np.int64) for _ in range(3))
-    for cells, first, last in ((parent, 0, 30), (small, 0, 11), (large, 11, 30)):
-        for cell, value in table.slow_sums(first, last, range(5)).items():
-            cells[cell] = value
-    with np.errstate(all="ignore"):
-        histogram.subtract(small, parent, 0, 5, table.start, 2)
-    guards.check()
-    assert parent.tolist() == large.tolist()
-
-
-def test_only_the_share_of_a_member_is_subtracted():
-    table, guards = Table(30, 5, 1), Guards()
-    small, large = (guards.array(table.n_cells, np.int64) for _ in range(2))
-    before, expected = large.copy(), {}
-    for cell in range(table.start[1], table.start[3]):
-        difference = int(large[cell]) - int(small[cell])
-        expected[cell] = (difference + 2**63) % 2**64 - 2**63
-    with np.errstate(all="ignore"):
-        histogram.subtract(small, large, 1, 3, table.start, 1)
-    check_cells(large, before, expected)

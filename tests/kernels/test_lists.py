@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sapwood.data.lists import RowLists, make_lists
-from sapwood.kernels import lists
+from sapwood.kernels import lists, live
 
 sys.path.append(str(Path(__file__).parents[1] / "grow"))
 from guarded import Guards
@@ -34,12 +34,28 @@ class Table:
         self.lists = self._listed()
         self.feature = SimpleNamespace(
             n_bins=self.n_bins, start=self.start, usual=self.usual, column=self.lists.column,
-            row_start=self.lists.start, entries=self.lists.entries, share=np.array([0, F]),
+            row_start=self.lists.start, entries=self.lists.entries, share=np.array([0, 3, F, 0, F]),
         )  # fmt: skip
+        self.feature.cell_start, self.feature.listers = self._turned_over()
+        self.live = np.array([3, F - 3, *range(F)], dtype=np.int32)
 
     def _listed(self) -> RowLists:
         features, rows = (one.ravel() for one in np.indices(self.bins.shape))
         return make_lists(rows, features, self.bins.ravel(), N, self.n_bins, self.usual)
+
+    def _turned_over(self) -> tuple[np.ndarray, np.ndarray]:
+        cell_start, listers = np.full(self.start[-1] + 1, 99), np.full(len(self.lists.entries), 99, np.uint32)
+        lists.turn_over(self.lists.start, self.lists.entries, cell_start, listers)
+        return cell_start, listers
+
+    def counted(self, first: int, last: int, guards: Guards) -> np.ndarray:
+        """The rows of a leaf counted by two members."""
+        listed = guards.array(int(self.start[-1]), np.int32)
+        nothing = np.zeros((0, 0), np.int64)
+        for t in range(2):
+            lists.count_leaf(self.live, t, t + 1, self.feature, self.order, first, last, listed)
+            live.fill_usual(self.live, t, t + 1, self.feature, nothing, listed, listed)
+        return listed
 
     def slow_cells(self, first: int, last: int, values: np.ndarray) -> np.ndarray:
         """The sums of values (one per row) in every cell of every listed feature."""
@@ -60,7 +76,7 @@ def test_listed_cells_and_what_they_leave_are_the_whole_histogram(table):
     out = guards.copy(np.zeros(2 * n_cells, dtype=np.int64))
     sums = table.pairs[:, table.order[5:33]].sum(axis=1)
     lists.add_listed_planes(table.feature, table.order, table.pairs, 5, 33, 0, n_cells, out)
-    lists.fill_usual(table.feature, 0, F, sums, out)
+    live.fill_usual(table.live, 0, 2, table.feature, sums, out, np.empty(0, np.int32))
     guards.check()
     for plane, values in zip(out.reshape(2, -1), table.pairs, strict=True):
         assert np.array_equal(plane, table.slow_cells(5, 33, values))
@@ -80,8 +96,7 @@ def test_members_add_the_cells_of_their_own_features_only(table):
 
 def test_rows_of_a_leaf_are_counted_in_every_bin(table):
     guards = Guards()
-    listed = guards.array(int(table.start[-1]), np.int32)
-    lists.count_leaf(table.feature, 0, table.order, 3, 30, listed)
+    listed = table.counted(3, 30, guards)
     for f in range(1, F):
         expected = np.bincount(table.bins[f, table.order[3:30]], minlength=table.n_bins[f] + 1)
         copied = guards.array(int(table.n_bins[f]) + 1, np.int64)
@@ -92,42 +107,63 @@ def test_rows_of_a_leaf_are_counted_in_every_bin(table):
 
 def test_counts_of_a_child_are_what_the_other_leaves_of_the_parent(table):
     guards = Guards()
-    small, large, expected = (guards.array(int(table.start[-1]), np.int32) for _ in range(3))
-    lists.count_leaf(table.feature, 0, table.order, 3, 30, large)
-    lists.count_leaf(table.feature, 0, table.order, 3, 12, small)
-    lists.count_leaf(table.feature, 0, table.order, 12, 30, expected)
-    taken_off = guards.copy(large)
-    lists.subtract_counts(table.feature, 0, small, large)
+    large, small, expected = (table.counted(*span, guards) for span in ((3, 30), (3, 12), (12, 30)))
+    taken_off, nothing = guards.copy(large), np.zeros((0, 0), np.int64)
+    live.subtract_live(table.live, 0, 2, table.feature.share, table.start, 1, small, large)
     lists.count_listed(table.feature, table.order, 3, 12, -1, 0, int(table.start[-1]), taken_off)
+    live.fill_usual(table.live, 0, 2, table.feature, nothing, taken_off, taken_off)
     guards.check()
     assert np.array_equal(large, expected)
     assert np.array_equal(taken_off, expected)
 
 
-def test_features_that_few_rows_list_are_rare(table):
-    listed = np.empty(int(table.start[-1]), dtype=np.int32)
-    lists.count_leaf(table.feature, 0, table.order, 0, N, listed)
-    n_listed = (table.bins != table.usual[:, None]).sum(axis=1)
-    found = [bool(lists.is_rare(table.feature, f, 7, listed)) for f in range(F)]
-    assert found == [False] + [bool(n_listed[f] < 7) for f in range(1, F)]
+@pytest.mark.parametrize("n", [N, N - 1])
+def test_the_root_is_counted_like_any_leaf(table, n):
+    """All rows are counted beforehand."""
+    guards = Guards()
+    listed = guards.array(int(table.start[-1]), np.int32)
+    rows = SimpleNamespace(order=np.sort(table.order)[:n], pairs=table.pairs)
+    for t in range(2):
+        lists.count_root(table.live, t, table.feature, rows, listed)
+    guards.check()
+    for f in range(1, F):
+        bins = table.bins[f, :n]
+        expected = np.bincount(bins[bins != table.usual[f]], minlength=table.n_bins[f] + 1)
+        assert np.array_equal(listed[table.start[f] : table.start[f + 1]], expected)
 
 
-def test_no_feature_is_rare_where_rows_are_not_counted(table):
+def test_nothing_is_counted_where_there_is_no_room(table):
     nothing = np.empty(0, dtype=np.int32)
-    lists.count_leaf(table.feature, 0, table.order, 0, N, nothing)
-    lists.subtract_counts(table.feature, 0, nothing, nothing)
-    assert not any(lists.is_rare(table.feature, f, N + 1, nothing) for f in range(F))
+    lists.count_leaf(table.live, 0, 2, table.feature, table.order, 0, N, nothing)
+    lists.count_root(table.live, 0, table.feature, SimpleNamespace(order=table.order, pairs=table.pairs), nothing)
 
 
-def test_a_column_is_unpacked_to_its_bins(table):
+def test_the_rows_of_every_cell_are_listed(table):
+    guards = Guards()
+    cell_start = guards.array(int(table.start[-1]) + 1, np.int64)
+    listers = guards.array(len(table.lists.entries), np.uint32)
+    lists.turn_over(table.lists.start, table.lists.entries, cell_start, listers)
+    guards.check()
+    assert cell_start[-1] == len(listers)
+    for f in range(F):
+        for b in range(table.n_bins[f] + 1):
+            cell = table.start[f] + b
+            is_listed = table.usual[f] >= 0 and b != table.usual[f]
+            expected = np.flatnonzero(table.bins[f] == b) if is_listed else []
+            assert listers[cell_start[cell] : cell_start[cell + 1]].tolist() == list(expected)
+
+
+@pytest.mark.parametrize("bisection", [0, 32])
+def test_a_column_is_unpacked_to_its_bins(table, bisection, monkeypatch):
+    """Row by row, or from the rows that list it."""
+    monkeypatch.setattr(lists, "BISECTION", bisection)
     for f in range(1, F):
         guards = Guards()
-        out = guards.copy(np.full(N, 99, dtype=np.uint16))
+        out = guards.array(N, np.uint16)
         lists.unpack(table.feature, f, table.order, 4, 31, out)
         guards.check()
         rows = table.order[4:31]
         assert np.array_equal(out[rows], table.bins[f, rows])
-        assert (np.delete(out, rows) == 99).all()
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])

@@ -77,6 +77,25 @@ def test_the_first_feature_of_the_largest_gain_is_the_best(gains, best):
     assert pick.best_feature(np.array(gains), 0, rules()) == best
 
 
+@pytest.mark.parametrize(
+    ("gains", "members", "best"),
+    [
+        ([1.0, 2.0, 2.0, 0.0], ([0, 1], [2, 3]), 1),
+        ([9.0, 2.0, 3.0, 9.0], ([1], [2]), 2),
+        ([9.0, 1.0, 9.0, 1.0], ([1], [3]), 1),
+        ([9.0, 0.0, 0.0, 9.0], ([1], [2]), -1),
+        ([9.0, 9.0, 9.0, 9.0], ([], []), -1),
+    ],
+)
+def test_the_best_feature_is_one_that_may_be_split(gains, members, best):
+    live = np.full(2 + 4, 99, np.int32)
+    for t, features in enumerate(members):
+        live[t] = len(features)
+        live[2 + 2 * t : 2 + 2 * t + len(features)] = features
+    share = np.array([0, 2, 4, 0, 4])
+    assert pick.best_live(live, share, np.array(gains), 0, rules()) == best
+
+
 @np.errstate(over="ignore")
 def test_luck_is_drawn_once_for_a_node_and_a_feature_and_has_the_spread_that_is_asked_for():
     chance = rules(noise=2.0, noise_key=12345)

@@ -64,8 +64,8 @@ class Scan:
             np.full(3, -1),
             start,
             np.array([0, 3]),
-            np.empty(0, np.int64),
-            np.empty(0, np.uint32),
+            *(np.empty(0, np.int64), np.empty(0, np.uint32)) * 2,
+            np.array([3, 0, 1, 2], np.int32),
         )
         feature = layout.Features(n_bins, start, np.array([0, 3]), np.array([0, self.direction, 0]), *more)
         hessian_range = np.array([[1, 2**40]] * n_outputs)

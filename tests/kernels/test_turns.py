@@ -43,6 +43,7 @@ class Frontier:
         given = {"max_leaves": self.max_leaves, "order": layout.LEAFWISE, "noise": self.noise}
         self.rules = layout.Rules(**dict.fromkeys(layout.Rules._fields, 0) | given)
         self.turn = np.zeros(layout.TURN_SLOTS + self.members, np.int64)
+        self.turn[layout.MOST_ALONE] = turns.ALONE_ROWS
         self.sync = new_sync()
 
     def choose(self) -> bool:

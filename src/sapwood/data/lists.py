@@ -37,14 +37,17 @@ class RowLists:
 
     def counts(self) -> np.ndarray:
         """How many rows list each column."""
-        of_entry = np.searchsorted(self.first_cell, self.entries, side="right") - 1
-        return np.bincount(of_entry, minlength=len(self.usual))
+        return np.bincount(self._columns(), minlength=len(self.usual))
+
+    def _columns(self) -> np.ndarray:
+        """The column of each entry."""
+        return np.repeat(np.arange(len(self.usual)), np.diff(self.first_cell))[self.entries]
 
     def without(self, features: np.ndarray) -> RowLists:
         """The lists without some features, which then have no cells."""
         if not features.any():
             return self
-        of_entry = np.searchsorted(self.first_cell, self.entries, side="right") - 1
+        of_entry = self._columns()
         sizes = np.where(features, 0, np.diff(self.first_cell))
         first_cell = np.concatenate([[0], np.cumsum(sizes)])
         kept = ~features[of_entry]

@@ -41,7 +41,7 @@ class HistogramGrower(Grower):
         self._sorted: layout.Cells | None = None
         if self._symmetric is None and is_sorted_quicker(dataset, self._shape, self._fixed_rules):
             self._sorted = self._cells._replace(sorted=sort_rows(dataset, team.size))
-        self._bins = make_bins(dataset, self._tiling)
+        self._bins = make_bins(dataset, self._tiling, team.size)
         self._compaction = Compaction(self._bins, n_outputs, team, not self._tiling.has_bundles)
         self._compact: layout.Bins | None = None
         most_bins = int(self._features.n_bins.max())
@@ -53,7 +53,7 @@ class HistogramGrower(Grower):
         """Grow the next trees on the same rows in other bins."""
         if dataset is not self._dataset:
             super().see(dataset)
-            self._bins = make_bins(dataset, self._tiling)
+            self._bins = make_bins(dataset, self._tiling, self._team.size)
             self._compaction.see(self._bins)
 
     def _make_tiling(self, dataset: Dataset) -> Tiling:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from sapwood.data.lists import RowLists
 from sapwood.grow.tiling import Tiling
 from sapwood.kernels import layout
 from sapwood.kernels.lines import line_width
+from sapwood.kernels.lists import turn_over
 from sapwood.kernels.split_levels import LEVEL_ROOM
 from sapwood.kernels.split_quick import SPARE
 
@@ -41,14 +43,14 @@ class Shape:
         return 2 * self.max_leaves - 1
 
 
-def make_bins(dataset: Dataset, tiling: Tiling) -> layout.Bins:
-    """The bins of a dataset, and room for a listed column."""
+def make_bins(dataset: Dataset, tiling: Tiling, members: int = 1) -> layout.Bins:
+    """The bins of a dataset, and room of the members for a listed column."""
     by_bytes = dataset.columns.dtype == np.uint8
     return layout.Bins(
         words=tiling.tiles(dataset).view(np.uint64),
         bytes=dataset.columns if by_bytes else np.empty((0, 0), np.uint8),
         halves=np.empty((0, 0), np.uint16) if by_bytes else dataset.columns,
-        unpacked=np.empty(0 if dataset.lists is None else dataset.n_rows, np.uint16),
+        unpacked=np.empty((members, 0 if dataset.lists is None else dataset.n_rows), np.uint16),
     )
 
 
@@ -62,12 +64,13 @@ def make_features(
     firsts = np.array([group.start for group in tiling.groups] + [len(n_bins)])
     tile_start = start[firsts]
     tile_share = _shares(tile_start, members)
+    share = firsts[tile_share]
     if monotone is None:
         monotone = np.zeros(len(n_bins), dtype=np.int64)
     return layout.Features(
         n_bins=n_bins,
         start=start,
-        share=firsts[tile_share],
+        share=share,
         monotone=monotone,
         bits=bits,
         levels=dataset.level_kinds,
@@ -77,6 +80,9 @@ def make_features(
         tile_share=tile_share,
         row_start=np.empty(0, np.int64),
         entries=np.empty(0, np.uint32),
+        cell_start=np.empty(0, np.int64),
+        listers=np.empty(0, np.uint32),
+        every=_all_live(start, share),
     )
 
 
@@ -86,6 +92,8 @@ def make_listed_features(features: layout.Features, lists: RowLists, hopeless: n
     start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
     share = _shares(start, len(features.share) - 3)
     lists = lists.without(hopeless)
+    cell_start, listers = np.empty(start[-1] + 1, np.int64), np.empty_like(lists.entries)
+    turn_over(lists.start, lists.entries, cell_start, listers)
     in_tiles = np.flatnonzero(lists.column >= 0)
     return features._replace(
         start=start,
@@ -96,6 +104,9 @@ def make_listed_features(features: layout.Features, lists: RowLists, hopeless: n
         tile_share=np.searchsorted(in_tiles, share),
         row_start=lists.start,
         entries=lists.entries,
+        cell_start=cell_start,
+        listers=listers,
+        every=_all_live(start, share),
     )
 
 
@@ -107,6 +118,17 @@ def _shares(start: np.ndarray, members: int) -> np.ndarray:
     share = np.searchsorted(start, [start[-1] * t // members for t in range(members + 1)])
     share[-1] = len(start) - 1
     return np.append(share, (0, len(start) - 1)).astype(np.int64)
+
+
+def _all_live(start: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """A line of live features: for each member, how many of its share have cells, and which."""
+    members, has_cells = len(share) - 3, np.diff(start) > 0
+    line = np.zeros(members + len(has_cells), np.int32)
+    for t, (first, last) in enumerate(pairwise(share[: members + 1].tolist())):
+        found = first + np.flatnonzero(has_cells[first:last])
+        line[t] = len(found)
+        line[members + first : members + first + len(found)] = found
+    return line
 
 
 def _cell_room(n_bins: np.ndarray, bits: int, tiling: Tiling) -> np.ndarray:
@@ -199,6 +221,7 @@ def make_cells(
         work=aligned_zeros((shape.members, lanes * n_cells), np.dtype(np.int64)),
         counts=np.zeros((shape.members, int(features.n_bins.max()) + 1), np.int64),
         listed=np.empty((n_slots, n_cells if is_counted else 0), np.int32),
+        live=np.empty((n_slots, len(features.every)), np.int32),
         sorted=np.empty((0, 0), np.uint32),
     )
 

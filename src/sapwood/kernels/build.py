@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.histogram import add_planes, clear, merge
+from sapwood.kernels.histogram import add_planes, merge
 from sapwood.kernels.lines import add_lines, clear_work, merge_lines
-from sapwood.kernels.lists import add_listed_planes, count_listed, fill_usual
+from sapwood.kernels.lists import add_listed_planes, count_listed
+from sapwood.kernels.live import clear_live, fill_usual
 from sapwood.kernels.meet import meet
 from sapwood.native.kernel import kernel
 
@@ -41,20 +42,12 @@ def sum_root(member, members, sync, order, pairs, integers, out):
 
 
 @kernel()
-def clear_share(histogram, first, last, start, n_planes):
-    """Set the cells of some features to zero."""
-    n_cells = start[start.shape[0] - 1]
-    for p in range(n_planes):
-        clear(histogram, p * n_cells + start[first], p * n_cells + start[last])
+def build(member, members, sync, alone, words, rows, first, last, live, histogram, feature, work):
+    """Build the histogram of the rows at ``first`` to ``last``, but for usual bins; each member completes its features.
 
-
-@kernel()
-def build(member, members, sync, alone, words, rows, first, last, sums, histogram, feature, work):
-    """Build the histogram of the rows at ``first`` to ``last`` with these sums; each member completes its features.
-
-    Many rows: each member adds a part of them, all features, and the parts are merged. Few: each adds all of them to
-    its own features, which are all features if it is ``alone`` with the leaf. Nonzero means stop. Rows that have lines
-    are added to lines of work first.
+    Only the cells of the features of the line ``live`` count. Many rows: each member adds a part of them, all features,
+    and the parts are merged. Few: each adds all of them to its own features, which are all features if it is ``alone``
+    with the leaf. Nonzero means stop. Rows that have lines are added to lines of work first.
     """
     n_planes = rows.pairs.shape[0]
     start = feature.start
@@ -72,6 +65,8 @@ def build(member, members, sync, alone, words, rows, first, last, sums, histogra
     out = work[member] if is_shared else histogram
     low = 0 if is_shared else own
     high = n_features if is_shared else end
+    from_lane = 0 if is_shared or alone else member
+    to_lane = members if is_shared or alone else member + 1
     from_column = 0 if is_shared else feature.tile_share[lane]
     to_column = feature.tile_start.shape[0] - 1 if is_shared else feature.tile_share[lane + 1]
     if has_lines:
@@ -84,9 +79,8 @@ def build(member, members, sync, alone, words, rows, first, last, sums, histogra
             return 1
         from_part = 0 if is_shared else member
         merge_lines(work, from_part, from_part + part, n_planes, n_cells, start[own], start[end], histogram)
-        fill_usual(feature, own, end, sums, histogram)
         return 0
-    clear_share(out, low, high, start, n_planes)
+    clear_live(live, from_lane, to_lane, feature.share, start, n_planes, out)
     add_planes(words, rows.order, rows.pairs, a, e, from_column, to_column, feature.bits, feature.tile_start, out)
     if has_lists:
         add_listed_planes(feature, rows.order, rows.pairs, a, e, start[low], start[high], out)
@@ -94,7 +88,6 @@ def build(member, members, sync, alone, words, rows, first, last, sums, histogra
         if meet(sync, members) != 0:
             return 1
         merge(work, members, histogram, own, end, start, n_planes)
-    fill_usual(feature, own, end, sums, histogram)
     return 0
 
 
@@ -107,7 +100,7 @@ def negate(order, pairs, first, last):
 
 
 @kernel()
-def take_off(words, rows, first, last, sums, histogram, listed, feature):
+def take_off(words, rows, first, last, sums, live, lanes, histogram, listed, feature):
     """Take the rows at ``first`` to ``last`` off a histogram and its counts; it has these sums then."""
     n_columns = feature.tile_start.shape[0] - 1
     n_cells = feature.start[feature.start.shape[0] - 1]
@@ -118,4 +111,4 @@ def take_off(words, rows, first, last, sums, histogram, listed, feature):
     negate(rows.order, rows.pairs, first, last)
     if listed.shape[0] > 0:
         count_listed(feature, rows.order, first, last, -1, 0, n_cells, listed)
-    fill_usual(feature, 0, feature.n_bins.shape[0], sums, histogram)
+    fill_usual(live, 0, lanes, feature, sums, histogram, listed)

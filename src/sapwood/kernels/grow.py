@@ -24,7 +24,6 @@ from sapwood.kernels.frontier import (
     set_child_sums,
     weakest_slot,
 )
-from sapwood.kernels.histogram import subtract
 from sapwood.kernels.layout import (
     AHEAD,
     DEPTH,
@@ -33,6 +32,7 @@ from sapwood.kernels.layout import (
     FREE_SLOT,
     IS_AHEAD,
     LAST,
+    MOST_ALONE,
     N_LEAVES,
     N_NODES,
     N_TAKEN,
@@ -43,13 +43,14 @@ from sapwood.kernels.layout import (
     TURN_SLOTS,
 )
 from sapwood.kernels.leaves import finish_leaves
-from sapwood.kernels.lists import count_leaf, subtract_counts
+from sapwood.kernels.lists import count_leaf, count_root
+from sapwood.kernels.live import fill_usual, subtract_live
 from sapwood.kernels.meet import meet
 from sapwood.kernels.partition import move_rows, rejoin
 from sapwood.kernels.pick import pick_split
 from sapwood.kernels.search import search_share
 from sapwood.kernels.sorted_rows import begin_sorted, part_sorted, pick_sorted, search_sorted
-from sapwood.kernels.turns import choose_leaf, take_leaf
+from sapwood.kernels.turns import choose_leaf, most_alone, take_leaf
 from sapwood.native.kernel import kernel
 
 INFINITE = np.inf
@@ -71,12 +72,17 @@ def plant(
     end = feature.share[member + 1]
     if sum_root(member, members, sync, rows.order, rows.pairs, scratch.integers, sums) != 0:
         return 1
+    every = feature.every
     has_order = cells.sorted.shape[0] > 0
     if has_order:
         begin_sorted(own, end, feature.n_bins.shape[0], cells.sorted)
-    elif build(member, members, sync, False, bins.words, rows, 0, n, sums, cells.pool[0], feature, cells.work) != 0:
+    elif build(
+        member, members, sync, False, bins.words, rows, 0, n, every, cells.pool[0], feature, cells.work
+    ) != 0:  # fmt: skip
         return 1
-    count_leaf(feature, member, rows.order, 0, n, cells.listed[0])
+    if not has_order:
+        count_root(every, member, feature, rows, cells.listed[0])
+        fill_usual(every, member, member + 1, feature, sums, cells.pool[0], cells.listed[0])
     is_open = can_split(n, 0, rules)
     if is_open:
         allow_features(member, own, end, 0, 0, 0, 0, choice, draws, search.allowed)
@@ -84,7 +90,7 @@ def plant(
             search_sorted(own, end, 0, 0, n, sums, bins.bytes, rows.pairs, cells.sorted, rules, scales, search, running)
         else:
             search_share(
-                own, end, cells.pool[0], cells.listed[0], 0, sums, -INFINITE, INFINITE,
+                member, member + 1, every, cells.live[0], cells.pool[0], cells.listed[0], 0, sums, -INFINITE, INFINITE,
                 feature, rules, scales, search, running,
             )  # fmt: skip
     if meet(sync, members) != 0:
@@ -94,6 +100,7 @@ def plant(
         enter_node(0, nodes)
         search.turn[N_TAKEN] = 0
         search.turn[FREE_SLOT] = 1
+        search.turn[MOST_ALONE] = most_alone(feature)
         if is_open and has_order:
             pick_sorted(0, 0, bins.bytes, rows.pairs, cells.sorted, rules, scales, leaves, search, running)
         elif is_open:
@@ -103,21 +110,23 @@ def plant(
 
 @kernel()
 def fill_slots(
-    member, members, sync, alone, words, first, middle, last, slots, is_kept, is_open, sums, feature, rows, cells
+    member, members, sync, alone, words, first, middle, last, slots, live, is_kept, is_open, sums, feature, rows, cells
 ):
     """Make the histograms of two children, the smaller in slot ``slots[0]``; nonzero means stop.
 
-    The larger child's is what the smaller leaves of the parent's, which is in its slot. Where that was not kept, both
-    are built. One whose smaller child is not ``is_open`` to be split is of no use.
+    Only the features of the line ``live`` count. The larger child's is what the smaller leaves of the parent's, which
+    is in its slot. Where that was not kept, both are built. One whose smaller child is not ``is_open`` to be split is
+    of no use.
     """
     n_planes = rows.pairs.shape[0]
-    lane = members + 1 if alone else member
+    from_lane = 0 if alone else member
+    to_lane = members if alone else member + 1
     left_is_small = middle - first <= last - middle
     if is_kept and not is_open and (alone or members == 1) and rows.lines.shape[0] == 0:
         start = first if left_is_small else middle
         stop = middle if left_is_small else last
         rest = sums[n_planes:] if left_is_small else sums[:n_planes]
-        take_off(words, rows, start, stop, rest, cells.pool[slots[1]], cells.listed[slots[1]], feature)
+        take_off(words, rows, start, stop, rest, live, members, cells.pool[slots[1]], cells.listed[slots[1]], feature)
         return 0
     for part in range(1 if is_kept else 2):
         is_left = left_is_small == (part == 0)
@@ -127,14 +136,20 @@ def fill_slots(
         line = cells.pool[slots[part]]
         if part == 1 and meet(sync, members) != 0:
             return 1
-        if build(member, members, sync, alone, words, rows, start, stop, own, line, feature, cells.work):
+        listed = cells.listed[slots[part]]
+        if build(member, members, sync, alone, words, rows, start, stop, live, line, feature, cells.work):
             return 1
-        count_leaf(feature, lane, rows.order, start, stop, cells.listed[slots[part]])
+        count_leaf(live, from_lane, to_lane, feature, rows.order, start, stop, listed)
+        fill_usual(live, from_lane, to_lane, feature, own, line, listed)
     if is_kept:
+        share = feature.share
         small = cells.pool[slots[0]]
         large = cells.pool[slots[1]]
-        subtract(small, large, feature.share[lane], feature.share[lane + 1], feature.start, n_planes)
-        subtract_counts(feature, lane, cells.listed[slots[0]], cells.listed[slots[1]])
+        subtract_live(live, from_lane, to_lane, share, feature.start, n_planes, small, large)
+        if cells.listed.shape[1] > 0:
+            fewer = cells.listed[slots[0]]
+            counts = cells.listed[slots[1]]
+            subtract_live(live, from_lane, to_lane, share, feature.start, 1, fewer, counts)
     return 0
 
 
@@ -164,7 +179,8 @@ def expand(
     slots = scratch.integers[member][2 * n_planes : 2 * n_planes + 2]
     running = scratch.integers[member][2 * n_planes + 2 :]
     bounds = scratch.numbers[member][:4]
-    n_left = move_rows(rank, parts, sync, bins, integers[leaf], feature, rows, search.n_left[member - rank :])
+    unpacked = bins.unpacked[member]
+    n_left = move_rows(rank, parts, sync, bins, unpacked, integers[leaf], feature, rows, search.n_left[member - rank :])
     if n_left < 0:
         return 1
     middle = first + n_left
@@ -176,6 +192,7 @@ def expand(
     small = 0 if n_left <= last - middle else 1
     slots[0] = slot
     slots[1] = old_slot
+    live = cells.live[old_slot] if old_slot >= 0 else feature.every
     node = nodes.info[N_NODES]
     has_order = cells.sorted.shape[0] > 0
     if has_order and (open_left or open_right):
@@ -186,7 +203,7 @@ def expand(
         if slots[1] < 0:
             slots[1] = weakest_slot(n_leaves, slots[0], integers, leaves.numbers)
         if fill_slots(
-            member, members, sync, alone, bins.words, first, middle, last, slots, old_slot >= 0,
+            member, members, sync, alone, bins.words, first, middle, last, slots, live, old_slot >= 0,
             open_right if small == 1 else open_left, sums, feature, rows, cells,
         ) != 0:  # fmt: skip
             return 1
@@ -195,14 +212,16 @@ def expand(
             narrow_groups(member, leaf, n_leaves, integers[leaf, FEATURE], choice)
             if meet(sync, parts) != 0:
                 return 1
-        for child in range(2):
+        # The line of the leaf may become that of the larger child, which comes last.
+        for part in range(2):
+            child = part ^ small
             if open_right if child == 1 else open_left:
                 at = n_leaves if child == 1 else leaf
                 given = sums[child * n_planes : (child + 1) * n_planes]
                 low = bounds[2 * child]
                 high = bounds[2 * child + 1]
-                histogram = cells.pool[slots[small ^ child]]
-                listed = cells.listed[slots[small ^ child]]
+                histogram = cells.pool[slots[part]]
+                listed = cells.listed[slots[part]]
                 allow_features(member, own, end, line + child, at, node + child, depth, choice, draws, search.allowed)
                 if has_order:
                     a = middle if child == 1 else first
@@ -213,8 +232,8 @@ def expand(
                     )  # fmt: skip
                 else:
                     search_share(
-                        own, end, histogram, listed, line + child, given, low, high,
-                        feature, rules, scales, search, running,
+                        rank, members if alone else member + 1, live, cells.live[slots[part]], histogram, listed,
+                        line + child, given, low, high, feature, rules, scales, search, running,
                     )  # fmt: skip
     if meet(sync, parts) != 0:
         return 1

@@ -8,7 +8,6 @@ from sapwood.kernels.build import build, sum_root
 from sapwood.kernels.choose import allow_features, narrow_groups
 from sapwood.kernels.frontier import branch, can_split, enter_leaf, enter_node, set_child_bounds, set_child_sums
 from sapwood.kernels.grow import GROWTH
-from sapwood.kernels.histogram import subtract
 from sapwood.kernels.layout import (
     AHEAD,
     BIN,
@@ -23,10 +22,11 @@ from sapwood.kernels.layout import (
     SLOT,
 )
 from sapwood.kernels.leaves import finish_leaves
+from sapwood.kernels.live import fill_usual, subtract_live
 from sapwood.kernels.meet import COUNTER, meet
 from sapwood.kernels.partition import move_rows
 from sapwood.kernels.split_symmetric import CUT_BIN, CUT_FEATURE, CUT_SIDE, choose_cut, judge_features
-from sapwood.kernels.turns import is_small
+from sapwood.kernels.turns import ALONE_ROWS, is_small
 from sapwood.native.intrinsics import atomic_add, atomic_store
 from sapwood.native.kernel import kernel
 
@@ -57,14 +57,14 @@ def divide_leaf(
     n_planes = rows.pairs.shape[0]
     parts = 1 if alone else members
     rank = 0 if alone else member
-    lane = members + 1 if alone else member
     start = integers[leaf, FIRST]
     stop = integers[leaf, LAST]
     depth = integers[leaf, DEPTH] + 1
     old_slot = integers[leaf, SLOT]
     sums = scratch.integers[member][: 2 * n_planes]
     bounds = scratch.numbers[member][:4]
-    n_left = move_rows(rank, parts, sync, bins, integers[leaf], feature, rows, search.n_left[member - rank :])
+    unpacked = bins.unpacked[member]
+    n_left = move_rows(rank, parts, sync, bins, unpacked, integers[leaf], feature, rows, search.n_left[member - rank :])
     if n_left < 0:
         return 1
     middle = start + n_left
@@ -76,10 +76,16 @@ def divide_leaf(
         last = middle if left_is_small else stop
         small = cells.pool[new]
         given = sums[:n_planes] if left_is_small else sums[n_planes:]
-        if build(member, members, sync, alone, bins.words, rows, first, last, given, small, feature, cells.work) != 0:
+        every = feature.every
+        if build(
+            member, members, sync, alone, bins.words, rows, first, last, every, small, feature, cells.work
+        ) != 0:  # fmt: skip
             return 1
+        from_lane = 0 if alone else member
+        to_lane = members if alone else member + 1
+        fill_usual(every, from_lane, to_lane, feature, given, small, cells.listed[new])
         large = cells.pool[old_slot]
-        subtract(small, large, feature.share[lane], feature.share[lane + 1], feature.start, n_planes)
+        subtract_live(every, from_lane, to_lane, feature.share, feature.start, n_planes, small, large)
     if meet(sync, parts) != 0:
         return 1
     if rank == 0:
@@ -100,8 +106,10 @@ def plant_symmetric(member, members, sync, words, feature, rows, scratch, cells,
     sums = scratch.integers[member][:n_planes]
     if sum_root(member, members, sync, rows.order, rows.pairs, scratch.integers, sums) != 0:
         return 1
-    if build(member, members, sync, False, words, rows, 0, n, sums, cells.pool[0], feature, cells.work) != 0:
+    every = feature.every
+    if build(member, members, sync, False, words, rows, 0, n, every, cells.pool[0], feature, cells.work) != 0:
         return 1
+    fill_usual(every, member, member + 1, feature, sums, cells.pool[0], cells.listed[0])
     if member == 0:
         enter_leaf(0, 0, n, 0, 0, 0, sums, -INFINITE, INFINITE, leaves)
         enter_node(0, nodes)
@@ -121,7 +129,7 @@ def set_cut(members, n_leaves, n_planes, best, gain, feature, cells, leaves, nod
         integers[FEATURE] = f
         integers[BIN] = b
         integers[MISSING_LEFT] = side
-        integers[AHEAD] = 1 if are_many and is_small(leaf, members, leaves.integers) else 0
+        integers[AHEAD] = 1 if are_many and is_small(leaf, members, leaves.integers, ALONE_ROWS) else 0
         histogram = cells.pool[integers[SLOT]][feature.start[f] :]
         sum_left(histogram, stride, b, side, integers[LEAF_SUMS + n_planes : LEAF_SUMS + 2 * n_planes])
         leaves.numbers[leaf, GAIN] = gain / np.float64(n_leaves)

@@ -289,12 +289,3 @@ def merge(work, parts, out, from_feature, to_feature, start, n_planes):
             part = work[t]
             for j in range(begin, end):
                 out[j] += part[j]
-
-
-@kernel()
-def subtract(small, large, from_feature, to_feature, start, n_planes):
-    """Leave parent − small in ``large``, which holds the parent, for some features."""
-    n_cells = start[start.shape[0] - 1]
-    for p in range(n_planes):
-        for j in range(np.uint64(p * n_cells + start[from_feature]), np.uint64(p * n_cells + start[to_feature])):
-            large[j] -= small[j]

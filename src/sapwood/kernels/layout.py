@@ -38,8 +38,9 @@ LEAF_NUMBERS = 3
 STRIDE = 264
 
 # What members tell each other of leaves to expand: which is next for all of them (−1: none), whether members expand
-# leaves alone, how many are at it, the next free slot; and the slots of the leaves that the members expand.
-TURN_LEAF, TURN_ALONE, N_TAKEN, FREE_SLOT, TURN_SLOTS = range(5)
+# leaves alone, how many are at it, the next free slot, the size of leaves from which on members work together; and the
+# slots of the leaves that the members expand.
+TURN_LEAF, TURN_ALONE, N_TAKEN, FREE_SLOT, MOST_ALONE, TURN_SLOTS = range(6)
 # How far a leaf's children are: not there, there, or a member is at it.
 NOT_AHEAD, IS_AHEAD, IS_TAKEN = range(3)
 
@@ -68,7 +69,7 @@ class Bins(NamedTuple):
     words: "u64[:,:,:]"  # (tiles, n, 1, 2 or 4) the bins of a row, packed
     bytes: "u8[:,:]"  # (columns, n) where no feature has more than 255 bins
     halves: "u16[:,:]"  # (columns, n) where one has
-    unpacked: "u16[:]"  # (n, or none without lists) room for the bins of a listed feature
+    unpacked: "u16[:,:]"  # (T, n, or none without lists) room of the members for the bins of a listed feature
 
 
 @layout
@@ -87,6 +88,9 @@ class Features(NamedTuple):
     tile_share: "i64[:]"  # (T + 3) the same for columns of the tiles
     row_start: "i64[:]"  # (n + 1) where the lists of rows begin; empty if there are none
     entries: "u32[:]"  # cells that the rows list, ascending in each row
+    cell_start: "i64[:]"  # (cells + 1) where the rows that list each cell begin
+    listers: "u32[:]"  # those rows
+    every: "i32[:]"  # (T + F) all features that have cells, as a line of live ones
 
 
 @layout
@@ -168,6 +172,7 @@ class Cells(NamedTuple):
     work: "i64[:,:]"  # (T, P * cells, P rounded up to fours where rows have lines)
     counts: "i64[:,:]"  # (T, most bins of a feature + 1) rows per bin, for exact leaf sizes
     listed: "i32[:,:]"  # (slots, cells, or none where nobody asks) rows of each leaf that list each cell
+    live: "i32[:,:]"  # (slots, T + F) the features on which each leaf, or one below it, may be split (kernels/live)
     sorted: (
         "u32[:,:]"  # (2 F + T, n), or none: rows sorted by each feature, in place of histograms (kernels/sorted_rows)
     )

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.histogram import clear
+from sapwood.kernels.live import clear_live
 from sapwood.native.intrinsics import prefetch
 from sapwood.native.kernel import kernel
 
 AHEAD = np.uint64(16)
+# Rows that can be written while one list is searched.
+BISECTION = 32
 
 
 @kernel()
@@ -42,21 +44,6 @@ def add_listed_planes(feature, order, pairs, first, last, low, high, out):
 
 
 @kernel()
-def fill_usual(feature, from_feature, to_feature, sums, out):
-    """Give the usual bin of each listed feature what the others leave of a leaf's sums."""
-    n_cells = feature.start[feature.start.shape[0] - 1]
-    for f in range(from_feature, to_feature):
-        if feature.usual[f] < 0:
-            continue
-        for p in range(sums.shape[0]):
-            first = np.uint64(p * n_cells + feature.start[f])
-            rest = sums[p]
-            for j in range(first, first + np.uint64(feature.n_bins[f] + 1)):
-                rest -= out[j]
-            out[first + np.uint64(feature.usual[f])] += rest
-
-
-@kernel()
 def count_listed(feature, order, first, last, step, low, high, counts):
     """Add ``step`` to the cells from ``low`` to ``high`` for every row at some positions that lists them."""
     from_cell = np.uint32(low)
@@ -70,45 +57,36 @@ def count_listed(feature, order, first, last, step, low, high, counts):
 
 
 @kernel()
-def count_leaf(feature, lane, order, first, last, counts):
-    """Count the rows of a leaf that list each cell of the features in a lane; nothing where counts have no room."""
+def count_leaf(live, from_lane, to_lane, feature, order, first, last, counts):
+    """Count the rows of a leaf that list each cell of the features of lanes; nothing where counts have no room."""
     if counts.shape[0] == 0:
         return
-    low = feature.start[feature.share[lane]]
-    high = feature.start[feature.share[lane + 1]]
-    clear(counts, low, high)
+    low = feature.start[feature.share[from_lane]]
+    high = feature.start[feature.share[to_lane]]
+    clear_live(live, from_lane, to_lane, feature.share, feature.start, 1, counts)
     count_listed(feature, order, first, last, 1, low, high, counts)
 
 
 @kernel()
-def subtract_counts(feature, lane, small, large):
-    """Leave parent − small in ``large``, which holds the parent's counts, for the features in a lane."""
-    if large.shape[0] == 0:
+def count_root(live, member, feature, rows, counts):
+    """``count_leaf`` for a member's share of the root, whose rows may be all of them."""
+    if counts.shape[0] == 0 or rows.order.shape[0] < rows.pairs.shape[1]:
+        count_leaf(live, member, member + 1, feature, rows.order, 0, rows.order.shape[0], counts)
         return
-    low = feature.start[feature.share[lane]]
-    for j in range(np.uint64(low), np.uint64(feature.start[feature.share[lane + 1]])):
-        large[j] -= small[j]
-
-
-@kernel()
-def is_rare(feature, f, least, counts):
-    """Tell whether fewer than ``least`` rows list a feature: one side of any cut has no others."""
-    if feature.column[f] >= 0 or counts.shape[0] == 0:
-        return False
-    total = np.int64(0)
-    for j in range(np.uint64(feature.start[f]), np.uint64(feature.start[f] + feature.n_bins[f] + 1)):
-        total += np.int64(counts[j])
-    return total < least
+    low = np.uint64(feature.start[feature.share[member]])
+    for j in range(low, np.uint64(feature.start[feature.share[member + 1]])):
+        counts[j] = np.int32(feature.cell_start[j + np.uint64(1)] - feature.cell_start[j])
 
 
 @kernel()
 def copy_counts(feature, f, n_rows, listed, counts):
-    """Write how many of ``n_rows`` rows are in each bin of a listed feature, given how many list each cell."""
-    rest = n_rows
+    """Write how many of ``n_rows`` rows are in each bin of a listed feature, given how many list each cell.
+
+    The usual cell has the number of rows that list any.
+    """
     for b in range(feature.n_bins[f] + 1):
         counts[b] = np.int64(listed[feature.start[f] + b])
-        rest -= counts[b]
-    counts[feature.usual[f]] += rest
+    counts[feature.usual[f]] = n_rows - counts[feature.usual[f]]
 
 
 @kernel()
@@ -130,13 +108,39 @@ def listed_bin(row_start, entries, row, low, n_bins, usual):
 
 @kernel()
 def unpack(feature, f, order, first, last, out):
-    """Write the bins of a listed feature for the rows at some positions into ``out``, by row."""
+    """Write the bins of a listed feature for the rows at some positions into ``out``, by row.
+
+    Where these are many, all rows that list the feature are written, wherever they are; else their lists are searched.
+    """
     low = feature.start[f]
     n_bins = feature.n_bins[f]
     usual = feature.usual[f]
+    if feature.cell_start[low + n_bins + 1] - feature.cell_start[low] <= BISECTION * (last - first):
+        for k in range(np.uint64(first), np.uint64(last)):
+            out[np.uint64(order[k])] = usual
+        for b in range(n_bins + 1):
+            for j in range(np.uint64(feature.cell_start[low + b]), np.uint64(feature.cell_start[low + b + 1])):
+                out[np.uint64(feature.listers[j])] = b
+        return
     for k in range(np.uint64(first), np.uint64(last)):
         row = np.uint64(order[k])
         out[row] = listed_bin(feature.row_start, feature.entries, row, low, n_bins, usual)
+
+
+@kernel("i64[:], u32[:], i64[:], u32[:]")
+def turn_over(row_start, entries, cell_start, listers):
+    """List the rows of each cell, ascending, from the cells of each row."""
+    for j in range(cell_start.shape[0]):
+        cell_start[j] = 0
+    for e in range(entries.shape[0]):
+        cell_start[entries[e]] += 1
+    for j in range(1, cell_start.shape[0]):
+        cell_start[j] += cell_start[j - 1]
+    for i in range(row_start.shape[0] - 1):
+        row = row_start.shape[0] - 2 - i
+        for e in range(row_start[row], row_start[row + 1]):
+            cell_start[entries[e]] -= 1
+            listers[cell_start[entries[e]]] = np.uint32(row)
 
 
 @kernel(

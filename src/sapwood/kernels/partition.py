@@ -115,7 +115,7 @@ def settle_part(rows, start, stop, n_left, left_at, right_at, in_place):
 
 
 @kernel()
-def move_rows(member, members, sync, bins, split, feature, rows, n_left):
+def move_rows(member, members, sync, bins, unpacked, split, feature, rows, n_left):
     """Move the rows of the leaf whose integers are given to its children; return how many went left, or −1 to stop."""
     start = split[FIRST]
     n = split[LAST] - start
@@ -126,8 +126,8 @@ def move_rows(member, members, sync, bins, split, feature, rows, n_left):
     in_place = 1 if member == 0 else 0
     if member < parts:
         if column < 0:
-            unpack(feature, split[FEATURE], rows.order, a, e, bins.unpacked)
-            own = split_by(bins.unpacked, split, rows, a, e, in_place)
+            unpack(feature, split[FEATURE], rows.order, a, e, unpacked)
+            own = split_by(unpacked, split, rows, a, e, in_place)
         elif feature.bits == 3:
             own = split_by(bins.bytes[column], split, rows, a, e, in_place)
         else:

@@ -32,6 +32,7 @@ from sapwood.kernels.layout import (
     SLOT,
 )
 from sapwood.kernels.lists import copy_counts
+from sapwood.kernels.live import first_place
 from sapwood.kernels.random import draw
 from sapwood.kernels.split_levels import count_chosen, divide_levels
 from sapwood.kernels.split_numeric import locate_cut, scan_feature
@@ -110,6 +111,24 @@ def best_feature(gain, node, rules):
 
 
 @kernel()
+def best_live(live, share, gain, node, rules):
+    """``best_feature`` of those in a line; −1 if none has a gain."""
+    best = np.int64(-1)
+    most = -np.inf
+    for lane in range(share.shape[0] - 3):
+        place = first_place(share, lane)
+        for k in range(place, place + live[lane]):
+            f = np.int64(live[k])
+            if gain[f] <= 0.0:
+                continue
+            value = gain[f] + luck(rules, node, f) if rules.noise > 0.0 else gain[f]
+            if value > most:
+                best = f
+                most = value
+    return best
+
+
+@kernel()
 def take_cut(leaf, f, gain, cut, missing, wide, leaves):
     """Make a cut the split of a leaf. Where no value is missing, missing ones will go to the heavier side."""
     integers = leaves.integers
@@ -144,6 +163,7 @@ def pick_split(member, bins, leaf, line, order, feature, rules, scales, cells, l
     first = integers[leaf, FIRST]
     last = integers[leaf, LAST]
     histogram = cells.pool[integers[leaf, SLOT]]
+    live = cells.live[integers[leaf, SLOT]]
     n_planes = search.cut.shape[2] - CUT_SUMS
     sums = integers[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
     rest = running[:n_planes]
@@ -156,8 +176,8 @@ def pick_split(member, bins, leaf, line, order, feature, rules, scales, cells, l
     everywhere = search.limits[search.limits.shape[0] - 1]
     may_be_proven = is_surely_large(sums, 2 * least, rules.wide, scales.hessian_range)
     while True:
-        f = best_feature(gain, integers[leaf, NODE], rules)
-        if gain[f] <= 0.0:
+        f = best_live(live, feature.share, gain, integers[leaf, NODE], rules)
+        if f < 0:
             return
         cut = search.cut[line, f]
         is_guarded = feature.levels[f] != 0 and max(rules.level_rows, rules.group_rows) > 1

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.build import clear_share
-from sapwood.kernels.histogram import add_planes
+from sapwood.kernels.histogram import add_planes, clear
 from sapwood.kernels.layout import (
     CUT_BIN,
     CUT_SIDE,
@@ -85,7 +84,9 @@ def build_share(member, members, sync, tiles, order, pairs, first, last, share, 
     """Build the histogram of the rows at ``first`` to ``last`` for the features that are shared out."""
     own = share[member]
     end = share[member + 1]
-    clear_share(histogram, own, end, start, pairs.shape[0])
+    n_cells = start[start.shape[0] - 1]
+    for p in range(pairs.shape[0]):
+        clear(histogram, p * n_cells + start[own], p * n_cells + start[end])
     add_planes(tiles, order, pairs, first, last, own, end, bits, start, histogram)
 
 

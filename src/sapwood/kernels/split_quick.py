@@ -52,6 +52,20 @@ def largest_score(sums, first, last, g_all, h_all, floor, reg_lambda, unit_g, un
     return bits_float(best)
 
 
+@kernel(apart=True)
+def few_scores(cells, start, n_bins, g_all, h_all, floor, reg_lambda, unit_g, unit_h):
+    """``largest_score`` of all cuts of a feature without missing values, whose cells begin at ``start``."""
+    best = IMPOSSIBLE_BITS
+    left = np.int64(0)
+    for b in range(np.uint64(start + 1), np.uint64(start + n_bins)):
+        left += cells[b]
+        h_left = low_steps(left) * unit_h
+        score = pair_score(high_steps(left) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
+        fits = (h_left >= floor) & (h_all - h_left >= floor)
+        best = max(best, float_bits(score) if fits else IMPOSSIBLE_BITS)
+    return bits_float(best)
+
+
 @kernel()
 def is_sparse(total, n_bins, hessian_range):
     """Tell whether a leaf of so many hessian steps may have fewer rows than a feature has bins."""

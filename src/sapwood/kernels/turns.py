@@ -10,6 +10,7 @@ from sapwood.kernels.layout import (
     IS_AHEAD,
     IS_TAKEN,
     LAST,
+    MOST_ALONE,
     N_LEAVES,
     N_TAKEN,
     NOT_AHEAD,
@@ -20,8 +21,16 @@ from sapwood.kernels.layout import (
 from sapwood.kernels.meet import NEWS, advance, await_change, give_lock, take_lock
 from sapwood.native.kernel import kernel
 
-# Leaves of fewer rows, divided by the number of members, are expanded by one member each.
+# Leaves of fewer rows, divided by the number of members, are expanded by one member each. Rows with lists of cells come
+# with more features, which are worth sharing out.
 ALONE_ROWS = 65536
+ALONE_LISTED_ROWS = 16384
+
+
+@kernel()
+def most_alone(feature):
+    """The number of rows, times members, below which leaves are expanded by one member each."""
+    return ALONE_LISTED_ROWS if feature.row_start.shape[0] > 0 else ALONE_ROWS
 
 
 @kernel()
@@ -40,15 +49,15 @@ def may_go_ahead(rules, choice):
 
 
 @kernel()
-def is_small(leaf, members, integers):
-    """Tell whether a leaf is better expanded by one member alone."""
-    return (integers[leaf, LAST] - integers[leaf, FIRST]) * members < ALONE_ROWS
+def is_small(leaf, members, integers, most):
+    """Tell whether a leaf is better expanded by one member alone: its rows, times members, are below ``most``."""
+    return (integers[leaf, LAST] - integers[leaf, FIRST]) * members < most
 
 
 @kernel()
 def is_for_one(leaf, members, n_slots, leaves, turn):
     """Tell whether one member may expand a leaf: a small one that has a slot of its own."""
-    return is_small(leaf, members, leaves.integers) and turn[FREE_SLOT] < n_slots
+    return is_small(leaf, members, leaves.integers, turn[MOST_ALONE]) and turn[FREE_SLOT] < n_slots
 
 
 @kernel()

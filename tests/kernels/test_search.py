@@ -1,0 +1,123 @@
+"""Searching the features of a leaf: which may be split there, and the largest gain of each."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sapwood.kernels import layout, search, split_quick
+from sapwood.kernels.split_numeric import scan_feature
+
+RULES = layout.Rules(**dict.fromkeys(layout.Rules._fields, 0) | {"min_child_weight": 0.5, "reg_lambda": 1.0})
+SCALES = layout.Scales(np.array([[16.0, 32.0]]), np.ones((1, 2)), np.array([[1, 2**20]]))
+
+
+def packed(gradients: np.ndarray, hessians: np.ndarray) -> np.ndarray:
+    return (gradients << 32) + hessians
+
+
+@pytest.mark.parametrize("wide", [0, 1])
+def test_a_feature_may_be_split_where_enough_rows_and_hessian_are_beside_the_usual_bin(wide):
+    feature = SimpleNamespace(usual=np.array([-1, 1, 2]), start=np.array([0, 3, 6, 10]))
+    total, usual = (90, 50) if wide else (packed(-5, 90), packed(-3, 50))
+    cells = np.zeros(10, np.int64)
+    cells[[4, 8]] = usual
+    listed = np.array([0, 0, 0, 0, 7, 0, 0, 0, 6, 0], dtype=np.int32)
+    nothing = np.empty(0, np.int32)
+
+    def found(least_steps: float, least_rows: int, counts: np.ndarray) -> list[bool]:
+        given = cells, total, wide, least_steps
+        return [bool(search.may_split(*given, f, feature, least_rows, counts)) for f in range(3)]
+
+    assert found(40.0, 6, listed) == [True, True, True]
+    assert found(40.0, 7, listed) == [True, True, False]
+    assert found(40.0, 99, nothing) == [True, True, True]
+    assert found(40.5, 0, listed) == [True, False, False]
+
+
+class Leaf:
+    """Features of few and many bins, with and without missing values, some listed by few rows, for two members."""
+
+    def __init__(self, seed: int) -> None:
+        source = np.random.default_rng(seed)
+        n = 9
+        n_bins = source.integers(1, 2 * search.FEW, n)
+        start = np.concatenate([[0], np.cumsum(n_bins + 1)])
+        self.histogram = np.empty(start[-1], np.int64)
+        for f in range(n):
+            rows = source.multinomial(200, source.dirichlet(np.ones(n_bins[f] + 1) * 0.5))
+            rows[0] = rows[0] if f % 3 == 0 else 0
+            rows[-1] += 200 - rows.sum()
+            cells = packed(source.integers(-40, 40, n_bins[f] + 1) * rows, 16 * rows)
+            self.histogram[start[f] : start[f + 1]] = cells
+            cells[-1] += packed(0, 0) if f == 0 else self.histogram[: start[1]].sum() - cells.sum()
+            self.histogram[start[f] : start[f + 1]] = cells
+        self.sums = self.histogram[: start[1]].sum(keepdims=True)
+        self.feature = SimpleNamespace(
+            n_bins=n_bins, start=start, share=np.array([0, 4, n, 0, n]), levels=np.zeros(n, np.int64),
+            usual=np.where(np.arange(n) % 2 == 1, n_bins, -1), monotone=np.zeros(n, np.int64),
+        )  # fmt: skip
+        self.listed = np.zeros(start[-1], np.int32)
+        self.listed[(start[:-1] + self.feature.usual)[1::2]] = source.integers(5, 12, n // 2)
+        self.allowed = source.uniform(size=n) < 0.8
+        self.rules = RULES._replace(min_child_samples=8)
+        self.search = layout.Search(
+            gain=np.full((1, n), 99.0),
+            cut=np.full((1, n, layout.CUT_SUMS + 1), 99),
+            limits=np.array([[1, 1 << 40] * 4]),
+            allowed=self.allowed[None].astype(np.uint8),
+            n_left=np.zeros((1, 8), np.int64),
+            turn=np.zeros(8, np.int64),
+        )
+        self.running = np.zeros(200, np.int64)
+
+    def is_rare(self, f: int) -> bool:
+        usual = self.feature.usual[f]
+        if usual < 0:
+            return False
+        cell = self.feature.start[f] + usual
+        hessian = ((self.sums[0] - self.histogram[cell]) & 0xFFFFFFFF) / 32.0
+        return bool(self.listed[cell] < 8 or hessian < 0.5)
+
+    def gain(self, f: int) -> float:
+        """As any feature is scanned."""
+        cut, limits = np.zeros(layout.CUT_SUMS + 1, np.int64), self.search.limits[0]
+        given = self.histogram, f, self.feature, self.sums, -np.inf, np.inf, limits, self.rules, SCALES
+        return float(scan_feature(*given, self.running, cut))
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("in_place", [False, True])
+@np.errstate(all="ignore")
+def test_features_that_may_be_split_are_kept_and_searched(seed, in_place):
+    leaf = Leaf(seed)
+    given = np.array([3, 5, 0, 1, 3, 99, 4, 5, 6, 7, 8], dtype=np.int32)
+    kept = given if in_place else np.full(11, 77, np.int32)
+    for t in range(2):
+        search.search_share(
+            t, t + 1, given, kept, leaf.histogram, leaf.listed, 0, leaf.sums, -np.inf, np.inf,
+            leaf.feature, leaf.rules, SCALES, leaf.search, leaf.running,
+        )  # fmt: skip
+    expected = [[f for f in features if not leaf.is_rare(f)] for features in ([0, 1, 3], [4, 5, 6, 7, 8])]
+    assert kept[2 : 2 + kept[0]].tolist() == expected[0]
+    assert kept[6 : 6 + kept[1]].tolist() == expected[1]
+    gains = leaf.search.gain[0]
+    assert gains[2] == 99.0
+    for f in expected[0] + expected[1]:
+        assert gains[f] == (leaf.gain(f) if leaf.allowed[f] else 0.0)
+        assert not leaf.allowed[f] or leaf.search.cut[0, f, [layout.CUT_SURE, layout.CUT_BIN]].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("n_bins", range(1, 9))
+@np.errstate(all="ignore")
+def test_cut_by_cut_the_largest_score_is_the_same(n_bins):
+    source = np.random.default_rng(n_bins)
+    for _ in range(30):
+        cells = packed(source.integers(-500, 500, n_bins + 2), source.integers(0, 90, n_bins + 2))
+        total = cells[2:].sum()
+        numbers = (float(total >> 32) / 16.0, float(total & 0xFFFFFFFF) / 32.0, 0.5, 1.0, 1.0 / 16.0, 1.0 / 32.0)
+        sums = np.cumsum(cells[2 : n_bins + 1])
+        expected = split_quick.largest_score(sums, 0, n_bins - 1, *numbers)
+        assert split_quick.few_scores(cells, 1, n_bins, *numbers) == expected
