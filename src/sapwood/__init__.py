@@ -20,6 +20,7 @@ _WHERE = {
     "Ordered": "sapwood.encodings",
     "Partition": "sapwood.encodings",
     "Bayesian": "sapwood.choices",
+    "Bundle": "sapwood.choices",
     "Dart": "sapwood.choices",
     "Dataset": "sapwood.estimators.binned",
     "EffectiveNumber": "sapwood.choices",

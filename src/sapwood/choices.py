@@ -72,6 +72,25 @@ def symmetric_of(growth: object) -> Symmetric | None:
 
 
 @dataclass(frozen=True)
+class Bundle:
+    """``bundle=Bundle(0.01)``: columns that rarely differ from their usual values together share a byte too.
+
+    The columns of a bundle may meet in the share ``conflicts`` of the rows; in those, all but the first of them count
+    as having their usual values while trees are grown. With 0 nothing is lost.
+    """
+
+    conflicts: float = 0.0
+
+    def __post_init__(self) -> None:
+        settle_number(self, "conflicts", "a number of at least 0 and below 1", lambda value: 0.0 <= value < 1.0)
+
+
+def conflicts_of(bundle: object) -> float:
+    """The share of the rows in which columns of a bundle may meet."""
+    return bundle.conflicts if isinstance(bundle, Bundle) else 0.0
+
+
+@dataclass(frozen=True)
 class Uniform:
     """``sampling=Uniform(...)``: every row with the same chance; ``subsample`` is the share.
 

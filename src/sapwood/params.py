@@ -26,6 +26,7 @@ from sapwood.rules import (
     fraction,
     integer,
     is_boosting,
+    is_bundle,
     is_class_weight,
     is_collection,
     is_growth,
@@ -204,6 +205,17 @@ class TreeParams:
         AUTO,
         one_of(AUTO, "packed", "wide"),
         "Histogram cells: one packed integer of rounded pairs, or two wide integers. 'auto' chooses by the data.",
+    )
+    bundle: object = declare(
+        AUTO,
+        Rule(
+            "'auto', True, False or a Bundle object",
+            is_bundle,
+            lambda v: bool(v) if isinstance(v, np.bool_) else v,
+        ),
+        "Columns of which at most one differs from its usual value in any row, as those of a one-hot encoding, share a "
+        "byte while histograms are built, which is faster and leaves the model as it is. 'auto' does so where it pays, "
+        "True wherever it can, False never. Bundle(conflicts=0.01) also takes columns that meet in so few of the rows.",
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.choices import EffectiveNumber, LastRows, Linear, Symmetric, dart_of, sampling_of
+from sapwood.choices import Bundle, EffectiveNumber, LastRows, Linear, Symmetric, dart_of, sampling_of
 from sapwood.errors import ParameterError
 from sapwood.integers import is_integer, is_number
 
@@ -118,6 +118,11 @@ def is_leaf_model(value: Any) -> bool:
 def is_growth(value: Any) -> bool:
     """Tell whether a value names a growth."""
     return isinstance(value, Symmetric) or (isinstance(value, str) and value in ("leafwise", "levelwise", "symmetric"))
+
+
+def is_bundle(value: Any) -> bool:
+    """Tell whether a value says which columns share a byte."""
+    return isinstance(value, (bool, np.bool_, Bundle)) or (isinstance(value, str) and value == "auto")
 
 
 def is_sampling(value: Any) -> bool:

@@ -126,6 +126,11 @@ def _check_exact(values: Mapping[str, Any], given: Mapping[str, Any]) -> None:
             "split_search='exact' tries the values of one leaf at a time, but a symmetric tree is cut by all leaves of "
             "a level together: use split_search='histogram', or another growth"
         )
+    if given.get("bundle", False) is not False:
+        raise ParameterError(
+            "bundle is for histograms; split_search='exact' has none: leave bundle unset, or use "
+            "split_search='histogram'"
+        )
     if values["precision"] == "packed":
         raise ParameterError(
             "precision='packed' is for histograms; split_search='exact' adds up in wide integers: leave precision unset"

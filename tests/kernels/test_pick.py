@@ -78,22 +78,27 @@ def test_the_first_feature_of_the_largest_gain_is_the_best(gains, best):
 
 
 @pytest.mark.parametrize(
-    ("gains", "members", "best"),
+    ("gains", "members", "number", "best"),
     [
-        ([1.0, 2.0, 2.0, 0.0], ([0, 1], [2, 3]), 1),
-        ([9.0, 2.0, 3.0, 9.0], ([1], [2]), 2),
-        ([9.0, 1.0, 9.0, 1.0], ([1], [3]), 1),
-        ([9.0, 0.0, 0.0, 9.0], ([1], [2]), -1),
-        ([9.0, 9.0, 9.0, 9.0], ([], []), -1),
+        ([1.0, 2.0, 2.0, 0.0], ([0, 1], [2, 3]), [0, 1, 2, 3], 1),
+        ([1.0, 2.0, 2.0, 0.0], ([0, 1], [2, 3]), [3, 2, 1, 0], 2),
+        ([1.0, 2.0, 2.0, 0.0], ([0, 1, 2], [3]), [3, 0, 1, 2], 1),
+        ([9.0, 2.0, 3.0, 9.0], ([1], [2]), [0, 1, 2, 3], 2),
+        ([9.0, 1.0, 9.0, 1.0], ([1], [3]), [0, 1, 2, 3], 1),
+        ([9.0, 0.0, 0.0, 9.0], ([1], [2]), [0, 1, 2, 3], -1),
+        ([9.0, 9.0, 9.0, 9.0], ([], []), [0, 1, 2, 3], -1),
     ],
 )
-def test_the_best_feature_is_one_that_may_be_split(gains, members, best):
+def test_the_best_feature_is_one_that_may_be_split_and_of_equals_the_one_of_the_least_number(
+    gains, members, number, best
+):
+    cut = max(2, len(members[0]))
     live = np.full(2 + 4, 99, np.int32)
     for t, features in enumerate(members):
         live[t] = len(features)
-        live[2 + 2 * t : 2 + 2 * t + len(features)] = features
-    share = np.array([0, 2, 4, 0, 4])
-    assert pick.best_live(live, share, np.array(gains), 0, rules()) == best
+        live[2 + cut * t : 2 + cut * t + len(features)] = features
+    share = np.array([0, cut, 4, 0, 4])
+    assert pick.best_live(live, share, np.array(number), np.array(gains), 0, rules()) == best
 
 
 @np.errstate(over="ignore")

@@ -61,6 +61,7 @@ class Scan:
             3,
             np.zeros(3, np.int64),
             np.arange(3),
+            np.arange(3),
             np.full(3, -1),
             start,
             np.array([0, 3]),

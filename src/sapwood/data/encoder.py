@@ -12,7 +12,7 @@ from sapwood.data.lists import RowLists, make_lists
 from sapwood.data.numeric import Run, edge_table, find_edges, run_alone
 from sapwood.data.schema import Schema
 from sapwood.data.sparse import SparseTable
-from sapwood.data.sparse_bins import bins_of_entries, encode_sparse, find_sparse_edges, usual_bins
+from sapwood.data.sparse_bins import bins_of_entries, encode_sparse, find_sparse_edges, listed_bins
 from sapwood.errors import ParameterError
 from sapwood.kernels import binning
 from sapwood.once import once
@@ -43,15 +43,19 @@ class Encoder:
         seed: int = 0,
         run: Run = run_alone,
         row_ids: np.ndarray | None = None,
+        bundle: bool = True,
     ) -> Encoder:
-        """Choose edges for a table; weights must be positive and ``row_ids`` are the rows' original numbers."""
+        """Choose edges for a table; weights must be positive and ``row_ids`` are the rows' original numbers.
+
+        ``bundle`` tells whether sparse columns that exclude each other will share bytes.
+        """
         if not 2 <= max_bins <= MAX_BINS:
             raise ParameterError(f"max_bins must be between 2 and {MAX_BINS}, got {max_bins!r}")
         if row_ids is None:
             row_ids = np.arange(table.n_rows, dtype=np.uint64)
         if isinstance(table, SparseTable):
             edges = find_sparse_edges(table, weight, max_bins, seed, row_ids, run)
-            return cls(Schema.of(table), tuple(edges), usual_bins(table, edges))
+            return cls(Schema.of(table), tuple(edges), listed_bins(table, edges, bundle))
         return cls(Schema.of(table), tuple(find_edges(table, weight, max_bins, seed, row_ids, run)))
 
     @once

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,9 +39,19 @@ class RowLists:
         """How many rows list each column."""
         return np.bincount(self._columns(), minlength=len(self.usual))
 
+    def rows_by_feature(self) -> list[np.ndarray]:
+        """The rows that list each feature, ascending."""
+        of_entry = self._columns()
+        rows = self._rows()[np.argsort(of_entry, kind="stable")]
+        return np.split(rows, np.cumsum(np.bincount(of_entry, minlength=len(self.usual)))[:-1])
+
     def _columns(self) -> np.ndarray:
         """The column of each entry."""
         return np.repeat(np.arange(len(self.usual)), np.diff(self.first_cell))[self.entries]
+
+    def _rows(self) -> np.ndarray:
+        """The row of each entry."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
     def without(self, features: np.ndarray) -> RowLists:
         """The lists without some features, which then have no cells."""
@@ -50,11 +60,21 @@ class RowLists:
         of_entry = self._columns()
         sizes = np.where(features, 0, np.diff(self.first_cell))
         first_cell = np.concatenate([[0], np.cumsum(sizes)])
-        kept = ~features[of_entry]
-        start = np.concatenate([[0], np.cumsum(kept)])[self.start]
         moved = self.entries.astype(np.int64) + (first_cell - self.first_cell)[of_entry]
         usual = np.where(features, -1, self.usual)
-        return RowLists(start, moved[kept].astype(np.uint32), first_cell, self.n_bins, self.column, usual)
+        shorter = self._keeping(~features[of_entry], moved.astype(np.uint32))
+        return replace(shorter, first_cell=first_cell, usual=usual)
+
+    def without_entries(self, places: np.ndarray) -> RowLists:
+        """The lists without those entries that are at places (row, feature), which get their usual bins."""
+        n_features = len(self.usual)
+        own = self._rows() * n_features + self._columns()
+        return self._keeping(~np.isin(own, places[:, 0] * n_features + places[:, 1]), self.entries)
+
+    def _keeping(self, kept: np.ndarray, entries: np.ndarray) -> RowLists:
+        """The lists with these entries in place of theirs, of which some are kept."""
+        start = np.concatenate([[0], np.cumsum(kept)])[self.start]
+        return replace(self, start=start, entries=entries[kept])
 
     def take(self, rows: np.ndarray) -> RowLists:
         """The lists of some rows."""

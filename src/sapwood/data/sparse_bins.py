@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from sapwood.data.bundling import Bundler
 from sapwood.data.lists import MOST_LISTED
 from sapwood.data.numeric import Run, cut_sample, gather, middle, run_alone, sample_rows, weight_units
 from sapwood.data.sparse import SparseTable
@@ -83,31 +84,29 @@ def _in_a_row(edges: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([np.empty(0), *edges]), starts
 
 
-def usual_bins(table: SparseTable, edges: Sequence[np.ndarray]) -> np.ndarray | None:
-    """The bin of what is not stored of columns that are listed, −1 for the others; None if there are only others."""
+def listed_bins(table: SparseTable, edges: Sequence[np.ndarray], bundle: bool) -> np.ndarray | None:
+    """The bin of what is not stored of columns that are listed, −1 for the others; None if there are only others.
+
+    Without ``bundle`` columns that could share bytes are listed too.
+    """
     is_listed = np.diff(table.start) <= MOST_LISTED * table.n_rows
-    if not is_listed.any() or _bundles_well(table):
+    if not is_listed.any() or (bundle and _bundles_well(table, edges)):
         return None
     return np.where(is_listed, bins_of_rest(table, edges), -1)
 
 
-def _bundles_well(table: SparseTable) -> bool:
-    """Tell whether columns in bytes are quicker: a table not too large, whose neighbours mostly exclude each other.
+def _bundles_well(table: SparseTable, edges: Sequence[np.ndarray]) -> bool:
+    """Tell whether columns in bytes are quicker: a table not too large, whose columns mostly exclude each other.
 
     They then share bytes of tiles, and a row has about as many of these as entries.
     """
     n, p = table.n_rows, table.n_features
     if p > MOST_TILED or 2 * n * p > TILED_BYTES:
         return False
-    taken = np.zeros(n, dtype=bool)
-    n_bundles = 1
-    for first, last in pairwise(table.start.tolist()):
-        rows = table.rows[first:last]
-        if taken[rows].any():
-            n_bundles += 1
-            taken[:] = False
-        taken[rows] = True
-    return n_bundles <= BUNDLES_PER_ENTRY * (len(table.values) / n + 1.0)
+    bundler = Bundler(n)
+    for f, (first, last) in enumerate(pairwise(table.start.tolist())):
+        bundler.add(f, table.rows[first:last], len(edges[f]) + 2)
+    return len(bundler.bundles) <= BUNDLES_PER_ENTRY * (len(table.values) / n + 1.0)
 
 
 def encode_sparse(

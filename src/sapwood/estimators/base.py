@@ -65,6 +65,7 @@ class SapwoodEstimator(FittedEstimator):
         max_combination: Any = AUTO,
         has_time: Any = AUTO,
         precision: Any = AUTO,
+        bundle: Any = AUTO,
         random_strength: Any = AUTO,
         reg_lambda: Any = AUTO,
         reg_alpha: Any = AUTO,

@@ -16,6 +16,8 @@ from sapwood.boost.memory import Size, check_memory
 from sapwood.boost.split import validation_rows
 from sapwood.boost.stopping import INTERRUPTED, TIME
 from sapwood.boost.train import Outcome, train
+from sapwood.choices import conflicts_of
+from sapwood.data.conflicts import without_conflicts
 from sapwood.data.recipe import Recipe
 from sapwood.data.schema import Schema
 from sapwood.data.sparse import SparseTable
@@ -124,7 +126,9 @@ def _train(problem: Problem, sample: Sample, sets: Mapping[str, Sample], began: 
     earlier = None if problem.origin.earlier is None else problem.origin.earlier.model
     known = None if earlier is None else earlier.recipe
     prepared = prepare(sample, problem.schema, params, problem.objective, known, team.run)
-    sample, dataset = prepared.sample, prepared.dataset
+    sample, dataset, conflicts = prepared.sample, prepared.dataset, conflicts_of(params.tree.bundle)
+    if conflicts > 0.0 and not dataset.others:
+        dataset = without_conflicts(dataset, conflicts)
     if sample.ranks is not None:
         dataset = dataclasses.replace(dataset, ranks=sample.ranks.counted(dataset.n_rows))
     origin = problem.origin.fit(sample, team.run)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sapwood.boost.identity import digest, parameters
-from sapwood.choices import Uniform, linear_of, sampling_of
+from sapwood.choices import Uniform, conflicts_of, linear_of, sampling_of
 from sapwood.errors import InputError, ParameterError
 from sapwood.estimators.eval_sets import read_eval_sets
 from sapwood.estimators.fitting import Problem
@@ -67,6 +67,8 @@ def _refusals(problem: Problem, sample: Sample, request: Request) -> Iterator[tu
         yield "boosting='ordered'", "use 'plain'"
     if params.boost.leaf_steps > 1:
         yield f"leaf_steps={params.boost.leaf_steps}", "use 1"
+    if conflicts_of(params.tree.bundle) > 0.0:
+        yield f"bundle={params.tree.bundle!r}", "leave it unset"
     if hasattr(params.task.init, "fit"):
         yield "an estimator as init", "give init_score"
     watch = params.watch

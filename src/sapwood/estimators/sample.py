@@ -126,7 +126,7 @@ class Sample:
         """Bins chosen from these rows, and from those of other ranks."""
         max_bins, seed = params.bins.max_bins, params.run.random_state
         if self.ranks is None or not self.ranks.share_rows:
-            return Encoder.fit(table, self.weight, max_bins, seed, run, row_ids)
+            return Encoder.fit(table, self.weight, max_bins, seed, run, row_ids, params.tree.bundle is not False)
         ranks = self.ranks.counted(len(row_ids))
         edges = find_shared_edges(table, self.weight, max_bins, seed, row_ids, ranks, run)
         return Encoder(Schema.of(table), tuple(edges))

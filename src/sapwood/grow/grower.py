@@ -41,6 +41,7 @@ NOTHING = np.empty(0)
 class Grower(ABC):
     """Grows one tree after another on the same dataset.
 
+    ``directions`` are the ways in which predictions may go with each feature.
     ``noise`` is the standard deviation of what chance adds to gains when the next trees choose their features.
     ``tells_rows`` is whether somebody reads the rows of the leaves of trees that are grown on some of the rows.
     """
@@ -53,12 +54,12 @@ class Grower(ABC):
         assert params.max_leaves is not None
         n_features = dataset.n_features
         self._shape = Shape(dataset.n_rows, n_outputs, params.max_leaves, team.size, self._is_wide())
-        directions = column_directions(params.monotone_constraints, dataset)
+        self.directions = column_directions(params.monotone_constraints, dataset)
         groups = column_groups(params.interaction_constraints, dataset)
         counts = self._drawn_counts(n_features)
         self._hopeless = self._find_hopeless(dataset, counts)
         self._tiling = self._make_tiling(dataset)
-        self._features = make_features(dataset, team.size, self._tiling, directions)
+        self._features = make_features(dataset, team.size, self._tiling, self.directions)
         if dataset.lists is not None:
             self._features = make_listed_features(self._features, dataset.lists, self._hopeless)
         self._rows = RowRoom.make(self._shape, self._has_lines())
@@ -67,6 +68,7 @@ class Grower(ABC):
         self._scratch = make_scratch(self._shape, int(self._features.n_bins.max()))
         self._leaves = make_leaves(self._shape)
         self._search = make_search(self._shape, n_features)
+        groups = np.ascontiguousarray(groups[:, self._tiling.order])
         self._choice = make_choice(self._shape, n_features, groups, counts)
         self._choice.tree[self._hopeless] = 0
         self._nodes = make_nodes(self._shape)
@@ -129,7 +131,8 @@ class Grower(ABC):
         self._check(number // per_round, given, rows)
         if self._params.colsample_bytree < 1.0:
             n_features = self._dataset.n_features
-            self._choice.tree[:] = draw_tree_features(self._params.colsample_bytree, n_features, self._seed, number)
+            drawn = draw_tree_features(self._params.colsample_bytree, n_features, self._seed, number)
+            self._choice.tree[:] = drawn[self._tiling.order]
             self._choice.tree[self._hopeless] = 0
         self._choice.active[0] = 1
         return self._grow_tree(gradients, room, draws)
@@ -183,11 +186,6 @@ class Grower(ABC):
         drawn = np.empty(1, dtype=np.uint64)
         draw_all(self._seed, LUCK, self._number, np.zeros(1, dtype=np.uint64), drawn)
         return int(drawn[0] >> np.uint64(1))
-
-    @property
-    def directions(self) -> np.ndarray:
-        """Which way predictions may go with each feature."""
-        return self._features.monotone
 
     def rules(self) -> layout.Rules:
         """When and how leaves are split, and what they answer."""

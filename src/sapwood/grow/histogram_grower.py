@@ -39,7 +39,12 @@ class HistogramGrower(Grower):
         counts = params.min_child_samples > 1 or bool(dataset.level_kinds.any())
         self._cells = make_cells(self._shape, self._features, self._symmetric is not None, self._has_lines(), counts)
         self._sorted: layout.Cells | None = None
-        if self._symmetric is None and is_sorted_quicker(dataset, self._shape, self._fixed_rules):
+        self._is_reordered = self._tiling.is_reordered
+        if (
+            self._symmetric is None
+            and not self._is_reordered
+            and is_sorted_quicker(dataset, self._shape, self._fixed_rules)
+        ):
             self._sorted = self._cells._replace(sorted=sort_rows(dataset, team.size))
         self._bins = make_bins(dataset, self._tiling, team.size)
         self._compaction = Compaction(self._bins, n_outputs, team, not self._tiling.has_bundles)
@@ -57,7 +62,7 @@ class HistogramGrower(Grower):
             self._compaction.see(self._bins)
 
     def _make_tiling(self, dataset: Dataset) -> Tiling:
-        return Tiling.find(dataset)
+        return Tiling.find(dataset, self._params.bundle)
 
     def _is_wide(self) -> bool:
         return is_wide(self._params.precision, self._dataset.n_rows)
@@ -83,6 +88,9 @@ class HistogramGrower(Grower):
         )  # fmt: skip
         if self._compact is not None and self.tells_rows:
             self._compaction.restore(rows.order)
+        if self._is_reordered:
+            feature = self._nodes.integers[: self._nodes.info[layout.N_NODES], layout.NODE_FEATURE]
+            feature[:] = np.where(feature < 0, feature, self._tiling.order[feature])
         return Grown.read(self._nodes, self._leaves, rows.order, self._has_sets)
 
 

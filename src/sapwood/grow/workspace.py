@@ -58,23 +58,23 @@ def make_features(
     dataset: Dataset, members: int, tiling: Tiling, monotone: np.ndarray | None = None
 ) -> layout.Features:
     """Describe the features of a dataset: where their cells lie and who searches them."""
-    n_bins = dataset.n_bins.astype(np.int64)
+    order = tiling.order
+    n_bins = dataset.n_bins[order].astype(np.int64)
     bits = 3 if dataset.tiles.dtype.itemsize == 1 else 4
     start = np.concatenate([[0], np.cumsum(_cell_room(n_bins, bits, tiling))]).astype(np.int64)
     firsts = np.array([group.start for group in tiling.groups] + [len(n_bins)])
     tile_start = start[firsts]
     tile_share = _shares(tile_start, members)
     share = firsts[tile_share]
-    if monotone is None:
-        monotone = np.zeros(len(n_bins), dtype=np.int64)
     return layout.Features(
         n_bins=n_bins,
         start=start,
         share=share,
-        monotone=monotone,
+        monotone=np.zeros(len(order), dtype=np.int64) if monotone is None else monotone[order],
         bits=bits,
-        levels=dataset.level_kinds,
-        column=np.arange(len(n_bins)),
+        levels=dataset.level_kinds[order],
+        number=order,
+        column=order,
         usual=tiling.usual,
         tile_start=tile_start,
         tile_share=tile_share,

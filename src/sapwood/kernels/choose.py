@@ -29,11 +29,16 @@ def smallest_bound(hashes, allowed, wanted):
 
 
 @kernel()
-def draw_hashes(key, id, hashes):
-    """A hash of (id, feature) for every feature."""
-    n = hashes.shape[0]
-    for f in range(n):
-        hashes[f] = draw(key, np.uint64(id) * np.uint64(n) + np.uint64(f))
+def draw_hash(key, id, number, f):
+    """A hash of (id, the number of feature f)."""
+    return draw(key, np.uint64(id) * np.uint64(number.shape[0]) + np.uint64(number[f]))
+
+
+@kernel()
+def draw_hashes(key, id, number, hashes):
+    """The same for every feature."""
+    for f in range(hashes.shape[0]):
+        hashes[f] = draw_hash(key, id, number, f)
 
 
 @kernel()
@@ -60,7 +65,7 @@ def is_grouped(f, leaf, choice):
 
 
 @kernel()
-def allow_features(member, own, end, child, leaf, node, depth, choice, draws, allowed):
+def allow_features(member, own, end, child, leaf, node, depth, number, choice, draws, allowed):
     """Write down which of the features ``own`` to ``end`` a leaf may use.
 
     Level and node draw a fixed number of features by the smallest hashes; every member computes the same bounds.
@@ -74,21 +79,20 @@ def allow_features(member, own, end, child, leaf, node, depth, choice, draws, al
     node_bound = ALL_BITS
     level_key = stream(draws.seed, LEVEL_COLUMNS, draws.round)
     node_key = stream(draws.seed, NODE_COLUMNS, draws.round)
-    n = choice.tree.shape[0]
     if choice.n_level > 0:
-        draw_hashes(level_key, depth, hashes)
+        draw_hashes(level_key, depth, number, hashes)
         level_bound = smallest_bound(hashes, choice.tree, choice.n_level)
     if choice.n_node > 0:
-        draw_hashes(node_key, node, hashes)
+        draw_hashes(node_key, node, number, hashes)
         if choice.n_level > 0:
-            for f in range(n):
-                if draw(level_key, np.uint64(depth) * np.uint64(n) + np.uint64(f)) > level_bound:
+            for f in range(number.shape[0]):
+                if draw_hash(level_key, depth, number, f) > level_bound:
                     hashes[f] = ALL_BITS
         node_bound = smallest_bound(hashes, choice.tree, choice.n_node)
     for f in range(own, end):
         fits = choice.tree[f] != 0 and is_grouped(f, leaf, choice)
         if choice.n_level > 0:
-            fits = fits and draw(level_key, np.uint64(depth) * np.uint64(n) + np.uint64(f)) <= level_bound
+            fits = fits and draw_hash(level_key, depth, number, f) <= level_bound
         if choice.n_node > 0:
             fits = fits and hashes[f] <= node_bound
         allowed[child, f] = np.uint8(fits)

@@ -85,7 +85,7 @@ def plant(
         fill_usual(every, member, member + 1, feature, sums, cells.pool[0], cells.listed[0])
     is_open = can_split(n, 0, rules)
     if is_open:
-        allow_features(member, own, end, 0, 0, 0, 0, choice, draws, search.allowed)
+        allow_features(member, own, end, 0, 0, 0, 0, feature.number, choice, draws, search.allowed)
         if has_order:
             search_sorted(own, end, 0, 0, n, sums, bins.bytes, rows.pairs, cells.sorted, rules, scales, search, running)
         else:
@@ -222,7 +222,10 @@ def expand(
                 high = bounds[2 * child + 1]
                 histogram = cells.pool[slots[part]]
                 listed = cells.listed[slots[part]]
-                allow_features(member, own, end, line + child, at, node + child, depth, choice, draws, search.allowed)
+                allow_features(
+                    member, own, end, line + child, at, node + child, depth, feature.number, choice, draws,
+                    search.allowed,
+                )  # fmt: skip
                 if has_order:
                     a = middle if child == 1 else first
                     e = last if child == 1 else middle

@@ -209,7 +209,7 @@ def grow_exact_tree(
                 at = n_leaves if child == 1 else leaf
                 allow_features(
                     member, feature.share[member], feature.share[member + 1], child, at, node + child, depth,
-                    choice, draws, search.allowed,
+                    feature.number, choice, draws, search.allowed,
                 )  # fmt: skip
                 own = sums[child * n_planes : (child + 1) * n_planes]
                 scan_share(

@@ -174,7 +174,17 @@ def grow_symmetric_tree(
         if 2 * n_leaves > rules.max_leaves or not can_split(rows.order.shape[0], depth, rules):
             break
         allow_features(
-            member, feature.share[member], feature.share[member + 1], 0, 0, depth, depth, choice, draws, search.allowed
+            member,
+            feature.share[member],
+            feature.share[member + 1],
+            0,
+            0,
+            depth,
+            depth,
+            feature.number,
+            choice,
+            draws,
+            search.allowed,
         )
         judge_features(
             member, n_leaves, feature, rules, scales.quantum, cells, leaves, search.allowed, running,
@@ -183,7 +193,7 @@ def grow_symmetric_tree(
         if meet(sync, members) != 0:
             return
         own = scratch.numbers[member][4:8]
-        winner = choose_cut(members, n_leaves, n_planes, rules, scales.quantum, leaves, own, bests)
+        winner = choose_cut(members, n_leaves, n_planes, feature.number, rules, scales.quantum, leaves, own, bests)
         if meet(sync, members) != 0:
             return
         if winner < 0:

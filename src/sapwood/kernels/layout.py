@@ -82,6 +82,7 @@ class Features(NamedTuple):
     monotone: "i64[:]"  # (F) 1 rising, -1 falling, 0 free
     bits: "i64"  # a bin takes 2^bits bits
     levels: "i64[:]"  # (F) 0, or how bins are divided that are levels of a category, which have no order
+    number: "i64[:]"  # (F) its number in the table: what ties and draws go by
     column: "i64[:]"  # (F) its place among the columns; -1: rows list where it differs from its usual bin
     usual: "i64[:]"  # (F) that bin, or that of a feature which shares a tile's column; -1: neither, or never split
     tile_start: "i64[:]"  # (columns + 1) first cell of each column; the last entry is the number of cells

@@ -111,8 +111,8 @@ def best_feature(gain, node, rules):
 
 
 @kernel()
-def best_live(live, share, gain, node, rules):
-    """``best_feature`` of those in a line; −1 if none has a gain."""
+def best_live(live, share, number, gain, node, rules):
+    """``best_feature`` of those in a line, of equals that of the least ``number``; −1 if none has a gain."""
     best = np.int64(-1)
     most = -np.inf
     for lane in range(share.shape[0] - 3):
@@ -121,8 +121,8 @@ def best_live(live, share, gain, node, rules):
             f = np.int64(live[k])
             if gain[f] <= 0.0:
                 continue
-            value = gain[f] + luck(rules, node, f) if rules.noise > 0.0 else gain[f]
-            if value > most:
+            value = gain[f] + luck(rules, node, number[f]) if rules.noise > 0.0 else gain[f]
+            if value > most or (value == most and number[f] < number[best]):
                 best = f
                 most = value
     return best
@@ -176,7 +176,7 @@ def pick_split(member, bins, leaf, line, order, feature, rules, scales, cells, l
     everywhere = search.limits[search.limits.shape[0] - 1]
     may_be_proven = is_surely_large(sums, 2 * least, rules.wide, scales.hessian_range)
     while True:
-        f = best_live(live, feature.share, gain, integers[leaf, NODE], rules)
+        f = best_live(live, feature.share, feature.number, gain, integers[leaf, NODE], rules)
         if f < 0:
             return
         cut = search.cut[line, f]

@@ -127,6 +127,14 @@ def total_worth(pair, cosine):
 
 
 @kernel()
+def is_better(worth, f, best, number):
+    """Tell whether a cut of feature f is worth more than the best, or as much and its feature has a lower number."""
+    if worth != best[WORTH] or best[CUT_FEATURE] < 0.0:
+        return worth > best[WORTH]
+    return number[f] < number[np.int64(best[CUT_FEATURE])]
+
+
+@kernel()
 def judge_features(member, n_leaves, feature, rules, quantum, cells, leaves, allowed, running, worth, best):
     """Find the best cut of the member's share of features over all leaves; ``best`` takes it."""
     n_planes = cells.pool.shape[1] // feature.start[feature.start.shape[0] - 1]
@@ -165,11 +173,11 @@ def judge_features(member, n_leaves, feature, rules, quantum, cells, leaves, all
             judge_leaf(
                 histogram, stride, n_bins, 1 + missing, direction, sums, low, high, rules, quantum, running, worth
             )
-        chance = luck(rules, n_leaves, f) if rules.noise > 0.0 else 0.0
+        chance = luck(rules, n_leaves, feature.number[f]) if rules.noise > 0.0 else 0.0
         for side in range(1 + missing):
             for b in range(1, n_bins + (missing if side == 0 else 0)):
                 value = total_worth(worth[side, :, b], rules.cosine)
-                if value + chance > best[WORTH]:
+                if is_better(value + chance, f, best, feature.number):
                     best[WORTH] = value + chance
                     best[TRUE_WORTH] = value
                     best[CUT_FEATURE] = np.float64(f)
@@ -178,11 +186,13 @@ def judge_features(member, n_leaves, feature, rules, quantum, cells, leaves, all
 
 
 @kernel()
-def choose_cut(members, n_leaves, n_planes, rules, quantum, leaves, scratch, bests):
+def choose_cut(members, n_leaves, n_planes, number, rules, quantum, leaves, scratch, bests):
     """The number of the member with the best cut, or −1 when no cut is worth anything."""
     winner = 0
     for t in range(1, members):
-        if bests[t, WORTH] > bests[winner, WORTH]:
+        if bests[t, CUT_FEATURE] >= 0.0 and is_better(
+            bests[t, WORTH], np.int64(bests[t, CUT_FEATURE]), bests[winner], number
+        ):
             winner = t
     pair = scratch[:2]
     pair[0] = 0.0

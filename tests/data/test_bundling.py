@@ -1,0 +1,200 @@
+"""Bundles of columns that (almost) never differ from their usual bins together (L2)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sapwood import Bundle, Dataset, SapwoodClassifier, SapwoodRegressor
+from sapwood.data import bundling, conflicts
+from sapwood.data import dataset as binned
+from sapwood.data.bundling import Bundler
+from sapwood.data.columns import read_table
+from sapwood.errors import ParameterError
+from sapwood.objectives import Softmax
+
+
+def bundles_of(columns: list[list[int]], cells: int = 3, most_conflicts: int = 0, n_rows: int = 12) -> list[list[int]]:
+    bundler = Bundler(n_rows, most_conflicts)
+    for f, rows in enumerate(columns):
+        bundler.add(f, np.array(rows, dtype=np.intp), cells)
+    return bundler.bundles
+
+
+def test_a_column_joins_the_first_bundle_that_differs_in_none_of_its_rows():
+    """L2 by hand: 0 and 2 meet in row 1, 1 meets nobody, 3 meets 2 in row 5."""
+    assert bundles_of([[0, 1], [2, 3], [1, 5], [5, 6], [7]]) == [[0, 1, 3, 4], [2]]
+
+
+def test_a_bundle_is_full_when_a_byte_cannot_tell_its_cells_apart():
+    assert bundles_of([[0], [1], [2]], cells=127) == [[0, 1], [2]]
+    assert bundles_of([[0], [1], [2]], cells=128) == [[0], [1], [2]]
+
+
+def test_columns_that_never_differ_go_anywhere():
+    assert bundles_of([[0, 1], [], [0]]) == [[0, 1], [2]]
+
+
+def test_conflicts_of_a_bundle_are_counted_together():
+    """Two conflicts are allowed: 1 brings one, 2 would bring two more, 3 one more."""
+    bundler = Bundler(8, 2)
+    lost = [bundler.add(f, np.array(rows), 3).tolist() for f, rows in enumerate([[0, 1, 2], [2, 3], [0, 1], [1, 4]])]
+    assert bundler.bundles == [[0, 1, 3], [2]]
+    assert lost == [[], [2], [], [1]]
+
+
+@given(st.lists(st.sets(st.integers(0, 11), max_size=4), max_size=150), st.integers(0, 3))
+def test_no_bundle_has_more_conflicts_than_are_allowed(columns, most_conflicts):
+    bundler = Bundler(12, most_conflicts)
+    kept = [
+        rows - set(bundler.add(f, np.array(sorted(rows), dtype=np.intp), 3).tolist()) for f, rows in enumerate(columns)
+    ]
+    assert sorted(f for bundle in bundler.bundles for f in bundle) == list(range(len(columns)))
+    for bundle in bundler.bundles:
+        assert sum(len(kept[f]) for f in bundle) == len(set().union(*(columns[f] for f in bundle)))
+        assert sum(len(columns[f]) - len(kept[f]) for f in bundle) <= most_conflicts
+        assert 3 * len(bundle) <= bundling.MOST_CELLS
+
+
+def test_the_usual_bin_is_that_of_at_least_half_of_the_rows():
+    columns = np.array([[1, 1, 2, 3], [1, 2, 3, 4], [5, 5, 5, 0]], dtype=np.uint8)
+    assert bundling.usual_bins(columns).tolist() == [1, -1, 5]
+    assert bundling.usual_bins(columns, step=3).tolist() == [1, 1, 0]
+
+
+# --- conflicts --------------------------------------------------------------------------------------------------------
+
+
+def counts(n: int = 4000, n_columns: int = 12, share: float = 0.04) -> np.ndarray:
+    """Columns that are mostly 0 and rarely differ from it together."""
+    source = np.random.default_rng(11)
+    return source.poisson(1.0, (n, n_columns)) * (source.random((n, n_columns)) < share) * 1.0
+
+
+def test_where_columns_of_a_bundle_meet_only_the_first_keeps_its_value():
+    X = np.zeros((40, 3))
+    X[:8, 0], X[7:12, 1], X[20:30, 2] = 1.0, 1.0, 1.0
+    found = conflicts.without_conflicts(binned.Dataset.build(read_table(X)), 1 / 40)
+    expected = X + 1.0
+    expected[7, 1] = 1.0
+    np.testing.assert_array_equal(found.columns, expected.T)
+    np.testing.assert_array_equal(found.tiles[0, :, :3], expected)
+
+
+def test_too_many_conflicts_change_nothing():
+    dataset = binned.Dataset.build(read_table(counts(share=0.4)))
+    found = conflicts.without_conflicts(dataset, 0.001)
+    np.testing.assert_array_equal(found.columns, dataset.columns)
+
+
+@pytest.mark.parametrize("kind", [scipy.sparse.csr_matrix, scipy.sparse.csc_array])
+def test_bytes_and_lists_lose_the_same_values(kind):
+    X = counts()
+    y = X[:, 0] - 2.0 * X[:, 5] + X.sum(axis=1)
+    models = [
+        SapwoodRegressor(n_estimators=8, min_child_samples=5, bundle=Bundle(conflicts)).fit(table, y).model_
+        for conflicts in (0.02, 0.0)
+        for table in (X, kind(X))
+    ]
+    prints = [model.fingerprint() for model in models]
+    assert prints[0] == prints[1]
+    assert prints[2] == prints[3]
+    assert prints[0] != prints[2]
+
+
+def test_few_conflicts_cost_little_loss():
+    X = counts(20_000, 30, 0.02)
+    y = (X @ np.linspace(-1.0, 1.0, 30) + np.random.default_rng(0).normal(0.0, 0.1, len(X))).astype(np.float32)
+    losses = []
+    for bundle in (False, Bundle(0.01)):
+        model = SapwoodRegressor(n_estimators=60, bundle=bundle, max_bins=64).fit(X[:15_000], y[:15_000])
+        losses.append(np.mean((model.predict(X[15_000:]) - y[15_000:]) ** 2))
+    assert losses[0] < losses[1] < 1.5 * losses[0]
+
+
+# --- the parameter ----------------------------------------------------------------------------------------------------
+
+
+def mixed_one_hot(n: int = 3000) -> tuple[np.ndarray, np.ndarray]:
+    source = np.random.default_rng(3)
+    levels = source.integers(0, 25, (n, 4))
+    X = np.concatenate(
+        [(levels[:, [k]] == np.arange(25)) * 1.0 for k in range(4)] + [source.normal(size=(n, 2))], axis=1
+    )
+    X = X[:, source.permutation(X.shape[1])]
+    return X, X @ source.normal(size=X.shape[1]) + source.normal(size=n)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"growth": "symmetric"},
+        {"sampling": "goss"},
+        {"colsample_bynode": 0.3, "random_strength": 1.0},
+        {"boosting": "dart"},
+        {"objective": "quantile", "monotone_constraints": {3: 1, 40: -1}},
+        {"boosting": "ordered"},
+    ],
+    ids=str,
+)
+def test_bundled_and_other_models_have_the_same_fingerprint(params):
+    """L2: without conflicts, the model of bundles is that without."""
+    X, y = mixed_one_hot()
+    prints = {
+        SapwoodRegressor(n_estimators=12, bundle=bundle, n_jobs=n_jobs, **params).fit(table, y).model_.fingerprint()
+        for bundle, n_jobs, table in (
+            (False, 1, X), ("auto", 1, X), (True, 2, X), (Bundle(), 3, X),
+            (False, 2, scipy.sparse.csr_matrix(X)), ("auto", 2, scipy.sparse.csr_matrix(X)),
+        )
+    }  # fmt: skip
+    assert len(prints) == 1
+
+
+def test_linear_leaves_find_their_features_in_bundles():
+    X, y = mixed_one_hot()
+    prints = {
+        SapwoodRegressor(n_estimators=5, bundle=bundle, leaf_model="linear").fit(X, y).model_.fingerprint()
+        for bundle in (False, True)
+    }
+    assert len(prints) == 1
+
+
+def test_classes_in_vector_leaves_are_bundled_alike():
+    X, y = mixed_one_hot()
+    labels = np.digitize(y, [-1.0, 1.0])
+    prints = {
+        SapwoodClassifier(n_estimators=5, bundle=bundle, objective=Softmax(vector_leaves=True))
+        .fit(X, labels)
+        .model_.fingerprint()
+        for bundle in (False, True)
+    }
+    assert len(prints) == 1
+
+
+@pytest.mark.parametrize("bundle", ["no", 1, None, 0.5])
+def test_what_bundle_cannot_be_is_named(bundle):
+    with pytest.raises(ParameterError, match="bundle must be 'auto', True, False or a Bundle object, got"):
+        SapwoodRegressor(bundle=bundle).fit(np.eye(4), np.arange(4))
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.0, "few", True, float("nan")])
+def test_what_a_share_of_conflicts_cannot_be_is_named(share):
+    with pytest.raises(ParameterError, match="Bundle: conflicts must be a number of at least 0 and below 1"):
+        Bundle(share)
+
+
+@pytest.mark.parametrize("bundle", [True, Bundle(0.1)])
+def test_exact_search_has_nothing_to_bundle(bundle):
+    with pytest.raises(ParameterError, match="bundle is for histograms"):
+        SapwoodRegressor(bundle=bundle, split_search="exact").fit(np.eye(4), np.arange(4))
+
+
+def test_a_dataset_takes_conflicts_too():
+    X = counts()
+    y = X[:, 0] - 2.0 * X[:, 5] + X.sum(axis=1)
+    model = SapwoodRegressor(n_estimators=8, bundle=Bundle(0.02))
+    assert model.fit(Dataset(X), y).model_.fingerprint() == model.fit(X, y).model_.fingerprint()
