@@ -39,33 +39,29 @@ class Bundler:
 
     def add(self, column: int, rows: np.ndarray, cells: int) -> np.ndarray:
         """Put in a column that differs in some rows; return those of them in which it does not count as differing."""
-        has_room = [bundle.cells + cells <= MOST_CELLS for bundle in self._open]
-        met = self._met(rows, sum(1 << b for b, fits in enumerate(has_room) if fits))
+        words = self._look(rows)
+        met = int(np.bitwise_or.reduce(words))
         for b, bundle in enumerate(self._open):
-            if not has_room[b]:
+            is_met = met >> b & 1
+            if (is_met and self._most == 0) or bundle.cells + cells > MOST_CELLS:
                 continue
-            lost = NONE
-            if met >> b & 1:
-                if self._most == 0:
-                    continue
-                lost = rows[(self._taken[rows] >> np.uint64(b) & np.uint64(1)).astype(bool)]
+            lost = rows[(words >> np.uint64(b) & np.uint64(1)).astype(bool)] if is_met else NONE
             if bundle.conflicts + len(lost) <= self._most:
                 bundle.members.append(column)
                 bundle.cells += cells
                 bundle.conflicts += len(lost)
-                self._taken[rows] |= np.uint64(1 << b)
+                self._taken[rows] = words | np.uint64(1 << b)
                 return lost
         self._begin(column, rows, cells)
         return NONE
 
-    def _met(self, rows: np.ndarray, wanted: int) -> int:
-        """The bits of open bundles that differ in one of the rows; those ``wanted`` all being met ends the look."""
-        met = 0
-        for first in range(0, len(rows), AT_ONCE):
-            if met & wanted == wanted:
-                break
-            met |= int(np.bitwise_or.reduce(self._taken[rows[first : first + AT_ONCE]]))
-        return met
+    def _look(self, rows: np.ndarray) -> np.ndarray:
+        """The words of rows: of the first ones only, if these meet all open bundles and no conflict is allowed."""
+        if len(rows) > AT_ONCE and self._most == 0:
+            words = self._taken.take(rows[:AT_ONCE])
+            if int(np.bitwise_or.reduce(words)) == (1 << len(self._open)) - 1:
+                return words
+        return self._taken.take(rows)
 
     def _begin(self, column: int, rows: np.ndarray, cells: int) -> None:
         if len(self._open) == OPEN:

@@ -49,16 +49,25 @@ def find_sparse_edges(
 def _distinct(table: SparseTable) -> tuple[np.ndarray, np.ndarray]:
     """The distinct values of every column, zeros that are not stored included and missing ones not, ascending."""
     n_stored = np.diff(table.start)
-    column = np.repeat(np.arange(table.n_features), n_stored)
-    present = ~np.isnan(table.values)
+    kept = _first_or_new(table)
+    column = np.repeat(np.arange(table.n_features), n_stored)[kept]
     with_zero = np.flatnonzero((n_stored < table.n_rows) & (not table.zero_as_missing))
-    column = np.concatenate([column[present], with_zero])
-    value = np.concatenate([table.values[present], np.zeros(len(with_zero), table.dtype)])
+    column = np.concatenate([column, with_zero])
+    value = np.concatenate([table.values[kept], np.zeros(len(with_zero), table.dtype)])
     order = np.lexsort((value, column))
     column, value = column[order], value[order]
     first = np.ones(len(column), dtype=bool)
     first[1:] = (column[1:] != column[:-1]) | (value[1:] != value[:-1])
     return column[first], value[first]
+
+
+def _first_or_new(table: SparseTable) -> np.ndarray:
+    """Where the entries are that are not missing, and not the same as the one before in their column."""
+    is_new = np.ones(len(table.values), dtype=bool)
+    np.not_equal(table.values[1:], table.values[:-1], out=is_new[1:])
+    begins = table.start[:-1]
+    is_new[begins[begins < len(is_new)]] = True
+    return np.flatnonzero(is_new & ~np.isnan(table.values))
 
 
 def bins_of_entries(table: SparseTable, edges: Sequence[np.ndarray], run: Run = run_alone) -> np.ndarray:
@@ -118,8 +127,10 @@ def encode_sparse(
     lanes = np.zeros(n_tiles * width, dtype=tiles.dtype)
     lanes[: len(rest)] = rest
     tiles[:] = lanes.reshape(n_tiles, 1, width)
-    feature = np.repeat(np.arange(table.n_features), np.diff(table.start))
-    tiles[feature // width, table.rows, feature % width] = bins
     if len(columns):
         columns[:] = rest[:, None]
-        columns[feature, table.rows] = bins
+    for f, (first, last) in enumerate(pairwise(table.start.tolist())):
+        rows, own = table.rows[first:last], bins[first:last].astype(tiles.dtype)
+        tiles[f // width, :, f % width][rows] = own
+        if len(columns):
+            columns[f, rows] = own

@@ -84,10 +84,10 @@ class Tiling:
             return dataset.columns[features[0]]
         sizes = dataset.n_bins[features] + 1
         out = np.full(dataset.n_rows, sizes.sum(), dtype=dataset.columns.dtype)
-        for place, f, offset in zip(group, features, np.cumsum(sizes) - sizes, strict=True):
+        # At most one of them differs: what it adds to the cell behind all goes around to its own.
+        for place, f, behind in zip(group, features, np.cumsum(sizes[::-1])[::-1], strict=True):
             bins = dataset.columns[f]
-            rows = np.flatnonzero(bins != self.usual[place])
-            out[rows] = bins[rows] + out.dtype.type(offset)
+            out += (bins - out.dtype.type(behind)) * (bins != self.usual[place])
         return out
 
 
