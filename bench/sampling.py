@@ -1,6 +1,8 @@
 """Compare ways to draw rows at equal size, and dropouts with LightGBM's: ``python -m bench.sampling [--only NAME]``.
 
-Every sampler draws three tenths of the rows in every round. Dropouts meet those of LightGBM at equal settings.
+Every sampler draws three tenths of the rows in every round. Dropouts meet those of LightGBM at equal settings. With
+``--large`` the table is one of 1,000,000 rows, where GOSS uses all rows at first, as LightGBM's does, and the best of
+several interleaved rounds counts.
 """
 
 from __future__ import annotations
@@ -13,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from bench.categories import THREADS, Rows, read
-from bench.data import UnavailableError
+from bench.data import Synthetic, UnavailableError
 from bench.measures import held_out_loss
 
 NAMES = ("adult", "bank_marketing", "credit_default", "california_housing", "bike_sharing", "diamonds")
 SHARE = 0.3
 SEEDS = 2
+LARGE = 1_000_000
 
 
 def numbers(rows: Rows) -> Rows:
@@ -65,6 +68,43 @@ def contestants(n_trees: int, seed: int) -> dict[str, Callable[[Rows], np.ndarra
     }
 
 
+def large_contestants(n_trees: int) -> dict[str, Callable[[Rows], np.ndarray]]:
+    """Who is compared on a large table, by name."""
+    from sapwood import Goss
+
+    goss = {"data_sample_strategy": "goss", "top_rate": 0.2, "other_rate": 0.1}
+    return {
+        "all rows": lambda rows: sapwood(rows, n_estimators=n_trees),
+        "goss": lambda rows: sapwood(rows, n_estimators=n_trees, sampling=Goss(0.2, 0.1)),
+        "uniform, 0.2": lambda rows: sapwood(rows, n_estimators=n_trees, subsample=0.2),
+        "mvs, 0.3": lambda rows: sapwood(rows, n_estimators=n_trees, sampling="mvs", subsample=0.3),
+        "LightGBM's goss": lambda rows: lightgbm(rows, n_estimators=n_trees, **goss),
+    }
+
+
+def measure_large(args: argparse.Namespace) -> None:
+    """Print seconds (best, median) and test losses on a large table, each way in turn."""
+    split = Synthetic(args.rows or LARGE).load()
+    rows = Rows(split.X, split.y, split.X_test, split.y_test, [], "binary")
+    ways = large_contestants(args.trees)
+    seconds: dict[str, list[float]] = {way: [] for way in ways}
+    losses: dict[str, float] = {}
+    for _ in range(args.seeds):
+        for way, predictions in ways.items():
+            try:
+                began = time.perf_counter()
+                found = predictions(rows)
+            except ImportError:
+                continue
+            seconds[way].append(time.perf_counter() - began)
+            losses[way] = held_out_loss(rows.y_test, found, rows.task)
+    print("| rows drawn | best, s | median, s | all rows / this, best | test loss |\n|" + " --- |" * 5)
+    full = min(seconds["all rows"])
+    for way in losses:
+        best, middle = min(seconds[way]), float(np.median(seconds[way]))
+        print(f"| {way} | {best:.2f} | {middle:.2f} | {full / best:.2f} | {losses[way]:.4f} |")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Fit every way on every table; print a line of mean test losses and one of seconds for each."""
     parser = argparse.ArgumentParser("python -m bench.sampling", description=__doc__)
@@ -72,7 +112,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--rows", type=int, default=None, help="rows of a table at most")
     parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--large", action="store_true", help="one table of many rows, as many rounds as --seeds says")
     args = parser.parse_args(argv)
+    if args.large:
+        measure_large(args)
+        return 0
     ways = list(contestants(args.trees, 0))
     print("| table | rows | " + " | ".join(ways) + " |\n|" + " --- |" * (len(ways) + 2))
     for name in NAMES:
