@@ -49,10 +49,6 @@ def fit(
         raise ParameterError(f"a reducer of {reducer.size} ranks cannot be rank {reducer.rank}: ranks begin with 0")
     if by == FEATURES and row_numbers is not None:
         raise ParameterError("row_numbers are for ranks that have rows of their own: leave them out with by='features'")
-    if by == ROWS and isinstance(getattr(estimator, "class_weight", None), str) and estimator.class_weight != "auto":
-        raise ParameterError(
-            f"class_weight={estimator.class_weight!r} needs all rows at one rank: give a dict, or sample_weight"
-        )
     if by == ROWS and more.get("groups") is not None:
         raise ParameterError(
             "groups are for splitting rows off and for drawing whole groups, for which all rows must be at one rank: "

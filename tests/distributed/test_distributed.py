@@ -11,7 +11,7 @@ import scipy.sparse
 from rank_cases import fit_alone, fit_features, fit_rows, fit_sampled_edges, fit_uneven, fit_unlike, make_data
 from rank_processes import Processes
 
-from sapwood import Dart, Goss, Mvs, SapwoodClassifier, SapwoodRegressor, Uniform, distributed
+from sapwood import Bundle, Dart, Dataset, Goss, LastRows, Mvs, SapwoodRegressor, Uniform, distributed
 from sapwood.data import numeric
 from sapwood.distributed import Reducer
 from sapwood.errors import InputError, InputTypeError, ParameterError, TrainingError
@@ -20,6 +20,7 @@ from sapwood.objectives import Huber, Softmax
 LEVELS = {"max_leaves": 8, "growth": "levelwise", "max_depth": 3}
 CONSTRAINED = {"monotone_constraints": [1, 0, -1, 0, 0], "interaction_constraints": [[0, 1, 2], [2, 3, 4]]}
 DRAWN = {"colsample_bytree": 0.8, "colsample_bylevel": 0.8, "colsample_bynode": 0.7, "max_leaves": 16}
+STOPPING = {"n_estimators": 30, "early_stopping_rounds": 2, "learning_rate": 0.6}
 CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "levelwise": ("regression", {}, LEVELS),
     "packed": ("regression", {}, {"precision": "packed"}),
@@ -41,6 +42,14 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "forest": ("regression", {}, {"boosting": "forest"}),
     "poisson": ("regression", {}, {"objective": "logcosh"}),
     "a constant": ("regression", {}, {"init": 0.5}),
+    "noise": ("regression", {"weighted": True}, {"random_strength": 2.0, "max_leaves": 16}),
+    "noise in few rows": ("regression", {}, {"random_strength": 2.0, "subsample": 0.5, "min_child_samples": 40}),
+    "balanced classes": ("classes", {"weighted": True}, {"class_weight": "balanced"}),
+    "effective classes": ("classes", {}, {"class_weight": "effective"}),
+    "rows split off": ("regression", {"weighted": True}, STOPPING),
+    "classes split off": ("classes", {}, STOPPING | {"validation_fraction": 0.3}),
+    "last rows split off": ("regression", {}, STOPPING | {"validation_fraction": LastRows(0.2)}),
+    "trained again": ("regression", {}, STOPPING | {"refit": True, "time_limit": 1e6}),
 }
 
 UNLIKE: dict[str, list[Any]] = {
@@ -216,12 +225,11 @@ def test_a_gradient_that_is_not_finite_stops_all_ranks(processes: Processes) -> 
     [
         ({"objective": "absolute"}, "quantiles"),
         ({"leaf_model": "linear"}, "linear"),
-        ({"early_stopping_rounds": 3}, "eval_set"),
         ({"categorical_features": [4]}, "category"),
         ({"sampling": Uniform(by="classes"), "subsample": 0.5}, "classes"),
         ({"boosting": "ordered"}, "ordered"),
         ({"leaf_steps": 2}, "leaf_steps"),
-        ({"random_strength": 1.0}, "random_strength"),
+        ({"bundle": Bundle(0.1)}, "bundle"),
         ({"split_search": "exact"}, "exact"),
         ({"growth": "symmetric"}, "symmetric"),
         ({"checkpoint": "here"}, "checkpoint"),
@@ -233,17 +241,32 @@ def test_what_needs_all_rows_is_refused(params: dict[str, Any], words: str) -> N
         distributed.fit(SapwoodRegressor(**params), data["X"], data["y"], Lonely(0, 1))
 
 
-def test_balanced_classes_are_refused() -> None:
-    with pytest.raises(ParameterError, match="class_weight"):
-        distributed.fit(SapwoodClassifier(class_weight="balanced"), np.eye(4), [0, 1, 0, 1], Lonely(0, 1))
-
-
-def test_listed_columns_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dataset_with_lists_of_columns_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sapwood.data.sparse_bins.MOST_TILED", 0)
-    X = scipy.sparse.csr_matrix(np.eye(20))
-    for by in ("rows", "features"):
-        with pytest.raises(ParameterError, match="sparse"):
-            distributed.fit(SapwoodRegressor(), X, np.arange(20.0), Lonely(0, 1), by=by)
+    bins = Dataset(scipy.sparse.csr_matrix(np.eye(20)))
+    with pytest.raises(ParameterError, match="pass the table itself"):
+        distributed.fit(SapwoodRegressor(), bins, np.arange(20.0), Lonely(0, 1), by="features")
+
+
+@pytest.mark.parametrize("zero_as_missing", [False, True])
+@pytest.mark.parametrize("fit", [fit_rows, fit_features])
+def test_ranks_with_sparse_tables_train_the_model_of_one(
+    processes: Processes, fit: Any, zero_as_missing: bool
+) -> None:  # fmt: skip
+    data = make_data()
+    source = np.random.default_rng(1)
+    counts = source.poisson(1.0, (700, 30)) * (source.random((700, 30)) < 0.1)
+    data["y"] = data["y"] + counts @ source.normal(size=30)
+    data["X"] = scipy.sparse.csr_matrix(np.hstack([np.where(data["X"] > 1.0, data["X"], 0.0), counts]))
+    params = {"zero_as_missing": zero_as_missing}
+    alone = fit_alone("regression", data, params).model_.fingerprint()
+    assert fingerprints(processes.run(3, fit, "regression", data, params)) == {alone}
+
+
+def test_a_rank_may_have_no_row_that_is_split_off(processes: Processes) -> None:
+    data = make_data()
+    alone = fit_alone("regression", data, STOPPING).model_.fingerprint()
+    assert fingerprints(processes.run(3, fit_uneven, data, STOPPING)) == {alone}
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_limits_are_the_first_and_last_bin_that_leave_enough_rows_on_both_sides(
     ("gains", "best"), [([0.0], 0), ([1.0, 2.0, 2.0], 1), ([3.0, 1.0], 0), ([0.0, 0.0], 0), ([-1.0, 0.5], 1)]
 )
 def test_the_first_feature_of_the_largest_gain_is_the_best(gains, best):
-    assert pick.best_feature(np.array(gains), 0, rules()) == best
+    assert pick.best_feature(np.array(gains), 0, len(gains), 0, rules()) == best
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_luck_is_drawn_once_for_a_node_and_a_feature_and_has_the_spread_that_is_
 def test_a_feature_without_gain_has_no_luck():
     chance = rules(noise=100.0, noise_key=3)
     for node in range(20):
-        assert pick.best_feature(np.array([0.0, 1e-3, 0.0, 1e-3]), node, chance) in (1, 3)
+        assert pick.best_feature(np.array([0.0, 1e-3, 0.0, 1e-3]), 0, 4, node, chance) in (1, 3)
 
 
 # --- whole choices ----------------------------------------------------------------------------------------------------

@@ -222,7 +222,7 @@ def add_round(
             if round == 0:
                 raise TooSoon
             return False
-        work.grower.noise = noise_of(work.params, pairs, drawn, number, work.team.run)
+        work.grower.noise = noise_of(work.params, pairs, drawn, number, work.team.run, work.dataset.ranks)
         grown = work.grower.grow(pairs, drawn.weight, number * n_outputs + output, drawn.rows, n_outputs)
         nodes = None
         if work.leaf_fit is not None:

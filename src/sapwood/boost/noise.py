@@ -12,12 +12,15 @@ import numpy as np
 
 from sapwood.boost.sampling.base import Drawn
 from sapwood.choices import symmetric_of
+from sapwood.data.ranks import Ranks
 from sapwood.kernels.elementary import exp_values
 from sapwood.kernels.sums import Run, fixed_sum
 from sapwood.params import Params
 
 
-def noise_of(params: Params, pairs: np.ndarray, drawn: Drawn, round: int, run: Run) -> float:
+def noise_of(
+    params: Params, pairs: np.ndarray, drawn: Drawn, round: int, run: Run, ranks: Ranks | None = None
+) -> float:  # fmt: skip
     """The standard deviation for a tree of a round, given the pairs (outputs, rows, 2) that it is grown on."""
     strength = params.tree.random_strength
     if strength == 0.0:
@@ -25,6 +28,8 @@ def noise_of(params: Params, pairs: np.ndarray, drawn: Drawn, round: int, run: R
     squares = np.square(pairs[:, :, 0].astype(np.float64)).sum(axis=0)
     hessians = pairs[:, :, 1].astype(np.float64).sum(axis=0)
     weight = drawn.weight_by_row if len(drawn.weight_by_row) else np.ones(len(squares))
+    if ranks is not None:
+        squares, hessians, weight = ranks.whole(np.stack([squares, hessians, weight]))
     below = fixed_sum(hessians, weight, run)
     unit = fixed_sum(squares, weight, run) / below if below > 0.0 else 0.0
     symmetric = symmetric_of(params.tree.growth)

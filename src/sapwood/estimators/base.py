@@ -13,6 +13,7 @@ from sapwood.boost.evaluation import measures_of
 from sapwood.boost.leaves import check_constraints
 from sapwood.data.columns import Table
 from sapwood.data.planning import find_categories
+from sapwood.data.ranks import Ranks
 from sapwood.data.schema import Schema
 from sapwood.data.target import check_weight
 from sapwood.data.zeros import without_zeros
@@ -136,7 +137,7 @@ class SapwoodEstimator(FittedEstimator):
         y, classes = self._read_target(request.y, table.n_rows, None if earlier is None else earlier.model.classes)
         if ranks is not None and classes is not None:
             y, classes = self._read_target(request.y, table.n_rows, ranks.all_classes(classes))
-        weight = self._weigh(y, check_weight(request.sample_weight, table.n_rows), classes)
+        weight = self._weigh(y, check_weight(request.sample_weight, table.n_rows), classes, ranks)
         n_classes = 0 if classes is None else len(classes)
         given = self.get_params(deep=False)
         given |= settings_of(request.X, given["split_search"])
@@ -200,8 +201,10 @@ class SapwoodEstimator(FittedEstimator):
         """What cross-validation collects for rows held out: numbers, or the probability of each class."""
         raise NotImplementedError
 
-    def _weigh(self, y: np.ndarray, weight: np.ndarray | None, classes: np.ndarray | None) -> np.ndarray | None:
-        """The weights of rows, with those of their classes."""
+    def _weigh(
+        self, y: np.ndarray, weight: np.ndarray | None, classes: np.ndarray | None, ranks: Ranks | None
+    ) -> np.ndarray | None:
+        """The weights of rows, with those of their classes, which may be at other ranks too."""
         return weight
 
     def _keep(self, problem: Problem, fitted: Fit, table: Table) -> None:

@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sapwood.data.conversion import shown
+from sapwood.data.ranks import Ranks
 from sapwood.data.target import check_range, code_labels, column_of, encode_labels
 from sapwood.errors import InputError
 from sapwood.estimators.base import SapwoodEstimator
@@ -38,11 +39,16 @@ class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
         classes, codes = encode_labels(labels, n_rows)
         return codes, classes
 
-    def _weigh(self, y: np.ndarray, weight: np.ndarray | None, classes: np.ndarray | None) -> np.ndarray | None:
+    def _weigh(
+        self, y: np.ndarray, weight: np.ndarray | None, classes: np.ndarray | None, ranks: Ranks | None
+    ) -> np.ndarray | None:
         assert classes is not None
         if len(classes) < 2:
             raise InputError(f"y has one class, {shown(classes[0])}: a classifier needs rows of at least two")
-        by_class = class_weights(check_value("class_weight", self.class_weight), classes, y, weight)
+        codes, given = y, weight
+        if ranks is not None:
+            codes, given = ranks.whole(np.stack([y, np.ones(len(y)) if weight is None else weight]))
+        by_class = class_weights(check_value("class_weight", self.class_weight), classes, codes, given)
         if by_class is None:
             return weight
         combined = by_class[y.astype(np.intp)] * (1.0 if weight is None else weight)

@@ -82,8 +82,8 @@ def fit_sample(
     first = _train(problem, sample.take(~chosen), {VALIDATION: sample.take(chosen), **watched}, began)
     watch = problem.params.watch
     spent = time.perf_counter() - began + first.outcome.earlier
-    has_time = watch.time_limit is None or 2.0 * spent <= watch.time_limit
-    if not watch.refit or first.outcome.stopped in (INTERRUPTED, TIME) or not has_time:
+    is_late = watch.time_limit is not None and 2.0 * spent > watch.time_limit
+    if not watch.refit or first.outcome.stopped in (INTERRUPTED, TIME) or sample.agree_on(is_late):
         return first
     return _refit(problem, sample, first)
 
@@ -99,11 +99,12 @@ def _rows_to_split_off(problem: Problem, sample: Sample, sets: Mapping[str, Samp
         if watch.early_stopping_rounds is None:
             return None
         share = DEFAULT_FRACTION
-    strata = sample.y if problem.classes is not None else None
-    chosen = validation_rows(share, sample.row_ids, problem.params.run.random_state, strata, sample.groups)
+    whole = sample.whole()
+    strata = whole.y if problem.classes is not None else None
+    chosen = validation_rows(share, whole.row_ids, problem.params.run.random_state, strata, sample.groups)
     if problem.classes is not None:
-        _check_classes(problem.classes, sample.y, sample.y[~chosen])
-    return chosen
+        _check_classes(problem.classes, whole.y, whole.y[~chosen])
+    return chosen[whole.own]
 
 
 def _check_classes(classes: np.ndarray, every: np.ndarray, kept: np.ndarray) -> None:
@@ -146,10 +147,10 @@ def _train(problem: Problem, sample: Sample, sets: Mapping[str, Sample], began: 
 
 
 def _size(problem: Problem, sample: Sample, sets: Mapping[str, Sample]) -> Size:
-    """What memory is needed for; sparse tables beside which there are categories are held as dense ones are."""
+    """What memory is needed for; sparse tables with categories beside them, or on ranks, are held as dense ones are."""
     table, n_rows = sample.table, len(sample.y)
     stored = None
-    if isinstance(table, SparseTable) and not problem.schema.categories:
+    if isinstance(table, SparseTable) and not problem.schema.categories and sample.ranks is None:
         stored = np.diff(table.start).astype(np.int64) * n_rows // table.n_rows
     return Size(n_rows, table.n_features, sum(len(one.y) for one in sets.values()), stored)
 

@@ -22,8 +22,6 @@ def check_ranks(problem: Problem, sample: Sample, request: Request) -> None:
     ranks.check_same(parameters(problem.params) | _facts(problem, sample, request))
     if problem.params.run.checkpoint is not None:
         raise ParameterError("checkpoint is for a training of one rank: leave it unset")
-    if problem.params.tree.random_strength > 0.0:
-        raise ParameterError("random_strength is for a training of one rank: leave it unset")
     if ranks.share_rows:
         for refused, remedy in _refusals(problem, sample, request):
             raise ParameterError(f"{refused} needs all rows at one rank: {remedy}, or share features (by='features')")
@@ -55,8 +53,6 @@ def _refusals(problem: Problem, sample: Sample, request: Request) -> Iterator[tu
     sampling: Any = sampling_of(params.boost.sampling)
     if problem.schema.categories:
         yield "a category column", "give numbers in its place"
-    if sample.table.is_sparse:
-        yield "a sparse table", "give a dense one"
     if sample.bins is not None:
         raise InputError("a Dataset has chosen its bins alone: pass the table itself")
     if objective.renews_leaves:
@@ -71,8 +67,5 @@ def _refusals(problem: Problem, sample: Sample, request: Request) -> Iterator[tu
         yield f"bundle={params.tree.bundle!r}", "leave it unset"
     if hasattr(params.task.init, "fit"):
         yield "an estimator as init", "give init_score"
-    watch = params.watch
-    if request.eval_set is None and (watch.validation_fraction is not None or watch.early_stopping_rounds is not None):
-        yield "splitting rows off for validation", "give eval_set"
     if isinstance(sampling, Uniform) and sampling.by != "rows":
         yield f"sampling={sampling!r}", "draw rows"

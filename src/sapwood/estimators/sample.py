@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,14 @@ class Request:
     watched: Mapping[str, tuple[Any, Any, Any]] | None = None
     ranks: Ranks | None = None
     row_numbers: np.ndarray | None = None
+
+
+class Whole(NamedTuple):
+    """Original numbers, ascending, and targets of all rows, and the places of a rank's ``own`` among them."""
+
+    row_ids: np.ndarray
+    y: np.ndarray
+    own: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +99,18 @@ class Sample:
             every = np.arange(self.table.n_rows, dtype=np.uint64) if self.bins is None else self.bins.row_ids
         return every if self.places is None else every[self.places]
 
+    def whole(self) -> Whole:
+        """Numbers and targets of the rows of all ranks, as one rank would have them."""
+        if self.ranks is None or not self.ranks.share_rows:
+            return Whole(self.row_ids, self.y, np.arange(len(self.y)))
+        numbers, y = self.ranks.whole(self.row_ids), self.ranks.whole(self.y)
+        order = np.argsort(numbers)
+        return Whole(numbers[order], y[order], np.searchsorted(numbers[order], self.row_ids))
+
+    def agree_on(self, fact: bool) -> bool:
+        """What rank 0 says where there are ranks."""
+        return fact if self.ranks is None else self.ranks.agreed("yes" if fact else None) is not None
+
     def take(self, rows: np.ndarray) -> Sample:
         """The rows marked by truth values."""
         if rows.all():
@@ -123,10 +143,11 @@ class Sample:
         return binned.Dataset(encoder.schema, encoder, *encoder.encode(table, run), numbers, values, lists=lists)
 
     def _encoder(self, table: Table, row_ids: np.ndarray, params: Params, run: Run) -> Encoder:
-        """Bins chosen from these rows, and from those of other ranks."""
+        """Bins chosen from these rows, and from those of other ranks, which list no columns."""
         max_bins, seed = params.bins.max_bins, params.run.random_state
         if self.ranks is None or not self.ranks.share_rows:
-            return Encoder.fit(table, self.weight, max_bins, seed, run, row_ids, params.tree.bundle is not False)
+            encoder = Encoder.fit(table, self.weight, max_bins, seed, run, row_ids, params.tree.bundle is not False)
+            return encoder if self.ranks is None else replace(encoder, usual=None)
         ranks = self.ranks.counted(len(row_ids))
         edges = find_shared_edges(table, self.weight, max_bins, seed, row_ids, ranks, run)
         return Encoder(Schema.of(table), tuple(edges))

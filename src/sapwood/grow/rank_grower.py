@@ -19,6 +19,7 @@ from sapwood.grow.scales import scale_for
 from sapwood.grow.tiling import Tiling
 from sapwood.kernels import layout, quantise
 from sapwood.kernels import ranks as steps
+from sapwood.kernels.pick import luck
 from sapwood.native.team import Team
 from sapwood.params import TreeParams
 
@@ -36,7 +37,9 @@ class RankGrower(HistogramGrower):
         if self._symmetric is not None:
             raise ParameterError("growth='symmetric' cannot be spread over ranks: use 'leafwise' or 'levelwise'")
         if dataset.lists is not None:
-            raise ParameterError("a sparse table cannot be spread over ranks: give a dense one")
+            raise ParameterError(
+                "a Dataset of a sparse table keeps lists of columns, which ranks do not share: pass the table itself"
+            )
         if self._features.levels.any():
             raise ParameterError("category_encoding='partition' cannot be spread over ranks: use 'ordered'")
         self._shares = _shares_of(self._features.start, self._ranks.reducer.size)
@@ -248,12 +251,17 @@ class RankGrower(HistogramGrower):
     def _adopt(self, leaf: int, is_sure: int) -> bool:
         """Make the best cut of all ranks the leaf's, the first of equals; tell whether it surely leaves enough rows."""
         integers, numbers = self._leaves.integers[leaf], self._leaves.numbers[leaf]
-        told = np.concatenate([integers[TOLD], numbers[layout.GAIN : layout.GAIN + 1].view(np.int64), [is_sure]])
-        every = self._ranks.reducer.gather(told[None])
-        gains = np.concatenate([one[:, -2] for one in every]).view(np.float64)
-        best = every[int(np.argmax(gains))][0]
-        integers[TOLD], numbers[layout.GAIN] = best[:-2], gains.max()
-        return bool(best[-1]) or gains.max() <= 0.0
+        gain, rules = float(numbers[layout.GAIN]), self.rules()
+        worth = gain if gain > 0.0 else -np.inf
+        if rules.noise > 0.0 and gain > 0.0:
+            with np.errstate(over="ignore"):  # random bits go around
+                worth += luck(rules, integers[layout.NODE], integers[layout.FEATURE])
+        told = np.concatenate([integers[TOLD], np.array([gain, worth]).view(np.int64), [is_sure]])
+        every = np.concatenate(self._ranks.reducer.gather(told[None]))
+        gains, worths = every[:, -3:-1].copy().view(np.float64).T
+        best = int(np.argmax(worths))
+        integers[TOLD], numbers[layout.GAIN] = every[best, :-3], gains[best]
+        return bool(every[best, -1]) or gains[best] <= 0.0
 
     # --- leaf values ------------------------------------------------------------------------------------------------
 

@@ -109,7 +109,7 @@ def scan_share(member, columns, lists, child, first, last, sums, bounds, feature
 @kernel()
 def choose_split(columns, rows, leaf, gain, cuts, rules, leaves):
     """Give a leaf the best split of all columns, if it has one."""
-    f = best_feature(gain, leaves.integers[leaf, NODE], rules)
+    f = best_feature(gain, 0, gain.shape[0], leaves.integers[leaf, NODE], rules)
     if gain[f] <= 0.0:
         return
     missing = columns[f, rows[f, leaves.integers[leaf, FIRST]]] == 0

@@ -96,11 +96,12 @@ def luck(rules, node, f):
 
 
 @kernel()
-def best_feature(gain, node, rules):
-    """The feature of the largest gain and luck, the first of equals; 0 if none has a gain."""
-    best = 0
+def best_feature(gain, begin, end, node, rules):
+    """The feature from ``begin`` to ``end`` of the largest gain and luck, the first of equals; ``begin`` if none has
+    a gain."""
+    best = begin
     most = -np.inf
-    for f in range(gain.shape[0]):
+    for f in range(begin, end):
         if gain[f] <= 0.0:
             continue
         value = gain[f] + luck(rules, node, f) if rules.noise > 0.0 else gain[f]

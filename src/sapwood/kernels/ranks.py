@@ -20,6 +20,7 @@ from sapwood.kernels.layout import (
     LOW,
     N_LEAVES,
     N_NODES,
+    NODE,
 )
 from sapwood.kernels.leaves import set_leaf_sums, set_values, sum_leaves
 from sapwood.kernels.meet import meet
@@ -127,7 +128,7 @@ def propose_cut(leaf, own, end, histogram, feature, rules, scales, leaves, searc
     out[0] = 1
     if own == end:
         return
-    f = own + best_feature(search.gain[0, own:end], 0, rules)
+    f = best_feature(search.gain[0], own, end, leaves.integers[leaf, NODE], rules)
     if search.gain[0, f] <= 0.0:
         return
     cut = search.cut[0, f]

@@ -151,7 +151,7 @@ def pick_sorted(leaf, child, bytes, pairs, lists, rules, scales, leaves, search,
     """Give a leaf its best split, if it has one, from a line of gains."""
     integers = leaves.integers
     gain = search.gain[child]
-    f = best_feature(gain, integers[leaf, NODE], rules)
+    f = best_feature(gain, 0, gain.shape[0], integers[leaf, NODE], rules)
     if gain[f] <= 0.0:
         return
     first = integers[leaf, FIRST]
