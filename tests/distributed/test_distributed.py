@@ -11,18 +11,26 @@ import scipy.sparse
 from rank_cases import fit_alone, fit_features, fit_rows, fit_sampled_edges, fit_uneven, fit_unlike, make_data
 from rank_processes import Processes
 
-from sapwood import Bundle, Dart, Dataset, Goss, LastRows, Mvs, SapwoodRegressor, Uniform, distributed
+from sapwood import Bundle, Dart, Dataset, Goss, LastRows, Mvs, SapwoodRegressor, Symmetric, Uniform, distributed
 from sapwood.data import numeric
 from sapwood.distributed import Reducer
 from sapwood.errors import InputError, InputTypeError, ParameterError, TrainingError
-from sapwood.objectives import Huber, Softmax
+from sapwood.objectives import Huber, Quantile, Softmax
 
 LEVELS = {"max_leaves": 8, "growth": "levelwise", "max_depth": 3}
+SYMMETRIC = {"growth": "symmetric", "max_depth": 4, "min_child_samples": 1, "max_leaves": None}
 CONSTRAINED = {"monotone_constraints": [1, 0, -1, 0, 0], "interaction_constraints": [[0, 1, 2], [2, 3, 4]]}
 DRAWN = {"colsample_bytree": 0.8, "colsample_bylevel": 0.8, "colsample_bynode": 0.7, "max_leaves": 16}
 STOPPING = {"n_estimators": 30, "early_stopping_rounds": 2, "learning_rate": 0.6}
 CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "levelwise": ("regression", {}, LEVELS),
+    "symmetric": ("regression", {}, SYMMETRIC),
+    "symmetric by cosine": ("classes", {"weighted": True}, SYMMETRIC | {"growth": Symmetric("cosine")}),
+    "symmetric, constraints": ("regression", {}, SYMMETRIC | CONSTRAINED),
+    "symmetric, drawn columns": ("regression", {}, SYMMETRIC | {"colsample_bylevel": 0.5, "precision": "packed"}),
+    "symmetric, drawn rows": ("regression", {}, SYMMETRIC | {"sampling": Goss(0.2, 0.2, full_rounds=0)}),
+    "symmetric, noise": ("regression", {}, SYMMETRIC | {"random_strength": 3.0, "max_depth": 6}),
+    "symmetric, vector leaves": ("classes", {}, SYMMETRIC | {"objective": Softmax(vector_leaves=True)}),
     "packed": ("regression", {}, {"precision": "packed"}),
     "weights": ("regression", {"weighted": True}, {}),
     "constraints": ("regression", {}, CONSTRAINED),
@@ -42,6 +50,14 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "forest": ("regression", {}, {"boosting": "forest"}),
     "poisson": ("regression", {}, {"objective": "logcosh"}),
     "a constant": ("regression", {}, {"init": 0.5}),
+    "classes drawn alike": ("classes", {}, {"sampling": Uniform(by="classes"), "subsample": 0.3}),
+    "absolute": ("regression", {"weighted": True}, {"objective": "absolute"}),
+    "quantile": ("regression", {}, {"objective": Quantile([0.1, 0.9]), "sampling": Goss(0.2, 0.2, full_rounds=0)}),
+    "mape": (
+        "regression",
+        {},
+        {"objective": "mape", "growth": "symmetric", "min_child_samples": 1, "max_leaves": None},
+    ),
     "noise": ("regression", {"weighted": True}, {"random_strength": 2.0, "max_leaves": 16}),
     "noise in few rows": ("regression", {}, {"random_strength": 2.0, "subsample": 0.5, "min_child_samples": 40}),
     "balanced classes": ("classes", {"weighted": True}, {"class_weight": "balanced"}),
@@ -223,15 +239,13 @@ def test_a_gradient_that_is_not_finite_stops_all_ranks(processes: Processes) -> 
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({"objective": "absolute"}, "quantiles"),
         ({"leaf_model": "linear"}, "linear"),
         ({"categorical_features": [4]}, "category"),
-        ({"sampling": Uniform(by="classes"), "subsample": 0.5}, "classes"),
+        ({"sampling": Uniform(by="groups"), "subsample": 0.5}, "groups"),
         ({"boosting": "ordered"}, "ordered"),
         ({"leaf_steps": 2}, "leaf_steps"),
         ({"bundle": Bundle(0.1)}, "bundle"),
         ({"split_search": "exact"}, "exact"),
-        ({"growth": "symmetric"}, "symmetric"),
         ({"checkpoint": "here"}, "checkpoint"),
     ],
 )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from sapwood.boost.target import Target
 from sapwood.choices import linear_of
 from sapwood.data.dataset import Dataset
+from sapwood.data.ranks import Ranks
 from sapwood.data.schema import Schema
 from sapwood.errors import ParameterError
 from sapwood.grow.constraints import column_directions, interaction_groups, monotone_directions
@@ -21,9 +23,43 @@ from sapwood.objectives.base import Objective
 from sapwood.params import Params, TreeParams
 
 
+class LeafRows(NamedTuple):
+    """The leaves in the order in which their rows lie, where those of each begin and the last end, and the rows.
+
+    Targets, scores and weights are by row.
+    """
+
+    leaves: np.ndarray
+    start: np.ndarray
+    rows: np.ndarray
+    y: np.ndarray
+    scores: np.ndarray
+    weight: np.ndarray
+
+    @classmethod
+    def of(cls, grown: Grown, y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> LeafRows:
+        """Those of a tree."""
+        # An empty leaf begins where the next one does and ends there: it comes first.
+        leaves = np.lexsort((grown.span[:, 1], grown.span[:, 0]))
+        start = np.append(grown.span[leaves, 0], len(grown.order))
+        return cls(leaves, start, grown.order, y, scores, weight)
+
+    def with_those_of(self, ranks: Ranks) -> LeafRows:
+        """The same with the rows of all ranks."""
+        of_row = np.repeat(self.leaves, np.diff(self.start)).astype(np.float64)
+        own = [of_row, *(values[self.rows] for values in (self.y, self.scores, self.weight))]
+        of_row, *values = ranks.whole(np.stack(own))
+        rows = np.argsort(of_row, kind="stable").astype(np.uint32)
+        leaves = np.arange(len(self.leaves))
+        return LeafRows(leaves, np.searchsorted(of_row[rows], np.arange(len(leaves) + 1)), rows, *values)
+
+
 @dataclass(frozen=True, eq=False)
 class Renewal:
-    """What gives the leaves of a loss with corners their values: a quantile of the residuals of their rows."""
+    """What gives the leaves of a loss with corners their values: a quantile of the residuals of their rows.
+
+    Those of all ``ranks`` count where ranks have rows of their own.
+    """
 
     objective: Objective
     y: np.ndarray
@@ -33,6 +69,7 @@ class Renewal:
     limit: float
     work: np.ndarray
     order: np.ndarray
+    ranks: Ranks | None = None
 
     @classmethod
     def of(cls, objective: Objective, target: Target, params: TreeParams, dataset: Dataset) -> Renewal | None:
@@ -45,7 +82,8 @@ class Renewal:
         weight = objective.leaf_weights(target.y, target.weight)
         work, order = np.empty(n), np.empty(n, dtype=np.uint32)
         limit = params.max_delta_step or np.inf
-        return cls(objective, target.y, weight, objective.leaf_levels, directions, limit, work, order)
+        ranks = dataset.ranks if dataset.ranks is not None and dataset.ranks.share_rows else None
+        return cls(objective, target.y, weight, objective.leaf_levels, directions, limit, work, order, ranks)
 
     def drawn(self, weight: np.ndarray) -> Renewal:
         """The renewal for rows that weigh otherwise, as some samplings make them."""
@@ -53,16 +91,15 @@ class Renewal:
 
     def values(self, grown: Grown, scores: np.ndarray, output: int, run: Run) -> np.ndarray:
         """The values of the nodes: leaves renewed, inner nodes their means; ``scores`` (rows,) are of this output."""
-        # An empty leaf begins where the next one does and ends there: it comes first.
-        by_place = np.lexsort((grown.span[:, 1], grown.span[:, 0]))
-        leaf_start = np.append(grown.span[by_place, 0], len(grown.order))
-        found = np.empty(len(by_place))
-        level = self.levels[output]
-        run(
-            renew_leaves, grown.order, leaf_start, self.y, scores, self.weight, level, self.work, self.order, found
-        )  # fmt: skip
+        at = LeafRows.of(grown, self.y, scores, self.weight)
+        work, order = self.work, self.order
+        if self.ranks is not None:
+            at = at.with_those_of(self.ranks)
+            work, order = np.empty(len(at.y)), np.empty(len(at.y), dtype=np.uint32)
+        found = np.empty(len(at.leaves))
+        run(renew_leaves, at.rows, at.start, at.y, at.scores, at.weight, self.levels[output], work, order, found)
         value = np.empty(len(grown.feature))
-        value[grown.leaf_node[by_place]] = np.clip(found, -self.limit, self.limit)
+        value[grown.leaf_node[at.leaves]] = np.clip(found, -self.limit, self.limit)
         set_means(grown, value)
         if self.directions.any():
             project(grown, value, self.directions)

@@ -49,14 +49,11 @@ def _facts(problem: Problem, sample: Sample, request: Request) -> dict[str, Any]
 
 def _refusals(problem: Problem, sample: Sample, request: Request) -> Iterator[tuple[str, str]]:
     """What cannot be done where every rank has rows of its own, each with a remedy."""
-    params, objective = problem.params, problem.objective
-    sampling: Any = sampling_of(params.boost.sampling)
+    params, sampling = problem.params, sampling_of(problem.params.boost.sampling)
     if problem.schema.categories:
         yield "a category column", "give numbers in its place"
     if sample.bins is not None:
         raise InputError("a Dataset has chosen its bins alone: pass the table itself")
-    if objective.renews_leaves:
-        yield f"objective {objective.name!r}, whose leaves take quantiles of their rows,", "use a smooth one"
     if linear_of(params.tree.leaf_model) is not None:
         yield "leaf_model='linear'", "leave it unset"
     if params.boost.boosting == "ordered":
@@ -67,5 +64,5 @@ def _refusals(problem: Problem, sample: Sample, request: Request) -> Iterator[tu
         yield f"bundle={params.tree.bundle!r}", "leave it unset"
     if hasattr(params.task.init, "fit"):
         yield "an estimator as init", "give init_score"
-    if isinstance(sampling, Uniform) and sampling.by != "rows":
+    if isinstance(sampling, Uniform) and sampling.by == "groups":
         yield f"sampling={sampling!r}", "draw rows"

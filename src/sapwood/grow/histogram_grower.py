@@ -50,7 +50,7 @@ class HistogramGrower(Grower):
         self._compaction = Compaction(self._bins, n_outputs, team, not self._tiling.has_bundles)
         self._compact: layout.Bins | None = None
         most_bins = int(self._features.n_bins.max())
-        self._worth = make_worth(self._shape, most_bins) if self._symmetric else ()
+        self._worth: tuple[np.ndarray, ...] = make_worth(self._shape, most_bins) if self._symmetric else ()
         self._kernel = Repeated(grow.grow_tree if self._symmetric is None else grow_symmetric.grow_symmetric_tree)
         self._has_sets = bool(self._features.levels.any())
 

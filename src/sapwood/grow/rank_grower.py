@@ -34,8 +34,6 @@ class RankGrower(HistogramGrower):
         assert dataset.ranks is not None
         self._ranks: Ranks = dataset.ranks
         super().__init__(dataset, n_outputs, params, seed, team)
-        if self._symmetric is not None:
-            raise ParameterError("growth='symmetric' cannot be spread over ranks: use 'leafwise' or 'levelwise'")
         if dataset.lists is not None:
             raise ParameterError(
                 "a Dataset of a sparse table keeps lists of columns, which ranks do not share: pass the table itself"
@@ -84,7 +82,10 @@ class RankGrower(HistogramGrower):
     def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
         self._spare.extend(self._lines.values())
         self._lines.clear()
-        self._plant(rows, draws)
+        self._plant(rows)
+        if self._can_split(0):
+            self._count(0, rows)
+            self._pick(0, rows, draws)
         n_leaves, rules = 1, self.rules()
         while n_leaves < rules.max_leaves and (leaf := self._next_leaf(n_leaves, rules.order)) is not None:
             self._split(leaf, n_leaves, rows, draws)
@@ -92,15 +93,13 @@ class RankGrower(HistogramGrower):
         self._finish(n_leaves, gradients, rows)
         return Grown.read(self._nodes, self._leaves, rows.order)
 
-    def _plant(self, rows: layout.Rows, draws: layout.Draws) -> None:
+    def _plant(self, rows: layout.Rows) -> None:
+        """Make the root a leaf."""
         self._ranks.reducer.purpose = "level 0"
         local = rows.pairs[:, rows.order].sum(axis=1)
         self._n_rows[0] = self._total(np.array([len(rows.order)]))[0]
         self._enter(0, 0, (0, len(rows.order)), self._total(local), (-np.inf, np.inf))
         self._leaves.integers[0, layout.DEPTH] = 0
-        if self._can_split(0):
-            self._count(0, rows)
-            self._pick(0, rows, draws)
 
     def _next_leaf(self, n_leaves: int, order: int) -> int | None:
         """The leaf to split next: the largest gain, or level by level the first that has any."""
@@ -203,6 +202,10 @@ class RankGrower(HistogramGrower):
     def _count(self, leaf: int, rows: layout.Rows, sibling: int | None = None) -> None:
         """Build the histogram of a leaf, for the rank's own features."""
         line = self._take_line(sibling)
+        self._count_into(line, leaf, rows)
+        self._lines[leaf] = line
+
+    def _count_into(self, line: np.ndarray, leaf: int, rows: layout.Rows) -> None:
         first, last = (int(place) for place in self._leaves.integers[leaf, layout.FIRST : layout.LAST + 1])
         features, target = (self._features, self._cells.work[0]) if self._ranks.share_rows else (self._own, line)
         self._team.run(
@@ -212,7 +215,6 @@ class RankGrower(HistogramGrower):
         if self._ranks.share_rows:
             cells, n_planes = self._features.start[self._shares], len(rows.pairs)
             self._own_cells(line)[:] = self._ranks.reducer.sum_shares(target.reshape(n_planes, -1), cells)
-        self._lines[leaf] = line
 
     def _own_cells(self, line: np.ndarray) -> np.ndarray:
         """The cells of the rank's own features (planes, cells)."""

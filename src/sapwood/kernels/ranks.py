@@ -44,6 +44,7 @@ from sapwood.kernels.quantise import (
 )
 from sapwood.kernels.random import ROUNDING, stream
 from sapwood.kernels.split_numeric import locate_cut, value_of
+from sapwood.kernels.split_symmetric import best_member, choose_cut, judge_features
 from sapwood.native.kernel import kernel
 
 # Steps of quantising: after each, ranks agree on what they have found.
@@ -186,6 +187,30 @@ def search_leaf(
     propose_cut(
         leaf, first, feature.share[members], histogram, feature, rules, scales, leaves, search, running, out
     )  # fmt: skip
+
+
+@kernel("i64, Features, Rules, Scales, Scratch, Cells, Leaves, Search, f64[:,:,:,:], f64[:,:], f64[:]")
+def judge_level(
+    member, members, sync, n_leaves, feature, rules, scales, scratch, cells, leaves, search, worth, bests, out
+):
+    """Find the best cut of the rank's features for all leaves of a level, into the first line of ``bests``.
+
+    ``out`` takes its gain, 0 if no cut is worth anything.
+    """
+    n_planes = search.cut.shape[2] - CUT_SUMS
+    running = scratch.integers[member][2 * n_planes :]
+    judge_features(
+        member, n_leaves, feature, rules, scales.quantum, cells, leaves, search.allowed, running,
+        worth[member], bests[member],
+    )  # fmt: skip
+    if meet(sync, members) != 0 or member != 0:
+        return
+    winner = best_member(members, feature.number, bests)
+    for j in range(bests.shape[1]):
+        bests[0, j] = bests[winner, j]
+    found = scratch.numbers[member][4:8]
+    choose_cut(1, n_leaves, n_planes, feature.number, rules, scales.quantum, leaves, found, bests)
+    out[0] = found[2]
 
 
 @kernel("i64, Gradients, u32[:], f64[:,:], i64[:,:], i64[:,:]")

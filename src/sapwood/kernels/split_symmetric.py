@@ -186,14 +186,21 @@ def judge_features(member, n_leaves, feature, rules, quantum, cells, leaves, all
 
 
 @kernel()
-def choose_cut(members, n_leaves, n_planes, number, rules, quantum, leaves, scratch, bests):
-    """The number of the member with the best cut, or −1 when no cut is worth anything."""
+def best_member(members, number, bests):
+    """The number of the member with the best cut."""
     winner = 0
     for t in range(1, members):
         if bests[t, CUT_FEATURE] >= 0.0 and is_better(
             bests[t, WORTH], np.int64(bests[t, CUT_FEATURE]), bests[winner], number
         ):
             winner = t
+    return winner
+
+
+@kernel()
+def choose_cut(members, n_leaves, n_planes, number, rules, quantum, leaves, scratch, bests):
+    """The number of the member with the best cut, or −1 when no cut is worth anything."""
+    winner = best_member(members, number, bests)
     pair = scratch[:2]
     pair[0] = 0.0
     pair[1] = 0.0

@@ -45,8 +45,9 @@ class UniformSampler(Sampler):
     def _draw_classes(self, hashes: np.ndarray) -> np.ndarray:
         drawn = []
         for rows in self._classes:
-            wanted = max(1, int(self.params.subsample * len(rows) + 0.5))
-            drawn.append(rows[np.argpartition(hashes[rows], wanted - 1)[:wanted]])
+            every = self.pool.crowd.whole(hashes[rows])
+            wanted = max(1, int(self.params.subsample * len(every) + 0.5))
+            drawn.append(rows[hashes[rows] <= np.partition(every, wanted - 1)[wanted - 1]])
         return np.sort(np.concatenate(drawn)).astype(np.uint32)
 
 
@@ -80,4 +81,4 @@ def _rows_by_class(pool: Pool) -> list[np.ndarray]:
             "sampling=Uniform(by='classes') draws a share of every class, but the target has none: use by='rows'"
         )
     y = pool.target.y
-    return [np.flatnonzero(y == label) for label in np.unique(y)]
+    return [np.flatnonzero(y == label) for label in np.unique(pool.crowd.whole(y))]
