@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.choices import Dart, Goss, Linear, Symmetric, Uniform
+from sapwood.choices import Bundle, Dart, Goss, Linear, Symmetric, Uniform
 from sapwood.encodings import Crossing, Ordered
 from sapwood.objectives import (
     CustomLoss,
@@ -123,7 +123,8 @@ KINDS: dict[str, dict[str, dict[str, Any]]] = {
         "orders": CATEGORIES | {"category_encoding": Ordered(priors=(0.0, None), permutations=3)},
         "holdout": CATEGORIES | {"category_encoding": "holdout"},
     },
-    "table": {"dense": {}, "sparse": {}, "listed": {}},
+    "table": {"dense": {}, "sparse": {}, "listed": {}, "exclusive": {}},
+    "bundle": {"auto": {}, "asked for": {"bundle": True}, "conflicts": {"bundle": Bundle(0.1)}},
 }
 
 # Two choices that cannot meet: the error names the two parameters.
@@ -133,6 +134,8 @@ REFUSED: list[tuple[tuple[str, str], tuple[str, str]]] = [
     (("precision", "packed"), ("split_search", "exact")),
     (("max_bins", "7"), ("split_search", "exact")),
     (("max_bins", "1000"), ("split_search", "exact")),
+    (("bundle", "asked for"), ("split_search", "exact")),
+    (("bundle", "conflicts"), ("split_search", "exact")),
     *(
         (("objective", name), ("constraints", choice))
         for name, loss in LOSSES.items()
@@ -238,8 +241,10 @@ class Rows:
         """Draw rows whose target the loss of the cell allows and the features explain."""
         random = np.random.default_rng(seed)
         X = random.normal(size=(n, 5))
-        if cell["table"] != "dense":
+        if cell["table"] in ("sparse", "listed"):
             X[:, 1:] *= random.uniform(size=(n, 4)) < 0.24
+        elif cell["table"] == "exclusive":
+            X[:, [1, 2, 4]] *= random.integers(0, 6, (n, 1)) == np.arange(3)
         signal = X[:, 0] - 0.7 * X[:, 1] + np.where(X[:, 2] > 0, X[:, 3], -X[:, 3]) + 0.3 * random.normal(size=n)
         X[:, 4] = np.round(X[:, 4])
         if cell["category_encoding"] != "none":
@@ -254,7 +259,8 @@ class Rows:
             "some zero": random.integers(0, 4, n).astype(float),
         }
         y = target(LOSSES[cell["objective"]], signal, random)
-        return cls(X if cell["table"] == "dense" else scipy.sparse.csr_matrix(X), y, weights[cell["weight"]])
+        is_sparse = cell["table"] in ("sparse", "listed")
+        return cls(scipy.sparse.csr_matrix(X) if is_sparse else X, y, weights[cell["weight"]])
 
 
 def target(loss: Objective, signal: np.ndarray, random: np.random.Generator) -> np.ndarray:
