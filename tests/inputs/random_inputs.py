@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import sapwood
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.choices import EffectiveNumber, LastRows, Symmetric
+from sapwood.choices import Bundle, EffectiveNumber, LastRows, Symmetric
 from sapwood.objectives import Huber, Quantile, Softmax, Tweedie
 from sapwood.params import FIELDS
 
@@ -56,6 +56,7 @@ VALID: dict[str, list[Any]] = {
     "monotone_constraints": [{0: 1}, [1], [1, -1], {"c0": -1}],
     "interaction_constraints": [[[0, 1]], [[0], [1]], [["c0"]]],
     "precision": ["packed", "wide"],
+    "bundle": [True, False, Bundle(0.1)],
     "learning_rate": [1e-300, 0.3, 1.0, 10.0, 1e300],
     "boosting": ["plain", "dart", "forest"],
     "sampling": ["none", "uniform", "goss", "mvs", "bayesian"],
@@ -98,7 +99,10 @@ class Situation:
                 frame.astype(object),
                 frame.astype(str),
             ]
-        array = np.asarray(self.X)
+        if isinstance(self.X, pl.DataFrame):  # whose columns may have no common type
+            array = np.array(self.X.rows(), dtype=object).reshape(self.X.shape)
+        else:
+            array = np.asarray(self.X)
         return [array[:, 1:], array[:, ::-1], array.astype(object), array.astype(str), pd.DataFrame(array), array[:0]]
 
 

@@ -84,7 +84,7 @@ def read_sparse(X: Any, names: tuple[str, ...] | None = None, has_string_names: 
         _check_indices(X)
     elif X.format == "coo":
         _check_coordinates(X)
-    matrix = X.astype(conversion.float_type(X.dtype)).tocsc()
+    matrix = X.astype(conversion.float_type(X.dtype), copy=False).tocsc()
     if not _is_canonical(matrix):
         matrix = matrix.copy()
         matrix.has_canonical_format = matrix.has_sorted_indices = False
