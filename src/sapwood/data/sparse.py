@@ -122,7 +122,7 @@ def _is_around_zero(kind: Any) -> bool:
 
 def _is_canonical(matrix: Any) -> bool:
     """Tell whether the rows of each column ascend, none twice."""
-    step = np.diff(matrix.indices.astype(np.int64)) > 0
+    step = matrix.indices[1:] > matrix.indices[:-1]
     ends = matrix.indptr[1:-1]
     step[ends[(ends > 0) & (ends < len(matrix.indices))] - 1] = True
     return bool(step.all())

@@ -50,7 +50,7 @@ def _distinct(table: SparseTable) -> tuple[np.ndarray, np.ndarray]:
     """The distinct values of every column, zeros that are not stored included and missing ones not, ascending."""
     n_stored = np.diff(table.start)
     kept = _first_or_new(table)
-    column = np.repeat(np.arange(table.n_features), n_stored)[kept]
+    column = np.searchsorted(table.start, kept, side="right") - 1
     with_zero = np.flatnonzero((n_stored < table.n_rows) & (not table.zero_as_missing))
     column = np.concatenate([column, with_zero])
     value = np.concatenate([table.values[kept], np.zeros(len(with_zero), table.dtype)])
