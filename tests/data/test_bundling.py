@@ -46,17 +46,32 @@ def test_conflicts_of_a_bundle_are_counted_together():
     assert lost == [[], [2], [], [1]]
 
 
-@given(st.lists(st.sets(st.integers(0, 11), max_size=4), max_size=150), st.integers(0, 3))
-def test_no_bundle_has_more_conflicts_than_are_allowed(columns, most_conflicts):
-    bundler = Bundler(12, most_conflicts)
-    kept = [
-        rows - set(bundler.add(f, np.array(sorted(rows), dtype=np.intp), 3).tolist()) for f, rows in enumerate(columns)
-    ]
+@given(
+    st.lists(st.sets(st.integers(0, 11), max_size=4), max_size=150), st.integers(0, 3), st.sampled_from([4, 64]),
+    st.sampled_from([1, 4096]),
+)  # fmt: skip
+def test_no_bundle_has_more_conflicts_than_are_allowed(columns, most_conflicts, n_open, at_once):
+    """However many bundles are open, and however many rows are looked at first."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bundling, "OPEN", n_open)
+        patch.setattr(bundling, "AT_ONCE", at_once)
+        bundler = Bundler(12, most_conflicts)
+        kept = [
+            rows - set(bundler.add(f, np.array(sorted(rows), dtype=np.intp), 3).tolist())
+            for f, rows in enumerate(columns)
+        ]
     assert sorted(f for bundle in bundler.bundles for f in bundle) == list(range(len(columns)))
     for bundle in bundler.bundles:
         assert sum(len(kept[f]) for f in bundle) == len(set().union(*(columns[f] for f in bundle)))
         assert sum(len(columns[f]) - len(kept[f]) for f in bundle) <= most_conflicts
         assert 3 * len(bundle) <= bundling.MOST_CELLS
+
+
+def test_of_too_many_bundles_the_later_half_stays_open(monkeypatch):
+    """All meet in row 0; when the fifth bundle begins, the first two are closed."""
+    monkeypatch.setattr(bundling, "OPEN", 4)
+    columns = [[0, 1], [0, 2], [0, 3], [0, 4], [0, 5], [1], [3], [2, 3, 4]]
+    assert bundles_of(columns) == [[0], [1], [2, 5], [3, 6], [4, 7]]
 
 
 def test_the_usual_bin_is_that_of_at_least_half_of_the_rows():
@@ -84,6 +99,32 @@ def test_where_columns_of_a_bundle_meet_only_the_first_keeps_its_value():
     np.testing.assert_array_equal(found.tiles[0, :, :3], expected)
 
 
+def test_the_rows_that_were_given_keep_all_values():
+    dataset = binned.Dataset.build(read_table(counts()))
+    columns, tiles = dataset.columns.copy(), dataset.tiles.copy()
+    assert not np.array_equal(conflicts.without_conflicts(dataset, 0.02).columns, columns)
+    np.testing.assert_array_equal(dataset.columns, columns)
+    np.testing.assert_array_equal(dataset.tiles, tiles)
+
+
+def test_columns_that_are_mostly_missing_lose_values_too():
+    X = np.full((40, 2), np.nan)
+    X[:8, 0], X[7:12, 1] = np.arange(8) % 2, np.arange(5) % 2
+    found = conflicts.without_conflicts(binned.Dataset.build(read_table(X)), 1 / 40)
+    assert found.columns[:, 7].tolist() == [2, 0]
+
+
+@pytest.mark.parametrize(("n_bins", "kept"), [(126, 1), (127, 2)])
+def test_columns_that_do_not_fit_into_a_byte_together_lose_nothing(n_bins, kept):
+    """Missing values have a cell as well: 2 · 128 are more than 255."""
+    X = np.zeros((600, 2))
+    X[: n_bins - 1, 0] = X[n_bins - 2 : 2 * n_bins - 3, 1] = np.arange(1, n_bins)
+    dataset = binned.Dataset.build(read_table(X))
+    assert dataset.n_bins.tolist() == [n_bins, n_bins]
+    found = conflicts.without_conflicts(dataset, 1 / 600)
+    assert int((found.columns[:, n_bins - 2] != 1).sum()) == kept
+
+
 def test_too_many_conflicts_change_nothing():
     dataset = binned.Dataset.build(read_table(counts(share=0.4)))
     found = conflicts.without_conflicts(dataset, 0.001)
@@ -103,6 +144,23 @@ def test_bytes_and_lists_lose_the_same_values(kind):
     assert prints[0] == prints[1]
     assert prints[2] == prints[3]
     assert prints[0] != prints[2]
+
+
+def test_columns_beside_lists_lose_the_same_values(monkeypatch):
+    """Of six columns the second and the fifth are too full to be listed; 0 is the last but one bin of the fifth."""
+    monkeypatch.setattr("sapwood.data.sparse_bins.MOST_TILED", 0)
+    X, source = counts(2000, 6), np.random.default_rng(5)
+    X[:, 1] = source.random(2000) < 0.4
+    X[:, 4] = (source.random(2000) < 0.45) * source.integers(-3, 2, 2000)
+    full, listed = (
+        conflicts.without_conflicts(binned.Dataset.build(read_table(table)), 0.3)
+        for table in (X, scipy.sparse.csr_matrix(X))
+    )
+    assert listed.lists is not None and listed.lists.column.tolist() == [-1, 0, -1, -1, 1, -1]
+    np.testing.assert_array_equal(listed.columns, full.columns[[1, 4]])
+    for f, rows in enumerate(listed.lists.rows_by_feature()):
+        if f not in (1, 4):
+            assert rows.tolist() == np.flatnonzero(full.columns[f] != 1).tolist()
 
 
 def test_few_conflicts_cost_little_loss():

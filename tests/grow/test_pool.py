@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from sapwood import SapwoodRegressor
 from sapwood.grow import workspace
@@ -39,6 +40,22 @@ def test_a_small_pool_grows_the_same_trees(given, members, monkeypatch):
         )
         assert made.fit(X, y).model_.fingerprint() == expected
     assert kept == [2, 3, 7]
+
+
+@pytest.mark.parametrize("members", ["1", "3"])
+@pytest.mark.parametrize("least", [1, 8])
+@pytest.mark.parametrize("given", [{}, {"growth": "levelwise", "precision": "packed"}, {"subsample": 0.7}], ids=str)
+def test_a_small_pool_grows_the_same_trees_on_listed_columns(given, least, members, monkeypatch):
+    """A leaf without a histogram does not know which columns are left for it."""
+    random = np.random.default_rng(1)
+    X = np.where(random.uniform(size=(3000, 60)) < random.uniform(0.002, 0.1, 60), random.integers(1, 6, (3000, 60)), 0)
+    y = X @ random.normal(size=60) + random.normal(size=3000)
+    monkeypatch.setenv("SAPWOOD_TEAM", members)
+    made = SapwoodRegressor(n_estimators=3, max_leaves=40, min_child_samples=least, bundle=False, **given)
+    expected = made.fit(X, y).model_.fingerprint()
+    for lines in (2, 3, 7):
+        monkeypatch.setattr(workspace, "pool_lines", lambda *sizes, lines=lines: lines)
+        assert made.fit(scipy.sparse.csr_matrix(X), y).model_.fingerprint() == expected
 
 
 def test_the_pool_is_bounded_in_bytes_however_many_leaves_a_tree_may_have():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from small_tables import COLUMNS
@@ -83,6 +85,12 @@ def test_numbers_alone_are_left_as_they_are():
     tiling = Tiling.find(build(np.random.default_rng(0).normal(size=(500, 20))))
     assert not tiling.has_bundles
     assert len(tiling.groups) == 20
+
+
+def test_rows_in_several_orders_are_not_bundled():
+    """What excludes each other in one of them may not do so in the next."""
+    dataset = build(make_table())
+    assert not Tiling.find(replace(dataset, others=(dataset,)), True).has_bundles
 
 
 def test_a_bundle_takes_no_more_cells_than_a_byte_tells_apart():

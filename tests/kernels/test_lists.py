@@ -105,6 +105,21 @@ def test_rows_of_a_leaf_are_counted_in_every_bin(table):
     guards.check()
 
 
+@pytest.mark.parametrize("n", [N, N - 1])
+@pytest.mark.parametrize("member", [0, 1])
+def test_members_count_the_cells_of_their_own_features_only(table, member, n):
+    """Others may have filled in theirs already."""
+    rows = SimpleNamespace(order=np.arange(n, dtype=np.uint32), pairs=table.pairs)
+    own = np.zeros(int(table.start[-1]), dtype=bool)
+    own[table.start[3 * member] : table.start[3 * member + 3]] = True
+    for_leaf, for_root = (np.full(len(own), 77, np.int32) for _ in range(2))
+    lists.count_leaf(table.live, member, member + 1, table.feature, rows.order, 0, n, for_leaf)
+    lists.count_root(table.live, member, table.feature, rows, for_root)
+    for counts in (for_leaf, for_root):
+        assert (counts[~own] == 77).all()
+    assert np.array_equal(for_leaf, for_root)
+
+
 def test_counts_of_a_child_are_what_the_other_leaves_of_the_parent(table):
     guards = Guards()
     large, small, expected = (table.counted(*span, guards) for span in ((3, 30), (3, 12), (12, 30)))

@@ -113,6 +113,15 @@ def test_luck_is_drawn_once_for_a_node_and_a_feature_and_has_the_spread_that_is_
 
 
 @np.errstate(over="ignore")
+def test_the_luck_of_a_feature_goes_by_its_number():
+    chance, number = rules(noise=3.0, noise_key=77), np.array([4, 2, 0, 3, 1])
+    live, share = np.array([5, *range(5)], dtype=np.int32), np.array([0, 5, 0, 5])
+    for node in range(20):
+        lucky = np.argmax([pick.luck(chance, node, number[f]) for f in range(5)])
+        assert pick.best_live(live, share, number, np.ones(5), node, chance) == lucky
+
+
+@np.errstate(over="ignore")
 def test_a_feature_without_gain_has_no_luck():
     chance = rules(noise=100.0, noise_key=3)
     for node in range(20):

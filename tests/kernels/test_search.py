@@ -37,6 +37,13 @@ def test_a_feature_may_be_split_where_enough_rows_and_hessian_are_beside_the_usu
     assert found(40.5, 0, listed) == [True, False, False]
 
 
+def test_wide_hessians_are_compared_as_a_whole_and_packed_ones_without_their_gradients():
+    feature = SimpleNamespace(usual=np.array([0]), start=np.array([0, 2]))
+    cells, listed = np.array([50, 0]), np.empty(0, np.int32)
+    assert search.may_split(cells, 2**33 + 50, 1, 2.0**33, 0, feature, 1, listed)
+    assert not search.may_split(cells, packed(7, 89), 0, 40.0, 0, feature, 1, listed)
+
+
 class Leaf:
     """Features of few and many bins, with and without missing values, some listed by few rows, for two members."""
 
@@ -108,6 +115,32 @@ def test_features_that_may_be_split_are_kept_and_searched(seed, in_place):
     for f in expected[0] + expected[1]:
         assert gains[f] == (leaf.gain(f) if leaf.allowed[f] else 0.0)
         assert not leaf.allowed[f] or leaf.search.cut[0, f, [layout.CUT_SURE, layout.CUT_BIN]].tolist() == [0, 0]
+
+
+@np.errstate(all="ignore")
+def test_features_of_wide_leaves_are_kept_by_their_hessians_and_searched():
+    """The second feature has large gradients beside its usual bin, but hessians of 10 steps where it needs 16."""
+    gradients = np.array([0, 300, -500, 100, 0, -900, 800, 0, -150, 50])
+    hessians = np.array([0, 40, 60, 20, 0, 110, 10, 0, 50, 70])
+    feature = SimpleNamespace(
+        n_bins=np.array([3, 2, 2]), start=np.array([0, 4, 7, 10]), share=np.array([0, 3, 0, 3]),
+        levels=np.zeros(3, np.int64), usual=np.array([-1, 1, 2]), monotone=np.zeros(3, np.int64),
+    )  # fmt: skip
+    found = layout.Search(
+        np.full((1, 3), 99.0), np.full((1, 3, layout.CUT_SUMS + 2), 99), np.array([[1, 1 << 40] * 4]),
+        np.ones((1, 3), np.uint8), np.zeros((1, 8), np.int64), np.zeros(8, np.int64),
+    )  # fmt: skip
+    rules, kept, running = RULES._replace(wide=1), np.full(4, 77, np.int32), np.zeros(200, np.int64)
+    histogram, sums = np.concatenate([gradients, hessians]), np.array([-100, 120])
+    search.search_share(
+        0, 1, np.array([3, 0, 1, 2], dtype=np.int32), kept, histogram, np.empty(0, np.int32), 0, sums, -np.inf, np.inf,
+        feature, rules, SCALES, found, running,
+    )  # fmt: skip
+    assert kept[:3].tolist() == [2, 0, 2]
+    for f in (0, 2):
+        cut, given = np.zeros(layout.CUT_SUMS + 2, np.int64), (histogram, f, feature, sums, -np.inf, np.inf)
+        gain = scan_feature(*given, found.limits[0], rules, SCALES, running, cut)
+        assert found.gain[0, f] == gain > 0.0
 
 
 @pytest.mark.parametrize("n_bins", range(1, 9))

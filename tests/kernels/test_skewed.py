@@ -70,3 +70,19 @@ def test_few_rows_and_rows_far_apart_are_asked_one_by_one():
     assert side_of(bins, np.arange(skewed.LEAST_ROWS - 1)) == skewed.NEITHER
     assert side_of(bins, np.arange(0, 30_000, 2)) == skewed.RIGHT
     assert side_of(bins, np.arange(0, 30_000, 3)) == skewed.NEITHER
+
+
+@pytest.mark.parametrize("behind", [1, 63])
+def test_samples_end_with_the_rows_of_the_leaf(behind):
+    """A sample that begins behind them, or reaches beyond them, is not taken: the column may end there."""
+    bins = np.repeat([1, 2], [skewed.LEAST_ROWS, behind]).astype(np.uint8)
+    assert side_of(bins, np.arange(len(bins))) == skewed.RIGHT
+
+
+@pytest.mark.parametrize("missing_left", [False, True])
+@pytest.mark.parametrize("limit", [65_534, 65_535])
+def test_the_largest_bins_go_to_their_sides(limit, missing_left):
+    """Missing is bin 0, which is beyond every limit where it goes right."""
+    with np.errstate(over="ignore"):
+        goes = [bool(skewed.goes_left(np.uint16(b), *limits(limit, missing_left))) for b in (0, 1, 65_534, 65_535)]
+    assert goes == [missing_left, True, True, limit == 65_535]
