@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sapwood.data.bundling import MOST_CELLS, Bundler, usual_bins
+from sapwood.data.bundling import Bundler, usual_bins
 from sapwood.data.dataset import Dataset
 
 
@@ -35,10 +35,8 @@ def _differing(dataset: Dataset, usual: np.ndarray) -> Iterator[tuple[int, int, 
     """Each feature that mostly has its usual bin, its place among the columns (−1: listed), and where it differs."""
     lists = dataset.lists
     by_feature = [] if lists is None else lists.rows_by_feature()
-    for f, n_bins in enumerate(dataset.n_bins.tolist()):
+    for f in range(dataset.n_features):
         place = f if lists is None else int(lists.column[f])
-        if n_bins >= MOST_CELLS:
-            continue
         if place < 0:
             yield f, place, by_feature[f]
         elif usual[place] >= 0:

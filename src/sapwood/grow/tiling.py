@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from sapwood.choices import Bundle
-from sapwood.data.bundling import MOST_CELLS, Bundler, usual_bins
+from sapwood.data.bundling import Bundler, usual_bins
 from sapwood.data.dataset import Dataset
 from sapwood.data.encoder import aligned_zeros, tile_width
 
@@ -56,7 +56,6 @@ class Tiling:
         if bundle is False or dataset.lists is not None or dataset.others:
             return cls.plain(n)
         usual = usual_bins(dataset.columns, max(1, dataset.n_rows // SAMPLE_ROWS))
-        usual[dataset.n_bins >= MOST_CELLS] = -1
         bundles = _exclusive(dataset, usual)
         is_asked_for = bundle is True or isinstance(bundle, Bundle)
         if n - len(bundles) < (1 if is_asked_for else max(2, LEAST_SAVED * n)):

@@ -174,18 +174,9 @@ def grow_symmetric_tree(
         if 2 * n_leaves > rules.max_leaves or not can_split(rows.order.shape[0], depth, rules):
             break
         allow_features(
-            member,
-            feature.share[member],
-            feature.share[member + 1],
-            0,
-            0,
-            depth,
-            depth,
-            feature.number,
-            choice,
-            draws,
-            search.allowed,
-        )
+            member, feature.share[member], feature.share[member + 1], 0, 0, depth, depth,
+            feature.number, choice, draws, search.allowed,
+        )  # fmt: skip
         judge_features(
             member, n_leaves, feature, rules, scales.quantum, cells, leaves, search.allowed, running,
             worth[member], bests[member],

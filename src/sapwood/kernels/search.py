@@ -19,8 +19,9 @@ FEW = 8
 
 @kernel()
 def may_split(hessians, total, wide, least_steps, f, feature, least_rows, listed):
-    """Tell whether a listed feature has enough hessian and rows beside its usual bin: a side of a cut has no more.
+    """Tell whether a listed or bundled feature has enough hessian beside its usual bin: a side of a cut has no more.
 
+    Where rows are counted, these must be enough too.
     ``hessians`` is the plane of a histogram that has those of the first output, ``total`` the leaf's sum of it.
     """
     usual = feature.usual[f]
@@ -77,16 +78,9 @@ def search_share(
                 cut[CUT_SURE] = 0
                 cut[CUT_BIN] = 0
                 score = few_scores(
-                    histogram,
-                    feature.start[f],
-                    feature.n_bins[f],
-                    g_all,
-                    h_all,
-                    floor,
-                    rules.reg_lambda,
-                    unit_g,
-                    unit_h,
-                )
+                    histogram, feature.start[f], feature.n_bins[f], g_all, h_all, floor, rules.reg_lambda,
+                    unit_g, unit_h,
+                )  # fmt: skip
                 if score > 0.0:
                     search.gain[child, f] = split_gain(score, before, rules.min_split_gain)
             else:

@@ -190,9 +190,7 @@ def best_member(members, number, bests):
     """The number of the member with the best cut."""
     winner = 0
     for t in range(1, members):
-        if bests[t, CUT_FEATURE] >= 0.0 and is_better(
-            bests[t, WORTH], np.int64(bests[t, CUT_FEATURE]), bests[winner], number
-        ):
+        if is_better(bests[t, WORTH], np.int64(bests[t, CUT_FEATURE]), bests[winner], number):
             winner = t
     return winner
 
