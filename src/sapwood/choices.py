@@ -151,12 +151,15 @@ class Mvs:
 
 @dataclass(frozen=True)
 class Bayesian:
-    """``sampling=Bayesian(1.0)``: all rows, each with a random weight (−log u)^temperature; 0 changes nothing."""
+    """``sampling=Bayesian(1.0)``: all rows, each with a random weight (−log u)^temperature; 0 changes nothing.
+
+    Beyond 40 a single row could weigh more than can be added up.
+    """
 
     temperature: float = 1.0
 
     def __post_init__(self) -> None:
-        settle_number(self, "temperature", "a number from 0 to 100", lambda value: 0.0 <= value <= 100.0)
+        settle_number(self, "temperature", "a number from 0 to 40", lambda value: 0.0 <= value <= 40.0)
 
 
 Sampling = Uniform | Goss | Mvs | Bayesian

@@ -50,6 +50,8 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: i
     if values["boosting"] == "forest":
         _settle_forest(values, given)
     _settle_sampling(values, given)
+    if values["boosting"] == "forest":
+        _check_forest(values)
     if preset == "catboost":
         kind = task if task == "regression" else "multiclass" if n_classes > 2 else "binary"
         _settle_catboost(values, given, n_rows, kind)
@@ -167,12 +169,31 @@ def _settle_forest(values: dict[str, Any], given: Mapping[str, Any]) -> None:
     values["learning_rate"] = 1.0
     if values["sampling"] == AUTO and values["subsample"] >= 1.0:
         values["sampling"] = Uniform(replacement=True)
+
+
+def _check_forest(values: Mapping[str, Any]) -> None:
+    """Refuse a forest in which nothing makes trees differ."""
     draws_columns = any(values[f"colsample_by{what}"] < 1.0 for what in ("tree", "level", "node"))
-    if values["sampling"] == "none" and not draws_columns:
+    if not draws_columns and values["random_strength"] == 0.0 and not _draws_rows(values):
         raise ParameterError(
-            "boosting='forest' with sampling='none' and all columns would grow the same tree again and again: leave "
-            "sampling unset, or set colsample_bynode"
+            f"boosting='forest' with sampling={values['sampling']!r}, which takes all rows as they are, and with all "
+            "columns would grow the same tree again and again: leave sampling unset, or set colsample_bynode"
         )
+
+
+def _draws_rows(values: Mapping[str, Any]) -> bool:
+    """Tell whether rounds have rows or weights of their own."""
+    sampling, takes_part = sampling_of(values["sampling"]), values["subsample"] < 1.0
+    match sampling:
+        case Uniform():
+            return sampling.replacement or takes_part
+        case Mvs():
+            return takes_part
+        case Bayesian():
+            return sampling.temperature > 0.0
+        case Goss():
+            return sampling.top + sampling.other < 1.0 and (sampling.full_rounds or 0) < values["n_estimators"]
+    return False
 
 
 def _settle_sampling(values: dict[str, Any], given: Mapping[str, Any]) -> None:

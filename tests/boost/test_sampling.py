@@ -414,3 +414,48 @@ def test_a_median_leaf_counts_rows_as_the_sampling_weighs_them():
     order = np.cumsum(weight[np.argsort(y)])
     median = y[np.searchsorted(order, order[-1] / 2)]
     assert abs(fitted.predict(X[:1])[0] - median) <= 1.0
+
+
+@pytest.mark.parametrize("subsample", [1e-3, 1e-9, 1e-300])
+def test_mvs_draws_few_rows_if_hardly_any_are_wanted(subsample):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 3))
+    model = SapwoodRegressor(sampling="mvs", subsample=subsample, n_estimators=20).fit(X, X[:, 0]).model_
+    assert max(model.ensemble.count[model.ensemble.tree_start[:-1]]) < 10
+
+
+@pytest.mark.parametrize(
+    ("sampling", "more"),
+    [
+        ("none", {}), ("uniform", {}), (Uniform(by="groups"), {}), (Bayesian(0.0), {}), (Mvs(), {"subsample": 1.0}),
+        (Goss(0.5, 0.5), {}), (Goss(full_rounds=5), {}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_forest_of_equal_trees_is_refused(sampling, more):
+    model = SapwoodRegressor(boosting="forest", sampling=sampling, n_estimators=5, **more)
+    with pytest.raises(ParameterError, match="would grow the same tree again and again: leave sampling unset"):
+        model.fit(np.eye(5), np.arange(5.0))
+    model.set_params(colsample_bynode=0.5).fit(np.eye(5), np.arange(5.0), groups=np.arange(5))
+
+
+@pytest.mark.parametrize(
+    ("params", "given"),
+    [
+        ({"sampling": Uniform(by="groups"), "subsample": 0.5}, "groups"),
+        ({"sampling": Uniform(by="classes"), "subsample": 0.5}, "classes"),
+        ({"leaf_steps": 3, "objective": "absolute"}, "leaf_steps"),
+        ({"boosting": "ordered", "leaf_model": "linear"}, "ordered"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_drawn_is_refused_before_a_file_is_made(params, given, tmp_path):
+    path = tmp_path / "checkpoint"
+    with pytest.raises(ValueError, match=given):
+        SapwoodRegressor(checkpoint=path, **params).fit(np.eye(50), np.arange(50.0))
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_highest_temperature_trains():
+    X = np.random.default_rng(0).normal(size=(2000, 3))
+    assert np.isfinite(SapwoodRegressor(sampling=Bayesian(40.0)).fit(X, X[:, 0]).predict(X)).all()

@@ -154,6 +154,7 @@ REFUSED: list[tuple[tuple[str, str], tuple[str, str]]] = [
         for choice in ("linear", "penalty")
     ),
     (("category_encoding", "orders"), ("split_search", "exact")),
+    (("category_encoding", "orders"), ("bundle", "conflicts")),
     *(
         (("leaf_model", choice), other)
         for choice in ("linear", "penalty")

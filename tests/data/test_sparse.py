@@ -11,7 +11,7 @@ from sapwood import Dataset, SapwoodClassifier, SapwoodRegressor, cv
 from sapwood.data.columns import read_table
 from sapwood.data.encoder import Encoder
 from sapwood.data.sparse import SparseTable
-from sapwood.errors import InputError, SchemaError
+from sapwood.errors import InputError, InputTypeError, SchemaError
 
 
 @pytest.fixture(autouse=True)
@@ -294,3 +294,52 @@ def test_listed_columns_give_the_model_of_columns_in_full(monkeypatch, params, m
     full, listed = (SapwoodRegressor(**settings).fit(form, y).model_ for form in (X, sp.csr_matrix(X)))
     assert listed.fingerprint() == full.fingerprint()
     assert np.array_equal(listed.ensemble.count, full.ensemble.count)
+
+
+@pytest.mark.parametrize("kind", [bool, np.uint8, np.int16, np.float32])
+def test_entries_stored_twice_are_added_in_their_own_type(kind):
+    random = np.random.default_rng(0)
+    rows, columns = random.integers(0, 200, 900), random.integers(0, 6, 900)
+    coo = sp.coo_matrix((np.full(900, 100).astype(kind), (rows, columns)), shape=(200, 6))
+    csr = sp.csr_matrix(coo)
+    unsummed = sp.csr_matrix((200, 6), dtype=kind)
+    order = np.argsort(rows, kind="stable")
+    unsummed.indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=200))]).astype(np.int32)
+    unsummed.indices, unsummed.data = columns[order].astype(np.int32), coo.data[order]
+    for table in (coo, csr, unsummed):
+        found = read_table(table)
+        np.testing.assert_array_equal(whole(found), csr.toarray().astype(np.float64))
+
+
+def whole(table):
+    return np.concatenate([values for _, values in table.matrices(1000)])
+
+
+@pytest.mark.parametrize("name", ["indptr", "indices"])
+def test_indices_that_are_no_whole_numbers_are_named(name):
+    X = sp.csr_matrix(np.eye(4))
+    setattr(X, name, getattr(X, name).astype(float))
+    with pytest.raises(InputError, match=f"{name} has the type float64: rebuild it with whole numbers"):
+        SapwoodRegressor().fit(X, np.arange(4.0))
+
+
+def test_coordinates_without_values_are_named():
+    X = sp.coo_matrix(np.eye(4))
+    X.data = X.data[:2]
+    with pytest.raises(InputError, match="4 rows, 4 columns and 2 values: rebuild it"):
+        SapwoodRegressor().fit(X, np.arange(4.0))
+
+
+def test_a_sparse_target_or_score_is_named_without_a_warning():
+    column = sp.csr_matrix(np.ones((4, 1)))
+    with pytest.raises(InputTypeError, match="y is a sparse matrix"):
+        SapwoodRegressor().fit(np.eye(4), column)
+    with pytest.raises(InputTypeError, match="init_score is a sparse matrix"):
+        SapwoodRegressor().fit(np.eye(4), np.arange(4.0), init_score=column)
+
+
+def test_numbers_beyond_float64_are_infinite_without_a_warning():
+    X = np.eye(40, dtype=np.longdouble) * np.longdouble("1e4000")
+    model = SapwoodRegressor(n_estimators=2, min_child_samples=1)
+    prints = {model.fit(table, np.arange(40.0)).model_.fingerprint() for table in (X, sp.csr_matrix(X))}
+    assert len(prints) == 1

@@ -11,7 +11,19 @@ import scipy.sparse
 from rank_cases import fit_alone, fit_features, fit_rows, fit_sampled_edges, fit_uneven, fit_unlike, make_data
 from rank_processes import Processes
 
-from sapwood import Bundle, Dart, Dataset, Goss, LastRows, Mvs, SapwoodRegressor, Symmetric, Uniform, distributed
+from sapwood import (
+    Bundle,
+    Dart,
+    Dataset,
+    EffectiveNumber,
+    Goss,
+    LastRows,
+    Mvs,
+    SapwoodRegressor,
+    Symmetric,
+    Uniform,
+    distributed,
+)
 from sapwood.data import numeric
 from sapwood.distributed import Reducer
 from sapwood.errors import InputError, InputTypeError, ParameterError, TrainingError
@@ -61,7 +73,7 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "noise": ("regression", {"weighted": True}, {"random_strength": 2.0, "max_leaves": 16}),
     "noise in few rows": ("regression", {}, {"random_strength": 2.0, "subsample": 0.5, "min_child_samples": 40}),
     "balanced classes": ("classes", {"weighted": True}, {"class_weight": "balanced"}),
-    "effective classes": ("classes", {}, {"class_weight": "effective"}),
+    "effective classes": ("classes", {}, {"class_weight": EffectiveNumber(0.9)}),
     "rows split off": ("regression", {"weighted": True}, STOPPING),
     "classes split off": ("classes", {}, STOPPING | {"validation_fraction": 0.3}),
     "last rows split off": ("regression", {}, STOPPING | {"validation_fraction": LastRows(0.2)}),
@@ -275,6 +287,13 @@ def test_ranks_with_sparse_tables_train_the_model_of_one(
     params = {"zero_as_missing": zero_as_missing}
     alone = fit_alone("regression", data, params).model_.fingerprint()
     assert fingerprints(processes.run(3, fit, "regression", data, params)) == {alone}
+
+
+def test_all_ranks_are_told_of_one_whose_rows_weigh_nothing(processes: Processes) -> None:
+    data = make_data() | {"sample_weight": np.repeat([1.0, 0.0], 350)}
+    for answer in processes.run(2, fit_rows, "regression", data, {}):
+        assert isinstance(answer, InputError)
+        assert "rank 1 has no rows of positive weight" in str(answer)
 
 
 def test_a_rank_may_have_no_row_that_is_split_off(processes: Processes) -> None:

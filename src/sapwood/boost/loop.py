@@ -16,7 +16,7 @@ from sapwood.boost.evaluation import Evaluation
 from sapwood.boost.forest import ForestBoosting
 from sapwood.boost.harvest import Harvest
 from sapwood.boost.interrupt import Interruption, TooSoon
-from sapwood.boost.leaves import Renewal, check_steps
+from sapwood.boost.leaves import Renewal
 from sapwood.boost.level_sets import LevelSets
 from sapwood.boost.linear import LinearLeaves
 from sapwood.boost.noise import noise_of
@@ -79,7 +79,6 @@ class Work:
         renewal = Renewal.of(objective, target, params.tree, dataset)
         linear = LinearLeaves.of(objective, params, dataset, team)
         grower.tells_rows = renewal is not None or linear is not None
-        check_steps(objective, params)
         rules = leaf_rules(objective, params, grower, team)
         in_a_row = np.empty((objective.n_outputs, 2 * dataset.n_rows), dtype=np.float32)
         pairs = in_a_row.reshape(objective.n_outputs, dataset.n_rows, 2)

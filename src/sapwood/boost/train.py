@@ -59,9 +59,9 @@ def train(
         start = Start(objective.start(target.y, target.weight, team.run))
     if evaluation is None:
         evaluation = Evaluation((), (), objective)
+    work = Work.make(dataset, target, objective, params, start)
+    boosting = make_boosting(work, evaluation)
     with Checkpoint.open(dataset, target, params, start, evaluation) as checkpoint:
-        work = Work.make(dataset, target, objective, params, start)
-        boosting = make_boosting(work, evaluation)
         size = f"{dataset.n_rows} rows, {dataset.n_features} features, {objective.n_outputs} output(s)"
         logger.info("training begins: %s, objective %s, %d thread(s)", size, objective.name, team.size)
         done, best, stopped = run_rounds(work, boosting, evaluation, checkpoint)

@@ -84,12 +84,22 @@ def read_sparse(X: Any, names: tuple[str, ...] | None = None, has_string_names: 
         _check_indices(X)
     elif X.format == "coo":
         _check_coordinates(X)
-    matrix = X.astype(conversion.float_type(X.dtype), copy=False).tocsc()
-    if not _is_canonical(matrix):
-        matrix = matrix.copy()
-        matrix.has_canonical_format = matrix.has_sorted_indices = False
-        matrix.sum_duplicates()
+    kind = conversion.float_type(X.dtype)
+    with np.errstate(over="ignore"):  # what is beyond the range becomes infinite, as in dense tables
+        # Whole numbers and truth values are added up as such, before they become floats.
+        matrix = _canonical(X.tocsc()) if X.dtype.kind in "biu" else X.astype(kind, copy=False).tocsc()
+        matrix = _canonical(matrix.astype(kind, copy=False))
     return SparseTable(matrix, names, has_string_names)
+
+
+def _canonical(matrix: Any) -> Any:
+    """Compressed columns whose rows ascend, none twice."""
+    if _is_canonical(matrix):
+        return matrix
+    matrix = matrix.copy()
+    matrix.has_canonical_format = matrix.has_sorted_indices = False
+    matrix.sum_duplicates()
+    return matrix
 
 
 def read_sparse_frame(X: Any) -> SparseTable | None:
@@ -135,6 +145,9 @@ def _check_indices(X: Any) -> None:
         n_outer, n_inner = (length // block for length, block in zip(X.shape, X.blocksize, strict=True))
     start, indices = np.asarray(X.indptr), np.asarray(X.indices)
     what = f"X is a {X.format} matrix of shape {X.shape}"
+    for name, numbers in (("indptr", start), ("indices", indices)):
+        if numbers.dtype.kind not in "iu":
+            raise InputError(f"{what}, but {name} has the type {numbers.dtype}: rebuild it with whole numbers")
     if len(start) != n_outer + 1 or start[0] != 0:
         found = f"has {len(start)}" if len(start) != n_outer + 1 else f"begins with {start[0]}"
         raise InputError(f"{what}, so indptr must have {n_outer + 1} entries from 0 on, but {found}: rebuild it")
@@ -158,6 +171,11 @@ def _check_indices(X: Any) -> None:
 
 
 def _check_coordinates(X: Any) -> None:
+    if not len(X.row) == len(X.col) == len(X.data):
+        raise InputError(
+            f"X is a coo matrix of shape {X.shape}, but it has {len(X.row)} rows, {len(X.col)} columns and "
+            f"{len(X.data)} values: rebuild it, every entry needs one of each"
+        )
     for name, numbers, length in (("row", X.row, X.shape[0]), ("column", X.col, X.shape[1])):
         wrong = np.flatnonzero((numbers < 0) | (numbers >= length))
         if len(wrong):

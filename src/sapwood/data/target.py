@@ -26,8 +26,10 @@ def check_target(y: Any, n_rows: int) -> np.ndarray:
     return values
 
 
-def check_weight(weight: Any, n_rows: int, name: str = "sample_weight") -> np.ndarray | None:
-    """Sample weights as float64: finite, not negative, not all zero. None stays None."""
+def check_weight(
+    weight: Any, n_rows: int, name: str = "sample_weight", may_be_zero: bool = False
+) -> np.ndarray | None:  # fmt: skip
+    """Sample weights as float64: finite, not negative, not all zero unless they may be. None stays None."""
     if weight is None:
         return None
     values = numbers_of(column_of(weight, n_rows, name), name, "give every row a number")
@@ -35,7 +37,7 @@ def check_weight(weight: Any, n_rows: int, name: str = "sample_weight") -> np.nd
     if (values < 0).any():
         row = int(np.argmax(values < 0))
         raise InputError(f"{name} must not be negative, row {row} has {shown(values[row])}: leave a row out with 0")
-    if not values.any():
+    if not may_be_zero and not values.any():
         raise InputError(f"{name} is zero for every row: at least one row must have a positive weight")
     check_range(values, name)
     return values

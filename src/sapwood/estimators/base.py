@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
 from sapwood.boost.evaluation import measures_of
-from sapwood.boost.leaves import check_constraints
+from sapwood.boost.leaves import check_constraints, check_steps
+from sapwood.boost.sampling import check_sampling
 from sapwood.data.columns import Table
 from sapwood.data.planning import find_categories
 from sapwood.data.ranks import Ranks
@@ -137,7 +138,8 @@ class SapwoodEstimator(FittedEstimator):
         y, classes = self._read_target(request.y, table.n_rows, None if earlier is None else earlier.model.classes)
         if ranks is not None and classes is not None:
             y, classes = self._read_target(request.y, table.n_rows, ranks.all_classes(classes))
-        weight = self._weigh(y, check_weight(request.sample_weight, table.n_rows), classes, ranks)
+        weight = check_weight(request.sample_weight, table.n_rows, may_be_zero=ranks is not None)
+        weight = self._weigh(y, weight, classes, ranks)
         n_classes = 0 if classes is None else len(classes)
         given = self.get_params(deep=False)
         given |= settings_of(request.X, given["split_search"])
@@ -153,6 +155,7 @@ class SapwoodEstimator(FittedEstimator):
         if earlier is not None:
             earlier.check(schema, objective, params.bins.zero_as_missing)
         check_constraints(params.tree, schema, objective)
+        check_steps(objective, params)
         measures_of(params.watch.eval_metric, objective, task_of(classes))
         origin = OriginSpec(params.task.init, earlier, objective, classes)
         problem = Problem(objective, params, classes, origin, schema)
@@ -161,6 +164,7 @@ class SapwoodEstimator(FittedEstimator):
         sample = Sample(X, table, y, weight, init_score, groups, bins, None, ranks, request.row_numbers)
         if ranks is not None:
             check_ranks(problem, sample, request)
+        check_sampling(params.boost, objective.task, groups)
         fitted = fit_sample(problem, sample, eval_samples(request, problem), watched_samples(request, problem), began)
         self._keep(problem, fitted, table)
 
@@ -176,7 +180,7 @@ class SapwoodEstimator(FittedEstimator):
             warn_of_order(X, getattr(request, name), name)
         if earlier is not None and bins is None:
             table = earlier.model.schema.align(table, "init_model")
-        if len(getattr(y, "shape", ())) == 2 and y.shape[1] == 1:
+        if len(getattr(y, "shape", ())) == 2 and y.shape[1] == 1 and not hasattr(y, "nnz"):
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected; pass y.ravel() instead.",
                 DataConversionWarning,

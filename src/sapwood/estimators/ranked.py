@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from sapwood.boost.identity import digest, parameters
 from sapwood.choices import Uniform, conflicts_of, linear_of, sampling_of
 from sapwood.errors import InputError, ParameterError
@@ -23,6 +25,7 @@ def check_ranks(problem: Problem, sample: Sample, request: Request) -> None:
     if problem.params.run.checkpoint is not None:
         raise ParameterError("checkpoint is for a training of one rank: leave it unset")
     if ranks.share_rows:
+        ranks.counted(len(sample.y) if sample.weight is None else int(np.count_nonzero(sample.weight)))
         for refused, remedy in _refusals(problem, sample, request):
             raise ParameterError(f"{refused} needs all rows at one rank: {remedy}, or share features (by='features')")
 

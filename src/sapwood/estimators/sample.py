@@ -195,6 +195,8 @@ def read_init_score(given: Any, n_rows: int, n_outputs: int) -> np.ndarray | Non
     """Offsets as (outputs, rows) from (rows,) or (rows, outputs)."""
     if given is None:
         return None
+    if hasattr(given, "nnz"):
+        raise InputTypeError("init_score is a sparse matrix: pass init_score.toarray()")
     try:
         values = given if isinstance(given, np.ma.MaskedArray) else np.asarray(given)
     except ValueError as error:

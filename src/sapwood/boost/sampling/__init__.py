@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sapwood.boost.sampling.base import Drawn, Pool, Sampler
 from sapwood.boost.sampling.bayesian import BayesianSampler
 from sapwood.boost.sampling.goss import GossSampler
 from sapwood.boost.sampling.mvs import MvsSampler
 from sapwood.boost.sampling.uniform import UniformSampler
 from sapwood.choices import Bayesian, Goss, Mvs, Uniform, sampling_of
+from sapwood.errors import InputError, ParameterError
 from sapwood.params import BoostParams
 
-__all__ = ["SAMPLERS", "Drawn", "Pool", "Sampler", "make_sampler"]
+__all__ = ["SAMPLERS", "Drawn", "Pool", "Sampler", "check_sampling", "make_sampler"]
 
 SAMPLERS: dict[type, type[Sampler]] = {
     Uniform: UniformSampler,
@@ -18,6 +21,19 @@ SAMPLERS: dict[type, type[Sampler]] = {
     Mvs: MvsSampler,
     Bayesian: BayesianSampler,
 }
+
+
+def check_sampling(params: BoostParams, task: str, groups: np.ndarray | None) -> None:
+    """Refuse to draw by what the rows do not have."""
+    choice = sampling_of(params.sampling)
+    if not isinstance(choice, Uniform):
+        return
+    if choice.by == "groups" and groups is None:
+        raise InputError("sampling=Uniform(by='groups') draws whole groups, but fit was given none: pass groups")
+    if choice.by == "classes" and task not in ("binary", "multiclass"):
+        raise ParameterError(
+            "sampling=Uniform(by='classes') draws a share of every class, but the target has none: use by='rows'"
+        )
 
 
 def make_sampler(params: BoostParams, pool: Pool) -> Sampler | None:

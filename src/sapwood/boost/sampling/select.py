@@ -100,7 +100,7 @@ def proportion_threshold(amounts: np.ndarray, largest: int, wanted: float, crowd
     """
     counts = np.empty((crowd.team.size, sample.DIGITS), dtype=np.int64)
     sums = np.empty_like(counts)
-    around = Around(int(wanted * UNIT))
+    around = Around(max(1, int(wanted * UNIT)))
     prefix = 0
     for shift, width in places(max(1, largest.bit_length())):
         place = np.array([shift, width], dtype=np.int64)

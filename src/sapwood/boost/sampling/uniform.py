@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from sapwood.boost.sampling.base import Drawn, Pool, Sampler
-from sapwood.errors import InputError, ParameterError
 from sapwood.kernels import sample
 from sapwood.kernels.elementary import exp_values
 from sapwood.kernels.random import ROWS
@@ -67,8 +66,7 @@ def poisson_bounds(mean: float) -> np.ndarray:
 def _group_ids(pool: Pool) -> np.ndarray:
     """A number for the group of each row: the least of the original numbers of its rows."""
     groups = pool.target.groups
-    if groups is None:
-        raise InputError("sampling=Uniform(by='groups') draws whole groups, but fit was given none: pass groups")
+    assert groups is not None
     least = np.full(int(groups.max()) + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
     numbers = pool.numbers if len(pool.numbers) else np.arange(pool.n_rows, dtype=np.uint64)
     np.minimum.at(least, groups, numbers)
@@ -76,9 +74,5 @@ def _group_ids(pool: Pool) -> np.ndarray:
 
 
 def _rows_by_class(pool: Pool) -> list[np.ndarray]:
-    if pool.task not in ("binary", "multiclass"):
-        raise ParameterError(
-            "sampling=Uniform(by='classes') draws a share of every class, but the target has none: use by='rows'"
-        )
     y = pool.target.y
     return [np.flatnonzero(y == label) for label in np.unique(pool.crowd.whole(y))]
