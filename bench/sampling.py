@@ -68,6 +68,16 @@ def contestants(n_trees: int, seed: int) -> dict[str, Callable[[Rows], np.ndarra
     }
 
 
+def run(predictions: Callable[[Rows], np.ndarray], rows: Rows) -> tuple[float, float] | None:
+    """The seconds and the test loss of a way, None if its library is not installed."""
+    try:
+        began = time.perf_counter()
+        found = predictions(rows)
+    except ImportError:
+        return None
+    return time.perf_counter() - began, held_out_loss(rows.y_test, found, rows.task)
+
+
 def large_contestants(n_trees: int) -> dict[str, Callable[[Rows], np.ndarray]]:
     """Who is compared on a large table, by name."""
     from sapwood import Goss
@@ -91,13 +101,9 @@ def measure_large(args: argparse.Namespace) -> None:
     losses: dict[str, float] = {}
     for _ in range(args.seeds):
         for way, predictions in ways.items():
-            try:
-                began = time.perf_counter()
-                found = predictions(rows)
-            except ImportError:
-                continue
-            seconds[way].append(time.perf_counter() - began)
-            losses[way] = held_out_loss(rows.y_test, found, rows.task)
+            if (measured := run(predictions, rows)) is not None:
+                seconds[way].append(measured[0])
+                losses[way] = measured[1]
     print("| rows drawn | best, s | median, s | all rows / this, best | test loss |\n|" + " --- |" * 5)
     full = min(seconds["all rows"])
     for way in losses:
@@ -141,13 +147,9 @@ def measure(name: str, ways: list[str], args: argparse.Namespace) -> tuple[list[
         n_rows = len(rows.y)
         sapwood(Rows(rows.X[:300], rows.y[:300], rows.X_test, rows.y_test, [], rows.task), n_estimators=2)
         for way, predictions in contestants(args.trees, seed).items():
-            try:
-                began = time.perf_counter()
-                found = predictions(rows)
-            except ImportError:
-                continue
-            seconds[way].append(time.perf_counter() - began)
-            losses[way].append(held_out_loss(rows.y_test, found, rows.task))
+            if (measured := run(predictions, rows)) is not None:
+                seconds[way].append(measured[0])
+                losses[way].append(measured[1])
     return [f"{np.mean(losses[w]):.4g}, {np.median(seconds[w]):.2f} s" if losses[w] else "" for w in ways], n_rows
 
 
