@@ -296,6 +296,14 @@ def test_all_ranks_are_told_of_one_whose_rows_weigh_nothing(processes: Processes
         assert "rank 1 has no rows of positive weight" in str(answer)
 
 
+def test_ranks_that_share_features_need_rows_that_weigh_something() -> None:
+    data = make_data(20)
+    with pytest.raises(InputError, match="sample_weight is zero for every row"):
+        distributed.fit(
+            SapwoodRegressor(), data["X"], data["y"], Lonely(0, 1), by="features", sample_weight=np.zeros(20)
+        )
+
+
 def test_a_rank_may_have_no_row_that_is_split_off(processes: Processes) -> None:
     data = make_data()
     alone = fit_alone("regression", data, STOPPING).model_.fingerprint()

@@ -138,7 +138,7 @@ class SapwoodEstimator(FittedEstimator):
         y, classes = self._read_target(request.y, table.n_rows, None if earlier is None else earlier.model.classes)
         if ranks is not None and classes is not None:
             y, classes = self._read_target(request.y, table.n_rows, ranks.all_classes(classes))
-        weight = check_weight(request.sample_weight, table.n_rows, may_be_zero=ranks is not None)
+        weight = check_weight(request.sample_weight, table.n_rows, may_be_zero=ranks is not None and ranks.share_rows)
         weight = self._weigh(y, weight, classes, ranks)
         n_classes = 0 if classes is None else len(classes)
         given = self.get_params(deep=False)

@@ -52,7 +52,7 @@ class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
         if by_class is None:
             return weight
         combined = by_class[y.astype(np.intp)] * (1.0 if weight is None else weight)
-        if ranks is None and not combined.any():
+        if (ranks is None or not ranks.share_rows) and not combined.any():
             raise InputError(
                 f"class_weight={self.class_weight!r} leaves no row with a positive weight: give at least one class "
                 "that has rows a weight above 0"

@@ -16,12 +16,10 @@ from sapwood.boost.memory import Size, check_memory
 from sapwood.boost.split import validation_rows
 from sapwood.boost.stopping import INTERRUPTED, TIME
 from sapwood.boost.train import Outcome, train
-from sapwood.choices import conflicts_of
-from sapwood.data.conflicts import without_conflicts
 from sapwood.data.recipe import Recipe
 from sapwood.data.schema import Schema
 from sapwood.data.sparse import SparseTable
-from sapwood.errors import InputError, ParameterError
+from sapwood.errors import InputError
 from sapwood.estimators.origin import Origin, OriginSpec
 from sapwood.estimators.preparing import prepare
 from sapwood.estimators.sample import Sample, blaming
@@ -127,15 +125,7 @@ def _train(problem: Problem, sample: Sample, sets: Mapping[str, Sample], began: 
     earlier = None if problem.origin.earlier is None else problem.origin.earlier.model
     known = None if earlier is None else earlier.recipe
     prepared = prepare(sample, problem.schema, params, problem.objective, known, team.run)
-    sample, dataset, conflicts = prepared.sample, prepared.dataset, conflicts_of(params.tree.bundle)
-    if conflicts > 0.0:
-        if dataset.others:
-            raise ParameterError(
-                f"bundle={params.tree.bundle!r} settles once which columns meet, but "
-                "category_encoding=Ordered(permutations=...) has columns that differ with the order of the rows: leave "
-                "bundle unset, or use permutations=1"
-            )
-        dataset = without_conflicts(dataset, conflicts)
+    sample, dataset = prepared.sample, prepared.dataset
     if sample.ranks is not None:
         dataset = dataclasses.replace(dataset, ranks=sample.ranks.counted(dataset.n_rows))
     origin = problem.origin.fit(sample, team.run)

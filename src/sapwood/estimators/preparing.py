@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.choices import linear_of, symmetric_of
+from sapwood.choices import conflicts_of, linear_of, symmetric_of
 from sapwood.data import dataset as binned
 from sapwood.data.categories import Vocabulary
 from sapwood.data.columns import Block, Table, whole_block
+from sapwood.data.conflicts import without_conflicts
 from sapwood.data.cooking import Cooked, Ingredients, cook
 from sapwood.data.encoder import Encoder
 from sapwood.data.lists import RowLists
@@ -57,7 +58,26 @@ class Prepared:
 def prepare(
     sample: Sample, schema: Schema, params: Params, objective: Objective, known: Recipe | None, run: Run
 ) -> Prepared:
-    """Put rows into bins; ``known`` is the recipe of a model that is continued, whose levels keep their codes."""
+    """Put rows into bins; ``known`` is the recipe of a model that is continued, whose levels keep their codes.
+
+    Columns that are bundled although they meet in some rows do not meet any more.
+    """
+    prepared = _put_into_bins(sample, schema, params, objective, known, run)
+    conflicts = conflicts_of(params.tree.bundle)
+    if conflicts == 0.0:
+        return prepared
+    if prepared.dataset.others:
+        raise ParameterError(
+            f"bundle={params.tree.bundle!r} settles once which columns meet, but "
+            "category_encoding=Ordered(permutations=...) has columns that differ with the order of the rows: leave "
+            "bundle unset, or use permutations=1"
+        )
+    return replace(prepared, dataset=without_conflicts(prepared.dataset, conflicts))
+
+
+def _put_into_bins(
+    sample: Sample, schema: Schema, params: Params, objective: Objective, known: Recipe | None, run: Run
+) -> Prepared:
     is_ordered = params.boost.boosting == "ordered"
     if not schema.categories:
         dataset = sample.binned(params, run)

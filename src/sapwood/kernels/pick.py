@@ -97,8 +97,7 @@ def luck(rules, node, f):
 
 @kernel()
 def best_feature(gain, begin, end, node, rules):
-    """The feature from ``begin`` to ``end`` of the largest gain and luck, the first of equals; ``begin`` if none has
-    a gain."""
+    """The feature from ``begin`` to ``end`` of the largest gain and luck, the first of equals; else ``begin``."""
     best = begin
     most = -np.inf
     for f in range(begin, end):
