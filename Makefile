@@ -32,8 +32,8 @@ $(VENV)/installed-test: pyproject.toml $(wildcard build_hook.py) | $(BIN)/python
 	@touch $@ $(VENV)/installed
 
 # The kernels are compiled by the install; when they change, Numba compiles them if it is there, else a new install does.
-$(VENV)/kernels: $(wildcard src/sapwood/kernels/*.py src/sapwood/native/*.py) | $(VENV)/installed
-	@$(BIN)/python -c 'from sapwood.native.load import library; library()' 2>/dev/null || $(PIP) install --quiet -e .
+$(VENV)/kernels: $(shell find src/sapwood/kernels src/sapwood/native -name '*.py') | $(VENV)/installed
+	@$(BIN)/python -c 'from sapwood.native.runtime.library import library; library()' 2>/dev/null || $(PIP) install --quiet -e .
 	@touch $@
 
 $(VENV)/installed-bench: $(VENV)/installed-test

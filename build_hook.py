@@ -27,7 +27,7 @@ class KernelBuildHook(BuildHookInterface):
         """Build what is missing before files are collected."""
         if self.target_name != "wheel":
             return
-        build = importlib.import_module("sapwood.native.build")
+        build = importlib.import_module("sapwood.native.compiler.build")
         build.build()
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["pure_python"] = False

@@ -19,7 +19,7 @@ import numpy as np
 from bench.categories import LARGE, NAMES, THREADS, Rows, answers, read, sapwood, with_dtypes
 from bench.data import UnavailableError
 from bench.measures import held_out_loss
-from sapwood.encodings import Greedy, Holdout, LeaveOneOut, Ordered
+from sapwood.params.encodings import Greedy, Holdout, LeaveOneOut, Ordered
 
 AMAZON = "amazon_employee"
 TIMED = 3  # fits of every split, of which the fastest counts

@@ -242,7 +242,7 @@ def is_stale(path: Path) -> bool:
     """Say whether a file is a library of Sapwood's that belongs to other sources."""
     if path.parent.name != "lib" or not path.name.startswith("sapwood-"):
         return False
-    from sapwood.native.sources import source_hash
+    from sapwood.native.compiler.sources import source_hash
 
     return source_hash() not in path.name
 

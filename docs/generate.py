@@ -8,9 +8,9 @@ from typing import Any
 
 from sapwood.objectives.base import Objective
 from sapwood.objectives.registry import losses
-from sapwood.params import FIELDS, GROUPS
-from sapwood.peers import CATBOOST, LIGHTGBM, SPELLINGS, XGBOOST
-from sapwood.presets import PRESETS
+from sapwood.params.aliases import CATBOOST, LIGHTGBM, SPELLINGS, XGBOOST
+from sapwood.params.declaration import FIELDS, GROUPS
+from sapwood.params.presets import PRESETS
 
 DOCS = Path(__file__).parent
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from sapwood.errors import ParameterError
-from sapwood.params import FIELDS, GROUPS, Params
-from sapwood.peers import SPELLINGS
-from sapwood.presets import PRESETS
-from sapwood.settling import resolve_params, unknown_parameter
+from sapwood.params.aliases import SPELLINGS
+from sapwood.params.declaration import FIELDS, GROUPS, Params
+from sapwood.params.presets import PRESETS
+from sapwood.params.resolve import resolve_params, unknown_parameter
 
 ROOT = Path(__file__).parent.parent
 

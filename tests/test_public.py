@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import sapwood
-from sapwood.native.kernel import mode
+from sapwood.native.runtime.kernel import mode
 
 
 @pytest.mark.parametrize("name", sapwood.__all__)
@@ -44,7 +44,7 @@ def test_prediction_from_a_file_loads_nothing_of_training(tmp_path):
         "sapwood.estimators",
         "sapwood.boost",
         "sapwood.grow",
-        "sapwood.params",
+        "sapwood.params.declaration",
         "sklearn",
         "narwhals",
         "pandas",

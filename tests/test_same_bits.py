@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from sapwood import Dart, Goss, Partition, SapwoodClassifier, SapwoodRegressor, Uniform
-from sapwood.native import sources
+from sapwood.native.compiler import sources
 
 NAMES = [f"c{k}" for k in range(8)]
 COMMON = {"n_estimators": 8, "max_leaves": 20}

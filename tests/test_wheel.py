@@ -14,7 +14,7 @@ import pytest
 
 import sapwood
 from sapwood import SapwoodRegressor
-from sapwood.native import sources
+from sapwood.native.compiler import sources
 
 ROOT = Path(__file__).parents[1]
 LARGEST = 3_000_000

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import Any
 
 from sapwood import errors
@@ -10,31 +12,31 @@ from sapwood import errors
 __version__ = "0.1.0"
 
 _WHERE = {
-    "Auto": "sapwood.encodings",
-    "Crossing": "sapwood.encodings",
-    "Frequency": "sapwood.encodings",
-    "Greedy": "sapwood.encodings",
-    "Holdout": "sapwood.encodings",
-    "LeaveOneOut": "sapwood.encodings",
-    "OneHot": "sapwood.encodings",
-    "Ordered": "sapwood.encodings",
-    "Partition": "sapwood.encodings",
-    "Bayesian": "sapwood.choices",
-    "Bundle": "sapwood.choices",
-    "Dart": "sapwood.choices",
-    "Dataset": "sapwood.estimators.binned",
-    "EffectiveNumber": "sapwood.choices",
-    "Goss": "sapwood.choices",
-    "LastRows": "sapwood.choices",
-    "Mvs": "sapwood.choices",
-    "Linear": "sapwood.choices",
-    "Symmetric": "sapwood.choices",
-    "Uniform": "sapwood.choices",
+    "Auto": "sapwood.params.encodings",
+    "Crossing": "sapwood.params.encodings",
+    "Frequency": "sapwood.params.encodings",
+    "Greedy": "sapwood.params.encodings",
+    "Holdout": "sapwood.params.encodings",
+    "LeaveOneOut": "sapwood.params.encodings",
+    "OneHot": "sapwood.params.encodings",
+    "Ordered": "sapwood.params.encodings",
+    "Partition": "sapwood.params.encodings",
+    "Bayesian": "sapwood.params.options",
+    "Bundle": "sapwood.params.options",
+    "Dart": "sapwood.params.options",
+    "Dataset": "sapwood.data.dataset",
+    "EffectiveNumber": "sapwood.params.options",
+    "Goss": "sapwood.params.options",
+    "LastRows": "sapwood.params.options",
+    "Mvs": "sapwood.params.options",
+    "Linear": "sapwood.params.options",
+    "Symmetric": "sapwood.params.options",
+    "Uniform": "sapwood.params.options",
     "SapwoodClassifier": "sapwood.estimators.classifier",
     "SapwoodRegressor": "sapwood.estimators.regressor",
     "Model": "sapwood.model.model",
     "cv": "sapwood.estimators.cv",
-    "load": "sapwood.model.serialize",
+    "load": "sapwood.model.io.serialize",
     "show_versions": "sapwood.versions",
 }
 
@@ -52,3 +54,23 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+# Where pickles of version 0.1 look for what they hold.
+_MOVED = {
+    "sapwood.choices": "sapwood.params.options",
+    "sapwood.encodings": "sapwood.params.encodings",
+    "sapwood.model.serialize": "sapwood.model.io.serialize",
+    "sapwood.objectives.positive": "sapwood.objectives.log_link",
+}
+
+
+class _MovedModule(ModuleType):
+    """A module that is found under its old name by those who unpickle."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(_MOVED[self.__name__]), name)
+
+
+for _old in _MOVED:
+    sys.modules.setdefault(_old, _MovedModule(_old))

@@ -8,7 +8,9 @@ import platform
 import sys
 
 import sapwood
-from sapwood.native import kernel, sources, team
+from sapwood.native.compiler import sources
+from sapwood.native.runtime import kernel
+from sapwood.native.threads import team
 
 PACKAGES = ("numpy", "scikit-learn", "narwhals", "safetensors", "numba", "pandas", "polars", "pyarrow", "scipy")
 

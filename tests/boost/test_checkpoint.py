@@ -17,9 +17,9 @@ import pytest
 
 import sapwood
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.boost.journal import LENGTH_BYTES, MAGIC, Journal
+from sapwood.boost.checkpoint.log import LENGTH_BYTES, MAGIC, Journal
 from sapwood.errors import CheckpointError, ParameterError
-from sapwood.model import container
+from sapwood.model.io import container
 
 SETTINGS = {"n_estimators": 14, "subsample": 0.7, "colsample_bynode": 0.6, "max_leaves": 6, "checkpoint_every": 0}
 RANDOM = np.random.default_rng(3)
@@ -154,7 +154,7 @@ def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(path):
 def test_a_finished_checkpoint_gives_its_model_without_training(path, monkeypatch):
     whole = told(fit(path))
     before = path.read_bytes()
-    monkeypatch.setattr("sapwood.boost.loop.add_round", None)
+    monkeypatch.setattr("sapwood.boost.rounds.add_round", None)
     assert told(fit(path)) == whole
     assert path.read_bytes() == before
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.encodings import Ordered
 from sapwood.errors import ParameterError
-from sapwood.kernels.copies import add_to_copies, merge_sums, sum_copies
 from sapwood.kernels.layout import Rules
-from sapwood.kernels.logistic_leaves import BLOCK, fit_logistic
-from sapwood.native.team import current_team
+from sapwood.kernels.leaves.leaf_refit import add_to_copies, merge_sums, sum_copies
+from sapwood.kernels.leaves.logistic import BLOCK, fit_logistic
+from sapwood.native.threads.team import current_team
 from sapwood.objectives import Absolute
 from sapwood.objectives.base import mean_loss
 from sapwood.objectives.registry import losses
+from sapwood.params.encodings import Ordered
 
 ONE_LEAF = {"n_estimators": 1, "learning_rate": 1.0, "reg_lambda": 1.0, "init": 0.0}
 

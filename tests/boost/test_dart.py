@@ -7,7 +7,7 @@ import pytest
 
 import sapwood
 from sapwood import Dart, SapwoodClassifier, SapwoodRegressor
-from sapwood.boost.dart import draw_drops, shares
+from sapwood.boost.boosters.dart import draw_drops, shares
 from sapwood.errors import ParameterError
 
 OFTEN = Dart(0.4, skip=0.1)

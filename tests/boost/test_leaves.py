@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sapwood import SapwoodRegressor
-from sapwood.boost.leaves import project, set_means
-from sapwood.grow.grown import Grown
+from sapwood.boost.leaf_values import project, set_means
+from sapwood.grow.grown_tree import Grown
 from sapwood.kernels import layout
 from sapwood.objectives import Absolute, Mape, Quantile
 

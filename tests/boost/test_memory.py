@@ -11,7 +11,7 @@ from sapwood.boost import memory
 from sapwood.boost.memory import Size, estimate
 from sapwood.errors import OutOfMemoryError
 from sapwood.objectives import Softmax, Squared
-from sapwood.settling import resolve_params
+from sapwood.params.resolve import resolve_params
 
 X = np.random.default_rng(0).normal(size=(300, 4))
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from sapwood import SapwoodRegressor, Symmetric
-from sapwood.boost.noise import fading, noise_of
 from sapwood.boost.sampling import Drawn
-from sapwood.kernels.sums import alone
-from sapwood.settling import resolve_params
+from sapwood.boost.split_noise import fading, noise_of
+from sapwood.kernels.numeric.sums import alone
+from sapwood.params.resolve import resolve_params
 
 GROWTHS = [{"growth": "leafwise"}, {"growth": "levelwise"}, {"growth": "symmetric"}, {"growth": Symmetric("cosine")}]
 GROWTHS += [{"growth": "leafwise", "split_search": "exact"}]

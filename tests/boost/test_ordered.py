@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.boost.boosting import Boosting, View
-from sapwood.boost.checkpoint import Checkpoint
-from sapwood.boost.copies import LeafFit
+from sapwood.boost.boosters.ordered import HelpedBoosting, make_copies, own_copies, parts
+from sapwood.boost.boosters.plain import Boosting, View
+from sapwood.boost.checkpoint.checkpoint import Checkpoint
 from sapwood.boost.evaluation import Evaluation
+from sapwood.boost.initial_scores import Start
 from sapwood.boost.interrupt import Interruption
-from sapwood.boost.loop import Work, add_round, make_boosting
-from sapwood.boost.ordered import HelpedBoosting, make_copies, own_copies, parts
-from sapwood.boost.start import Start
+from sapwood.boost.leaf_refit import LeafFit
+from sapwood.boost.rounds import Work, add_round, make_boosting
 from sapwood.boost.target import Target
-from sapwood.data.columns import read_table
-from sapwood.data.dataset import Dataset
+from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.data.tables.table import read_table
 from sapwood.errors import ParameterError
 from sapwood.objectives import Squared
-from sapwood.settling import resolve_params
+from sapwood.params.resolve import resolve_params
 
 STUMPS = {
     "n_estimators": 2, "learning_rate": 1.0, "max_leaves": 2, "min_child_samples": 1, "min_child_weight": 0.0,
@@ -35,7 +35,7 @@ N, TIMES = 16, 250
 def run(X: np.ndarray, y: np.ndarray, n_rounds: int, weight: np.ndarray | None = None, **params) -> Boosting:
     """Add rounds to zero, and hand out what keeps the scores."""
     resolved = resolve_params(STUMPS | params, len(y), "regression")
-    dataset = Dataset.build(read_table(X))
+    dataset = BinnedDataset.build(read_table(X))
     order = np.random.default_rng(len(y)).permutation(len(y)).astype(np.uint32)
     dataset = dataclasses.replace(dataset, order=order)
     work = Work.make(dataset, Target(y, weight), Squared(), resolved, Start(np.zeros(1)))
@@ -152,7 +152,7 @@ def plain(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("n_rounds", [1, 2])
 def test_residuals_of_training_rows_are_those_of_fresh_rows(n_rounds, monkeypatch):
     """C7, the practical form: E[y − M(x) | x] over training rows is that over fresh ones."""
-    monkeypatch.setattr("sapwood.boost.ordered.LeafFit", Fresh)
+    monkeypatch.setattr("sapwood.boost.boosters.ordered.LeafFit", Fresh)
     for of_corner in shifts(samples(4), lambda X, y: helped(X, y, n_rounds)).T:
         assert_mean(of_corner, 0.0)
 
@@ -172,7 +172,7 @@ def test_parts_double_and_end_before_the_last_row():
 
 def test_every_row_is_served_by_the_longest_part_before_it():
     order = np.array([3, 0, 4, 1, 2], dtype=np.uint32)
-    dataset = dataclasses.replace(Dataset.build(read_table(np.zeros((5, 1)))), order=order)
+    dataset = dataclasses.replace(BinnedDataset.build(read_table(np.zeros((5, 1)))), order=order)
     copies = make_copies(View(dataset, np.zeros((1, 5))), Target(np.arange(5.0)))
     assert copies.learned.tolist() == [0, 1, 2, 4]
     assert copies.start.tolist() == [0, 1, 3, 7, 12]

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sapwood.boost.routing import Levels, add_to_all_rows
-from sapwood.grow.grown import Grown
+from sapwood.boost.score_update import Levels, add_to_all_rows
+from sapwood.grow.grown_tree import Grown
 from sapwood.kernels import layout
 from sapwood.model.tree import LEAF
-from sapwood.native.team import Team
+from sapwood.native.threads.team import Team
 
 
 def make_tree(*columns: Sequence[int] | np.ndarray) -> Grown:

@@ -9,15 +9,15 @@ import pytest
 
 from sapwood import Bayesian, Goss, Mvs, SapwoodClassifier, SapwoodRegressor, Uniform
 from sapwood.boost.sampling import SAMPLERS, Drawn, Pool, make_sampler
-from sapwood.boost.sampling.select import Crowd, proportion_threshold
+from sapwood.boost.sampling.selection import Crowd, proportion_threshold
 from sapwood.boost.sampling.uniform import poisson_bounds
 from sapwood.boost.target import Target
 from sapwood.errors import InputError, ParameterError
-from sapwood.kernels import goss
-from sapwood.kernels.random import ROWS
-from sapwood.native.team import Team
-from sapwood.params import BoostParams
-from sapwood.settling import resolve_params
+from sapwood.kernels.numeric.random import ROWS
+from sapwood.kernels.sampling import goss
+from sapwood.native.threads.team import Team
+from sapwood.params.declaration import BoostParams
+from sapwood.params.resolve import resolve_params
 
 HALF = BoostParams(sampling="uniform", subsample=0.5)
 ALONE = Team(1)
@@ -303,7 +303,7 @@ def slow_goss(keys: np.ndarray, n_top: int, n_other: int) -> tuple[np.ndarray, n
 def test_goss_draws_the_same_as_sorting(monkeypatch, sampled, spread, kinds):
     for where in ("select", "goss"):
         monkeypatch.setattr(f"sapwood.boost.sampling.{where}.SAMPLED", sampled)
-    monkeypatch.setattr("sapwood.boost.sampling.select.FEW", spread)
+    monkeypatch.setattr("sapwood.boost.sampling.selection.FEW", spread)
     gradient = np.random.default_rng(sampled).integers(0, kinds, 3000)
     sampler = make_sampler(BoostParams(sampling=Goss(0.2, 0.1, full_rounds=0)), pool_of(ids(3000)))
     for round, factor in enumerate([1.0, 1.0, 1.001, 1.001, 1.002, 3.0, 3.0]):

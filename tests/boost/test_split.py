@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.boost.split import fold_of_rows, shares, validation_rows
-from sapwood.choices import LastRows
+from sapwood.boost.validation_split import fold_of_rows, shares, validation_rows
 from sapwood.errors import InputError
+from sapwood.params.options import LastRows
 
 
 def ids(n: int) -> np.ndarray:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from sapwood.boost.stopping import Best
+from sapwood.boost.early_stopping import Best
 from sapwood.errors import TrainingError
 
 

@@ -12,14 +12,14 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from sapwood import SapwoodRegressor
-from sapwood.boost.train import Outcome, Target, train
-from sapwood.data.columns import read_table
-from sapwood.data.dataset import Dataset
+from sapwood.boost.training import Outcome, Target, train
+from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.data.tables.table import read_table
 from sapwood.errors import InputError, TrainingError
 from sapwood.objectives.classification import Softmax
 from sapwood.objectives.registry import resolve
 from sapwood.objectives.regression import Squared
-from sapwood.params import BoostParams, Params, TreeParams
+from sapwood.params.declaration import BoostParams, Params, TreeParams
 
 sys.path.append(str(Path(__file__).parents[1] / "grow"))
 from slow_grower import SlowGrower, TooCloseError
@@ -30,8 +30,8 @@ FREE = TreeParams(max_leaves=2, min_child_samples=1, min_child_weight=0.0, reg_l
 
 def fit(
     X, y, tree=FREE, n_estimators=2, learning_rate=0.5, weight=None, objective="squared"
-) -> tuple[Dataset, Outcome]:
-    dataset = Dataset.build(read_table(np.asarray(X, dtype=float)))
+) -> tuple[BinnedDataset, Outcome]:
+    dataset = BinnedDataset.build(read_table(np.asarray(X, dtype=float)))
     params = Params(tree=tree, boost=BoostParams(n_estimators=n_estimators, learning_rate=learning_rate))
     target = Target(np.asarray(y, dtype=float), weight)
     loss = resolve(objective) if isinstance(objective, str) else objective
@@ -175,7 +175,7 @@ def test_an_empty_leaf_of_a_symmetric_tree_does_not_end_it():
 def test_the_row_that_is_named_is_that_of_the_table_though_rows_without_weight_were_dropped():
     X, weight = np.arange(30.0)[:, None], np.ones(30)
     weight[:5] = 0.0
-    dataset = Dataset.build(read_table(X), weight)
+    dataset = BinnedDataset.build(read_table(X), weight)
     target = Target(X[5:, 0], weight[5:])
     with pytest.raises(TrainingError, match="row 17,"):
         train(dataset, target, SpoiltSquared(1, 12, np.nan), Params())

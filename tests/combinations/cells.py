@@ -11,8 +11,6 @@ import numpy as np
 import scipy.sparse
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.choices import Bundle, Dart, Goss, Linear, Symmetric, Uniform
-from sapwood.encodings import Crossing, Ordered
 from sapwood.objectives import (
     CustomLoss,
     Expectile,
@@ -27,6 +25,8 @@ from sapwood.objectives import (
 )  # fmt: skip
 from sapwood.objectives.base import Objective, mean_loss
 from sapwood.objectives.registry import losses
+from sapwood.params.encodings import Crossing, Ordered
+from sapwood.params.options import Bundle, Dart, Goss, Linear, Symmetric, Uniform
 
 Cell = dict[str, Any]
 Pair = frozenset[tuple[str, Any]]
@@ -299,7 +299,7 @@ def fitted(cell: Cell, rows: Rows, **more: Any) -> SapwoodClassifier | SapwoodRe
     if cell["stopping"] == "eval_set":
         held_out = Rows.of(cell, n=100, seed=1)
         given |= {"eval_set": (held_out.X, held_out.y), "eval_sample_weight": held_out.weight}
-    with patch("sapwood.data.sparse_bins.MOST_TILED", 0 if cell["table"] == "listed" else 1024):
+    with patch("sapwood.data.binning.sparse_table_bins.MOST_TILED", 0 if cell["table"] == "listed" else 1024):
         return unfitted(cell, **more).fit(rows.X, rows.y, **given)
 
 

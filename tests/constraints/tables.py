@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.choices import Symmetric
 from sapwood.objectives import CustomLoss, OneVsAll, Quantile, Softmax
 from sapwood.objectives.base import Objective
 from sapwood.objectives.registry import losses
+from sapwood.params.options import Symmetric
 
 N_FEATURES = 5
 GROWTHS = {

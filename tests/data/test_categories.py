@@ -10,9 +10,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sapwood.data.categories import Vocabulary, levels_of_array, text_of
-from sapwood.data.columns import read_table
-from sapwood.data.planning import find_categories
+from sapwood.data.categories.plan import find_categories
+from sapwood.data.categories.vocabulary import Vocabulary, levels_of_array, text_of
+from sapwood.data.tables.table import read_table
 from sapwood.errors import InputError, InputTypeError, ParameterError
 
 TEXTS = ["b", None, "a", "é", "b", "", "a"]

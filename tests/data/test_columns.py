@@ -13,9 +13,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sapwood.data import columns
-from sapwood.data.columns import read_table
-from sapwood.data.dataset import Dataset
+from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.data.tables import table as columns
+from sapwood.data.tables.table import read_table
 from sapwood.errors import InputError, InputTypeError
 
 
@@ -74,8 +74,8 @@ def test_every_container_gives_the_same_numbers(X, container, monkeypatch):
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_every_container_gives_the_same_bins(X, container, monkeypatch):
     monkeypatch.setattr(columns, "CHUNK_ROWS", 64)
-    expected = Dataset.build(read_table(X), max_bins=16)
-    found = Dataset.build(read_table(CONTAINERS[container](X)), max_bins=16)
+    expected = BinnedDataset.build(read_table(X), max_bins=16)
+    found = BinnedDataset.build(read_table(CONTAINERS[container](X)), max_bins=16)
     np.testing.assert_array_equal(found.columns, expected.columns)
     np.testing.assert_array_equal(found.tiles, expected.tiles)
     for a, b in zip(found.encoder.edges, expected.encoder.edges, strict=True):
@@ -255,7 +255,7 @@ def test_one_row_repeated_by_broadcasting_is_read_where_it_is():
     X = np.broadcast_to(np.array([1.0, np.nan, 3.0]), (5, 3))
     [block] = read_table(X).blocks()
     assert block.row_stride == 0
-    assert Dataset.build(read_table(X)).columns.tolist() == [[1] * 5, [0] * 5, [1] * 5]
+    assert BinnedDataset.build(read_table(X)).columns.tolist() == [[1] * 5, [0] * 5, [1] * 5]
 
 
 def test_a_float_array_in_C_order_is_one_block_for_prediction(X):
@@ -302,8 +302,8 @@ def test_columns_are_selected_in_the_order_asked_for(X, container):
 def test_reading_arrays_imports_no_data_frame_library():
     script = (
         "import sys, numpy as np\n"
-        "from sapwood.data.columns import read_table\n"
-        "from sapwood.data.schema import Schema\n"
+        "from sapwood.data.tables.table import read_table\n"
+        "from sapwood.data.tables.schema import Schema\n"
         "list(Schema(2).align(read_table(np.zeros((3, 2), dtype=int))).float_blocks())\n"
         "print([m for m in ('narwhals', 'pandas', 'polars', 'pyarrow', 'scipy', 'sklearn') if m in sys.modules])\n"
     )

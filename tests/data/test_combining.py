@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sapwood.data import combining
-from sapwood.data.categories import Vocabulary
-from sapwood.data.columns import read_table
-from sapwood.data.combining import Judge, Limits, choose_crossings
-from sapwood.data.cooking import Crossed, Ingredients, cook
-from sapwood.data.crossing import cross_codes, cross_levels, find_keys
-from sapwood.data.cuts import codes_of_numbers
-from sapwood.data.numeric import run_alone
-from sapwood.data.response import Response
-from sapwood.encodings import Greedy, Ordered
+from sapwood.data.binning.edges import run_alone
+from sapwood.data.categories import combinations as combining
+from sapwood.data.categories.combination_codes import cross_codes, cross_levels, find_keys
+from sapwood.data.categories.combinations import Judge, Limits, choose_crossings
+from sapwood.data.categories.encode import Crossed, Ingredients, cook
+from sapwood.data.categories.fixed_point_target import Response
+from sapwood.data.categories.number_codes import codes_of_numbers
+from sapwood.data.categories.vocabulary import Vocabulary
+from sapwood.data.tables.table import read_table
+from sapwood.params.encodings import Greedy, Ordered
 
 
 def ingredients(columns: list[np.ndarray], y: np.ndarray) -> tuple[Ingredients, object]:

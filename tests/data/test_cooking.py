@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sapwood.data.categories import Vocabulary
-from sapwood.data.columns import read_table
-from sapwood.data.cooking import Ingredients, cook
-from sapwood.data.response import Response
-from sapwood.encodings import Frequency, Greedy, Holdout, LeaveOneOut, OneHot, Ordered
+from sapwood.data.categories.encode import Ingredients, cook
+from sapwood.data.categories.fixed_point_target import Response
+from sapwood.data.categories.vocabulary import Vocabulary
+from sapwood.data.tables.table import read_table
+from sapwood.params.encodings import Frequency, Greedy, Holdout, LeaveOneOut, OneHot, Ordered
 
 TEXTS = ["a", "b", "a", None, "a", "b"]
 ORDER = np.array([4, 0, 3, 1, 2, 5], dtype=np.uint32)

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sapwood.data.columns import read_table
-from sapwood.data.cuts import codes_of_columns, codes_of_numbers
+from sapwood.data.categories.number_codes import codes_of_columns, codes_of_numbers
+from sapwood.data.tables.table import read_table
 
 CUTS = np.array([-1.0, 0.5, 3.0])
 

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sapwood.data.columns import read_table
-from sapwood.data.encoder import Encoder, tile_width
+from sapwood.data.binning.bin_mapper import Encoder, tile_width
+from sapwood.data.tables.table import read_table
 from sapwood.errors import ParameterError, SchemaError
-from sapwood.native.team import Team
+from sapwood.native.threads.team import Team
 
 
 @pytest.fixture

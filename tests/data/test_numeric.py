@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.data import numeric
-from sapwood.data.columns import read_table
-from sapwood.data.numeric import edge_table, find_edges, middle, sample_rows, weight_units
+from sapwood.data.binning import edges as numeric
+from sapwood.data.binning.edges import edge_table, find_edges, middle, sample_rows, weight_units
+from sapwood.data.tables.table import read_table
 
 
 def edges_of(X, weight=None, max_bins=255, seed=0, row_ids=None):

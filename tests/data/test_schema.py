@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sapwood.data.columns import read_table
-from sapwood.data.schema import Schema
+from sapwood.data.tables.schema import Schema
+from sapwood.data.tables.table import read_table
 from sapwood.errors import ModelFileError, SchemaError
 
 

@@ -8,16 +8,16 @@ import pytest
 import scipy.sparse as sp
 
 from sapwood import Dataset, SapwoodClassifier, SapwoodRegressor, cv
-from sapwood.data.columns import read_table
-from sapwood.data.encoder import Encoder
-from sapwood.data.sparse import SparseTable
+from sapwood.data.binning.bin_mapper import Encoder
+from sapwood.data.tables.sparse import SparseTable
+from sapwood.data.tables.table import read_table
 from sapwood.errors import InputError, InputTypeError, SchemaError
 
 
 @pytest.fixture(autouse=True)
 def small_tables_are_listed(monkeypatch):
     """As large ones are."""
-    monkeypatch.setattr("sapwood.data.sparse_bins.MOST_TILED", 0)
+    monkeypatch.setattr("sapwood.data.binning.sparse_table_bins.MOST_TILED", 0)
 
 
 def dense(n: int = 300, p: int = 12, seed: int = 0) -> np.ndarray:
@@ -97,7 +97,7 @@ def test_the_type_of_the_entries_does_not_matter(dtype):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("max_bins", [3, 255])
 def test_bins_are_those_of_the_dense_table(monkeypatch, max_bins, weighted):
-    monkeypatch.setattr("sapwood.data.numeric.SAMPLE_ROWS", 200)
+    monkeypatch.setattr("sapwood.data.binning.edges.SAMPLE_ROWS", 200)
     X = dense()
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(X)) if weighted else None
     first, second = (Encoder.fit(read_table(form), weight, max_bins, seed=3) for form in (X, sp.csr_matrix(X)))
@@ -130,7 +130,7 @@ def test_columns_that_exclude_each_other_are_not_listed(monkeypatch):
     X, y = sp.csr_matrix(np.eye(20)[levels]), np.sin(3.0 * levels)
     params = {"n_estimators": 4, "max_leaves": 8}
     listed = SapwoodRegressor(**params).fit(X, y).model_.fingerprint()
-    monkeypatch.setattr("sapwood.data.sparse_bins.MOST_TILED", 1024)
+    monkeypatch.setattr("sapwood.data.binning.sparse_table_bins.MOST_TILED", 1024)
     assert Dataset(X).bins.lists is None
     assert SapwoodRegressor(**params).fit(X, y).model_.fingerprint() == listed
     often = sp.csr_matrix(np.random.default_rng(0).uniform(size=(500, 100)) < 0.03)

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 import scipy.sparse
 
-from sapwood.data.target import check_target, check_weight, code_labels, encode_labels
+from sapwood.data.tables.targets import check_target, check_weight, code_labels, encode_labels
 from sapwood.errors import InputError, InputTypeError
 
 # --- targets ----------------------------------------------------------------------------------------------------------

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from sapwood import SapwoodRegressor
-from sapwood.data.categories import Vocabulary
-from sapwood.data.columns import read_table
-from sapwood.data.recipe import SET, Derived, Recipe
-from sapwood.data.words import Compact
+from sapwood.data.categories.transformer import SET, Derived, Recipe
+from sapwood.data.categories.vocabulary import Vocabulary
+from sapwood.data.tables.table import read_table
+from sapwood.model.predict.bitsets import Compact
 
 sys.path.append(str(Path(__file__).parents[1] / "model"))
 from forests import slow_scores

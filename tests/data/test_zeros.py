@@ -12,10 +12,10 @@ import scipy.sparse as sp
 
 import sapwood
 from sapwood import Dataset, SapwoodClassifier, SapwoodRegressor, cv
-from sapwood.data.columns import read_table
-from sapwood.data.encoder import Encoder
-from sapwood.data.sparse import SparseTable
-from sapwood.data.zeros import without_zeros
+from sapwood.data.binning.bin_mapper import Encoder
+from sapwood.data.tables.sparse import SparseTable
+from sapwood.data.tables.table import read_table
+from sapwood.data.tables.zero_as_missing import without_zeros
 from sapwood.errors import ParameterError, SchemaError
 
 NAMES = list("abcdefgh")
@@ -61,7 +61,7 @@ FORMS = {
 @pytest.fixture(params=[0, 1024], ids=["listed", "tiled"])
 def listed(request, monkeypatch):
     """Sparse columns as lists, and in full."""
-    monkeypatch.setattr("sapwood.data.sparse_bins.MOST_TILED", request.param)
+    monkeypatch.setattr("sapwood.data.binning.sparse_table_bins.MOST_TILED", request.param)
 
 
 def test_zeros_by_hand():
@@ -121,7 +121,7 @@ def test_the_fingerprint_tells_what_zeros_are():
 def test_only_models_that_need_it_have_the_newest_version_of_files():
     for flag, word in ((False, b'"version":1'), (True, b'"version":4')):
         model = SapwoodRegressor(zero_as_missing=flag, n_estimators=1).fit(X, Y).model_
-        assert word in sapwood.model.serialize.to_bytes(model).replace(b"\\", b"")
+        assert word in sapwood.model.io.serialize.to_bytes(model).replace(b"\\", b"")
 
 
 @pytest.mark.parametrize("form", ["array", "csr"])
@@ -195,7 +195,7 @@ def test_bins_of_a_sparse_table_come_from_its_entries_alone(monkeypatch):
     dense = read_table(holes(stored_zeros(X).toarray()))
     first, second = (Encoder.fit(one, None, 255) for one in (table, dense))
     assert all(map(np.array_equal, first.edges, second.edges))
-    monkeypatch.setattr("sapwood.data.sparse_bins.MOST_TILED", 0)
+    monkeypatch.setattr("sapwood.data.binning.sparse_table_bins.MOST_TILED", 0)
     lists = Encoder.fit(table, None, 255)
     assert set(lists.usual.tolist()) == {-1, 0}
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from sapwood import SapwoodClassifier, SapwoodRegressor, distributed
-from sapwood.data import numeric, ranks
+from sapwood.data.binning import edges as numeric
 from sapwood.distributed import Reducer
+from sapwood.distributed import workers as ranks
 
 Data = dict[str, np.ndarray]
 ESTIMATORS = {"regression": SapwoodRegressor, "classes": SapwoodClassifier}

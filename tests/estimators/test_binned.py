@@ -8,7 +8,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 
 from sapwood import Dataset, SapwoodClassifier, SapwoodRegressor
-from sapwood.data.encoder import Encoder
+from sapwood.data.binning.bin_mapper import Encoder
 from sapwood.errors import ParameterError
 
 FEW = {"n_estimators": 8, "min_child_samples": 5}

@@ -17,11 +17,11 @@ import pytest
 
 import sapwood
 from sapwood import Dataset, SapwoodClassifier, SapwoodRegressor
-from sapwood.encodings import ENCODINGS, Ordered, Partition
 from sapwood.errors import InputError, InputTypeError, ModelFileError, ParameterError, SchemaError
-from sapwood.model import container, serialize
-from sapwood.model.container import parse_json
+from sapwood.model.io import container, serialize
+from sapwood.model.io.container import parse_json
 from sapwood.objectives import Softmax
+from sapwood.params.encodings import ENCODINGS, Ordered, Partition
 
 SMALL = {"n_estimators": 8, "max_leaves": 8}
 

@@ -12,10 +12,10 @@ import pytest
 
 import sapwood
 from sapwood import Crossing, SapwoodClassifier, SapwoodRegressor
-from sapwood.data.columns import read_table
+from sapwood.data.tables.table import read_table
 from sapwood.errors import ModelFileError, ParameterError
-from sapwood.model import container, serialize
-from sapwood.model.container import parse_json
+from sapwood.model.io import container, serialize
+from sapwood.model.io.container import parse_json
 
 STUMPS = {"category_encoding": "ordered", "n_estimators": 20, "learning_rate": 0.5, "max_leaves": 2, "n_jobs": 1}
 CROSSED = STUMPS | {"max_combination": Crossing(2, number_levels=8)}

@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold, ShuffleSplit
 
 import sapwood
 from sapwood import Dataset, SapwoodClassifier, SapwoodRegressor
-from sapwood.data.encoder import Encoder
+from sapwood.data.binning.bin_mapper import Encoder
 from sapwood.errors import InputError, InputTypeError
 from sapwood.metrics.registry import resolve_metric
 from sapwood.objectives import Quantile

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from sapwood import Dataset, SapwoodClassifier, SapwoodRegressor
+from sapwood.boost.eval_sets import read_eval_sets
 from sapwood.errors import InputError, InputTypeError, SchemaError
-from sapwood.estimators.eval_sets import read_eval_sets
 
 FEW = {"n_estimators": 4, "min_child_samples": 5}
 

@@ -11,7 +11,7 @@ import pytest
 
 from sapwood import LastRows, SapwoodClassifier, SapwoodRegressor
 from sapwood.boost import interrupt
-from sapwood.boost.split import validation_rows
+from sapwood.boost.validation_split import validation_rows
 from sapwood.errors import InputError, ParameterError, TrainingError
 from sapwood.metrics.registry import resolve_metric
 
@@ -362,7 +362,7 @@ def test_a_round_that_is_not_complete_is_dropped(long_ago):
 
 
 def test_an_interrupted_refit_leaves_the_model_of_before(long_ago, monkeypatch):
-    from sapwood.estimators import fitting
+    from sapwood.boost import train as fitting
 
     X, y = example()
     settings = {"n_estimators": 60, "early_stopping_rounds": 5, **FAST}

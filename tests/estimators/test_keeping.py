@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.errors import ParameterError
-from sapwood.params import FIELDS
+from sapwood.params.declaration import FIELDS
 
 BOTH = pytest.mark.parametrize("estimator", [SapwoodClassifier, SapwoodRegressor])
 

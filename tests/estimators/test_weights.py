@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood import EffectiveNumber, SapwoodClassifier
+from sapwood.data.tables.class_weights import class_weights, effective_factors
 from sapwood.errors import ParameterError
-from sapwood.estimators.weights import class_weights, effective_factors
 
 CLASSES = np.array(["a", "b", "c"])
 CODES = np.repeat([0.0, 1.0, 2.0], [90, 9, 1])

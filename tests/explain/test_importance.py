@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sapwood.data.schema import Schema
+from sapwood.data.tables.schema import Schema
 from sapwood.errors import ParameterError
 from sapwood.explain.importance import KINDS, feature_importances, importance
 from sapwood.model.ensemble import EnsembleBuilder

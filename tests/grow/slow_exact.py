@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sapwood.kernels import gain as formulas
 from sapwood.kernels.layout import Rules
+from sapwood.kernels.split import gain as formulas
 
 NONE = -np.inf
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 from slow_quantise import Quantised
 
-from sapwood.params import TreeParams
+from sapwood.params.declaration import TreeParams
 
 CLOSE = Fraction(1, 10**10)
 Sums = tuple[int, int]

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from slow_grower import CLOSE, Cut, Node, SlowGrower, SlowTree, Sums, TooCloseError
 
-from sapwood.choices import symmetric_of
+from sapwood.params.options import symmetric_of
 
 
 class SlowSymmetricGrower(SlowGrower):

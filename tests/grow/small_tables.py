@@ -12,13 +12,13 @@ from slow_grower import SlowGrower, SlowTree
 from slow_quantise import finest_scale, quantise_slowly
 from slow_symmetric import SlowSymmetricGrower
 
-from sapwood.choices import Symmetric, symmetric_of
-from sapwood.data.columns import read_table
-from sapwood.data.dataset import Dataset
-from sapwood.grow.grown import Grown
-from sapwood.grow.histogram_grower import HistogramGrower, is_wide
-from sapwood.native.team import Team
-from sapwood.params import TreeParams
+from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.data.tables.table import read_table
+from sapwood.grow.grown_tree import Grown
+from sapwood.grow.histogram import HistogramGrower, is_wide
+from sapwood.native.threads.team import Team
+from sapwood.params.declaration import TreeParams
+from sapwood.params.options import Symmetric, symmetric_of
 
 SEED, ROUND = 11, 4
 NO_WEIGHT = np.empty(0)
@@ -41,7 +41,7 @@ class Example:
 
 def grow_fast(example: Example, members: int = 1) -> Grown:
     """The tree of the kernels."""
-    dataset = Dataset.build(read_table(example.X))
+    dataset = BinnedDataset.build(read_table(example.X))
     grower = HistogramGrower(dataset, 1, example.params, SEED, Team(members))
     weight = NO_WEIGHT if example.weight is None else example.weight
     return grower.grow(np.ascontiguousarray(example.pairs[None]), weight, ROUND)
@@ -49,7 +49,7 @@ def grow_fast(example: Example, members: int = 1) -> Grown:
 
 def grow_slowly(example: Example) -> SlowTree:
     """The tree of the slow twin."""
-    dataset = Dataset.build(read_table(example.X))
+    dataset = BinnedDataset.build(read_table(example.X))
     n, weight = dataset.n_rows, example.weight
     wide = is_wide(example.params.precision, n)
     quantised = quantise_slowly(example.pairs, weight, dataset.row_ids, wide, (SEED, ROUND))

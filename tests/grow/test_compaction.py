@@ -5,27 +5,27 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sapwood.data.columns import read_table
-from sapwood.data.dataset import Dataset
-from sapwood.grow import compaction
-from sapwood.grow.compaction import Compaction
-from sapwood.grow.histogram_grower import HistogramGrower
-from sapwood.grow.tiling import Tiling
+from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.data.binning.bundle_layout import Tiling
+from sapwood.data.tables.table import read_table
+from sapwood.grow import row_subset as compaction
+from sapwood.grow.histogram import HistogramGrower
+from sapwood.grow.row_subset import Compaction
 from sapwood.grow.workspace import make_bins
 from sapwood.kernels import layout
-from sapwood.native.team import Team
-from sapwood.params import TreeParams
+from sapwood.native.threads.team import Team
+from sapwood.params.declaration import TreeParams
 
 N = 3001
 
 
-def make_dataset(kind: str) -> Dataset:
+def make_dataset(kind: str) -> BinnedDataset:
     """Numbers in bytes or in two each, few in a row or many, or columns that exclude each other."""
     source = np.random.default_rng(7)
     X = source.normal(size=(N, {"few": 5, "some": 13}.get(kind, 37)))
     if kind == "bundles":
         X = np.hstack([X[:, :5], source.integers(0, 30, (N, 1)) == np.arange(30), X[:, 5:10]])
-    return Dataset.build(read_table(X), max_bins=700 if kind == "halves" else 255)
+    return BinnedDataset.build(read_table(X), max_bins=700 if kind == "halves" else 255)
 
 
 def make_gradients(n_outputs: int, weighed: bool, numbered: bool) -> layout.Gradients:

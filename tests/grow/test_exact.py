@@ -8,25 +8,25 @@ from hypothesis.extra.numpy import arrays
 from slow_exact import Data, Node, grow_slowly
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.data.columns import read_table
-from sapwood.data.dataset import Dataset
-from sapwood.data.values import ValueEncoder
+from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.data.binning.exact_bin_mapper import ValueEncoder
+from sapwood.data.dataset import Dataset as UserDataset
+from sapwood.data.tables.table import read_table
 from sapwood.errors import ParameterError
-from sapwood.estimators.binned import Dataset as UserDataset
-from sapwood.grow.exact_grower import ExactGrower, halfway
-from sapwood.grow.grown import Grown
-from sapwood.kernels.grow_exact import sort_columns
-from sapwood.native.team import Team
-from sapwood.params import TreeParams
+from sapwood.grow.exact import ExactGrower, halfway
+from sapwood.grow.grown_tree import Grown
+from sapwood.kernels.grow.exact_tree import sort_columns
+from sapwood.native.threads.team import Team
+from sapwood.params.declaration import TreeParams
 
 NO_WEIGHT = np.empty(0)
 VALUES = [np.nan, -np.inf, -2.5, -0.0, 0.0, 1.0, 2.0, 4.0, np.inf]
 
 
-def dataset_of(X: np.ndarray) -> Dataset:
+def dataset_of(X: np.ndarray) -> BinnedDataset:
     table = read_table(X)
     encoder = ValueEncoder.of(table)
-    return Dataset(encoder.schema, encoder, *encoder.encode(table), np.arange(len(X), dtype=np.uint64))
+    return BinnedDataset(encoder.schema, encoder, *encoder.encode(table), np.arange(len(X), dtype=np.uint64))
 
 
 def params_of(**changes) -> TreeParams:

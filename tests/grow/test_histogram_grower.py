@@ -8,14 +8,14 @@ from hypothesis import given, reject, settings
 from slow_grower import TooCloseError
 from small_tables import COLUMNS, NO_WEIGHT, Example, check, examples, grow_fast, grow_slowly
 
-from sapwood.choices import Symmetric
-from sapwood.data.columns import read_table
-from sapwood.data.dataset import Dataset
+from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.data.tables.table import read_table
 from sapwood.errors import TrainingError
-from sapwood.grow.grown import Grown
-from sapwood.grow.histogram_grower import HistogramGrower, is_wide
-from sapwood.native.team import ALONE, Team
-from sapwood.params import TreeParams
+from sapwood.grow.grown_tree import Grown
+from sapwood.grow.histogram import HistogramGrower, is_wide
+from sapwood.native.threads.team import ALONE, Team
+from sapwood.params.declaration import TreeParams
+from sapwood.params.options import Symmetric
 
 FREE = TreeParams(max_leaves=8, min_child_samples=1, min_child_weight=0.0, reg_lambda=0.0, precision="wide")
 
@@ -97,7 +97,7 @@ def test_cosine_finds_the_same_cuts_as_vector_code_and_by_every_rule(lightest):
             growth=Symmetric("cosine"), max_depth=5, max_leaves=32, min_child_weight=lightest, max_delta_step=limit,
             precision="packed",
         )  # fmt: skip
-        grower = HistogramGrower(Dataset.build(read_table(X)), 1, params, 0, Team(2))
+        grower = HistogramGrower(BinnedDataset.build(read_table(X)), 1, params, 0, Team(2))
         trees.append(grower.grow(pairs, NO_WEIGHT, 0))
     for name in ("feature", "bin", "missing_left", "gain"):
         assert np.array_equal(getattr(trees[0], name), getattr(trees[1], name))
@@ -188,7 +188,7 @@ def test_rows_without_gradient_and_hessian_count_as_rows():
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("members", [1, 3])
 def test_a_gradient_that_is_not_finite_is_an_error_that_names_the_first_row(bad, side, members):
-    dataset = Dataset.build(read_table(np.arange(50.0)[:, None]), np.r_[0.0, np.ones(49)])  # row 0 weighs nothing
+    dataset = BinnedDataset.build(read_table(np.arange(50.0)[:, None]), np.r_[0.0, np.ones(49)])  # row 0 weighs nothing
     pairs = np.ones((1, 49, 2), dtype=np.float32)
     pairs[0, [16, 30, 48], side] = bad
     grower = HistogramGrower(dataset, 1, FREE, 0, Team(members))
@@ -197,7 +197,7 @@ def test_a_gradient_that_is_not_finite_is_an_error_that_names_the_first_row(bad,
 
 
 def test_a_negative_hessian_is_an_error():
-    dataset = Dataset.build(read_table(np.arange(4.0)[:, None]))
+    dataset = BinnedDataset.build(read_table(np.arange(4.0)[:, None]))
     pairs = np.ones((1, 4, 2), dtype=np.float32)
     pairs[0, 2, 1] = -1e-6
     with pytest.raises(TrainingError, match=r"row 2, .* hessian is negative"):
@@ -205,7 +205,7 @@ def test_a_negative_hessian_is_an_error():
 
 
 def test_a_grower_grows_on_after_an_error():
-    dataset = Dataset.build(read_table(np.arange(4.0)[:, None]))
+    dataset = BinnedDataset.build(read_table(np.arange(4.0)[:, None]))
     grower = HistogramGrower(dataset, 1, FREE, 0, ALONE)
     pairs = np.array([[[1.0, 1.0], [1.0, 1.0], [-1.0, 1.0], [np.nan, 1.0]]], dtype=np.float32)
     with pytest.raises(TrainingError):

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.data.columns import read_table
-from sapwood.data.dataset import Dataset
-from sapwood.grow import histogram_grower
-from sapwood.grow.histogram_grower import HistogramGrower
-from sapwood.grow.sorting import sort_rows
-from sapwood.kernels import layout, sorted_rows
-from sapwood.native.team import Team
-from sapwood.params import TreeParams
+from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.data.tables.table import read_table
+from sapwood.grow import histogram as histogram_grower
+from sapwood.grow.histogram import HistogramGrower
+from sapwood.grow.sorted_rows import sort_rows
+from sapwood.kernels import layout
+from sapwood.kernels.split import sorted_rows
+from sapwood.native.threads.team import Team
+from sapwood.params.declaration import TreeParams
 
 N = 240
 source = np.random.default_rng(4)
@@ -25,7 +26,7 @@ Y = (X[:, 0] * X[:, 1] + X[:, 2] + source.normal(size=N) > 0).astype(int)
 def sorts(X: np.ndarray, **params: object) -> bool:
     """Tell whether trees on a table are grown from sorted rows."""
     made = TreeParams(**{"max_leaves": 7, "reg_lambda": 1.0, **params})
-    return HistogramGrower(Dataset.build(read_table(X)), 1, made, 0, Team(1))._sorted is not None
+    return HistogramGrower(BinnedDataset.build(read_table(X)), 1, made, 0, Team(1))._sorted is not None
 
 
 def with_histograms(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +63,7 @@ def test_tables_of_many_rows_per_bin_need_histograms():
 
 
 def test_rows_of_the_root_are_sorted_by_bins_and_equal_bins_by_rows():
-    dataset = Dataset.build(read_table(X))
+    dataset = BinnedDataset.build(read_table(X))
     lists = sort_rows(dataset, 2)
     assert lists.shape == (14, N)
     for bins, line in zip(dataset.columns, lists, strict=False):
@@ -70,7 +71,7 @@ def test_rows_of_the_root_are_sorted_by_bins_and_equal_bins_by_rows():
 
 
 def test_a_split_parts_the_rows_of_a_leaf_in_every_list_and_keeps_their_order():
-    dataset, first, last = Dataset.build(read_table(X)), 30, 200
+    dataset, first, last = BinnedDataset.build(read_table(X)), 30, 200
     bins, n_features = dataset.columns, dataset.n_features
     lists = sort_rows(dataset, 1)
     with np.errstate(all="ignore"):

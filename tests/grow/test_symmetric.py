@@ -10,9 +10,9 @@ from hypothesis import given, reject, settings
 from slow_grower import TooCloseError
 from small_tables import Example, check, grow_fast, grow_slowly, symmetric_examples
 
-from sapwood.choices import Symmetric
-from sapwood.kernels.turns import ALONE_ROWS
-from sapwood.params import TreeParams
+from sapwood.kernels.grow.leaf_scheduler import ALONE_ROWS
+from sapwood.params.declaration import TreeParams
+from sapwood.params.options import Symmetric
 
 TEAMS = [1, 2, 3]
 

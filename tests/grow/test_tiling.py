@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from small_tables import COLUMNS
 
-from sapwood.choices import Bundle
-from sapwood.data.columns import read_table
-from sapwood.data.dataset import Dataset
-from sapwood.grow.histogram_grower import HistogramGrower
-from sapwood.grow.tiling import Tiling
+from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.data.binning.bundle_layout import Tiling
+from sapwood.data.tables.table import read_table
+from sapwood.grow.histogram import HistogramGrower
 from sapwood.grow.workspace import make_features
 from sapwood.kernels.layout import STRIDE
-from sapwood.native.team import Team
-from sapwood.params import TreeParams
+from sapwood.native.threads.team import Team
+from sapwood.params.declaration import TreeParams
+from sapwood.params.options import Bundle
 
 
 def one_hot(codes: np.ndarray, n: int) -> np.ndarray:
@@ -39,8 +39,8 @@ def make_table(n: int = 3000, missing: bool = False) -> np.ndarray:
 MIXED = [4, 18, 15, 0, 2, 16, 9, 3, 14, 5, 17, 6, 1, 13, 7, 8, 12, 10, 11]
 
 
-def build(X: np.ndarray) -> Dataset:
-    return Dataset.build(read_table(X))
+def build(X: np.ndarray) -> BinnedDataset:
+    return BinnedDataset.build(read_table(X))
 
 
 def members(tiling: Tiling) -> list[list[int]]:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import sapwood
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.choices import Bundle, EffectiveNumber, LastRows, Symmetric
 from sapwood.objectives import Huber, Quantile, Softmax, Tweedie
-from sapwood.params import FIELDS
+from sapwood.params.declaration import FIELDS
+from sapwood.params.options import Bundle, EffectiveNumber, LastRows, Symmetric
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 1e300, -1e300, 5e-324, 1e-310, 2.0**53, 1e37, 3.4e38]
 JUNK = [

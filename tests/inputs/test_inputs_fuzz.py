@@ -64,7 +64,7 @@ def check_answers(situation: Situation, fitted: sapwood.SapwoodRegressor | sapwo
     assert np.isfinite(raw).all()
     assert len(fitted.predict(X)) == n
     if fitted.init_ is None:
-        again = sapwood.model.serialize.from_bytes(sapwood.model.serialize.to_bytes(fitted.model_))
+        again = sapwood.model.io.serialize.from_bytes(sapwood.model.io.serialize.to_bytes(fitted.model_))
         np.testing.assert_array_equal(again.predict_raw(X), fitted.model_.predict_raw(X))
     stages = list(fitted.staged_predict(X))
     if stages:

@@ -9,8 +9,8 @@ import pytest
 import target_cells
 from input_cells import Cell, Error
 
-from sapwood.boost import loop
-from sapwood.data.encoder import Encoder
+from sapwood.boost import rounds as loop
+from sapwood.data.binning.bin_mapper import Encoder
 from sapwood.errors import SapwoodError
 
 CELLS: list[Cell] = [*feature_cells.CELLS, *frame_cells.CELLS, *target_cells.CELLS, *call_cells.CELLS]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.data.numeric import cut_sample, edge_table
-from sapwood.kernels import binning
-from sapwood.kernels.random import EDGES, draw_all
-from sapwood.native.kernel import new_sync
+from sapwood.data.binning.edges import cut_sample, edge_table
+from sapwood.kernels.encode import binning
+from sapwood.kernels.numeric.random import EDGES, draw_all
+from sapwood.native.runtime.kernel import new_sync
 
 ODD = [np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, np.nextafter(1.0, 2.0), 5e-324, -5e-324, 1.8e308, -1.8e308]
 ODD32 = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, 1e-45, -1e-45, 3.4e38, -3.4e38]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sapwood.data.crossing import Room
-from sapwood.kernels.crossing import cross_key, judge_crossings, number_crossings
-from sapwood.native.team import current_team
+from sapwood.data.categories.combination_codes import Room
+from sapwood.kernels.encode.combinations import cross_key, judge_crossings, number_crossings
+from sapwood.native.threads.team import current_team
 
 CHOSEN = np.array([[0, 1, -1, -1], [2, -1, -1, -1], [0, 1, 2, 3], [3, 0, 2, -1], [1, 1, -1, -1]], dtype=np.int32)
 

@@ -8,7 +8,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from sapwood.kernels import elementary, losses_binary
+from sapwood.kernels.losses import binary as losses_binary
+from sapwood.kernels.numeric import elementary
 
 TINY = 5e-324
 EXACT = {

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from sapwood.data.columns import read_table
-from sapwood.data.dataset import Dataset
-from sapwood.grow.histogram_grower import HistogramGrower
-from sapwood.kernels import frontier, layout
-from sapwood.native.team import Team
-from sapwood.params import TreeParams
+from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.data.tables.table import read_table
+from sapwood.grow.histogram import HistogramGrower
+from sapwood.kernels import layout
+from sapwood.kernels.grow import frontier
+from sapwood.native.threads.team import Team
+from sapwood.params.declaration import TreeParams
 
 sys.path.append(str(Path(__file__).parents[1] / "grow"))
 from guarded import Guards
@@ -148,7 +149,7 @@ def test_a_tree_does_not_depend_on_what_was_in_memory_and_leaves_the_rest_alone(
     X[source.uniform(size=X.shape) < 0.1] = np.nan
     pairs = np.stack([source.normal(size=n), source.uniform(0.1, 1.0, n)], axis=1).astype(np.float32)[None]
     weight = source.uniform(0.5, 2.0, n)
-    dataset = Dataset.build(read_table(X), max_bins=1000)
+    dataset = BinnedDataset.build(read_table(X), max_bins=1000)
     params = TreeParams(**{"max_leaves": 20, "min_child_samples": 25, "precision": precision} | RULES[rules])
     clean = HistogramGrower(dataset, 1, params, 5, Team(1)).grow(pairs, weight, 3)
     assert len(clean.feature) > 10
@@ -172,7 +173,7 @@ def test_a_tree_on_listed_columns_does_not_depend_on_what_was_in_memory(rules, l
     gradient = X[:, :20].mean() - X[:, :20].mean(axis=1) + 0.1 * source.normal(size=n)
     pairs = np.stack([gradient, source.uniform(0.1, 1.0, n)], axis=1)
     pairs = pairs.astype(np.float32)[None]
-    dataset = Dataset.build(read_table(csr_matrix(X.astype(float))), max_bins=255)
+    dataset = BinnedDataset.build(read_table(csr_matrix(X.astype(float))), max_bins=255)
     assert dataset.lists is not None
     given = {name: value for name, value in RULES[rules].items() if not name.endswith("constraints")}
     params = TreeParams(**{"max_leaves": 20, "min_child_samples": least} | given)

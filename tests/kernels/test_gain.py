@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.kernels import gain, layout
+from sapwood.kernels import layout
+from sapwood.kernels.split import gain
 
 NUMBERS = st.floats(-100, 100)
 POSITIVE = st.floats(0.01, 100)

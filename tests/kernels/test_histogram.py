@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.data.encoder import tile_width
-from sapwood.kernels import histogram
+from sapwood.data.binning.bin_mapper import tile_width
+from sapwood.kernels.histogram import dense as histogram
 from sapwood.kernels.layout import STRIDE
 
 sys.path.append(str(Path(__file__).parents[1] / "grow"))

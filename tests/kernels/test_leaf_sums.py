@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.kernels import layout, leaves
-from sapwood.native.kernel import LONE_SYNC
-from sapwood.native.team import Team
+from sapwood.kernels import layout
+from sapwood.kernels.leaves import leaf_values as leaves
+from sapwood.native.runtime.kernel import LONE_SYNC
+from sapwood.native.threads.team import Team
 
 sys.path.append(str(Path(__file__).parents[1] / "grow"))
 from guarded import Guards

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.kernels import lines
+from sapwood.kernels.histogram import multi_output as lines
 
 sys.path.append(str(Path(__file__).parents[1] / "grow"))
 sys.path.append(str(Path(__file__).parent))

@@ -9,8 +9,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sapwood.data.lists import RowLists, make_lists
-from sapwood.kernels import lists, live
+from sapwood.data.binning.sparse_bins import RowLists, make_lists
+from sapwood.kernels.histogram import active_features as live
+from sapwood.kernels.histogram import sparse as lists
 
 sys.path.append(str(Path(__file__).parents[1] / "grow"))
 from guarded import Guards

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sapwood.kernels import live
+from sapwood.kernels.histogram import active_features as live
 
 sys.path.append(str(Path(__file__).parents[1] / "grow"))
 from guarded import Guards

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sapwood.kernels.elementary import exp
-from sapwood.kernels.losses_classes import BLOCK, softmax_pairs
-from sapwood.native.team import Team
+from sapwood.kernels.losses.multiclass import BLOCK, softmax_pairs
+from sapwood.kernels.numeric.elementary import exp
+from sapwood.native.threads.team import Team
 
 sys.path.append(str(Path(__file__).parents[1] / "grow"))
 from guarded import Guards

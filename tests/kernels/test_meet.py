@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sapwood.kernels.meet import ABORT, ARRIVED, SLEEPERS, TURN, meet, meet_often
-from sapwood.native.kernel import new_sync
-from sapwood.native.team import ABORT_WORD
+from sapwood.kernels.threads.barrier import ABORT, ARRIVED, SLEEPERS, TURN, meet, meet_often
+from sapwood.native.runtime.kernel import new_sync
+from sapwood.native.threads.team import ABORT_WORD
 
 
 def run_threads(members, work):

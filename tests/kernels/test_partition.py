@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.kernels import layout, partition
+from sapwood.kernels import layout
+from sapwood.kernels.grow import partition
 
 sys.path.append(str(Path(__file__).parents[1] / "grow"))
 from guarded import Guards

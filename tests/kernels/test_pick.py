@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from sapwood.kernels import layout, pick
-from sapwood.params import TreeParams
+from sapwood.kernels import layout
+from sapwood.kernels.split import best_split as pick
+from sapwood.params.declaration import TreeParams
 
 sys.path.append(str(Path(__file__).parents[1] / "grow"))
 from guarded import Guards

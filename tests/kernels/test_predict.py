@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.data.columns import read_table
-from sapwood.model import predictor
+from sapwood.data.tables.table import read_table
 from sapwood.model.ensemble import EnsembleBuilder
-from sapwood.model.packing import pack
+from sapwood.model.predict import batch_predictor as predictor
+from sapwood.model.predict.tree_packing import pack
 
 sys.path.append(str(Path(__file__).parents[1] / "model"))
 from forests import leaf_of, leaf_tree, random_ensemble, random_rows, slow_scores, small_tree

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sapwood.kernels import predict_bins
+from sapwood.kernels.predict import binned as predict_bins
 
 sys.path.append(str(Path(__file__).parents[1] / "model"))
 from forests import random_ensemble

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.data.columns import read_table
-from sapwood.kernels import predict_bytes
-from sapwood.model import predictor
+from sapwood.data.tables.table import read_table
+from sapwood.kernels.predict import byte_forest as predict_bytes
 from sapwood.model.ensemble import EnsembleBuilder
-from sapwood.model.packing import pack
+from sapwood.model.predict import batch_predictor as predictor
+from sapwood.model.predict.tree_packing import pack
 
 sys.path.append(str(Path(__file__).parents[1] / "model"))
 from forests import leaf_tree, random_ensemble, random_rows, slow_scores, small_tree
@@ -131,7 +131,7 @@ def test_nothing_is_written_outside_the_output_and_workspaces_may_hold_anything(
 
 
 def test_tables_that_come_in_several_blocks_are_answered_in_their_places(monkeypatch):
-    monkeypatch.setattr("sapwood.data.columns.CHUNK_ROWS", 100)
+    monkeypatch.setattr("sapwood.data.tables.table.CHUNK_ROWS", 100)
     rng = np.random.default_rng(13)
     ensemble = random_ensemble(rng, n_trees=3, leaves=(2, 40))
     x, packed = random_rows(rng, 250, 4), pack(ensemble)

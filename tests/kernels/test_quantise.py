@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.kernels import layout, quantise
-from sapwood.kernels.steps import gradient_sum, hessian_steps
-from sapwood.native.team import Team
+from sapwood.kernels import layout
+from sapwood.kernels.histogram import quantised_gradients as quantise
+from sapwood.kernels.numeric.fixed_point import gradient_sum, hessian_steps
+from sapwood.native.threads.team import Team
 
 sys.path.append(str(Path(__file__).parents[1] / "grow"))
 from guarded import Guards

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.kernels import random
-from sapwood.kernels.quantise import OUTPUT_STEP
+from sapwood.kernels.histogram.quantised_gradients import OUTPUT_STEP
+from sapwood.kernels.numeric import random
 
 sys.path.append(str(Path(__file__).parents[1] / "grow"))
 from slow_quantise import STEP, WORD, random_bits

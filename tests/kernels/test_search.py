@@ -7,8 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sapwood.kernels import layout, search, split_quick
-from sapwood.kernels.split_numeric import scan_feature
+from sapwood.kernels import layout
+from sapwood.kernels.split import numeric_vectorized as split_quick
+from sapwood.kernels.split import search
+from sapwood.kernels.split.numeric import scan_feature
 
 RULES = layout.Rules(**dict.fromkeys(layout.Rules._fields, 0) | {"min_child_weight": 0.5, "reg_lambda": 1.0})
 SCALES = layout.Scales(np.array([[16.0, 32.0]]), np.ones((1, 2)), np.array([[1, 2**20]]))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.kernels import skewed
+from sapwood.kernels.grow import rare_side_partition as skewed
 
 sys.path.append(str(Path(__file__).parents[1] / "grow"))
 from guarded import Guards

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sapwood.kernels import layout
-from sapwood.kernels.split_levels import LEVEL_ROOM, find_leaves, scan_levels, scan_single
+from sapwood.kernels.split.categorical import LEVEL_ROOM, find_leaves, scan_levels, scan_single
 
 N_BINS = 6
 QUANTUM = np.array([[64.0, 64.0]])

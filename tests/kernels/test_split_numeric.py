@@ -12,8 +12,11 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from sapwood.kernels import layout, split_numeric, split_quick, steps
+from sapwood.kernels import layout
 from sapwood.kernels.layout import CUT_BIN, CUT_SIDE, CUT_SUMS
+from sapwood.kernels.numeric import fixed_point as steps
+from sapwood.kernels.split import numeric as split_numeric
+from sapwood.kernels.split import numeric_vectorized as split_quick
 
 sys.path.append(str(Path(__file__).parents[1] / "grow"))
 from guarded import Guards

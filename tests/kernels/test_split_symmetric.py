@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sapwood.kernels import layout
-from sapwood.kernels.split_symmetric import CUT_FEATURE, TRUE_WORTH, WORTH, choose_cut, is_better
+from sapwood.kernels.split.symmetric import CUT_FEATURE, TRUE_WORTH, WORTH, choose_cut, is_better
 
 NUMBER = np.array([2, 0, 1])
 RULES = layout.Rules(**dict.fromkeys(layout.Rules._fields, 0) | {"reg_lambda": 1.0})

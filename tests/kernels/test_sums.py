@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.kernels import sums
-from sapwood.kernels.sums import fixed_mean, fixed_sum
+from sapwood.kernels.numeric import sums
+from sapwood.kernels.numeric.sums import fixed_mean, fixed_sum
 
 NUMBERS = st.lists(st.floats(-1e30, 1e30), min_size=1, max_size=60)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sapwood.kernels.target_stats import ordered_statistics, sum_levels
-from sapwood.native.team import current_team
+from sapwood.kernels.encode.target_statistics import ordered_statistics, sum_levels
+from sapwood.native.threads.team import current_team
 
 
 def slow_ordered(codes, order, amounts, weights, units, priors, a):

@@ -7,9 +7,11 @@ import threading
 
 import numpy as np
 
-from sapwood.kernels import frontier, layout, turns
-from sapwood.kernels.meet import ABORT, LOCK
-from sapwood.native.kernel import new_sync
+from sapwood.kernels import layout
+from sapwood.kernels.grow import frontier
+from sapwood.kernels.grow import leaf_scheduler as turns
+from sapwood.kernels.threads.barrier import ABORT, LOCK
+from sapwood.native.runtime.kernel import new_sync
 
 LEAF_COLUMNS = layout.LEAF_SUMS + 2
 

@@ -9,7 +9,7 @@ import pytest
 from sklearn.ensemble import GradientBoostingRegressor
 
 from sapwood import Dart, Goss, Partition, SapwoodRegressor
-from sapwood.settling import resolve_params
+from sapwood.params.resolve import resolve_params
 
 
 def preset(name: str):

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 import numpy as np
 
 from sapwood.model.ensemble import Ensemble, EnsembleBuilder
-from sapwood.model.terms import Terms
+from sapwood.model.linear_leaves import Terms
 from sapwood.model.tree import Tree
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from sapwood import Crossing, SapwoodClassifier, SapwoodRegressor
-from sapwood.choices import Dart
 from sapwood.model.model import Model
+from sapwood.params.options import Dart
 
 MODELS = Path(__file__).parents[1] / "models"
 SOURCE = np.random.default_rng(20)

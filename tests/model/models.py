@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from forests import random_ensemble
 
-from sapwood.data.schema import Schema
+from sapwood.data.tables.schema import Schema
 from sapwood.model.model import Model
 
 

@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import class_model
 
-from sapwood.data.schema import Schema
+from sapwood.data.tables.schema import Schema
 from sapwood.errors import ModelFileError
 from sapwood.model.ensemble import EnsembleBuilder
+from sapwood.model.io.serialize import VERSION, from_bytes, to_bytes
 from sapwood.model.model import Model
-from sapwood.model.serialize import VERSION, from_bytes, to_bytes
 
 ROWS = random_rows(np.random.default_rng(0), 10, 2)
 

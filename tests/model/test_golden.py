@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import sapwood
+from sapwood.model.io.serialize import VERSION
 from sapwood.model.model import Model
-from sapwood.model.serialize import VERSION
 
 FILES = sorted((Path(__file__).parents[1] / "models").glob("v*.sapwood"))
 

@@ -8,7 +8,7 @@ import pytest
 from forests import leaf_of, random_ensemble, random_rows, slow_scores
 from models import class_model, regression_model
 
-from sapwood.data.schema import Schema
+from sapwood.data.tables.schema import Schema
 from sapwood.errors import ParameterError, SchemaError
 from sapwood.model.model import Model
 

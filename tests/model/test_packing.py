@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from forests import random_ensemble, random_rows, slow_scores, tree_of
 
-from sapwood.data.columns import read_table
-from sapwood.kernels import predict
-from sapwood.model import predictor
+from sapwood.data.tables.table import read_table
+from sapwood.kernels.predict import trees as predict
 from sapwood.model.ensemble import Ensemble, EnsembleBuilder
-from sapwood.model.packing import PLACES, pack
+from sapwood.model.predict import batch_predictor as predictor
+from sapwood.model.predict.tree_packing import PLACES, pack
 
 
 def scores_of(ensemble: Ensemble, x: np.ndarray) -> np.ndarray:

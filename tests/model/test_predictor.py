@@ -10,11 +10,11 @@ from models import class_model, regression_model
 from sklearn.linear_model import LinearRegression
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.data.schema import Schema
+from sapwood.data.tables.schema import Schema
 from sapwood.errors import InputError, ParameterError
-from sapwood.model import predictor
 from sapwood.model.model import Model
-from sapwood.model.packing import pack
+from sapwood.model.predict import batch_predictor as predictor
+from sapwood.model.predict.tree_packing import pack
 
 ROWS = random_rows(np.random.default_rng(0), 40, 4)
 

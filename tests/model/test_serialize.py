@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from models import class_model, regression_model
 
 import sapwood
-from sapwood.data.schema import Schema
+from sapwood.data.tables.schema import Schema
 from sapwood.errors import InputTypeError, ModelFileError
-from sapwood.model import serialize
+from sapwood.model.io import serialize
+from sapwood.model.io.serialize import from_bytes, to_bytes
 from sapwood.model.model import Model
-from sapwood.model.serialize import from_bytes, to_bytes
 
 ROWS = random_rows(np.random.default_rng(0), 40, 4)
 

@@ -8,11 +8,11 @@ from forests import linear_ensemble, random_rows, random_tree, same_trees, slow_
 from test_damage import forged, taken_apart
 
 import sapwood
-from sapwood.data.schema import Schema
+from sapwood.data.tables.schema import Schema
 from sapwood.errors import ModelFileError
 from sapwood.model.ensemble import EnsembleBuilder
+from sapwood.model.io.serialize import from_bytes, to_bytes
 from sapwood.model.model import Model
-from sapwood.model.serialize import from_bytes, to_bytes
 
 BASE = np.array([0.25, -0.5])
 

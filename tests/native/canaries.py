@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.native.kernel import Kernel
-from sapwood.native.team import Crew
+from sapwood.native.runtime.kernel import Kernel
+from sapwood.native.threads.team import Crew
 
 MARGIN = 256
 LINE = 64

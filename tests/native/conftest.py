@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.native import build, sources
+from sapwood.native.compiler import build, sources
 
 OURS = ("SAPWOOD_KERNELS", "SAPWOOD_CPU", "SAPWOOD_TEAM", "SAPWOOD_BOUNDSCHECK", "OMP_NUM_THREADS")
 

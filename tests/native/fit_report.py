@@ -28,7 +28,8 @@ from sapwood import (
     Uniform,
     distributed,
 )
-from sapwood.kernels import elementary, quantise, random
+from sapwood.kernels.histogram import quantised_gradients as quantise
+from sapwood.kernels.numeric import elementary, random
 from sapwood.model.model import Model
 
 CASES: dict[str, Callable[[], str]] = {}
@@ -159,7 +160,7 @@ def fit_of_a_sparse_table() -> str:
 @case
 def fit_of_listed_columns() -> str:
     """Columns as lists, of all rows and of some."""
-    with patch("sapwood.data.sparse_bins.MOST_TILED", 0):
+    with patch("sapwood.data.binning.sparse_table_bins.MOST_TILED", 0):
         return _sparse(precision="packed", min_child_samples=9) + _sparse(sampling="mvs", boosting="dart")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.native.memory import available_memory
+from sapwood.native.runtime.available_memory import available_memory
 
 GIGABYTE = 2**30
 

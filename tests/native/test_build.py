@@ -9,10 +9,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from sapwood.kernels import random
-from sapwood.native import build, kernel, load, objects, sources
-from sapwood.native.elf import undefined_symbols
-from sapwood.native.kernel import Kernel
+from sapwood.kernels.numeric import random
+from sapwood.native.compiler import build, objects, sources
+from sapwood.native.compiler.elf import undefined_symbols
+from sapwood.native.runtime import kernel
+from sapwood.native.runtime import library as load
+from sapwood.native.runtime.kernel import Kernel
 
 on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads ELF files")
 LARGEST_LIBRARY = 1_500_000
@@ -72,7 +74,7 @@ def test_without_a_linker_the_build_says_what_to_install(monkeypatch, tmp_path):
 
 def test_a_kernel_that_allocates_cannot_be_compiled():
     numba = pytest.importorskip("numba")
-    from sapwood.native import compile
+    from sapwood.native.compiler import numba as compile
 
     made = Kernel(_allocates, ("f64[:]",))
     with pytest.raises(numba.core.errors.NumbaError, match="Only accept returning of array passed into the function"):

@@ -10,7 +10,7 @@ import pytest
 from canaries import StrayWriteError, surround
 
 from sapwood import SapwoodClassifier
-from sapwood.native.kernel import Kernel
+from sapwood.native.runtime.kernel import Kernel
 
 sys.path.append(str(Path(__file__).parents[1] / "combinations"))
 from cells import Cell, Rows, draw_cells, fitted, name_of

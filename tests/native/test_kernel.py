@@ -7,11 +7,14 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from sapwood.kernels import binning, layout, quantise, random
-from sapwood.kernels.meet import meet_often
-from sapwood.native import kernel as kernels
-from sapwood.native.kernel import Kernel, Repeated, kernel
-from sapwood.native.team import Team
+from sapwood.kernels import layout
+from sapwood.kernels.encode import binning
+from sapwood.kernels.histogram import quantised_gradients as quantise
+from sapwood.kernels.numeric import random
+from sapwood.kernels.threads.barrier import meet_often
+from sapwood.native.runtime import kernel as kernels
+from sapwood.native.runtime.kernel import Kernel, Repeated, kernel
+from sapwood.native.threads.team import Team
 
 
 @pytest.fixture
@@ -26,7 +29,7 @@ def test_two_kernels_of_different_modules_cannot_share_a_name(registry):
 
         @kernel("i64")
         def draw_all(x):
-            """Not the one of kernels/random.py."""
+            """Not the one of kernels/numeric/random.py."""
 
 
 def test_a_signature_that_cannot_be_read_is_refused_where_the_kernel_is_declared(registry):
@@ -131,8 +134,8 @@ def test_an_unknown_mode_is_refused(monkeypatch):
 OUT_OF_BOUNDS = """
 import sys
 import numpy as np
-from sapwood.native.kernel import kernel
-from sapwood.native.team import Team
+from sapwood.native.runtime.kernel import kernel
+from sapwood.native.threads.team import Team
 
 @kernel()
 def deep(values, i):

@@ -8,11 +8,12 @@ import time
 import numpy as np
 import pytest
 
-from sapwood.kernels.meet import meet_often
-from sapwood.native import intrinsics, team
-from sapwood.native.kernel import mode
-from sapwood.native.linger import KNOCK, MEMBER_WORDS, STATE, WAITING
-from sapwood.native.team import Crew
+from sapwood.kernels.threads.barrier import meet_often
+from sapwood.native.runtime import intrinsics
+from sapwood.native.runtime.kernel import mode
+from sapwood.native.threads import team
+from sapwood.native.threads.spin_wait import KNOCK, MEMBER_WORDS, STATE, WAITING
+from sapwood.native.threads.team import Crew
 
 pytestmark = pytest.mark.skipif(mode() != "native", reason="members linger in compiled code alone")
 

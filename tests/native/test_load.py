@@ -7,8 +7,9 @@ import subprocess
 
 import pytest
 
-from sapwood.native import load, sources
-from sapwood.native.load import LibraryError
+from sapwood.native.compiler import sources
+from sapwood.native.runtime import library as load
+from sapwood.native.runtime.library import LibraryError
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import fit_report
 import pytest
 
-from sapwood.native import sources
+from sapwood.native.compiler import sources
 
 SCRIPT = Path(fit_report.__file__)
 # Compiling more variants and growers would only make the test longer.

@@ -13,8 +13,8 @@ import pytest
 from small_fits import X, Y, fingerprint
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.model.serialize import from_bytes, to_bytes
-from sapwood.once import once
+from sapwood.cached_property import once
+from sapwood.model.io.serialize import from_bytes, to_bytes
 
 
 def test_twenty_threads_predict_with_one_model_while_two_fit(monkeypatch):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.native.quota import granted_cpus
+from sapwood.native.threads.cpu_quota import granted_cpus
 
 V2 = "24 1 0:22 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
 V1 = "30 25 0:26 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from sapwood.native.signature import Array, Record, Scalar, flatten, parse
+from sapwood.native.runtime.signature import Array, Record, Scalar, flatten, parse
 
 
 class Pair(NamedTuple):

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from sapwood import SapwoodRegressor
-from sapwood.kernels.meet import meet_often
-from sapwood.native import team
-from sapwood.native.team import Crew, Team, current_team, usable_cpus
+from sapwood.kernels.threads.barrier import meet_often
+from sapwood.native.threads import team
+from sapwood.native.threads.team import Crew, Team, current_team, usable_cpus
 
 
 def counters(members: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_dual import EXPRESSIONS, evaluate
 
-from sapwood.kernels.sums import alone
+from sapwood.kernels.numeric.sums import alone
 from sapwood.objectives.dual import Dual
 from sapwood.objectives.tape import NotRecordableError, Record, Tape
 from sapwood.objectives.trace import Evaluated, Recorded

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sapwood import SapwoodClassifier
-from sapwood.data.recipe import STATISTIC, Derived
-from sapwood.encodings import Ordered
+from sapwood.data.categories.transformer import STATISTIC, Derived
+from sapwood.params.encodings import Ordered
 
 UNUSED = str(2**64 - 1)  # the key of a place of CatBoost's hash table that no level has
 

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.boost.level_sets import leaves_of
-from sapwood.boost.linear import add_answers, forest_of, nodes_in_bins
+from sapwood.boost.category_sets import leaves_of
+from sapwood.boost.linear_leaves import add_answers, forest_of, nodes_in_bins
 from sapwood.boost.target import Target
-from sapwood.data.columns import Block
-from sapwood.data.dataset import Dataset
-from sapwood.data.lists import RowLists
-from sapwood.data.ranks import Ranks
+from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.data.binning.sparse_bins import RowLists
+from sapwood.data.tables.table import Block
+from sapwood.distributed.workers import Ranks
 from sapwood.errors import ParameterError
-from sapwood.grow.grown import Grown
-from sapwood.kernels.lists import add_scores_listed
-from sapwood.kernels.predict_bins import add_scores_binned
-from sapwood.kernels.sums import Run, alone
+from sapwood.grow.grown_tree import Grown
+from sapwood.kernels.histogram.sparse import add_scores_listed
+from sapwood.kernels.numeric.sums import Run, alone
+from sapwood.kernels.predict.binned import add_scores_binned
 from sapwood.metrics.base import Metric
 from sapwood.metrics.registry import resolve_metric
 from sapwood.objectives.base import Objective, mean_loss
@@ -47,7 +47,7 @@ class EvalSet:
 
 
 def add_tree(
-    rows: EvalSet | Dataset, grown: Grown, value: np.ndarray, output: int, scores: np.ndarray, run: Run
+    rows: EvalSet | BinnedDataset, grown: Grown, value: np.ndarray, output: int, scores: np.ndarray, run: Run
 ) -> None:  # fmt: skip
     """Send binned rows through a tree and add its answers to their scores."""
     tiles = rows.tiles

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.boost.target import Target
-from sapwood.grow.grown import Grown
+from sapwood.grow.grown_tree import Grown
 from sapwood.kernels.layout import Rules
-from sapwood.kernels.logistic_leaves import BLOCK, fit_logistic
-from sapwood.native.kernel import Repeats
-from sapwood.native.team import Team
+from sapwood.kernels.leaves.logistic import BLOCK, fit_logistic
+from sapwood.native.runtime.kernel import Repeats
+from sapwood.native.threads.team import Team
 
 
 class LogisticLeaves:

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sapwood.choices import sampling_of, symmetric_of
-from sapwood.data.encoder import tile_width
-from sapwood.data.lists import MOST_LISTED
-from sapwood.data.sparse_bins import MOST_TILED, TILED_BYTES
+from sapwood.data.binning.bin_mapper import tile_width
+from sapwood.data.binning.sparse_bins import MOST_LISTED
+from sapwood.data.binning.sparse_table_bins import MOST_TILED, TILED_BYTES
 from sapwood.errors import OutOfMemoryError
-from sapwood.grow.compaction import MOST_DRAWN
-from sapwood.grow.histogram_grower import is_wide
+from sapwood.grow.histogram import is_wide
+from sapwood.grow.row_subset import MOST_DRAWN
 from sapwood.grow.workspace import Shape, pool_lines
-from sapwood.kernels.lines import line_width
-from sapwood.native.memory import available_memory
+from sapwood.kernels.histogram.multi_output import line_width
+from sapwood.native.runtime.available_memory import available_memory
 from sapwood.objectives.base import Objective
-from sapwood.params import Params
+from sapwood.params.declaration import Params
+from sapwood.params.options import sampling_of, symmetric_of
 
 REMEDIES = {
     "bins": "use max_bins=255 or less, of one byte each, or fewer rows or columns",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sapwood.data.ranks import Ranks
+from sapwood.distributed.workers import Ranks
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,128 +1,150 @@
-"""A table in bins, ready to train on."""
+"""A table with its bins, to be fitted more than once."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
-from sapwood.data.columns import Block, Table
-from sapwood.data.encoder import Encoder, aligned_zeros
-from sapwood.data.lists import RowLists
-from sapwood.data.numeric import Run, run_alone
-from sapwood.data.ranks import Ranks
-from sapwood.data.recipe import RANK, Derived, Recipe
-from sapwood.data.schema import Schema
-from sapwood.encodings import Partition
-from sapwood.kernels.layout import INTO_SETS, ONE_FROM_REST
-from sapwood.kernels.random import TREE_ORDER, draw_all
+from sapwood.data.binning import binned_dataset as binned
+from sapwood.data.binning.bin_mapper import Encoder
+from sapwood.data.categories.plan import find_categories
+from sapwood.data.tables.conversion import shown
+from sapwood.data.tables.table import Table, read_table
+from sapwood.data.tables.targets import check_weight
+from sapwood.data.tables.zero_as_missing import without_zeros
+from sapwood.errors import InputError, ParameterError
+from sapwood.native.threads.team import training_team
+from sapwood.params.declaration import AUTO
+from sapwood.params.resolve import check_value, seed_of
 
 
-@dataclass(frozen=True, eq=False)
 class Dataset:
-    """The bins of some rows twice over, by rows in ``tiles`` and by features in ``columns``, and the rows' numbers.
+    """A table whose bins are chosen once: ``fit`` takes it in the place of X, as often as you like.
 
-    ``numbers`` are those that the rows had in the user's table, none where they are 0, 1, 2 ...
-    ``schema`` is that of the columns in bins. With categories these come from the user's by a ``recipe``, and ``user``
-    is the schema of those. ``values`` are those that the bins come from, kept only where training needs them. Columns
-    that nearly always have the same bin are in ``lists`` instead of tiles and columns.
-    ``others`` hold the same rows where statistics of categories come from other orders of the rows: rounds draw one of
-    them to grow trees on, and their leaves are fitted to this one. ``order`` lists the rows as ordered boosting takes
-    them, None where it has not been asked for.
-    ``ranks`` train on the rows together with others.
+    ``max_bins``, ``zero_as_missing``, ``categorical_features``, ``random_state`` and ``n_jobs`` mean what they mean for
+    the estimators.
+    ``sample_weight`` weighs the rows when bins are chosen; ``fit`` takes weights of its own. ``dataset[rows]`` has the
+    bins of the whole table, so a search by scikit-learn reuses them; validation rows then had a part in choosing bins,
+    though not their targets. What becomes of categories depends on the target: a table that has any is read once, and
+    its bins are chosen by every fit.
     """
 
-    schema: Schema
-    encoder: Encoder
-    tiles: np.ndarray
-    columns: np.ndarray
-    numbers: np.ndarray
-    values: Block | None = None
-    recipe: Recipe | None = None
-    user: Schema | None = None
-    lists: RowLists | None = None
-    others: tuple[Dataset, ...] = ()
-    partition: Partition | None = None
-    order: np.ndarray | None = None
-    ranks: Ranks | None = None
+    def __init__(
+        self,
+        X: Any,
+        *,
+        sample_weight: Any = None,
+        max_bins: Any = AUTO,
+        zero_as_missing: Any = AUTO,
+        categorical_features: Any = AUTO,
+        random_state: Any = AUTO,
+        n_jobs: Any = AUTO,
+    ) -> None:
+        X = plain_rows(X)
+        self.X = X
+        self.zero_as_missing: bool = check_value("zero_as_missing", zero_as_missing)
+        self.table: Table = self._read(X)
+        self.max_bins: int = check_value("max_bins", max_bins)
+        self.categories = find_categories(check_value("categorical_features", categorical_features), self.table)
+        self.bins: binned.BinnedDataset | None = None
+        if not self.categories:
+            self._choose_bins(sample_weight, random_state, n_jobs)
 
-    @classmethod
-    def build(
-        cls,
-        table: Table,
-        weight: np.ndarray | None = None,
-        max_bins: int = 255,
-        seed: int = 0,
-        run: Run = run_alone,
-    ) -> Dataset:
-        """Choose bins and encode the table. Rows of zero weight are left out; ``row_ids`` tells which remain."""
-        row_ids = np.arange(table.n_rows, dtype=np.uint64)
+    def _read(self, X: Any) -> Table:
+        table = read_table(X)
+        return without_zeros(table) if self.zero_as_missing else table
+
+    def _choose_bins(self, sample_weight: Any, random_state: Any, n_jobs: Any) -> None:
+        weight = check_weight(sample_weight, self.table.n_rows)
+        seed = seed_of(check_value("random_state", random_state))
+        team = training_team(check_value("n_jobs", n_jobs), self.table.n_rows, self.table.n_features)
+        row_ids = np.arange(self.table.n_rows, dtype=np.uint64)
+        chosen, kept = self.table, row_ids
         if weight is not None and not weight.all():
-            kept = np.flatnonzero(weight)
-            table, weight, row_ids = table.take(kept), weight[kept], row_ids[kept]
-        encoder = Encoder.fit(table, weight, max_bins, seed, run, row_ids)
-        numbers, lists = kept_numbers(row_ids), encoder.lists(table, run)
-        return cls(encoder.schema, encoder, *encoder.encode(table, run), numbers, lists=lists)
+            places = np.flatnonzero(weight)
+            chosen, weight, kept = self.table.take(places), weight[places], row_ids[places]
+        encoder = Encoder.fit(chosen, weight, self.max_bins, seed, team.run, kept)
+        tiles, columns = encoder.encode(self.table, team.run)
+        lists = encoder.lists(self.table, team.run)
+        numbers = binned.kept_numbers(row_ids)
+        self.bins = binned.BinnedDataset(encoder.schema, encoder, tiles, columns, numbers, lists=lists)
 
     @property
-    def user_schema(self) -> Schema:
-        """The schema of the user's columns."""
-        return self.schema if self.user is None else self.user
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.table.n_rows, self.table.n_features
 
-    def order_of(self, seed: int, round: int) -> int:
-        """Which of the orders of rows the trees of a round are grown on: 0 is the only one, k is ``others[k - 1]``."""
-        if not self.others:
-            return 0
-        drawn = np.empty(1, dtype=np.uint64)
-        draw_all(seed, TREE_ORDER, round, np.zeros(1, dtype=np.uint64), drawn)
-        return 1 + int(drawn[0] % np.uint64(len(self.others)))
+    def __len__(self) -> int:
+        return self.table.n_rows
 
-    @property
-    def level_kinds(self) -> np.ndarray:
-        """How the levels in each column's bins are divided as ``partition`` says; 0 where bins are none."""
-        kinds = np.zeros(self.n_features, dtype=np.int64)
-        partition = self.partition or Partition()
-        for k, column in enumerate(() if self.recipe is None else self.recipe.columns):
-            if isinstance(column, Derived) and column.kind == RANK:
-                kinds[k] = ONE_FROM_REST if column.n_levels <= partition.max_single else INTO_SETS
-        return kinds
+    def __repr__(self) -> str:
+        return f"<sapwood.Dataset: {self.shape[0]} rows, {self.shape[1]} features, at most {self.max_bins} bins>"
 
-    @property
-    def n_rows(self) -> int:
-        """The number of rows kept."""
-        return self.tiles.shape[1]
+    def __getitem__(self, rows: Any) -> Dataset:
+        """The same bins for some rows: numbers, truth values or a slice."""
+        try:
+            places = np.arange(len(self))[np.asarray(rows, dtype=np.intp) if _is_empty(rows) else rows]
+        except (IndexError, ValueError) as error:
+            raise InputError(f"a Dataset of {len(self)} rows has no rows {shown(rows)}: {error}") from error
+        if places.ndim != 1:
+            raise ParameterError(f"a Dataset is indexed by rows, as in dataset[[0, 2]]; got {rows!r}")
+        made = object.__new__(Dataset)
+        made.X = some_rows(self.X, places)
+        made.zero_as_missing = self.zero_as_missing
+        made.table = made._read(made.X)
+        made.max_bins = self.max_bins
+        made.categories = self.categories
+        made.bins = None if self.bins is None else self.bins.take(places)
+        return made
 
-    @property
-    def row_ids(self) -> np.ndarray:
-        """The rows' original numbers, made anew where they are not kept."""
-        return self.numbers if len(self.numbers) else np.arange(self.n_rows, dtype=np.uint64)
-
-    @property
-    def n_features(self) -> int:
-        """The number of columns in bins."""
-        return self.schema.n_features
-
-    @property
-    def n_bins(self) -> np.ndarray:
-        """The number of value bins of every column."""
-        return self.encoder.n_bins
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held by the arrays."""
-        listed = 0 if self.lists is None else self.lists.nbytes
-        return self.tiles.nbytes + self.columns.nbytes + self.numbers.nbytes + listed
-
-    def take(self, rows: np.ndarray) -> Dataset:
-        """The same bins for some of the rows, by their places in this dataset."""
-        tiles = aligned_zeros((self.tiles.shape[0], len(rows), self.tiles.shape[2]), self.tiles.dtype)
-        np.take(self.tiles, rows, axis=1, out=tiles)
-        columns = np.take(self.columns, rows, axis=1)
-        lists = None if self.lists is None else self.lists.take(rows)
-        return replace(self, tiles=tiles, columns=columns, numbers=kept_numbers(self.row_ids[rows]), lists=lists)
+    def check(self, params: Mapping[str, Any]) -> None:
+        """Refuse to be fitted with other bins or categories than it has; "auto" is whatever it has."""
+        spec = params["categorical_features"]
+        if not _is_auto(spec):
+            asked = find_categories(check_value("categorical_features", spec), self.table)
+            if asked != self.categories:
+                raise ParameterError(
+                    f"categorical_features means columns {list(asked)}, but the Dataset was made with "
+                    f"{list(self.categories)}: leave it unset, or make Dataset(X, categorical_features=...)"
+                )
+        max_bins = params["max_bins"]
+        if not _is_auto(max_bins) and max_bins != self.max_bins:
+            raise ParameterError(
+                f"max_bins is {max_bins!r}, but the Dataset was made with max_bins={self.max_bins}: leave it unset, or "
+                f"make Dataset(X, max_bins={max_bins!r})"
+            )
+        zeros, is_set = params["zero_as_missing"], not _is_auto(params["zero_as_missing"])
+        if is_set and check_value("zero_as_missing", zeros) != self.zero_as_missing:
+            raise ParameterError(
+                f"zero_as_missing is {zeros!r}, but the Dataset was made with zero_as_missing={self.zero_as_missing}: "
+                f"leave it unset, or make Dataset(X, zero_as_missing={zeros!r})"
+            )
 
 
-def kept_numbers(row_ids: np.ndarray) -> np.ndarray:
-    """The numbers of rows as a dataset keeps them."""
-    is_plain = np.array_equal(row_ids, np.arange(len(row_ids), dtype=np.uint64))
-    return np.empty(0, dtype=np.uint64) if is_plain else row_ids
+def settings_of(X: Any, split_search: Any) -> dict[str, Any]:
+    """The parameters that a Dataset has settled, nothing for other tables; exact search does not use its bins."""
+    if not isinstance(X, Dataset):
+        return {}
+    bins = {} if split_search == "exact" else {"max_bins": X.max_bins}
+    return bins | {"categorical_features": list(X.categories), "zero_as_missing": X.zero_as_missing}
+
+
+def plain_rows(X: Any) -> Any:
+    """The table as the user gave it, out of a Dataset if it is one."""
+    return X.X if isinstance(X, Dataset) else X
+
+
+def some_rows(X: Any, places: np.ndarray) -> Any:
+    """Rows of a table of any kind; of sparse matrices only some formats can be asked for them."""
+    return _safe_indexing(X.tocsr() if hasattr(X, "tocsr") else X, places)
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == AUTO
+
+
+def _is_empty(rows: Any) -> bool:
+    return isinstance(rows, list | tuple) and len(rows) == 0

@@ -9,29 +9,29 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
+from sapwood.boost.eval_sets import eval_samples, watched_samples
 from sapwood.boost.evaluation import measures_of
-from sapwood.boost.leaves import check_constraints, check_steps
+from sapwood.boost.leaf_values import check_constraints, check_steps
+from sapwood.boost.sample import Request, Sample, read_features, read_groups, read_init_score, warn_of_order
 from sapwood.boost.sampling import check_sampling
-from sapwood.data.columns import Table
-from sapwood.data.planning import find_categories
-from sapwood.data.ranks import Ranks
-from sapwood.data.schema import Schema
-from sapwood.data.target import check_weight
-from sapwood.data.zeros import without_zeros
+from sapwood.boost.train import Fit, Problem, fit_sample, task_of
+from sapwood.boost.warm_start import Earlier, OriginSpec
+from sapwood.data.categories.plan import find_categories
+from sapwood.data.dataset import Dataset, settings_of
+from sapwood.data.tables.schema import Schema
+from sapwood.data.tables.table import Table
+from sapwood.data.tables.targets import check_weight
+from sapwood.data.tables.zero_as_missing import without_zeros
+from sapwood.distributed.agreement import check_ranks
+from sapwood.distributed.workers import Ranks
 from sapwood.errors import InputError, ParameterError
-from sapwood.estimators.binned import Dataset, settings_of
-from sapwood.estimators.eval_sets import eval_samples, watched_samples
+from sapwood.estimators.constructor import keeps_parameters
 from sapwood.estimators.fitted import FittedEstimator
-from sapwood.estimators.fitting import Fit, Problem, fit_sample, task_of
-from sapwood.estimators.keeping import keeps_parameters
-from sapwood.estimators.origin import Earlier, OriginSpec
-from sapwood.estimators.ranked import check_ranks
-from sapwood.estimators.sample import Request, Sample, read_features, read_groups, read_init_score, warn_of_order
 from sapwood.model.model import Model
 from sapwood.objectives.base import Objective
 from sapwood.objectives.registry import resolve
-from sapwood.params import AUTO, Params
-from sapwood.settling import resolve_params, unknown_parameter, widen_trees
+from sapwood.params.declaration import AUTO, Params
+from sapwood.params.resolve import resolve_params, unknown_parameter, widen_trees
 
 Estimator = TypeVar("Estimator", bound="SapwoodEstimator")
 

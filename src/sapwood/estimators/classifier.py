@@ -9,15 +9,15 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sapwood.data.conversion import shown
-from sapwood.data.ranks import Ranks
-from sapwood.data.target import check_range, code_labels, column_of, encode_labels
+from sapwood.data.tables.class_weights import class_weights
+from sapwood.data.tables.conversion import shown
+from sapwood.data.tables.targets import check_range, code_labels, column_of, encode_labels
+from sapwood.distributed.workers import Ranks
 from sapwood.errors import InputError
 from sapwood.estimators.base import SapwoodEstimator
-from sapwood.estimators.keeping import keeps_parameters
-from sapwood.estimators.weights import class_weights
-from sapwood.params import AUTO
-from sapwood.settling import check_value
+from sapwood.estimators.constructor import keeps_parameters
+from sapwood.params.declaration import AUTO
+from sapwood.params.resolve import check_value
 
 
 class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):

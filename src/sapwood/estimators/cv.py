@@ -10,17 +10,17 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
+from sapwood.boost.early_stopping import INTERRUPTED
 from sapwood.boost.evaluation import Measure, measured, measures_of
-from sapwood.boost.split import fold_of_rows
-from sapwood.boost.stopping import INTERRUPTED
+from sapwood.boost.sample import Request, read_features, read_groups
 from sapwood.boost.target import Target
-from sapwood.data.target import check_weight
+from sapwood.boost.train import task_of
+from sapwood.boost.validation_split import fold_of_rows
+from sapwood.data.dataset import Dataset, some_rows
+from sapwood.data.tables.targets import check_weight
 from sapwood.errors import InputError, InputTypeError, ParameterError
 from sapwood.estimators.base import SapwoodEstimator
-from sapwood.estimators.binned import Dataset, some_rows
-from sapwood.estimators.fitting import task_of
-from sapwood.estimators.sample import Request, read_features, read_groups
-from sapwood.settling import resolve_params
+from sapwood.params.resolve import resolve_params
 
 HELD_OUT = "held_out"
 

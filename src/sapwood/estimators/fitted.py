@@ -12,14 +12,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sapwood.data.columns import read_table
+from sapwood.boost.warm_start import estimator_scores
+from sapwood.data.dataset import plain_rows
+from sapwood.data.tables.table import read_table
 from sapwood.errors import ParameterError
-from sapwood.estimators.binned import plain_rows
-from sapwood.estimators.origin import estimator_scores
 from sapwood.explain.importance import feature_importances
 from sapwood.model.model import Model
 from sapwood.objectives.links import link_from_name
-from sapwood.settling import check_value
+from sapwood.params.resolve import check_value
 
 
 class FittedEstimator(BaseEstimator):

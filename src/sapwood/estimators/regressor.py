@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from sapwood.data.target import check_target
+from sapwood.data.tables.targets import check_target
 from sapwood.estimators.base import SapwoodEstimator
 
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.data.dataset import Dataset
-from sapwood.data.planning import column_number
-from sapwood.data.schema import Schema
+from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.data.categories.plan import column_number
+from sapwood.data.tables.schema import Schema
 from sapwood.errors import ParameterError
 from sapwood.kernels import layout
-from sapwood.kernels.random import LEVEL_COLUMNS, NODE_COLUMNS, TREE_COLUMNS, draw_all
+from sapwood.kernels.numeric.random import LEVEL_COLUMNS, NODE_COLUMNS, TREE_COLUMNS, draw_all
 
 DIRECTIONS = {1: 1, -1: -1, 0: 0, "increasing": 1, "decreasing": -1, "none": 0}
 
 
-def column_directions(spec: Any, dataset: Dataset) -> np.ndarray:
+def column_directions(spec: Any, dataset: BinnedDataset) -> np.ndarray:
     """The direction of every column that trees are grown on; categories have none."""
     directions = monotone_directions(spec, dataset.user_schema)
     if dataset.recipe is None:
@@ -26,7 +26,7 @@ def column_directions(spec: Any, dataset: Dataset) -> np.ndarray:
     return np.array([directions[sources[0]] for sources in dataset.recipe.sources], dtype=np.int64)
 
 
-def column_groups(spec: Any, dataset: Dataset) -> np.ndarray:
+def column_groups(spec: Any, dataset: BinnedDataset) -> np.ndarray:
     """The groups of columns that may appear together; a crossing belongs to those that hold all it is made of."""
     groups = interaction_groups(spec, dataset.user_schema)
     if dataset.recipe is None:

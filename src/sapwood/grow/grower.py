@@ -6,14 +6,12 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from sapwood.choices import symmetric_of
-from sapwood.data.dataset import Dataset
-from sapwood.encodings import Partition
+from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.data.binning.bundle_layout import Tiling
 from sapwood.errors import TrainingError
 from sapwood.grow.constraints import column_directions, column_groups, count_of, draw_tree_features
-from sapwood.grow.grown import Grown
-from sapwood.grow.scales import scale_for
-from sapwood.grow.tiling import Tiling
+from sapwood.grow.fixed_point import scale_for
+from sapwood.grow.grown_tree import Grown
 from sapwood.grow.workspace import (
     RowRoom,
     Shape,
@@ -26,11 +24,14 @@ from sapwood.grow.workspace import (
     make_scratch,
     make_search,
 )
-from sapwood.kernels import layout, quantise
-from sapwood.kernels.random import LUCK, draw_all
-from sapwood.native.kernel import Repeated
-from sapwood.native.team import Team
-from sapwood.params import TreeParams
+from sapwood.kernels import layout
+from sapwood.kernels.histogram import quantised_gradients as quantise
+from sapwood.kernels.numeric.random import LUCK, draw_all
+from sapwood.native.runtime.kernel import Repeated
+from sapwood.native.threads.team import Team
+from sapwood.params.declaration import TreeParams
+from sapwood.params.encodings import Partition
+from sapwood.params.options import symmetric_of
 
 UNLIMITED = 1 << 30
 # What a tree is before it has grown.
@@ -46,7 +47,7 @@ class Grower(ABC):
     ``tells_rows`` is whether somebody reads the rows of the leaves of trees that are grown on some of the rows.
     """
 
-    def __init__(self, dataset: Dataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
+    def __init__(self, dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
         self._dataset = dataset
         self._params = params
         self._seed = seed
@@ -81,7 +82,7 @@ class Grower(ABC):
         self._gradients = layout.Gradients(NOTHING, NOTHING, NOTHING, 1.0)
         self._fixed_rules = self._make_rules()
 
-    def _find_hopeless(self, dataset: Dataset, drawn: tuple[int, int]) -> np.ndarray:
+    def _find_hopeless(self, dataset: BinnedDataset, drawn: tuple[int, int]) -> np.ndarray:
         """Tell which listed features differ from their usual bin in too few rows to be split; they need no histograms.
 
         Where levels or nodes draw features they take part, as the draw counts them.
@@ -93,7 +94,7 @@ class Grower(ABC):
         found[0] &= not found.all()  # histograms have at least one feature
         return found
 
-    def _make_tiling(self, dataset: Dataset) -> Tiling:
+    def _make_tiling(self, dataset: BinnedDataset) -> Tiling:
         """How features lie in the tiles."""
         return Tiling.plain(dataset.n_features)
 
@@ -109,7 +110,7 @@ class Grower(ABC):
     def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
         """Grow a tree from the quantised rows."""
 
-    def see(self, dataset: Dataset) -> None:
+    def see(self, dataset: BinnedDataset) -> None:
         """Grow the next trees on the same rows in other bins."""
         self._ids = dataset.numbers
         self._dataset = dataset

@@ -7,15 +7,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from sapwood.data.dataset import Dataset
-from sapwood.data.encoder import aligned_zeros
-from sapwood.data.lists import RowLists
-from sapwood.grow.tiling import Tiling
+from sapwood.data.binning.bin_mapper import aligned_zeros
+from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.data.binning.bundle_layout import Tiling
+from sapwood.data.binning.sparse_bins import RowLists
 from sapwood.kernels import layout
-from sapwood.kernels.lines import line_width
-from sapwood.kernels.lists import turn_over
-from sapwood.kernels.split_levels import LEVEL_ROOM
-from sapwood.kernels.split_quick import SPARE
+from sapwood.kernels.histogram.multi_output import line_width
+from sapwood.kernels.histogram.sparse import turn_over
+from sapwood.kernels.split.categorical import LEVEL_ROOM
+from sapwood.kernels.split.numeric_vectorized import SPARE
 
 ANY_BIN = 1 << 40
 MANY_BINS = 100
@@ -43,7 +43,7 @@ class Shape:
         return 2 * self.max_leaves - 1
 
 
-def make_bins(dataset: Dataset, tiling: Tiling, members: int = 1) -> layout.Bins:
+def make_bins(dataset: BinnedDataset, tiling: Tiling, members: int = 1) -> layout.Bins:
     """The bins of a dataset, and room of the members for a listed column."""
     by_bytes = dataset.columns.dtype == np.uint8
     return layout.Bins(
@@ -55,7 +55,7 @@ def make_bins(dataset: Dataset, tiling: Tiling, members: int = 1) -> layout.Bins
 
 
 def make_features(
-    dataset: Dataset, members: int, tiling: Tiling, monotone: np.ndarray | None = None
+    dataset: BinnedDataset, members: int, tiling: Tiling, monotone: np.ndarray | None = None
 ) -> layout.Features:
     """Describe the features of a dataset: where their cells lie and who searches them."""
     order = tiling.order

@@ -12,7 +12,7 @@ Tables keep few arrays where many would be clearer to read: every array that a k
 
 from typing import NamedTuple
 
-from sapwood.native.kernel import layout
+from sapwood.native.runtime.kernel import layout
 
 # Orders in which leaves are split.
 LEAFWISE, LEVELWISE = 0, 1

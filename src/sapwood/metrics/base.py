@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import InputError, ParameterError
-from sapwood.functions import check_arguments, read_only
-from sapwood.kernels.sums import Run, alone, fixed_mean
-from sapwood.native.kernel import Kernel
+from sapwood.kernels.numeric.sums import Run, alone, fixed_mean
+from sapwood.native.runtime.kernel import Kernel
+from sapwood.params.callables import check_arguments, read_only
 
 REGRESSION = frozenset({"regression"})
 BINARY = frozenset({"binary"})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.elementary import log_values
-from sapwood.kernels.sums import fixed_sum
+from sapwood.kernels.numeric.elementary import log_values
+from sapwood.kernels.numeric.sums import fixed_sum
 from sapwood.metrics.base import ANY, BINARY, CLASSES, Answers
 from sapwood.metrics.registry import register
 

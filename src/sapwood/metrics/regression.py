@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sapwood.kernels.elementary import exp_values, log1p_values, log_values
+from sapwood.kernels.numeric.elementary import exp_values, log1p_values, log_values
 from sapwood.metrics.base import REGRESSION, Answers
 from sapwood.metrics.registry import register
 

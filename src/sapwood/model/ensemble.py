@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from sapwood.model.linear_leaves import Terms, join_terms
 from sapwood.model.rescaling import Rescaling, factors_before
-from sapwood.model.terms import Terms, join_terms
 from sapwood.model.tree import LEAF, NODE_FIELDS, Tree, check_terms, frozen_array, node_depths, node_shapes
 
 

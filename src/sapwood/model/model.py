@@ -11,22 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.data.columns import Table, in_memory, read_table
-from sapwood.data.recipe import Recipe
-from sapwood.data.schema import Schema
-from sapwood.data.words import Compact
-from sapwood.data.zeros import row_without_zeros
+from sapwood.cached_property import once
+from sapwood.data.categories.transformer import Recipe
+from sapwood.data.tables.schema import Schema
+from sapwood.data.tables.table import Table, in_memory, read_table
+from sapwood.data.tables.zero_as_missing import row_without_zeros
 from sapwood.errors import ParameterError
-from sapwood.integers import is_integer
-from sapwood.model import predictor
 from sapwood.model.ensemble import Ensemble
-from sapwood.model.fingerprint import fingerprint
-from sapwood.model.packing import Packed, pack
-from sapwood.model.row_predictor import Predictor
+from sapwood.model.io.fingerprint import fingerprint
+from sapwood.model.predict import batch_predictor as predictor
+from sapwood.model.predict.bitsets import Compact
+from sapwood.model.predict.row_predictor import Predictor
+from sapwood.model.predict.tree_packing import Packed, pack
 from sapwood.model.tree import frozen_array
-from sapwood.native.team import current_team
+from sapwood.native.threads.team import current_team
 from sapwood.objectives.links import Link, link_from_name
-from sapwood.once import once
+from sapwood.params.numbers import is_integer
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,19 +241,19 @@ class Model:
         return importlib.import_module("sapwood.explain.importance").importance(self, kind, percent=percent)
 
     def fingerprint(self) -> str:
-        """A sha256, in hexadecimal, of everything that decides a prediction (see ``model/fingerprint.py``)."""
+        """A sha256, in hexadecimal, of everything that decides a prediction (see ``model/io/fingerprint.py``)."""
         return fingerprint(self)
 
     # --- files --------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that ``sapwood.load`` reads; an older file is replaced in one step."""
-        from sapwood.model import serialize
+        from sapwood.model.io import serialize
 
         serialize.save(self, path)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from sapwood.model import serialize
+        from sapwood.model.io import serialize
 
         return serialize.from_bytes, (serialize.to_bytes(self),)
 

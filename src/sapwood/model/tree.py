@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 if TYPE_CHECKING:
-    from sapwood.model.terms import Terms
+    from sapwood.model.linear_leaves import Terms
 
 # What a node carries, in the order of files and tables. Arrays with a second axis ("value", and with vector leaves
 # "gradient" and "hessian") have one column per output there.

@@ -7,7 +7,7 @@ from typing import Any
 
 _WHERE = {
     "regression": ("Squared", "Absolute", "Mape", "Quantile", "Huber", "Expectile", "LogCosh"),
-    "positive": ("Poisson", "Gamma", "Tweedie", "Msle"),
+    "log_link": ("Poisson", "Gamma", "Tweedie", "Msle"),
     "classification": ("Logistic", "CrossEntropy", "Exponential", "Focal", "Hinge", "Softmax", "OneVsAll"),
     "custom": ("CustomLoss", "GradientLoss"),
     "base": ("Objective", "mean_loss"),

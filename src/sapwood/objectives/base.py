@@ -13,9 +13,9 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from sapwood.errors import InputError, ParameterError
-from sapwood.kernels.losses_leaves import renew_leaves
-from sapwood.kernels.sums import Run, alone, fixed_mean
-from sapwood.native.kernel import Kernel
+from sapwood.kernels.losses.leaf_quantiles import renew_leaves
+from sapwood.kernels.numeric.sums import Run, alone, fixed_mean
+from sapwood.native.runtime.kernel import Kernel
 from sapwood.objectives.links import Identity, Link
 
 # Gradients are float32, which ends at 3e38.

@@ -9,13 +9,14 @@ from typing import ClassVar
 import numpy as np
 
 from sapwood.errors import ParameterError
-from sapwood.kernels import losses_binary, losses_classes
-from sapwood.kernels.elementary import log_values
-from sapwood.kernels.sums import Run, alone, fixed_mean
+from sapwood.kernels.losses import binary as losses_binary
+from sapwood.kernels.losses import multiclass as losses_classes
+from sapwood.kernels.numeric.elementary import log_values
+from sapwood.kernels.numeric.sums import Run, alone, fixed_mean
 from sapwood.objectives import links
 from sapwood.objectives.base import Objective, check_setting, in_a_row, refuse
-from sapwood.objectives.constants import constant_within
-from sapwood.objectives.positive import apply
+from sapwood.objectives.best_constant import constant_within
+from sapwood.objectives.log_link import apply
 from sapwood.objectives.registry import register
 
 # A class without weight gets this probability, so that its score is finite.

@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import ParameterError
-from sapwood.functions import check_arguments, read_only
-from sapwood.kernels.losses_tape import LEAST_HESSIAN
-from sapwood.kernels.sums import Run, alone, fixed_mean, fixed_sum
+from sapwood.kernels.losses.tape import LEAST_HESSIAN
+from sapwood.kernels.numeric.sums import Run, alone, fixed_mean, fixed_sum
 from sapwood.objectives.base import Objective
-from sapwood.objectives.constants import descend
+from sapwood.objectives.best_constant import descend
 from sapwood.objectives.dual import REMEDY
 from sapwood.objectives.links import LINKS, Elementwise, Identity, Link
 from sapwood.objectives.trace import Function, Traced, check_rows, trace
+from sapwood.params.callables import check_arguments, read_only
 
 MOST_TRACES = 4
 

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from sapwood.errors import ModelFileError
-from sapwood.kernels import elementary, losses_links
-from sapwood.kernels.sums import Run, alone
-from sapwood.native.kernel import LONE_SYNC, Kernel
+from sapwood.kernels.losses import links as losses_links
+from sapwood.kernels.numeric import elementary
+from sapwood.kernels.numeric.sums import Run, alone
+from sapwood.native.runtime.kernel import LONE_SYNC, Kernel
 
 
 class Link:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import ParameterError
-from sapwood.kernels import losses_regression as kernels
-from sapwood.kernels.sums import Run, alone, fixed_mean
+from sapwood.kernels.losses import regression as kernels
+from sapwood.kernels.numeric.sums import Run, alone, fixed_mean
 from sapwood.objectives.base import Objective, check_setting, refuse, weighted_quantile
-from sapwood.objectives.constants import constant_within
+from sapwood.objectives.best_constant import constant_within
 from sapwood.objectives.links import Identity, Link, Sorted
 from sapwood.objectives.registry import register
 

@@ -2,7 +2,7 @@
 
 The function is called once with a ``Node`` for the score. Operations on nodes are written down, equal ones once; what
 depends on the target alone is computed on the spot and kept as a row of numbers. ``Tape`` turns the record into lines
-for ``kernels/losses_tape.py``.
+for ``kernels/losses/tape.py``.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from sapwood.kernels import losses_tape as op
-from sapwood.kernels.sums import Run
+from sapwood.kernels.losses import tape as op
+from sapwood.kernels.numeric.sums import Run
 
 LARGEST_POWER = 16
 

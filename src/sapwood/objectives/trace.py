@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import ParameterError
-from sapwood.functions import read_only
-from sapwood.kernels.losses_tape import pack_pairs
-from sapwood.kernels.sums import Run, fixed_mean, fixed_sum
+from sapwood.kernels.losses.tape import pack_pairs
+from sapwood.kernels.numeric.sums import Run, fixed_mean, fixed_sum
 from sapwood.objectives.base import in_a_row
 from sapwood.objectives.dual import REMEDY, Dual
 from sapwood.objectives.tape import NotRecordableError, Record, Tape
+from sapwood.params.callables import read_only
 
 # Rows that NumPy takes at a time, so that its temporaries stay in the cache.
 CHUNK = 8192

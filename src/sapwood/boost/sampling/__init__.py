@@ -9,9 +9,9 @@ from sapwood.boost.sampling.bayesian import BayesianSampler
 from sapwood.boost.sampling.goss import GossSampler
 from sapwood.boost.sampling.mvs import MvsSampler
 from sapwood.boost.sampling.uniform import UniformSampler
-from sapwood.choices import Bayesian, Goss, Mvs, Uniform, sampling_of
 from sapwood.errors import InputError, ParameterError
-from sapwood.params import BoostParams
+from sapwood.params.declaration import BoostParams
+from sapwood.params.options import Bayesian, Goss, Mvs, Uniform, sampling_of
 
 __all__ = ["SAMPLERS", "Drawn", "Pool", "Sampler", "check_sampling", "make_sampler"]
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.boost.sampling.select import Crowd
+from sapwood.boost.sampling.selection import Crowd
 from sapwood.boost.target import Target
-from sapwood.data.ranks import Ranks
-from sapwood.kernels import sample
-from sapwood.kernels.random import ROWS
-from sapwood.native.kernel import Kernel
-from sapwood.native.team import Team
-from sapwood.once import once
-from sapwood.params import BoostParams
+from sapwood.cached_property import once
+from sapwood.distributed.workers import Ranks
+from sapwood.kernels.numeric.random import ROWS
+from sapwood.kernels.sampling import row_sampling as sample
+from sapwood.native.runtime.kernel import Kernel
+from sapwood.native.threads.team import Team
+from sapwood.params.declaration import BoostParams
 
 MOST_EXPONENT = 24  # of the largest weight, beyond which weights are rescaled to be compared
 

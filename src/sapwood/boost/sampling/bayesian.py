@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.boost.sampling.base import Drawn, Sampler
-from sapwood.kernels import sample
+from sapwood.kernels.sampling import row_sampling as sample
 
 
 class BayesianSampler(Sampler):

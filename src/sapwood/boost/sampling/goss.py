@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sapwood.boost.sampling.base import Drawn, Pool, Sampler
-from sapwood.boost.sampling.select import MOST, SAMPLED, kth_smallest, room_near, uniform_window, window
-from sapwood.kernels import goss
-from sapwood.kernels.random import ROWS
+from sapwood.boost.sampling.selection import MOST, SAMPLED, kth_smallest, room_near, uniform_window, window
+from sapwood.kernels.numeric.random import ROWS
+from sapwood.kernels.sampling import goss
 from sapwood.objectives.base import in_a_row
-from sapwood.params import BoostParams
+from sapwood.params.declaration import BoostParams
 
 EVERY_KEY = (0, MOST)
 SMALL_TABLE = 2048  # rows up to which all keys are listed

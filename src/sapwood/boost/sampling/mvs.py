@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from sapwood.boost.sampling.base import Drawn, Pool, Sampler
-from sapwood.boost.sampling.select import proportion_threshold
-from sapwood.grow.scales import scale_for
-from sapwood.kernels import sample
-from sapwood.kernels.quantise import EXACT
-from sapwood.kernels.random import ROWS
-from sapwood.params import BoostParams
+from sapwood.boost.sampling.selection import proportion_threshold
+from sapwood.grow.fixed_point import scale_for
+from sapwood.kernels.histogram.quantised_gradients import EXACT
+from sapwood.kernels.numeric.random import ROWS
+from sapwood.kernels.sampling import row_sampling as sample
+from sapwood.params.declaration import BoostParams
 
 STEPS = 2.0**50  # of one row at most
 MOST_SMOOTHING = 1e30  # chances then go by hessians alone

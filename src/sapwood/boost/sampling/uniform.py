@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from sapwood.boost.sampling.base import Drawn, Pool, Sampler
-from sapwood.kernels import sample
-from sapwood.kernels.elementary import exp_values
-from sapwood.kernels.random import ROWS
-from sapwood.params import BoostParams
+from sapwood.kernels.numeric.elementary import exp_values
+from sapwood.kernels.numeric.random import ROWS
+from sapwood.kernels.sampling import row_sampling as sample
+from sapwood.params.declaration import BoostParams
 
 HASH_RANGE = 2.0**64
 MOST_HASH = 2**64 - 1

@@ -1,0 +1,1 @@
+"""Boosting modes: how trees are added up (plain, ordered, DART, forest)."""

@@ -1,0 +1,133 @@
+"""How trees are added up: the plain way, which the others build on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from sapwood.boost.checkpoint.checkpoint import KeptTree
+from sapwood.boost.evaluation import EvalSet
+from sapwood.boost.linear_leaves import add_answers, forest_of
+from sapwood.boost.score_update import add_to_all_rows
+from sapwood.boost.target import Target
+from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.kernels.leaves.leaf_refit import add_node_values
+from sapwood.kernels.leaves.leaf_values import add_leaf_lines, add_leaf_values
+from sapwood.model.ensemble import Ensemble, EnsembleBuilder
+from sapwood.native.runtime.kernel import Repeats
+from sapwood.native.threads.team import Team
+from sapwood.objectives.base import Objective
+from sapwood.params.declaration import Params
+
+
+class View(NamedTuple):
+    """Rows in bins and their scores (outputs, rows): statistics of categories differ by the order of rows."""
+
+    dataset: BinnedDataset
+    scores: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """Where trees go: the rows of training with their scores (outputs, rows), validation sets, and the model.
+
+    ``others`` are the same rows where statistics of categories come from other orders of them.
+    """
+
+    dataset: BinnedDataset
+    scores: np.ndarray
+    sets: Sequence[EvalSet]
+    builder: EnsembleBuilder
+    team: Team
+    params: Params
+    first_round: int
+    others: tuple[View, ...]
+    target: Target
+    objective: Objective
+
+    @cached_property
+    def run(self) -> Repeats:
+        """Runs what every round runs on the team."""
+        return Repeats(self.team.run)
+
+    @cached_property
+    def views(self) -> tuple[View, ...]:
+        """The rows in every order."""
+        return (View(self.dataset, self.scores), *self.others)
+
+    def order_of(self, round: int) -> int:
+        """The order of rows that the trees of a round are grown on: 0, or the place in ``others`` from 1."""
+        return self.dataset.order_of(self.params.run.random_state, self.first_round + round)
+
+    def view(self, round: int) -> View:
+        """The rows as the trees of a round see them."""
+        return self.views[self.order_of(round)]
+
+    def add_to_scores(self, tree: KeptTree, has_all_rows: bool = False, order: int = 0) -> None:
+        """Add a tree's answers to the scores of training; it may have been grown, just now, on all rows in an order."""
+        for k, view in enumerate(self.views):
+            self.add_to_view(tree, view, has_all_rows and k == order)
+
+    def add_to_view(self, tree: KeptTree, view: View, has_all_rows: bool) -> None:
+        """Add a tree's answers to the scores of one view of the rows; it may have been grown on all of its rows."""
+        grown, value, output = tree.grown, tree.value, tree.output
+        if tree.nodes is not None and view.dataset is self.dataset:
+            self.run(add_node_values, tree.nodes, value, output, view.scores)
+        elif not has_all_rows:
+            add_to_all_rows(view.dataset, grown, value, output, view.scores, self.team)
+        elif grown.terms is None and value.shape[1] > 1:
+            leaf_of_row = np.empty(view.dataset.n_rows, dtype=np.uint32)
+            leaf_values = value[grown.leaf_node]
+            self.team.run(add_leaf_lines, grown.order, grown.span, leaf_values, leaf_of_row, view.scores)
+        elif grown.terms is None:
+            self.run(add_leaf_values, grown.order, grown.leaves, grown.n_leaves, value, output, view.scores)
+        else:
+            assert view.dataset.values is not None
+            nodes = grown.node_of_row(view.dataset.n_rows)
+            add_answers(view.dataset.values, nodes, forest_of(grown, value, output), view.scores, self.team.run)
+
+    def add_to_sets(self, tree: KeptTree) -> None:
+        """Add a tree's answers to the scores of the validation sets."""
+        for one in self.sets:
+            one.add_tree(tree.grown, tree.value, tree.output, self.team.run)
+
+    def keep(self, tree: KeptTree, round: int) -> None:
+        """Add a tree to the model."""
+        self.builder.append(tree, tree.output, round)
+
+
+class Boosting:
+    """Each tree corrects all before it. Told of every round and its trees, keeps the scores of all rows.
+
+    ``is_live`` is False where only trees count.
+    """
+
+    def __init__(self, field: Field) -> None:
+        self.field = field
+        self.is_live = True
+
+    def begin_round(self, round: int) -> None:
+        """Make the scores of training those at which the gradients of a round are taken."""
+
+    def take_pairs(self, round: int, out: np.ndarray) -> None:
+        """Fill ``out`` (outputs, rows, 2) with the gradient pairs that the trees of a round are grown on."""
+        field = self.field
+        field.objective.pairs(field.target.y, field.view(round).scores, out, field.run)
+
+    def add_tree(self, tree: KeptTree, round: int, has_all_rows: bool = False) -> None:
+        """Take a tree of the round at hand, its values with shrinkage."""
+        if self.is_live:
+            self.field.add_to_scores(tree, has_all_rows, self.field.order_of(round))
+            self.field.add_to_sets(tree)
+        self.field.keep(tree, round)
+
+    def end_round(self, round: int) -> None:
+        """Make all scores those of the model with this round."""
+
+    def build(self, rounds: int) -> Ensemble:
+        """The trees of the first rounds, as they were after these."""
+        return self.field.builder.build(rounds)

@@ -1,0 +1,54 @@
+"""The sets of levels that splits send to the left, as columns of 0 and 1 for the finished trees."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.data.categories.transformer import SET, Derived
+from sapwood.grow.grown_tree import Grown
+from sapwood.kernels.layout import IS_SET
+from sapwood.kernels.numeric.sums import Run
+from sapwood.kernels.split.categorical import find_leaves
+
+HALF = 0.5
+
+
+class LevelSets:
+    """Numbers the sets of a training behind the columns that trees were grown on."""
+
+    def __init__(self, dataset: BinnedDataset) -> None:
+        self._dataset = dataset
+        self._numbers: dict[tuple[int, bytes], int] = {}
+        self.columns: list[Derived] = []
+
+    def name(self, nodes: dict[str, np.ndarray], bins: np.ndarray, sets: np.ndarray) -> None:
+        """Put a column of 0 (left) and 1 in the place of each set, given the columns of nodes with their bins."""
+        feature, threshold, missing_left = nodes["feature"], nodes["threshold"], nodes["missing_left"]
+        places = np.flatnonzero((bins == IS_SET) & (feature >= 0))
+        feature[places] = [
+            self._number(f, words) for f, words in zip(feature[places].tolist(), sets[places], strict=True)
+        ]
+        threshold[places], missing_left[places] = HALF, 0
+
+    def _number(self, feature: int, words: np.ndarray) -> int:
+        key = (feature, words.tobytes())
+        if key not in self._numbers:
+            assert self._dataset.recipe is not None
+            source = self._dataset.recipe.columns[feature]
+            assert isinstance(source, Derived)
+            self._numbers[key] = self._dataset.n_features + len(self.columns)
+            # The bin of a level is its rank.
+            self.columns.append(Derived(source.sources, SET, source.sums, source.sums, members=words))
+        return self._numbers[key]
+
+
+def leaves_of(tiles: np.ndarray, grown: Grown, run: Run) -> np.ndarray:
+    """The leaf in which each binned row ends, of a tree with sets of levels."""
+    assert grown.sets is not None
+    out = np.empty(tiles.shape[1], dtype=np.int32)
+    run(
+        find_leaves, tiles, grown.feature, grown.bin, grown.missing_left, grown.left,
+        np.ascontiguousarray(grown.sets), out,
+    )  # fmt: skip
+    return out

@@ -1,0 +1,1 @@
+"""Checkpoints: continue an interrupted training to the same bits."""

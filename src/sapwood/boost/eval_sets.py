@@ -1,0 +1,104 @@
+"""Validation sets as the user gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sapwood.boost.sample import Request, Sample, blaming, read_features, read_init_score
+from sapwood.boost.train import Problem
+from sapwood.data.tables.targets import check_target, check_weight, code_labels
+from sapwood.errors import InputError, InputTypeError
+
+Given = tuple[Any, Any, Any, Any]
+
+
+def eval_samples(request: Request, problem: Problem) -> dict[str, Sample]:
+    """The validation sets given to ``fit``."""
+    named = read_eval_sets(request.eval_set, request.eval_sample_weight)
+    return {name: _read(name, given, problem, request.init_score is not None) for name, given in named.items()}
+
+
+def watched_samples(request: Request, problem: Problem) -> dict[str, Sample]:
+    """The sets that are measured, but do not tell when to stop."""
+    watched = request.watched or {}
+    return {name: _read(name, (*given, None), problem, False) for name, given in watched.items()}
+
+
+def _read(name: str, given: Given, problem: Problem, with_offset: bool) -> Sample:
+    features, target, weights, offset = given
+    with blaming(name):
+        X, table, bins = read_features(features)
+        problem.schema.align(table)
+        if problem.classes is not None:
+            y = code_labels(target, table.n_rows, problem.classes)
+        else:
+            y = check_target(target, table.n_rows)
+        problem.objective.check_target(y)
+        init_score = read_init_score(offset, table.n_rows, problem.objective.n_outputs)
+        if with_offset and init_score is None:
+            raise InputError("init_score is given for training and must be given here too, as (X, y, init_score)")
+        weight = check_weight(weights, table.n_rows, "eval_sample_weight")
+        return Sample(X, table, y, weight, init_score, None, bins)
+
+
+def read_eval_sets(given: Any, weights: Any) -> dict[str, Given]:
+    """The validation sets by name: (X, y, weight, offset).
+
+    One pair (X, y) is called "validation", those of a list "validation_0", ...; a dict names them. A third entry of a
+    set is its ``init_score``.
+    """
+    if given is None:
+        if weights is not None:
+            raise InputError("eval_sample_weight is given without eval_set")
+        return {}
+    if isinstance(given, Mapping):
+        named = {str(name): one for name, one in given.items()}
+        if len(named) < len(given):
+            raise InputError(
+                f"eval_set names two sets alike, its names are {list(given)!r}: give each a text of its own"
+            )
+        weight_of = _weights_by_name(weights, named)
+    elif _is_one_set(given):
+        named, weight_of = {"validation": given}, {"validation": weights}
+    elif isinstance(given, list | tuple):
+        named = {f"validation_{k}": one for k, one in enumerate(given)}
+        weight_of = _weights_in_order(weights, list(named))
+    else:
+        raise InputTypeError(
+            f"eval_set must be a pair (X, y), a list of such pairs or a dict from names to pairs, got "
+            f"{type(given).__name__}"
+        )
+    sets = {}
+    for name, one in named.items():
+        if not isinstance(one, list | tuple) or len(one) not in (2, 3):
+            raise InputTypeError(
+                f"eval_set {name!r} must be a pair (X, y), or (X, y, init_score), got {type(one).__name__}: write one "
+                "set as the tuple (X, y), several as a list of tuples"
+            )
+        sets[name] = (one[0], one[1], weight_of.get(name), one[2] if len(one) == 3 else None)
+    return sets
+
+
+def _is_one_set(given: Any) -> bool:
+    """Tell a pair (X, y) from a tuple of such pairs."""
+    return isinstance(given, tuple) and len(given) in (2, 3) and not all(isinstance(one, tuple) for one in given)
+
+
+def _weights_by_name(weights: Any, named: Mapping[str, Any]) -> dict[str, Any]:
+    if weights is None:
+        return {}
+    if not isinstance(weights, Mapping):
+        raise InputTypeError("eval_sample_weight must be a dict with the names of eval_set, which is one")
+    unknown = sorted({str(name) for name in weights} - set(named))
+    if unknown:
+        raise InputError(f"eval_sample_weight names {unknown[0]!r}, which eval_set does not: {', '.join(named)}")
+    return {str(name): weight for name, weight in weights.items()}
+
+
+def _weights_in_order(weights: Any, names: list[str]) -> dict[str, Any]:
+    if weights is None:
+        return {}
+    if not isinstance(weights, list | tuple) or len(weights) != len(names):
+        raise InputError(f"eval_sample_weight must be a list of {len(names)}, one (or None) for each set of eval_set")
+    return dict(zip(names, weights, strict=True))

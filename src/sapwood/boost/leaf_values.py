@@ -1,0 +1,158 @@
+"""Leaf values by the loss's own optimum, where the hessian says nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sapwood.boost.target import Target
+from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.data.tables.schema import Schema
+from sapwood.distributed.workers import Ranks
+from sapwood.errors import ParameterError
+from sapwood.grow.constraints import column_directions, interaction_groups, monotone_directions
+from sapwood.grow.grown_tree import Grown
+from sapwood.kernels.losses.leaf_quantiles import renew_leaves
+from sapwood.kernels.numeric.sums import Run
+from sapwood.model.tree import LEAF
+from sapwood.objectives.base import Objective
+from sapwood.params.declaration import Params, TreeParams
+from sapwood.params.options import linear_of
+
+
+class LeafRows(NamedTuple):
+    """The leaves in the order in which their rows lie, where those of each begin and the last end, and the rows.
+
+    Targets, scores and weights are by row.
+    """
+
+    leaves: np.ndarray
+    start: np.ndarray
+    rows: np.ndarray
+    y: np.ndarray
+    scores: np.ndarray
+    weight: np.ndarray
+
+    @classmethod
+    def of(cls, grown: Grown, y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> LeafRows:
+        """Those of a tree."""
+        # An empty leaf begins where the next one does and ends there: it comes first.
+        leaves = np.lexsort((grown.span[:, 1], grown.span[:, 0]))
+        start = np.append(grown.span[leaves, 0], len(grown.order))
+        return cls(leaves, start, grown.order, y, scores, weight)
+
+    def with_those_of(self, ranks: Ranks) -> LeafRows:
+        """The same with the rows of all ranks."""
+        of_row = np.repeat(self.leaves, np.diff(self.start)).astype(np.float64)
+        own = [of_row, *(values[self.rows] for values in (self.y, self.scores, self.weight))]
+        of_row, *values = ranks.whole(np.stack(own))
+        rows = np.argsort(of_row, kind="stable").astype(np.uint32)
+        leaves = np.arange(len(self.leaves))
+        return LeafRows(leaves, np.searchsorted(of_row[rows], np.arange(len(leaves) + 1)), rows, *values)
+
+
+@dataclass(frozen=True, eq=False)
+class Renewal:
+    """What gives the leaves of a loss with corners their values: a quantile of the residuals of their rows.
+
+    Those of all ``ranks`` count where ranks have rows of their own.
+    """
+
+    objective: Objective
+    y: np.ndarray
+    weight: np.ndarray
+    levels: tuple[float, ...]
+    directions: np.ndarray
+    limit: float
+    work: np.ndarray
+    order: np.ndarray
+    ranks: Ranks | None = None
+
+    @classmethod
+    def of(cls, objective: Objective, target: Target, params: TreeParams, dataset: BinnedDataset) -> Renewal | None:
+        """The renewal that a loss asks for, or None."""
+        check_constraints(params, dataset.user_schema, objective)
+        directions = column_directions(params.monotone_constraints, dataset)
+        if not objective.renews_leaves:
+            return None
+        n = len(target.y)
+        weight = objective.leaf_weights(target.y, target.weight)
+        work, order = np.empty(n), np.empty(n, dtype=np.uint32)
+        limit = params.max_delta_step or np.inf
+        ranks = dataset.ranks if dataset.ranks is not None and dataset.ranks.share_rows else None
+        return cls(objective, target.y, weight, objective.leaf_levels, directions, limit, work, order, ranks)
+
+    def drawn(self, weight: np.ndarray) -> Renewal:
+        """The renewal for rows that weigh otherwise, as some samplings make them."""
+        return dataclasses.replace(self, weight=self.objective.leaf_weights(self.y, weight))
+
+    def values(self, grown: Grown, scores: np.ndarray, output: int, run: Run) -> np.ndarray:
+        """The values of the nodes: leaves renewed, inner nodes their means; ``scores`` (rows,) are of this output."""
+        at = LeafRows.of(grown, self.y, scores, self.weight)
+        work, order = self.work, self.order
+        if self.ranks is not None:
+            at = at.with_those_of(self.ranks)
+            work, order = np.empty(len(at.y)), np.empty(len(at.y), dtype=np.uint32)
+        found = np.empty(len(at.leaves))
+        run(renew_leaves, at.rows, at.start, at.y, at.scores, at.weight, self.levels[output], work, order, found)
+        value = np.empty(len(grown.feature))
+        value[grown.leaf_node[at.leaves]] = np.clip(found, -self.limit, self.limit)
+        set_means(grown, value)
+        if self.directions.any():
+            project(grown, value, self.directions)
+        return value[:, None]
+
+
+def check_constraints(params: TreeParams, schema: Schema, objective: Objective) -> np.ndarray:
+    """The direction of every feature; refuse constraints on columns that are not there or that leaves cannot keep."""
+    directions = monotone_directions(params.monotone_constraints, schema)
+    interaction_groups(params.interaction_constraints, schema)
+    if objective.vector_leaves and directions.any():
+        raise ParameterError(
+            f"monotone_constraints cannot be kept by objective {objective.name!r} with vector_leaves=True, whose "
+            "leaves answer all outputs at once: leave vector_leaves unset, or drop the constraints"
+        )
+    return directions
+
+
+def check_steps(objective: Objective, params: Params) -> None:
+    """Refuse what cannot go with leaves that are fitted in several steps, or for several models."""
+    is_ordered, steps = params.boost.boosting == "ordered", params.boost.leaf_steps
+    if linear_of(params.tree.leaf_model) is not None and (is_ordered or steps > 1):
+        asked = "boosting='ordered'" if is_ordered else f"leaf_steps={steps}"
+        raise ParameterError(
+            f"{asked} fits the value of each leaf by itself, but leaf_model='linear' has leaves that slope: leave "
+            "leaf_model unset, or use boosting='plain' with leaf_steps=1"
+        )
+    if objective.renews_leaves and steps > 1:
+        raise ParameterError(
+            f"leaf_steps={steps} has no meaning for objective {objective.name!r}, whose leaves take their best value "
+            "at once: leave leaf_steps unset"
+        )
+
+
+def set_means(grown: Grown, value: np.ndarray) -> None:
+    """Give inner nodes the weighted mean of their children, from the leaves up; without weight, the plain mean."""
+    for node in np.flatnonzero(grown.feature != LEAF)[::-1]:
+        left, right = grown.left[node], grown.left[node] + 1
+        share = grown.weight[left] / grown.weight[node] if grown.weight[node] > 0.0 else 0.5
+        value[node] = share * value[left] + (1.0 - share) * value[right]
+
+
+def project(grown: Grown, value: np.ndarray, directions: np.ndarray) -> None:
+    """Keep values monotone, parents first: a child stays on its side of the middle of the two, with all its subtree."""
+    low, high = np.full(len(value), -np.inf), np.full(len(value), np.inf)
+    for node in range(len(value)):
+        value[node] = min(max(value[node], low[node]), high[node])
+        feature = grown.feature[node]
+        if feature == LEAF:
+            continue
+        left, right = grown.left[node], grown.left[node] + 1
+        low[[left, right]], high[[left, right]] = low[node], high[node]
+        if directions[feature] != 0:
+            first, second = (min(max(value[child], low[node]), high[node]) for child in (left, right))
+            lower, upper = (left, right) if directions[feature] > 0 else (right, left)
+            high[lower] = low[upper] = 0.5 * first + 0.5 * second

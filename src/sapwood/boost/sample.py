@@ -1,0 +1,248 @@
+"""Rows with all that ``fit`` is told of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sapwood.boost.target import Target
+from sapwood.data.binning import binned_dataset as binned
+from sapwood.data.binning.bin_mapper import Encoder
+from sapwood.data.binning.edges import Run
+from sapwood.data.binning.exact_bin_mapper import ValueEncoder
+from sapwood.data.binning.sparse_bins import RowLists
+from sapwood.data.dataset import Dataset, some_rows
+from sapwood.data.tables.conversion import is_missing, shown
+from sapwood.data.tables.schema import Schema
+from sapwood.data.tables.table import Block, Table, read_table, whole_block
+from sapwood.data.tables.targets import column_of, numbers_of
+from sapwood.distributed.workers import Ranks, find_shared_edges
+from sapwood.errors import InputError, InputTypeError, SapwoodError, SapwoodWarning
+from sapwood.objectives.base import LARGEST_SCORE
+from sapwood.params.declaration import Params
+from sapwood.params.options import linear_of
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """The arguments of ``fit``. ``watched`` rows are measured, but never tell when to stop.
+
+    ``ranks`` train together, each on rows whose numbers among those of all ranks are ``row_numbers``.
+    """
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    eval_set: Any = None
+    eval_sample_weight: Any = None
+    init_score: Any = None
+    groups: Any = None
+    init_model: Any = None
+    watched: Mapping[str, tuple[Any, Any, Any]] | None = None
+    ranks: Ranks | None = None
+    row_numbers: np.ndarray | None = None
+
+
+class Whole(NamedTuple):
+    """Original numbers, ascending, and targets of all rows, and the places of a rank's ``own`` among them."""
+
+    row_ids: np.ndarray
+    y: np.ndarray
+    own: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Some rows of a table: ``places`` in X (None: all of them), targets, weights, offsets (outputs, rows), groups.
+
+    ``bins`` are those of all rows of X, if it came with bins. ``row_numbers`` are there where other ``ranks`` have the
+    other rows.
+    """
+
+    X: Any
+    table: Table
+    y: np.ndarray
+    weight: np.ndarray | None = None
+    init_score: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    bins: binned.BinnedDataset | None = None
+    places: np.ndarray | None = None
+    ranks: Ranks | None = None
+    row_numbers: np.ndarray | None = None
+
+    @property
+    def target(self) -> Target:
+        """What training lowers the loss of."""
+        return Target(self.y, self.weight, self.groups)
+
+    @property
+    def rows(self) -> Table:
+        """The rows as a table."""
+        return self.table if self.places is None else self.table.take(self.places)
+
+    @property
+    def features(self) -> Any:
+        """The rows in the user's own kind of table."""
+        return self.X if self.places is None else some_rows(self.X, self.places)
+
+    @property
+    def row_ids(self) -> np.ndarray:
+        """The rows' original numbers, from which everything random is drawn."""
+        if self.row_numbers is not None:
+            every = self.row_numbers
+        else:
+            every = np.arange(self.table.n_rows, dtype=np.uint64) if self.bins is None else self.bins.row_ids
+        return every if self.places is None else every[self.places]
+
+    def whole(self) -> Whole:
+        """Numbers and targets of the rows of all ranks, as one rank would have them."""
+        if self.ranks is None or not self.ranks.share_rows:
+            return Whole(self.row_ids, self.y, np.arange(len(self.y)))
+        numbers, y = self.ranks.whole(self.row_ids), self.ranks.whole(self.y)
+        order = np.argsort(numbers)
+        return Whole(numbers[order], y[order], np.searchsorted(numbers[order], self.row_ids))
+
+    def agree_on(self, fact: bool) -> bool:
+        """What rank 0 says where there are ranks."""
+        return fact if self.ranks is None else self.ranks.agreed("yes" if fact else None) is not None
+
+    def take(self, rows: np.ndarray) -> Sample:
+        """The rows marked by truth values."""
+        if rows.all():
+            return self
+        places = np.flatnonzero(rows) if self.places is None else self.places[rows]
+        return replace(
+            self,
+            y=self.y[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            init_score=None if self.init_score is None else np.ascontiguousarray(self.init_score[:, rows]),
+            groups=None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1],
+            places=places,
+        )
+
+    def binned(self, params: Params, run: Run) -> binned.BinnedDataset:
+        """The rows in bins: those X came with, else chosen from these very rows; a bin per value for exact search."""
+        is_exact = params.tree.split_search == "exact"
+        if self.bins is not None and not is_exact:
+            bins = self.bins if self.places is None else self.bins.take(self.places)
+            return replace(bins, values=self.values(params, bins.schema))
+        table, row_ids = self.rows, self.row_ids
+        encoder: Encoder
+        if is_exact:
+            encoder = ValueEncoder.of(table)
+        else:
+            encoder = self._encoder(table, row_ids, params, run)
+        values = self.values(params, encoder.schema)
+        lists = encoder.lists(table, run)
+        numbers = binned.kept_numbers(row_ids)
+        return binned.BinnedDataset(encoder.schema, encoder, *encoder.encode(table, run), numbers, values, lists=lists)
+
+    def _encoder(self, table: Table, row_ids: np.ndarray, params: Params, run: Run) -> Encoder:
+        """Bins chosen from these rows, and from those of other ranks, which list no columns."""
+        max_bins, seed = params.bins.max_bins, params.run.random_state
+        if self.ranks is None or not self.ranks.share_rows:
+            encoder = Encoder.fit(table, self.weight, max_bins, seed, run, row_ids, params.tree.bundle is not False)
+            return encoder if self.ranks is None else replace(encoder, usual=None)
+        ranks = self.ranks.counted(len(row_ids))
+        edges = find_shared_edges(table, self.weight, max_bins, seed, row_ids, ranks, run)
+        return Encoder(Schema.of(table), tuple(edges))
+
+    def values(self, params: Params, schema: Schema) -> Block | None:
+        """The rows as numbers in the order of a schema's columns, if training needs them."""
+        return None if linear_of(params.tree.leaf_model) is None else whole_block(schema.align(self.rows))
+
+    def tiles(self, encoder: Encoder, run: Run) -> tuple[np.ndarray, RowLists | None]:
+        """The rows in the bins of an encoder, as tiles and lists."""
+        if self.bins is not None and self.bins.encoder is encoder:
+            bins = self.bins if self.places is None else self.bins.take(self.places)
+            return bins.tiles, bins.lists
+        return encoder.encode(self.rows, run, with_columns=False)[0], encoder.lists(self.rows, run)
+
+
+def read_features(X: Any) -> tuple[Any, Table, binned.BinnedDataset | None]:
+    """X as given, as a table, and its bins if it has them."""
+    if isinstance(X, Dataset):
+        return X.X, X.table, X.bins
+    return X, read_table(X), None
+
+
+def warn_of_order(X: Any, values: Any, name: str) -> None:
+    """Warn when two pandas objects have the same labels in another order: rows are matched by position."""
+    if not (hasattr(getattr(X, "index", None), "equals") and hasattr(getattr(values, "index", None), "equals")):
+        return
+    mine, other = X.index, values.index
+    if len(mine) != len(other) or mine.equals(other):
+        return
+    try:
+        is_permuted = mine.sort_values().equals(other.sort_values())
+    except TypeError:  # labels that cannot be ordered
+        return
+    if is_permuted:
+        warnings.warn(
+            f"{name} has the index of X in another order, but rows are matched by their position: pass "
+            f"{name}.loc[X.index] if the labels tell which rows belong together",
+            SapwoodWarning,
+            stacklevel=5,
+        )
+
+
+def read_init_score(given: Any, n_rows: int, n_outputs: int) -> np.ndarray | None:
+    """Offsets as (outputs, rows) from (rows,) or (rows, outputs)."""
+    if given is None:
+        return None
+    if hasattr(given, "nnz"):
+        raise InputTypeError("init_score is a sparse matrix: pass init_score.toarray()")
+    try:
+        values = given if isinstance(given, np.ma.MaskedArray) else np.asarray(given)
+    except ValueError as error:
+        raise InputTypeError(f"init_score cannot be read as numbers: {error}") from error
+    if values.ndim == 1 and n_outputs == 1:
+        values = values[:, None]
+    if values.shape != (n_rows, n_outputs):
+        shapes = f"({n_rows},)" if n_outputs == 1 else f"({n_rows}, {n_outputs}), one score per class or output"
+        raise InputError(f"init_score has the shape {np.shape(given)}; allowed is {shapes}")
+    values = numbers_of(values, "init_score", "give every row a number")
+    fits = (np.abs(values) <= LARGEST_SCORE).all(axis=1)
+    if not fits.all():
+        row = int(np.argmin(fits))
+        raise InputError(
+            f"init_score must be finite, within ±{LARGEST_SCORE:g}: row {row} has {values[row].tolist()}; give it the "
+            "score that training should start from, 0 if there is none"
+        )
+    return np.ascontiguousarray(values.T)
+
+
+def read_groups(given: Any, n_rows: int) -> np.ndarray | None:
+    """The number of each row's group, from 0."""
+    if given is None:
+        return None
+    labels = column_of(given, n_rows, "groups")
+    number_of: dict[Any, int] = {}
+    groups = np.empty(n_rows, dtype=np.int64)
+    for row, label in enumerate(labels.tolist()):  # a masked entry is listed as None
+        try:
+            is_named = not is_missing(label) and label == label
+            groups[row] = number_of.setdefault(label, len(number_of))
+        except (TypeError, ValueError) as error:
+            raise InputTypeError(
+                f"groups must hold texts or numbers: row {row} has {shown(label)} of type {type(label).__name__}"
+            ) from error
+        if not is_named:
+            raise InputError(
+                f"groups must name the group of every row: row {row} has {label!r}; give it a group of its own"
+            )
+    return groups
+
+
+@contextmanager
+def blaming(name: str) -> Iterator[None]:
+    """Say in every error which validation set it is about."""
+    try:
+        yield
+    except SapwoodError as error:
+        raise type(error)(f"eval_set {name!r}: {error}") from error

@@ -1,0 +1,1 @@
+"""Binning: bin edges, bin mappers, binned datasets, sparse bins, feature bundling."""

@@ -1,0 +1,144 @@
+"""Put the values of a table into bins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sapwood.cached_property import once
+from sapwood.data.binning.edges import Run, edge_table, find_edges, run_alone
+from sapwood.data.binning.sparse_bins import RowLists, make_lists
+from sapwood.data.binning.sparse_table_bins import bins_of_entries, encode_sparse, find_sparse_edges, listed_bins
+from sapwood.data.tables.schema import Schema
+from sapwood.data.tables.sparse import SparseTable
+from sapwood.data.tables.table import Table
+from sapwood.errors import ParameterError
+from sapwood.kernels.encode import binning
+
+MAX_BINS = 65_535
+TILE_BYTES = (8, 16, 32)  # that a row may take in a tile; none lies across two cache lines
+CACHE_LINE = 64
+LISTED_AT_ONCE = 64  # columns of a dense table that are looked through together
+
+
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """The edges between bins of every column: value x is in bin 1 + (number of edges below x), missing in bin 0.
+
+    Where some columns are listed, ``usual`` is the bin of each that is not, and −1 for the others.
+    """
+
+    schema: Schema
+    edges: tuple[np.ndarray, ...]
+    usual: np.ndarray | None = None
+
+    @classmethod
+    def fit(
+        cls,
+        table: Table,
+        weight: np.ndarray | None = None,
+        max_bins: int = 255,
+        seed: int = 0,
+        run: Run = run_alone,
+        row_ids: np.ndarray | None = None,
+        bundle: bool = True,
+    ) -> Encoder:
+        """Choose edges for a table; weights must be positive and ``row_ids`` are the rows' original numbers.
+
+        ``bundle`` tells whether sparse columns that exclude each other will share bytes.
+        """
+        if not 2 <= max_bins <= MAX_BINS:
+            raise ParameterError(f"max_bins must be between 2 and {MAX_BINS}, got {max_bins!r}")
+        if row_ids is None:
+            row_ids = np.arange(table.n_rows, dtype=np.uint64)
+        if isinstance(table, SparseTable):
+            edges = find_sparse_edges(table, weight, max_bins, seed, row_ids, run)
+            return cls(Schema.of(table), tuple(edges), listed_bins(table, edges, bundle))
+        return cls(Schema.of(table), tuple(find_edges(table, weight, max_bins, seed, row_ids, run)))
+
+    @once
+    def n_bins(self) -> np.ndarray:
+        """The number of value bins of every column; a column of one bin can never be split."""
+        return np.array([len(line) + 1 for line in self.edges], dtype=np.int64)
+
+    @once
+    def cut_points(self) -> tuple[np.ndarray, np.ndarray]:
+        """All edges in a row, an infinite one behind those of each column, and where each column's begin."""
+        end = np.cumsum(self.n_bins)
+        points = np.empty(int(end[-1]))
+        is_edge = np.ones(len(points), dtype=bool)
+        is_edge[end - 1] = False
+        points[is_edge] = np.concatenate(self.edges)
+        points[end - 1] = np.inf
+        return points, end - self.n_bins
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of a bin: one byte where the greatest number of bins allows, else two."""
+        return np.dtype(np.uint8 if int(self.n_bins.max()) <= np.iinfo(np.uint8).max else np.uint16)
+
+    def encode(self, table: Table, run: Run = run_alone, with_columns: bool = True) -> tuple[np.ndarray, np.ndarray]:
+        """The bins of a table with these columns, as tiles (tile, row, lane) and as columns (feature, row).
+
+        Without columns, that array has no lines. Columns that are listed are left out.
+        """
+        table = self.schema.align(table)
+        if self.usual is None:
+            return self._encode(table, self.edges, run, with_columns)
+        in_tiles = np.flatnonzero(self.usual < 0).tolist()
+        if not in_tiles:
+            n = table.n_rows
+            return np.empty((0, n, tile_width(0, self.dtype)), self.dtype), np.empty((0, n), self.dtype)
+        return self._encode(table.select(in_tiles), [self.edges[f] for f in in_tiles], run, with_columns)
+
+    def _encode(
+        self, table: Table, edges: Sequence[np.ndarray], run: Run, with_columns: bool
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        n, p = table.n_rows, table.n_features
+        width = tile_width(p, self.dtype)
+        tiles = aligned_zeros((-(-p // width), n, width), self.dtype)
+        columns = np.empty((p if with_columns else 0, n), dtype=self.dtype)
+        if isinstance(table, SparseTable):
+            encode_sparse(table, edges, tiles, columns, run)
+            return tiles, columns
+        padded, starts = edge_table(tuple(edges), table.dtype)
+        for block in table.blocks():
+            run(
+                binning.encode, block.values, block.row_stride, block.column_stride, block.start, block.n_rows, 0, p,
+                padded, starts, tiles, columns,
+            )  # fmt: skip
+        return tiles, columns
+
+    def lists(self, table: Table, run: Run = run_alone) -> RowLists | None:
+        """The columns that are listed, if there are any."""
+        if self.usual is None:
+            return None
+        table = self.schema.align(table)
+        if isinstance(table, SparseTable):
+            bins = bins_of_entries(table, self.edges, run)
+            features = np.repeat(np.arange(table.n_features), np.diff(table.start))
+            return make_lists(table.rows, features, bins, table.n_rows, self.n_bins, self.usual)
+        listed, parts = np.flatnonzero(self.usual >= 0), []
+        for first in range(0, len(listed), LISTED_AT_ONCE):
+            part = listed[first : first + LISTED_AT_ONCE]
+            _, columns = self._encode(table.select(part.tolist()), [self.edges[f] for f in part], run, True)
+            line, rows = np.nonzero(columns != self.usual[part, None])
+            parts.append((rows, part[line], columns[line, rows].astype(np.int64)))
+        rows, features, bins = (np.concatenate(one) for one in zip(*parts, strict=True))
+        return make_lists(rows, features, bins, table.n_rows, self.n_bins, self.usual)
+
+
+def tile_width(n_columns: int, dtype: np.dtype) -> int:
+    """How many columns of bins a tile holds: all of them if that is possible, and few to spare."""
+    needed = n_columns * dtype.itemsize
+    return min((size for size in TILE_BYTES if size >= needed), default=TILE_BYTES[-1]) // dtype.itemsize
+
+
+def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Zeros that start at a cache line, so that a row of a tile never lies across two."""
+    n_bytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    buffer = np.zeros(n_bytes + CACHE_LINE, dtype=np.uint8)
+    start = -buffer.ctypes.data % CACHE_LINE
+    return buffer[start : start + n_bytes].view(dtype).reshape(shape)

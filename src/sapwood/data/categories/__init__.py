@@ -1,0 +1,1 @@
+"""Category columns: vocabularies, encodings, feature combinations."""

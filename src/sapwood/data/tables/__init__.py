@@ -1,0 +1,1 @@
+"""Tables, targets and weights as users pass them: reading and checking."""

@@ -1,0 +1,1 @@
+"""Kernels that turn values into bins, target statistics and combination codes."""

@@ -1,0 +1,1 @@
+"""Kernels that grow one tree."""

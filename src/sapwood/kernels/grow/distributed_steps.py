@@ -1,0 +1,228 @@
+"""The steps of growing a tree, one by one, for ranks that talk to each other in between.
+
+``histogram_tree.py`` grows a tree in a single call. Where rows or features are spread over ranks, what one rank knows
+has to reach the others between steps, so each step is a kernel here: made of the same parts, with the same results.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.kernels.histogram.dense import add_planes, clear
+from sapwood.kernels.histogram.quantised_gradients import (
+    OUTPUT_STEP,
+    add_up,
+    find_largest,
+    forget_range,
+    number_rows,
+    round_packed,
+    round_wide,
+)
+from sapwood.kernels.layout import (
+    CUT_BIN,
+    CUT_SIDE,
+    CUT_SUMS,
+    CUT_SURE,
+    GAIN,
+    HIGH,
+    LEAF_SUMS,
+    LOW,
+    N_LEAVES,
+    N_NODES,
+    NODE,
+)
+from sapwood.kernels.leaves.leaf_values import set_leaf_sums, set_values, sum_leaves
+from sapwood.kernels.numeric.random import ROUNDING, stream
+from sapwood.kernels.split.best_split import (
+    SURE,
+    SURE_WITH_MISSING,
+    best_feature,
+    has_missing,
+    is_surely_large,
+    limit_cuts,
+    take_cut,
+)
+from sapwood.kernels.split.numeric import locate_cut, value_of
+from sapwood.kernels.split.symmetric import best_member, choose_cut, judge_features
+from sapwood.kernels.threads.barrier import meet
+from sapwood.native.runtime.kernel import kernel
+
+# Steps of quantising: after each, ranks agree on what they have found.
+LARGEST, SUMS, ROUND = range(3)
+# What to search: every feature, or one of them again, whose rows were counted.
+EVERY = -1
+
+
+@kernel("i64, Rows, Gradients, i64, Draws, Scales, Scratch, i64[:]")
+def quantise_step(member, members, sync, step, rows, grad, wide, draws, scales, scratch, info):
+    """Do a step of ``quantise.quantise`` for the rank's rows; every member leaves its findings in ``scratch``."""
+    n = rows.order.shape[0]
+    start = member * n // members
+    stop = (member + 1) * n // members
+    order = rows.order
+    weight = grad.weight
+    key = stream(draws.seed, ROUNDING, draws.round)
+    if step == LARGEST:
+        number_rows(order, grad.pairs.shape[1] // 2, start, stop)
+    for k in range(grad.pairs.shape[0]):
+        pairs = grad.pairs[k]
+        out = scratch.integers[member, 2 * k : 2 * k + 2]
+        quantum = scales.quantum[k]
+        if step == LARGEST:
+            find_largest(pairs, weight, order, start, stop, scratch.numbers[member, 2 * k : 2 * k + 2], info)
+        elif step == SUMS:
+            add_up(pairs, weight, order, start, stop, scales.exact[k], out)
+        elif wide != 0:
+            forget_range(out)
+            round_wide(pairs, weight, order, start, stop, quantum, rows.pairs[2 * k : 2 * k + 2], out)
+        else:
+            forget_range(out)
+            own = key + np.uint64(k) * OUTPUT_STEP
+            round_packed(pairs, weight, grad.ids, order, start, stop, quantum, own, rows.pairs[k], out)
+
+
+@kernel("u64[:,:,:], u32[:], i64[:,:], i64, i64, i64[:], i64, i64[:], i64[:]")
+def build_share(member, members, sync, tiles, order, pairs, first, last, share, bits, start, histogram):
+    """Build the histogram of the rows at ``first`` to ``last`` for the features that are shared out."""
+    own = share[member]
+    end = share[member + 1]
+    n_cells = start[start.shape[0] - 1]
+    for p in range(pairs.shape[0]):
+        clear(histogram, p * n_cells + start[own], p * n_cells + start[end])
+    add_planes(tiles, order, pairs, first, last, own, end, bits, start, histogram)
+
+
+@kernel("u8[:], u32[:], u32[:], i64[:]")
+def move_marked(marks, order, spare, span):
+    """Move the rows at ``span`` that are marked to the front, the others behind them, each in their order.
+
+    ``marks`` has an entry for every position of the span. The end of it becomes that of the marked ones.
+    """
+    at = np.uint64(span[0])
+    behind = np.uint64(0)
+    for k in range(np.uint64(marks.shape[0])):
+        i = np.uint64(span[0]) + k
+        if marks[k] != 0:
+            order[at] = order[i]
+            at += np.uint64(1)
+        else:
+            spare[behind] = order[i]
+            behind += np.uint64(1)
+    span[1] = np.int64(at)
+    for k in range(behind):
+        order[at + k] = spare[k]
+
+
+@kernel("i64[:], i64[:], f64, f64, Rules, f64[:,:], f64[:]")
+def find_middle(left, right, low, high, rules, quantum, out):
+    """The middle of what two leaves with these sums would answer between their bounds. One output."""
+    below = value_of(left, 0, low, high, rules, quantum)
+    above = value_of(right, 0, low, high, rules, quantum)
+    out[0] = 0.5 * below + 0.5 * above
+
+
+@kernel()
+def propose_cut(leaf, own, end, histogram, feature, rules, scales, leaves, search, running, out):
+    """Give a leaf the best cut of the features ``own`` to ``end``; say whether its sides surely have enough rows."""
+    n_planes = search.cut.shape[2] - CUT_SUMS
+    leaves.numbers[leaf, GAIN] = 0.0
+    out[0] = 1
+    if own == end:
+        return
+    f = best_feature(search.gain[0], own, end, leaves.integers[leaf, NODE], rules)
+    if search.gain[0, f] <= 0.0:
+        return
+    cut = search.cut[0, f]
+    rest = running[:n_planes]
+    for p in range(n_planes):
+        rest[p] = leaves.integers[leaf, LEAF_SUMS + p] - cut[CUT_SUMS + p]
+    least = rules.min_child_samples
+    if cut[CUT_SURE] == 0 and least > 1:
+        is_sure = is_surely_large(cut[CUT_SUMS:], least, rules.wide, scales.hessian_range)
+        out[0] = np.int64(is_sure and is_surely_large(rest, least, rules.wide, scales.hessian_range))
+    missing = has_missing(histogram, feature.start[f], feature.start[feature.start.shape[0] - 1], n_planes)
+    missing = missing or cut[CUT_SURE] == SURE_WITH_MISSING
+    take_cut(leaf, f, search.gain[0, f], cut, missing, rules.wide, leaves)
+
+
+@kernel("i64[:], i64, i64, i64, Features, Rules, Scales, Scratch, i64[:], Leaves, Search, i64[:]")
+def search_leaf(
+    member, members, sync, histogram, leaf, again, n_rows, feature, rules, scales, scratch, counts, leaves, search, out
+):
+    """Search the rank's features for the best cut of a leaf of ``n_rows`` rows in all ranks.
+
+    ``again`` is a feature whose cut may leave too few rows on a side: with its ``counts`` of rows in each bin, it is
+    searched between the cuts that do not. ``out`` says whether the sides of the best cut surely have enough.
+    """
+    n_planes = search.cut.shape[2] - CUT_SUMS
+    sums = leaves.integers[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
+    running = scratch.integers[member][2 * n_planes :]
+    own = feature.share[member]
+    end = feature.share[member + 1]
+    limits = search.limits[search.limits.shape[0] - 1]
+    if again != EVERY:
+        limits = search.limits[member]
+        if own <= again < end:
+            cut = search.cut[0, again]
+            limit_cuts(counts, feature.n_bins[again], rules.min_child_samples, limits)
+            cut[CUT_SURE] = SURE_WITH_MISSING if counts[0] > 0 else SURE
+            side = cut[CUT_SIDE]
+            is_allowed = limits[2 * side] <= cut[CUT_BIN] <= limits[2 * side + 1]
+            own = again
+            end = again if is_allowed else again + 1
+        else:
+            end = own
+    for f in range(own, end):
+        cut = search.cut[0, f]
+        if again == EVERY:
+            search.gain[0, f] = 0.0
+            cut[CUT_SURE] = 0
+        if search.allowed[0, f] != 0:
+            low = leaves.numbers[leaf, LOW]
+            high = leaves.numbers[leaf, HIGH]
+            search.gain[0, f] = locate_cut(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)
+    if meet(sync, members) != 0 or member != 0:
+        return
+    first = feature.share[0]
+    propose_cut(
+        leaf, first, feature.share[members], histogram, feature, rules, scales, leaves, search, running, out
+    )  # fmt: skip
+
+
+@kernel("i64, Features, Rules, Scales, Scratch, Cells, Leaves, Search, f64[:,:,:,:], f64[:,:], f64[:]")
+def judge_level(
+    member, members, sync, n_leaves, feature, rules, scales, scratch, cells, leaves, search, worth, bests, out
+):
+    """Find the best cut of the rank's features for all leaves of a level, into the first line of ``bests``.
+
+    ``out`` takes its gain, 0 if no cut is worth anything.
+    """
+    n_planes = search.cut.shape[2] - CUT_SUMS
+    running = scratch.integers[member][2 * n_planes :]
+    judge_features(
+        member, n_leaves, feature, rules, scales.quantum, cells, leaves, search.allowed, running,
+        worth[member], bests[member],
+    )  # fmt: skip
+    if meet(sync, members) != 0 or member != 0:
+        return
+    winner = best_member(members, feature.number, bests)
+    for j in range(bests.shape[1]):
+        bests[0, j] = bests[winner, j]
+    found = scratch.numbers[member][4:8]
+    choose_cut(1, n_leaves, n_planes, feature.number, rules, scales.quantum, leaves, found, bests)
+    out[0] = found[2]
+
+
+@kernel("i64, Gradients, u32[:], f64[:,:], i64[:,:], i64[:,:]")
+def sum_leaf_rows(member, members, sync, n_leaves, grad, order, exact, leaf_integers, partial):
+    """Add the true pairs and weights of the rank's rows, leaf by leaf, into the member's line of ``partial``."""
+    sum_leaves(member, members, n_leaves, leaf_integers, grad, order, exact, partial)
+
+
+@kernel("i64[:,:], f64, i64[:], Rules, f64[:,:], i64[:,:], Nodes")
+def answer_leaves(leaf_integers, weight_scale, monotone, rules, exact, partial, nodes):
+    """Give the nodes their true sums and values, from the sums of all ranks in the first line of ``partial``."""
+    n_leaves = leaf_integers.shape[0]
+    nodes.info[N_LEAVES] = n_leaves
+    set_leaf_sums(1, n_leaves, leaf_integers, weight_scale, exact, partial, nodes)
+    set_values(nodes.integers, nodes.numbers, nodes.info[N_NODES], exact.shape[0], rules, monotone)

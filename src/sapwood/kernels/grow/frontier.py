@@ -1,0 +1,177 @@
+"""The leaves while a tree grows, and the nodes they become."""
+
+from __future__ import annotations
+
+from sapwood.kernels.layout import (
+    AHEAD,
+    BIN,
+    DEPTH,
+    FEATURE,
+    FIRST,
+    GAIN,
+    HIGH,
+    IS_AHEAD,
+    LAST,
+    LEAF_SUMS,
+    LEVELWISE,
+    LOW,
+    MISSING_LEFT,
+    N_LEAVES,
+    N_NODES,
+    NODE,
+    NODE_BIN,
+    NODE_FEATURE,
+    NODE_GAIN,
+    NODE_LEFT,
+    NODE_MISSING_LEFT,
+    NODE_SET,
+    NOT_AHEAD,
+    SET,
+    SET_WORDS,
+    SLOT,
+)
+from sapwood.kernels.split.numeric import value_of
+from sapwood.native.runtime.kernel import kernel
+
+
+@kernel()
+def next_leaf(n_leaves, order, integers, numbers, skip):
+    """The leaf to split next, or −1: the largest gain, or level by level the first that has any.
+
+    With ``skip`` those whose children are there already do not count.
+    """
+    best = -1
+    for leaf in range(n_leaves):
+        if numbers[leaf, GAIN] <= 0.0 or (skip and integers[leaf, AHEAD] != 0):
+            continue
+        if best < 0:
+            best = leaf
+        elif order == LEVELWISE:
+            deeper = integers[leaf, DEPTH] - integers[best, DEPTH]
+            if deeper < 0 or (deeper == 0 and integers[leaf, NODE] < integers[best, NODE]):
+                best = leaf
+        elif numbers[leaf, GAIN] > numbers[best, GAIN]:
+            best = leaf
+    return best
+
+
+@kernel()
+def can_split(n_rows, depth, rules):
+    """Tell whether a leaf may be split at all."""
+    return depth < rules.max_depth and n_rows >= max(2 * rules.min_child_samples, 2)
+
+
+@kernel()
+def enter_leaf(leaf, first, last, node, depth, slot, sums, low, high, leaves):
+    """Write down a leaf with no split yet."""
+    integers = leaves.integers
+    integers[leaf, FIRST] = first
+    integers[leaf, LAST] = last
+    integers[leaf, NODE] = node
+    integers[leaf, DEPTH] = depth
+    integers[leaf, SLOT] = slot
+    integers[leaf, AHEAD] = NOT_AHEAD
+    for p in range(sums.shape[0]):
+        integers[leaf, LEAF_SUMS + p] = sums[p]
+    leaves.numbers[leaf, GAIN] = 0.0
+    leaves.numbers[leaf, LOW] = low
+    leaves.numbers[leaf, HIGH] = high
+
+
+@kernel()
+def enter_node(node, nodes):
+    """Write down the node of a leaf."""
+    nodes.integers[node, NODE_FEATURE] = -1
+    nodes.integers[node, NODE_BIN] = 0
+    nodes.integers[node, NODE_MISSING_LEFT] = 0
+    nodes.integers[node, NODE_LEFT] = 0
+    nodes.numbers[node, NODE_GAIN] = 0.0
+
+
+@kernel()
+def branch(leaf, leaves, nodes):
+    """Turn the node of a leaf into an inner node; return its first child."""
+    node = leaves.integers[leaf, NODE]
+    first = nodes.info[N_NODES]
+    nodes.integers[node, NODE_FEATURE] = leaves.integers[leaf, FEATURE]
+    nodes.integers[node, NODE_BIN] = leaves.integers[leaf, BIN]
+    nodes.integers[node, NODE_MISSING_LEFT] = leaves.integers[leaf, MISSING_LEFT]
+    nodes.integers[node, NODE_LEFT] = first
+    for w in range(SET_WORDS):
+        nodes.integers[node, NODE_SET + w] = leaves.integers[leaf, SET + w]
+    nodes.numbers[node, NODE_GAIN] = leaves.numbers[leaf, GAIN]
+    nodes.info[N_NODES] = first + 2
+    return first
+
+
+@kernel()
+def split_waiting(rules, leaves, nodes):
+    """Split the leaves whose turn it is, as long as their children are there."""
+    integers = leaves.integers
+    numbers = leaves.numbers
+    n_leaves = nodes.info[N_LEAVES]
+    while n_leaves < rules.max_leaves:
+        leaf = next_leaf(n_leaves, rules.order, integers, numbers, False)
+        if leaf < 0 or integers[leaf, AHEAD] != IS_AHEAD:
+            break
+        node = branch(leaf, leaves, nodes)
+        waiting = rules.max_leaves + 2 * leaf
+        for child in range(2):
+            at = n_leaves if child == 1 else leaf
+            for j in range(integers.shape[1]):
+                integers[at, j] = integers[waiting + child, j]
+            for j in range(numbers.shape[1]):
+                numbers[at, j] = numbers[waiting + child, j]
+            integers[at, NODE] = node + child
+            enter_node(node + child, nodes)
+        n_leaves += 1
+    nodes.info[N_LEAVES] = n_leaves
+
+
+@kernel()
+def set_child_sums(integers, sums):
+    """Write the sums of both sides of a leaf's split."""
+    n_planes = sums.shape[0] // 2
+    for p in range(n_planes):
+        sums[p] = integers[LEAF_SUMS + n_planes + p]
+        sums[n_planes + p] = integers[LEAF_SUMS + p] - sums[p]
+
+
+@kernel()
+def set_child_bounds(leaf, sums, bounds, direction, rules, quantum, leaves):
+    """Give the children of a leaf its value bounds; a monotone split also keeps them on their sides of the middle.
+
+    ``sums`` holds those of the left and of the right child, ``bounds`` takes low and high of each.
+    """
+    low = leaves.numbers[leaf, LOW]
+    high = leaves.numbers[leaf, HIGH]
+    for child in range(2):
+        bounds[2 * child] = low
+        bounds[2 * child + 1] = high
+    if direction != 0:
+        n_planes = sums.shape[0] // 2
+        left = value_of(sums[:n_planes], 0, low, high, rules, quantum)
+        right = value_of(sums[n_planes:], 0, low, high, rules, quantum)
+        lower = 0 if direction > 0 else 1
+        bounds[2 * lower + 1] = 0.5 * left + 0.5 * right
+        bounds[2 * (1 - lower)] = 0.5 * left + 0.5 * right
+
+
+@kernel()
+def weakest_slot(n_leaves, taken, integers, numbers):
+    """The histogram that will be missed least: that of the leaf of least gain, but not ``taken``."""
+    best = -1
+    for leaf in range(n_leaves):
+        if integers[leaf, SLOT] < 0 or integers[leaf, SLOT] == taken:
+            continue
+        if best < 0 or numbers[leaf, GAIN] < numbers[best, GAIN]:
+            best = leaf
+    return integers[best, SLOT]
+
+
+@kernel()
+def give_up_slots(n_leaves, one, other, integers):
+    """Write down that leaves have lost two histograms."""
+    for leaf in range(n_leaves):
+        if integers[leaf, SLOT] == one or integers[leaf, SLOT] == other:
+            integers[leaf, SLOT] = -1

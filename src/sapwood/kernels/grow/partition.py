@@ -1,0 +1,167 @@
+"""Move the rows of a leaf to its two children, keeping their order.
+
+A member takes a part of the leaf. Left rows (l) and right rows (r) leave it like this::
+
+    part 0:  order l l l . . . .     the lefts stay in place ...
+             spare . . . . r r r     ... the rights wait in the spare array, last one first
+    part t:  spare l l l l . r r     all wait
+
+When all parts are done and their numbers of lefts are known, each member puts what waits in its final place. Pairs and
+bins stay where they are, and are looked up by row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.kernels.grow.rare_side_partition import NEITHER, rare_side, split_skewed
+from sapwood.kernels.histogram.sparse import unpack
+from sapwood.kernels.layout import BIN, FEATURE, FIRST, IS_SET, LAST, MISSING_LEFT, SET, SET_WORDS
+from sapwood.kernels.split.category_bitset import is_member
+from sapwood.kernels.threads.barrier import meet
+from sapwood.native.runtime.intrinsics import prefetch
+from sapwood.native.runtime.kernel import kernel
+
+AHEAD = np.uint64(32)
+ONE = np.uint64(1)
+# Fewer rows than this are not worth sharing out.
+PARALLEL_MOVE = 4096
+
+
+@kernel(apart=True)
+def split_order(bins, shift, most, order, left_order, spare, start, stop):
+    """Send the positions ``start`` to ``stop`` apart, lefts going to ``left_order``; return how many."""
+    left = np.uint64(start)
+    right = np.uint64(stop - 1)
+    end = np.uint64(stop)
+    for k in range(np.uint64(start), end):
+        if k + AHEAD < end:
+            prefetch(bins, order[k + AHEAD])
+        row = order[k]
+        go = np.uint64(np.uint32(np.uint32(bins[row]) - shift) <= most)
+        spare[right] = row
+        left_order[left] = row
+        left += go
+        right -= ONE - go
+    return np.int64(left) - start
+
+
+@kernel()
+def split_part(bins, limit, missing_left, rows, start, stop, in_place):
+    """Send the positions ``start`` to ``stop`` apart, those up to bin ``limit`` to the left; return how many."""
+    # Missing is bin 0. Where it goes right, a shift by one sends it around to the largest number, beyond any limit.
+    shift = np.uint32(1) if missing_left == 0 else np.uint32(0)
+    most = np.uint32(limit) - shift
+    left_order = rows.order if in_place != 0 else rows.spare
+    rare = rare_side(bins, shift, most, rows.order, start, stop)
+    if rare != NEITHER:
+        return split_skewed(bins, shift, most, rare, rows.order, left_order, rows.spare, start, stop)
+    return split_order(bins, shift, most, rows.order, left_order, rows.spare, start, stop)
+
+
+@kernel(apart=True)
+def split_members(bins, words, rows, start, stop, in_place):
+    """The same with the bins of a set to the left."""
+    left = np.uint64(start)
+    right = np.uint64(stop - 1)
+    end = np.uint64(stop)
+    order = rows.order
+    left_order = order if in_place != 0 else rows.spare
+    for k in range(np.uint64(start), end):
+        if k + AHEAD < end:
+            prefetch(bins, order[k + AHEAD])
+        row = order[k]
+        go = is_member(words, bins[row])
+        rows.spare[right] = row
+        left_order[left] = row
+        left += go
+        right -= ONE - go
+    return np.int64(left) - start
+
+
+@kernel()
+def split_by(bins, split, rows, start, stop, in_place):
+    """Send positions apart by the split in a leaf's integers."""
+    if split[BIN] == IS_SET:
+        return split_members(bins, split[SET : SET + SET_WORDS], rows, start, stop, in_place)
+    return split_part(bins, split[BIN], split[MISSING_LEFT], rows, start, stop, in_place)
+
+
+@kernel()
+def copy_back(source, target, first, n, at):
+    """Put n waiting elements from ``first`` on at ``at``."""
+    begin = np.uint64(first)
+    to = np.uint64(at)
+    for i in range(np.uint64(n)):
+        target[to + i] = source[begin + i]
+
+
+@kernel()
+def copy_back_reversed(source, target, last, n, at):
+    """Put n waiting elements, the first of which is at ``last`` and the others before it, at ``at``."""
+    end = np.uint64(last)
+    to = np.uint64(at)
+    for i in range(np.uint64(n)):
+        target[to + i] = source[end - i]
+
+
+@kernel()
+def settle_part(rows, start, stop, n_left, left_at, right_at, in_place):
+    """Put what waits of a part in its final place: its lefts from ``left_at`` on, its rights from ``right_at`` on."""
+    n_right = stop - start - n_left
+    if in_place == 0:
+        copy_back(rows.spare, rows.order, start, n_left, left_at)
+    copy_back_reversed(rows.spare, rows.order, stop - 1, n_right, right_at)
+
+
+@kernel()
+def move_rows(member, members, sync, bins, unpacked, split, feature, rows, n_left):
+    """Move the rows of the leaf whose integers are given to its children; return how many went left, or −1 to stop."""
+    start = split[FIRST]
+    n = split[LAST] - start
+    column = feature.column[split[FEATURE]]
+    parts = members if n >= PARALLEL_MOVE else 1
+    a = start + member * n // parts
+    e = start + (member + 1) * n // parts
+    in_place = 1 if member == 0 else 0
+    if member < parts:
+        if column < 0:
+            unpack(feature, split[FEATURE], rows.order, a, e, unpacked)
+            own = split_by(unpacked, split, rows, a, e, in_place)
+        elif feature.bits == 3:
+            own = split_by(bins.bytes[column], split, rows, a, e, in_place)
+        else:
+            own = split_by(bins.halves[column], split, rows, a, e, in_place)
+        n_left[member, 0] = own
+        if parts == 1:
+            settle_part(rows, a, e, own, a, a + own, 1)
+    if meet(sync, members) != 0:
+        return -1
+    total = np.int64(0)
+    left_at = start
+    right_at = start
+    for t in range(parts):
+        if t < member:
+            left_at += n_left[t, 0]
+            right_at += (t + 1) * n // parts - t * n // parts - n_left[t, 0]
+        total += n_left[t, 0]
+    if parts > 1:
+        settle_part(rows, a, e, n_left[member, 0], left_at, right_at + total, in_place)
+        if meet(sync, members) != 0:
+            return -1
+    return total
+
+
+@kernel()
+def rejoin(rows, first, middle, last):
+    """Undo a move: make one ascending sequence of the two from ``first`` and from ``middle`` on."""
+    left = first
+    right = middle
+    for k in range(first, last):
+        if right >= last or (left < middle and rows.order[left] < rows.order[right]):
+            rows.spare[k] = rows.order[left]
+            left += 1
+        else:
+            rows.spare[k] = rows.order[right]
+            right += 1
+    copy_back(rows.spare, rows.order, first, last - first, first)

@@ -1,0 +1,205 @@
+"""Grow a symmetric tree: one split for all nodes of a level (C8)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.kernels.grow.frontier import branch, can_split, enter_leaf, enter_node, set_child_bounds, set_child_sums
+from sapwood.kernels.grow.histogram_tree import GROWTH
+from sapwood.kernels.grow.leaf_scheduler import ALONE_ROWS, is_small
+from sapwood.kernels.grow.partition import move_rows
+from sapwood.kernels.histogram.active_features import fill_usual, subtract_live
+from sapwood.kernels.histogram.builder import build, sum_root
+from sapwood.kernels.layout import (
+    AHEAD,
+    BIN,
+    DEPTH,
+    FEATURE,
+    FIRST,
+    GAIN,
+    LAST,
+    LEAF_SUMS,
+    MISSING_LEFT,
+    N_NODES,
+    SLOT,
+)
+from sapwood.kernels.leaves.leaf_values import finish_leaves
+from sapwood.kernels.split.allowed_features import allow_features, narrow_groups
+from sapwood.kernels.split.symmetric import CUT_BIN, CUT_FEATURE, CUT_SIDE, choose_cut, judge_features
+from sapwood.kernels.threads.barrier import COUNTER, meet
+from sapwood.native.runtime.intrinsics import atomic_add, atomic_store
+from sapwood.native.runtime.kernel import kernel
+
+INFINITE = np.inf
+
+
+@kernel()
+def sum_left(cells, stride, b, side, left):
+    """The sums of the left side of a cut."""
+    for p in range(left.shape[0]):
+        total = cells[p * stride] if side == 1 else np.int64(0)
+        for j in range(1, b + 1):
+            total += cells[p * stride + j]
+        left[p] = total
+
+
+@kernel()
+def divide_leaf(
+    member, members, sync, alone, bins, leaf, new, child, more,
+    feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
+):  # fmt: skip
+    """Split one leaf by the level's cut, into nodes from ``child`` on; nonzero means stop.
+
+    The member does it ``alone``, or all of them together. Histograms of the children are made if ``more`` levels
+    follow.
+    """
+    integers = leaves.integers
+    n_planes = rows.pairs.shape[0]
+    parts = 1 if alone else members
+    rank = 0 if alone else member
+    start = integers[leaf, FIRST]
+    stop = integers[leaf, LAST]
+    depth = integers[leaf, DEPTH] + 1
+    old_slot = integers[leaf, SLOT]
+    sums = scratch.integers[member][: 2 * n_planes]
+    bounds = scratch.numbers[member][:4]
+    unpacked = bins.unpacked[member]
+    n_left = move_rows(rank, parts, sync, bins, unpacked, integers[leaf], feature, rows, search.n_left[member - rank :])
+    if n_left < 0:
+        return 1
+    middle = start + n_left
+    set_child_sums(integers[leaf], sums)
+    set_child_bounds(leaf, sums, bounds, feature.monotone[integers[leaf, FEATURE]], rules, scales.quantum, leaves)
+    left_is_small = n_left <= stop - middle
+    if more:
+        first = start if left_is_small else middle
+        last = middle if left_is_small else stop
+        small = cells.pool[new]
+        given = sums[:n_planes] if left_is_small else sums[n_planes:]
+        every = feature.every
+        if build(
+            member, members, sync, alone, bins.words, rows, first, last, every, small, feature, cells.work
+        ) != 0:  # fmt: skip
+            return 1
+        from_lane = 0 if alone else member
+        to_lane = members if alone else member + 1
+        fill_usual(every, from_lane, to_lane, feature, given, small, cells.listed[new])
+        large = cells.pool[old_slot]
+        subtract_live(every, from_lane, to_lane, feature.share, feature.start, n_planes, small, large)
+    if meet(sync, parts) != 0:
+        return 1
+    if rank == 0:
+        slot_left = new if left_is_small else old_slot
+        slot_right = old_slot if left_is_small else new
+        enter_leaf(leaf, start, middle, child, depth, slot_left, sums[:n_planes], bounds[0], bounds[1], leaves)
+        enter_leaf(new, middle, stop, child + 1, depth, slot_right, sums[n_planes:], bounds[2], bounds[3], leaves)
+        enter_node(child, nodes)
+        enter_node(child + 1, nodes)
+    return meet(sync, parts)
+
+
+@kernel()
+def plant_symmetric(member, members, sync, words, feature, rows, scratch, cells, leaves, nodes):
+    """Make the root a leaf with its histogram; nonzero means stop."""
+    n = rows.order.shape[0]
+    n_planes = rows.pairs.shape[0]
+    sums = scratch.integers[member][:n_planes]
+    if sum_root(member, members, sync, rows.order, rows.pairs, scratch.integers, sums) != 0:
+        return 1
+    every = feature.every
+    if build(member, members, sync, False, words, rows, 0, n, every, cells.pool[0], feature, cells.work) != 0:
+        return 1
+    fill_usual(every, member, member + 1, feature, sums, cells.pool[0], cells.listed[0])
+    if member == 0:
+        enter_leaf(0, 0, n, 0, 0, 0, sums, -INFINITE, INFINITE, leaves)
+        enter_node(0, nodes)
+    return meet(sync, members)
+
+
+@kernel()
+def set_cut(members, n_leaves, n_planes, best, gain, feature, cells, leaves, nodes):
+    """Give every leaf of the level the same split; where there are many, small ones are marked for members alone."""
+    f = np.int64(best[CUT_FEATURE])
+    b = np.int64(best[CUT_BIN])
+    side = np.int64(best[CUT_SIDE])
+    stride = feature.start[feature.start.shape[0] - 1]
+    are_many = members > 1 and n_leaves >= 2 * members and feature.row_start.shape[0] == 0
+    for leaf in range(n_leaves):
+        integers = leaves.integers[leaf]
+        integers[FEATURE] = f
+        integers[BIN] = b
+        integers[MISSING_LEFT] = side
+        integers[AHEAD] = 1 if are_many and is_small(leaf, members, leaves.integers, ALONE_ROWS) else 0
+        histogram = cells.pool[integers[SLOT]][feature.start[f] :]
+        sum_left(histogram, stride, b, side, integers[LEAF_SUMS + n_planes : LEAF_SUMS + 2 * n_planes])
+        leaves.numbers[leaf, GAIN] = gain / np.float64(n_leaves)
+        branch(leaf, leaves, nodes)
+
+
+@kernel()
+def divide_level(
+    member, members, sync, bins, n_leaves, more, feature, rules, rows, scales, scratch, cells, leaves, search, nodes
+):
+    """Split all leaves of a level: large ones together, then small ones each by the member that is free."""
+    child = nodes.info[N_NODES] - 2 * n_leaves
+    for turn in range(2):
+        alone = turn == 1
+        leaf = atomic_add(sync, COUNTER, 1) if alone else np.int64(0)
+        while leaf < n_leaves:
+            if (leaves.integers[leaf, AHEAD] != 0) == alone:
+                stop = divide_leaf(
+                    member, members, sync, alone, bins, leaf, n_leaves + leaf, child + 2 * leaf, more,
+                    feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
+                )  # fmt: skip
+                if stop != 0:
+                    return 1
+            leaf = atomic_add(sync, COUNTER, 1) if alone else leaf + 1
+        if meet(sync, members) != 0:
+            return 1
+    return 0
+
+
+@kernel("Bins, " + GROWTH + ", f64[:,:,:,:], f64[:,:]")
+def grow_symmetric_tree(
+    member, members, sync, bins,
+    feature, rules, grad, rows, scales, scratch, cells, leaves, search, choice, draws, nodes, worth, bests,
+):  # fmt: skip
+    """Grow a symmetric tree of at most ``max_depth`` levels from the quantised rows."""
+    n_planes = rows.pairs.shape[0]
+    if plant_symmetric(member, members, sync, bins.words, feature, rows, scratch, cells, leaves, nodes) != 0:
+        return
+    running = scratch.integers[member][2 * n_planes :]
+    n_leaves = 1
+    for depth in range(rules.max_depth):
+        if 2 * n_leaves > rules.max_leaves or not can_split(rows.order.shape[0], depth, rules):
+            break
+        allow_features(
+            member, feature.share[member], feature.share[member + 1], 0, 0, depth, depth,
+            feature.number, choice, draws, search.allowed,
+        )  # fmt: skip
+        judge_features(
+            member, n_leaves, feature, rules, scales.quantum, cells, leaves, search.allowed, running,
+            worth[member], bests[member],
+        )  # fmt: skip
+        if meet(sync, members) != 0:
+            return
+        own = scratch.numbers[member][4:8]
+        winner = choose_cut(members, n_leaves, n_planes, feature.number, rules, scales.quantum, leaves, own, bests)
+        if meet(sync, members) != 0:
+            return
+        if winner < 0:
+            break
+        if member == 0:
+            set_cut(members, n_leaves, n_planes, bests[winner], own[2], feature, cells, leaves, nodes)
+            narrow_groups(0, 0, 0, np.int64(bests[winner, CUT_FEATURE]), choice)
+            atomic_store(sync, COUNTER, 0)
+        if meet(sync, members) != 0:
+            return
+        more = depth + 1 < rules.max_depth and 4 * n_leaves <= rules.max_leaves
+        if divide_level(
+            member, members, sync, bins, n_leaves, more,
+            feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
+        ) != 0:  # fmt: skip
+            return
+        n_leaves *= 2
+    finish_leaves(member, members, sync, n_leaves, feature.monotone, rules, grad, rows, scales, scratch, leaves, nodes)

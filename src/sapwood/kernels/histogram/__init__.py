@@ -1,0 +1,1 @@
+"""Kernels that quantise gradients and build histograms."""

@@ -1,0 +1,1 @@
+"""Kernels of the losses: gradient pairs, loss values, links."""

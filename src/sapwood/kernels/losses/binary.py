@@ -1,0 +1,135 @@
+"""Gradient pairs and values of the losses for two classes; y is 0 or 1, and s stands for -1 or 1."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.kernels.losses.regression import LOSS, PAIRS, put
+from sapwood.kernels.numeric.elementary import exp, exp_below, exp_both_below, log1p, softplus
+from sapwood.kernels.threads.slices import share
+from sapwood.native.runtime.kernel import kernel
+
+# Rows between two that are looked at together: a distance the compiler knows.
+APART = np.uint64(512)
+
+
+@kernel()
+def put_logistic(f, e, y, i, out):
+    """Write the pair of a row with the score f and e = exp(-|f|); both are too small to need ``narrow``."""
+    d = 1.0 / (1.0 + e)
+    p = d if f >= 0.0 else e * d
+    first = np.uint64(2) * np.uint64(i)
+    out[0, first] = np.float32(p - y[i])
+    out[0, first + np.uint64(1)] = np.float32(e * d * d)
+
+
+@kernel(PAIRS)
+def logistic_pairs(member, members, sync, y, scores, numbers, out):
+    """log(1 + e^F) - y F: gradient p - y, hessian p (1 - p) with p = 1 / (1 + e^-F).
+
+    Two rows at a time: a polynomial is a long chain, and the second has work for the core while the first waits.
+    """
+    n = y.shape[0]
+    begin = share(member, members, n)
+    end = share(member + 1, members, n)
+    own = scores[0]
+    while begin + APART + APART <= end:
+        for i in range(begin, begin + APART):
+            f = own[i]
+            g = own[i + APART]
+            e, e2 = exp_both_below(-abs(f), -abs(g))
+            put_logistic(f, e, y, i, out)
+            put_logistic(g, e2, y, i + APART, out)
+        begin += APART + APART
+    for i in range(begin, end):
+        f = own[i]
+        put_logistic(f, exp_below(-abs(f)), y, i, out)
+
+
+@kernel(LOSS)
+def logistic_loss(member, members, sync, y, scores, numbers, out):
+    """log(1 + e^F) - y F, written so that neither part grows where they cancel."""
+    n = y.shape[0]
+    for i in range(share(member, members, n), share(member + 1, members, n)):
+        f = scores[0, i]
+        out[i] = softplus(-abs(f)) + ((1.0 - y[i]) * f if f > 0.0 else -y[i] * f)
+
+
+@kernel(PAIRS)
+def exponential_pairs(member, members, sync, y, scores, numbers, out):
+    """e^(-sF)."""
+    n = y.shape[0]
+    for i in range(share(member, members, n), share(member + 1, members, n)):
+        s = 2.0 * y[i] - 1.0
+        e = exp(-s * scores[0, i])
+        put(out, 0, i, -s * e, e)
+
+
+@kernel(LOSS)
+def exponential_loss(member, members, sync, y, scores, numbers, out):
+    """e^(-sF)."""
+    n = y.shape[0]
+    for i in range(share(member, members, n), share(member + 1, members, n)):
+        out[i] = exp((1.0 - 2.0 * y[i]) * scores[0, i])
+
+
+@kernel(PAIRS)
+def focal_pairs(member, members, sync, y, scores, numbers, out):
+    """-w q^gamma log p with p = 1 / (1 + e^(-sF)) and q = 1 - p.
+
+    The curvature is negative for gross errors; it is kept above that of the logistic loss times w q^gamma.
+    """
+    n = y.shape[0]
+    gamma = numbers[0]
+    weight_1 = numbers[1]
+    weight_0 = numbers[2]
+    for i in range(share(member, members, n), share(member + 1, members, n)):
+        s = 2.0 * y[i] - 1.0
+        w = weight_1 if s > 0.0 else weight_0
+        u = s * scores[0, i]
+        e = exp(-abs(u))
+        d = 1.0 / (1.0 + e)
+        p = d if u >= 0.0 else e * d
+        q = e * d if u >= 0.0 else d
+        far = log1p(e)
+        log_p = (u if u < 0.0 else 0.0) - far
+        log_q = (-u if u > 0.0 else 0.0) - far
+        faded = w * exp(gamma * log_q)
+        curvature = q * (2.0 * gamma + 1.0) + gamma * log_p * (q - gamma * p)
+        put(out, 0, i, s * faded * (gamma * p * log_p - q), faded * p * (curvature if curvature > q else q))
+
+
+@kernel(LOSS)
+def focal_loss(member, members, sync, y, scores, numbers, out):
+    """-w q^gamma log p with p = 1 / (1 + e^(-sF)) and q = 1 - p."""
+    n = y.shape[0]
+    gamma = numbers[0]
+    weight_1 = numbers[1]
+    weight_0 = numbers[2]
+    for i in range(share(member, members, n), share(member + 1, members, n)):
+        s = 2.0 * y[i] - 1.0
+        w = weight_1 if s > 0.0 else weight_0
+        u = s * scores[0, i]
+        far = log1p(exp(-abs(u)))
+        log_p = (u if u < 0.0 else 0.0) - far
+        log_q = (-u if u > 0.0 else 0.0) - far
+        out[i] = -w * exp(gamma * log_q) * log_p
+
+
+@kernel(PAIRS)
+def hinge_pairs(member, members, sync, y, scores, numbers, out):
+    """max(0, 1 - sF), curvature replaced by 1."""
+    n = y.shape[0]
+    for i in range(share(member, members, n), share(member + 1, members, n)):
+        s = 2.0 * y[i] - 1.0
+        margin = s * scores[0, i]
+        put(out, 0, i, 0.0 if margin >= 1.0 else (-s if margin < 1.0 else margin), 1.0)
+
+
+@kernel(LOSS)
+def hinge_loss(member, members, sync, y, scores, numbers, out):
+    """max(0, 1 - sF)."""
+    n = y.shape[0]
+    for i in range(share(member, members, n), share(member + 1, members, n)):
+        short = 1.0 - (2.0 * y[i] - 1.0) * scores[0, i]
+        out[i] = 0.0 if short < 0.0 else short

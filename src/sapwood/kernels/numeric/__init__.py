@@ -1,0 +1,1 @@
+"""Elementary functions, random numbers, fixed-point numbers and sums."""

@@ -1,0 +1,61 @@
+"""Randomness by counter: a number depends on (seed, purpose, round, id) alone, never on what was drawn before.
+
+``id`` is a row's or feature's number in the user's table, so neither threads nor partitioning nor subsets change a
+draw.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.native.runtime.kernel import kernel
+
+# What a number is drawn for. Each has its own stream; numbers are never reused.
+ROUNDING, EDGES, ROWS, TREE_COLUMNS, LEVEL_COLUMNS, NODE_COLUMNS, SPLIT, FOLDS = range(1, 9)
+DROPS, SKIPS = range(51, 53)  # rounds left out by dropouts
+ORDERS, HELD_OUT, TREE_ORDER, LUCK = range(101, 105)  # statistics of levels, and noise in scores
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+_HALF = np.uint64(0xFFFFFFFF)
+_THIRD, _FOURTH, _FIFTH = np.uint64(0x7FEB352D), np.uint64(0x846CA68B), np.uint64(0x9E3779B1)
+
+
+@kernel()
+def mix64(x):
+    """Scramble 64 bits, one to one (the finaliser of SplitMix64)."""
+    a = (x ^ (x >> np.uint64(30))) * _FIRST
+    b = (a ^ (a >> np.uint64(27))) * _SECOND
+    return b ^ (b >> np.uint64(31))
+
+
+@kernel()
+def stream(seed, purpose, round):
+    """The key of one purpose in one round; ``draw`` takes numbers from it. Arguments are integers."""
+    a = mix64(np.uint64(seed) + _STEP)
+    b = mix64(a ^ np.uint64(purpose))
+    return mix64(b + np.uint64(round) * _STEP)
+
+
+@kernel()
+def draw(key, id):
+    """64 random bits for ``id``; different ids of one key never give the same bits."""
+    return mix64(key + np.uint64(id) * _STEP)
+
+
+@kernel()
+def draw_half(key, id):
+    """32 random bits for ``id``, by steps that loops take for eight rows at once; ids below 2^32 never share them."""
+    x = ((id & _HALF) + (id >> np.uint64(32)) * _FIFTH + (key & _HALF)) & _HALF
+    x = ((x ^ (x >> np.uint64(16))) * _THIRD) & _HALF
+    x = ((x ^ (x >> np.uint64(15)) ^ (key >> np.uint64(32))) * _FOURTH) & _HALF
+    return x ^ (x >> np.uint64(16))
+
+
+@kernel("i64, i64, i64, u64[:], u64[:]")
+def draw_all(seed, purpose, round, ids, out):
+    """Fill ``out`` with the bits of each id."""
+    key = stream(seed, purpose, round)
+    for i in range(ids.shape[0]):
+        out[i] = draw(key, ids[i])

@@ -1,0 +1,1 @@
+"""Kernels that send rows through trees."""

@@ -1,0 +1,1 @@
+"""Kernels that sample rows and copy the sampled ones."""

@@ -1,0 +1,1 @@
+"""Kernels that search for the best split of a leaf."""

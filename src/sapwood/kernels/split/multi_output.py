@@ -1,0 +1,125 @@
+"""Find the best threshold for several outputs together where λ is the only rule, as vector code.
+
+The score of a cut is the sum of its scores for each output. They are added up output by output, for all cuts of a
+feature; integers hold the bits of the sums.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.kernels.layout import CUT_BIN, CUT_SIDE, CUT_SUMS
+from sapwood.kernels.numeric.fixed_point import gradient_sum, hessian_sum, high_steps, low_steps, whole_steps
+from sapwood.kernels.split.gain import plain_score, split_gain
+from sapwood.kernels.split.numeric_vectorized import (
+    IMPOSSIBLE_BITS,
+    SPARE,
+    has_two_sides,
+    least_hessian,
+    pair_score,
+    sum_up,
+)
+from sapwood.native.runtime.intrinsics import bits_float, float_bits
+from sapwood.native.runtime.kernel import kernel
+
+NEVER = -np.inf
+
+
+@kernel(apart=True)
+def score_output(sums, n, g_all, h_all, floor, reg_lambda, unit_g, unit_h, scores):
+    """Add one output's scores of n cuts, given the packed sums on the left of each; −∞ where one is not allowed."""
+    for b in range(np.uint64(n)):
+        h_left = low_steps(sums[b]) * unit_h
+        score = pair_score(high_steps(sums[b]) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
+        fits = (h_left >= floor) & (h_all - h_left >= floor)
+        scores[b] = float_bits(bits_float(scores[b]) + (score if fits else NEVER))
+
+
+@kernel(apart=True)
+def score_wide_output(sums_g, sums_h, n, g_all, h_all, floor, reg_lambda, unit_g, unit_h, scores):
+    """The same from gradient and hessian sums that are integers of their own."""
+    for b in range(np.uint64(n)):
+        h_left = whole_steps(sums_h[b]) * unit_h
+        score = pair_score(whole_steps(sums_g[b]) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
+        fits = (h_left >= floor) & (h_all - h_left >= floor)
+        scores[b] = float_bits(bits_float(scores[b]) + (score if fits else NEVER))
+
+
+@kernel()
+def score_cuts(cells, stride, n, side, sums, rules, scales, room, scores):
+    """Fill ``scores`` with those of the first n cuts of a feature, missing values on one side."""
+    line = n + SPARE
+    for b in range(np.uint64(n)):
+        scores[b] = 0
+    for k in range(scales.quantum.shape[0]):
+        unit_g = 1.0 / scales.quantum[k, 0]
+        unit_h = 1.0 / scales.quantum[k, 1]
+        g_all = gradient_sum(sums, k, rules.wide, scales.quantum)
+        h_all = hessian_sum(sums, k, rules.wide, scales.quantum)
+        floor = least_hessian(rules, scales, k)
+        if rules.wide != 0:
+            sum_up(cells[2 * k * stride :], n, side, room)
+            sum_up(cells[(2 * k + 1) * stride :], n, side, room[line:])
+            score_wide_output(room, room[line:], n, g_all, h_all, floor, rules.reg_lambda, unit_g, unit_h, scores)
+        else:
+            sum_up(cells[k * stride :], n, side, room)
+            score_output(room, n, g_all, h_all, floor, rules.reg_lambda, unit_g, unit_h, scores)
+
+
+@kernel()
+def score_before(sums, rules, quantum):
+    """The score of a leaf that is not cut."""
+    score = 0.0
+    for k in range(quantum.shape[0]):
+        g = gradient_sum(sums, k, rules.wide, quantum)
+        score += plain_score(g, hessian_sum(sums, k, rules.wide, quantum), rules.reg_lambda)
+    return score
+
+
+@kernel()
+def misses(cells, stride, n_planes, limits):
+    """1 if rows of the leaf miss the feature."""
+    for p in range(n_planes):
+        if cells[p * stride] != 0:
+            return 1
+    return has_two_sides(limits)
+
+
+@kernel()
+def scan_outputs(cells, stride, n_bins, sums, limits, rules, scales, room):
+    """The largest gain of a feature that ``limits`` allow."""
+    missing = misses(cells, stride, sums.shape[0], limits)
+    best = IMPOSSIBLE_BITS
+    scores = room[2 * (n_bins + SPARE) :]
+    for side in range(1 + missing):
+        n = n_bins - 1 + (missing if side == 0 else 0)
+        score_cuts(cells, stride, n, side, sums, rules, scales, room, scores)
+        for b in range(np.uint64(max(limits[2 * side] - 1, 0)), np.uint64(max(min(limits[2 * side + 1], n), 0))):
+            best = max(best, scores[b])
+    score = bits_float(best)
+    return split_gain(score, score_before(sums, rules, scales.quantum), rules.min_split_gain) if score > 0.0 else 0.0
+
+
+@kernel()
+def locate_outputs(cells, stride, n_bins, sums, limits, rules, scales, room, cut):
+    """The first cut of the largest gain that ``limits`` allow; return the gain and fill ``cut``."""
+    missing = misses(cells, stride, sums.shape[0], limits)
+    best = IMPOSSIBLE_BITS
+    scores = room[2 * (n_bins + SPARE) :]
+    for side in range(1 + missing):
+        n = n_bins - 1 + (missing if side == 0 else 0)
+        score_cuts(cells, stride, n, side, sums, rules, scales, room, scores)
+        for b in range(max(limits[2 * side], 1), min(limits[2 * side + 1], n) + 1):
+            if scores[b - 1] > best:
+                best = scores[b - 1]
+                cut[CUT_BIN] = b
+                cut[CUT_SIDE] = side
+    score = bits_float(best)
+    if score <= 0.0:
+        return 0.0
+    for p in range(sums.shape[0]):
+        left = cells[p * stride] if cut[CUT_SIDE] == 1 else np.int64(0)
+        for b in range(1, cut[CUT_BIN] + 1):
+            left += cells[p * stride + b]
+        cut[CUT_SUMS + p] = left
+    return split_gain(score, score_before(sums, rules, scales.quantum), rules.min_split_gain)

@@ -1,0 +1,90 @@
+"""Search the histogram of a leaf, features shared out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.kernels.histogram.active_features import first_place
+from sapwood.kernels.layout import CUT_BIN, CUT_SURE
+from sapwood.kernels.numeric.fixed_point import LOW_HALF, high_steps, low_steps
+from sapwood.kernels.split.categorical import divide_levels
+from sapwood.kernels.split.gain import plain_score, split_gain
+from sapwood.kernels.split.numeric import is_quick, scan_feature
+from sapwood.kernels.split.numeric_vectorized import few_scores, least_hessian
+from sapwood.native.runtime.kernel import kernel
+
+# Features of so many bins are quicker scanned cut by cut.
+FEW = 8
+
+
+@kernel()
+def may_split(hessians, total, wide, least_steps, f, feature, least_rows, listed):
+    """Tell whether a listed or bundled feature has enough hessian beside its usual bin: a side of a cut has no more.
+
+    Where rows are counted, these must be enough too.
+    ``hessians`` is the plane of a histogram that has those of the first output, ``total`` the leaf's sum of it.
+    """
+    usual = feature.usual[f]
+    if usual < 0:
+        return True
+    cell = np.uint64(feature.start[f] + usual)
+    if listed.shape[0] > 0 and listed[cell] < least_rows:
+        return False
+    rest = total - hessians[cell]
+    steps = rest if wide != 0 else rest & LOW_HALF
+    return np.float64(steps) >= least_steps
+
+
+@kernel()
+def search_share(
+    from_lane, to_lane, given, live, histogram, listed, child, sums, low, high,
+    feature, rules, scales, search, running,
+):  # fmt: skip
+    """Find the best split of each feature of some lanes of the line ``given``, for a leaf with these sums and bounds.
+
+    Those that may be split there, or below, are written to the line ``live``, which may be the same.
+    """
+    limits = search.limits[search.limits.shape[0] - 1]
+    is_plain_packed = rules.wide == 0 and is_quick(sums, rules, scales)
+    plane = rules.wide  # of the hessian of the first output
+    hessians = histogram[plane * feature.start[feature.start.shape[0] - 1] :]
+    floor = least_hessian(rules, scales, 0)
+    least_steps = floor * scales.quantum[0, 1]
+    unit_g = 1.0 / scales.quantum[0, 0]
+    unit_h = 1.0 / scales.quantum[0, 1]
+    g_all = high_steps(sums[0]) * unit_g
+    h_all = low_steps(sums[0]) * unit_h
+    before = plain_score(g_all, h_all, rules.reg_lambda) if is_plain_packed else 0.0
+    for lane in range(from_lane, to_lane):
+        place = first_place(feature.share, lane)
+        n = place
+        for k in range(place, place + given[lane]):
+            f = np.int64(given[k])
+            if not may_split(
+                hessians, sums[plane], rules.wide, least_steps, f, feature, rules.min_child_samples, listed
+            ):
+                continue
+            live[n] = f
+            n += 1
+            search.gain[child, f] = 0.0
+            if search.allowed[child, f] == 0:
+                continue
+            cut = search.cut[child, f]
+            if feature.levels[f] != 0:
+                search.gain[child, f] = divide_levels(
+                    histogram, f, feature, sums, low, high, limits, 0, rules, scales, running, cut
+                )
+            elif is_plain_packed and feature.n_bins[f] <= FEW and histogram[feature.start[f]] == 0:
+                cut[CUT_SURE] = 0
+                cut[CUT_BIN] = 0
+                score = few_scores(
+                    histogram, feature.start[f], feature.n_bins[f], g_all, h_all, floor, rules.reg_lambda,
+                    unit_g, unit_h,
+                )  # fmt: skip
+                if score > 0.0:
+                    search.gain[child, f] = split_gain(score, before, rules.min_split_gain)
+            else:
+                search.gain[child, f] = scan_feature(
+                    histogram, f, feature, sums, low, high, limits, rules, scales, running, cut
+                )
+        live[lane] = n - place

@@ -1,0 +1,169 @@
+"""Search small leaves by their rows, sorted by every feature, in place of histograms.
+
+A leaf of 60 rows has at most 60 of a feature's bins. Every feature keeps a list of the tree's rows, sorted inside each
+leaf by its bins; a leaf owns the same range of all lists. A place in a list tells how many rows are on either side, so
+that leaf sizes are exact. The cuts, their scores and which of equals is taken are those of histograms.
+
+``lists`` holds the lists of the root, those of the tree at hand, and room for each member of the team.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.kernels.grow.partition import copy_back_reversed, split_order
+from sapwood.kernels.layout import (
+    BIN,
+    CUT_BIN,
+    CUT_SIDE,
+    CUT_SUMS,
+    FEATURE,
+    FIRST,
+    LAST,
+    LEAF_SUMS,
+    MISSING_LEFT,
+    NODE,
+)
+from sapwood.kernels.split.best_split import best_feature, take_cut
+from sapwood.kernels.split.gain import plain_score, split_gain
+from sapwood.kernels.split.numeric_vectorized import (
+    IMPOSSIBLE,
+    largest_wide_score,
+    least_hessian,
+    pair_score,
+    repeat_last,
+)
+from sapwood.native.runtime.kernel import kernel
+
+ONE = np.uint64(1)
+
+
+@kernel()
+def begin_sorted(own, end, n_features, lists):
+    """Give the features ``own`` to ``end`` the lists of the root."""
+    for f in range(own, end):
+        source = lists[f]
+        target = lists[n_features + f]
+        for i in range(np.uint64(source.shape[0])):
+            target[i] = source[i]
+
+
+@kernel()
+def part_sorted(member, own, end, bytes, split, n_left, lists):
+    """Send the rows of the leaf whose integers are given to its sides, in the lists of some features."""
+    n_features = bytes.shape[0]
+    bins = bytes[split[FEATURE]]
+    first = split[FIRST]
+    last = split[LAST]
+    shift = np.uint32(1) if split[MISSING_LEFT] == 0 else np.uint32(0)
+    most = np.uint32(split[BIN]) - shift
+    spare = lists[2 * n_features + member]
+    for f in range(own, end):
+        line = lists[n_features + f]
+        split_order(bins, shift, most, line, line, spare, first, last)
+        copy_back_reversed(spare, line, last - 1, last - first - n_left, first + n_left)
+
+
+@kernel(apart=True)
+def gather_sorted(line, first, last, least, bins, gradients, hessians, sums_g, sums_h):
+    """The sums up to each cut of a leaf that leaves ``least`` rows on both sides; return how many, in eights."""
+    g = np.int64(0)
+    h = np.int64(0)
+    start = np.uint64(first + least - 1)
+    for i in range(np.uint64(first), start):
+        row = line[i]
+        g += gradients[row]
+        h += hessians[row]
+    n = np.uint64(0)
+    row = line[start]
+    b = bins[row]
+    for i in range(start, np.uint64(last - least)):
+        g += gradients[row]
+        h += hessians[row]
+        sums_g[n] = g
+        sums_h[n] = h
+        row = line[i + ONE]
+        after = bins[row]
+        n += np.uint64(after != b)
+        b = after
+    if n == np.uint64(0):
+        return np.int64(0)
+    repeat_last(sums_g, np.int64(n))
+    return repeat_last(sums_h, np.int64(n))
+
+
+@kernel()
+def search_sorted(own, end, child, first, last, sums, bytes, pairs, lists, rules, scales, search, room):
+    """Find the largest gain of each of the features ``own`` to ``end``, for a leaf with these rows and sums."""
+    n_features = bytes.shape[0]
+    least = max(1, rules.min_child_samples)
+    unit_g = 1.0 / scales.quantum[0, 0]
+    unit_h = 1.0 / scales.quantum[0, 1]
+    g_all = np.float64(sums[0]) * unit_g
+    h_all = np.float64(sums[1]) * unit_h
+    floor = least_hessian(rules, scales, 0)
+    before = plain_score(g_all, h_all, rules.reg_lambda)
+    sums_h = room[room.shape[0] // 2 :]
+    for f in range(own, end):
+        best = IMPOSSIBLE
+        if search.allowed[child, f] != 0:
+            n = gather_sorted(lists[n_features + f], first, last, least, bytes[f], pairs[0], pairs[1], room, sums_h)
+            best = largest_wide_score(room, sums_h, 0, n, g_all, h_all, floor, rules.reg_lambda, unit_g, unit_h)
+        search.gain[child, f] = split_gain(best, before, rules.min_split_gain) if best > 0.0 else 0.0
+
+
+@kernel()
+def first_best(sums_g, sums_h, n, sums, rules, scales):
+    """The place of the first cut of the largest score."""
+    unit_g = 1.0 / scales.quantum[0, 0]
+    unit_h = 1.0 / scales.quantum[0, 1]
+    g_all = np.float64(sums[0]) * unit_g
+    h_all = np.float64(sums[1]) * unit_h
+    lam = rules.reg_lambda
+    floor = least_hessian(rules, scales, 0)
+    best = IMPOSSIBLE
+    at = np.int64(0)
+    for k in range(n):
+        h_left = np.float64(sums_h[k]) * unit_h
+        if h_left < floor or h_all - h_left < floor:
+            continue
+        score = pair_score(np.float64(sums_g[k]) * unit_g, h_left + lam, g_all, h_all + 2.0 * lam)
+        if score > best:
+            best = score
+            at = k
+    return at
+
+
+@kernel()
+def bin_of_cut(line, start, bins, number):
+    """The bin after which a cut lies: that of the row at ``start``, or the one so many occupied bins further."""
+    b = bins[line[start]]
+    i = start
+    while number > 0:
+        i += 1
+        number -= np.int64(bins[line[i]] != b)
+        b = bins[line[i]]
+    return np.int64(b)
+
+
+@kernel()
+def pick_sorted(leaf, child, bytes, pairs, lists, rules, scales, leaves, search, room):
+    """Give a leaf its best split, if it has one, from a line of gains."""
+    integers = leaves.integers
+    gain = search.gain[child]
+    f = best_feature(gain, 0, gain.shape[0], integers[leaf, NODE], rules)
+    if gain[f] <= 0.0:
+        return
+    first = integers[leaf, FIRST]
+    least = max(1, rules.min_child_samples)
+    sums = integers[leaf, LEAF_SUMS : LEAF_SUMS + 2]
+    sums_h = room[room.shape[0] // 2 :]
+    line = lists[bytes.shape[0] + f]
+    n = gather_sorted(line, first, integers[leaf, LAST], least, bytes[f], pairs[0], pairs[1], room, sums_h)
+    at = first_best(room, sums_h, n, sums, rules, scales)
+    cut = search.cut[child, f]
+    cut[CUT_BIN] = bin_of_cut(line, first + least - 1, bytes[f], at)
+    cut[CUT_SIDE] = 0
+    cut[CUT_SUMS] = room[at]
+    cut[CUT_SUMS + 1] = sums_h[at]
+    take_cut(leaf, f, gain[f], cut, False, 1, leaves)

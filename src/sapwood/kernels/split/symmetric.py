@@ -1,0 +1,215 @@
+"""Find the cut that is best for all leaves of a level together.
+
+With the *l2* score the worth of a cut is the sum of the leaves' scores; with *cosine* it is Σ G w / √Σ H w² over all
+sides, w the value of the side, which is not a sum over leaves. A side of a leaf that is empty or lighter than
+``min_child_weight`` leaves that leaf as it was: it adds what the leaf is worth unsplit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sapwood.kernels.layout import HIGH, LEAF_SUMS, LOW, SLOT
+from sapwood.kernels.numeric.fixed_point import gradient_sum, hessian_sum, high_steps, low_steps
+from sapwood.kernels.split.best_split import has_missing, luck
+from sapwood.kernels.split.gain import is_plain, leaf_value, plain_score, split_gain, value_score, within
+from sapwood.kernels.split.numeric import LEAST_HESSIAN, value_of
+from sapwood.kernels.split.numeric_vectorized import pair_score, sum_up
+from sapwood.native.runtime.kernel import kernel
+
+INFINITE = np.inf
+# What a member keeps of its best cut: worth with luck, feature, bin, side of missing, and worth without luck.
+WORTH, CUT_FEATURE, CUT_BIN, CUT_SIDE, TRUE_WORTH = range(5)
+
+
+@kernel()
+def add_worth(sums, low, high, rules, quantum, out):
+    """Add the score of a leaf to ``out[0]``, and to ``out[1]`` the sum that cosine divides by."""
+    for k in range(quantum.shape[0]):
+        g = gradient_sum(sums, k, rules.wide, quantum)
+        h = hessian_sum(sums, k, rules.wide, quantum)
+        value = within(leaf_value(g, h, rules), low, high)
+        if rules.cosine != 0:
+            out[0] += -g * value
+            out[1] += h * value * value
+        else:
+            out[0] += value_score(g, h, value, rules)
+
+
+@kernel()
+def is_light(sums, rules, quantum):
+    """Tell whether a side is empty or too light to be a leaf of its own."""
+    for k in range(quantum.shape[0]):
+        h = hessian_sum(sums, k, rules.wide, quantum)
+        if h < rules.min_child_weight or h + rules.reg_lambda <= 0.0:
+            return True
+    return False
+
+
+@kernel()
+def judge_leaf(cells, stride, n_bins, n_sides, direction, sums, low, high, rules, quantum, running, worth):
+    """Add one leaf's part to the worth of every cut of a feature; worth is (2 sides of missing, 2, bins + 1)."""
+    n_planes = sums.shape[0]
+    left = running[:n_planes]
+    right = running[n_planes : 2 * n_planes]
+    for side in range(n_sides):
+        for p in range(n_planes):
+            left[p] = cells[p * stride] if side == 1 else np.int64(0)
+        for b in range(1, n_bins + 1):
+            for p in range(n_planes):
+                left[p] += cells[p * stride + b]
+                right[p] = sums[p] - left[p]
+            if is_light(left, rules, quantum) or is_light(right, rules, quantum):
+                add_worth(sums, low, high, rules, quantum, worth[side, :, b])
+                continue
+            if direction != 0:
+                below = value_of(left, 0, low, high, rules, quantum)
+                above = value_of(right, 0, low, high, rules, quantum)
+                if np.float64(direction) * (above - below) < 0.0:
+                    worth[side, 0, b] = -INFINITE
+            add_worth(left, low, high, rules, quantum, worth[side, :, b])
+            add_worth(right, low, high, rules, quantum, worth[side, :, b])
+
+
+@kernel()
+def judge_plain(cells, n_bins, n_sides, total, floor, reg_lambda, quantum, running, worth):
+    """The same for packed cells with one output where λ is the only rule, as vector code."""
+    unit_g = 1.0 / quantum[0, 0]
+    unit_h = 1.0 / quantum[0, 1]
+    g_all = high_steps(total) * unit_g
+    h_all = low_steps(total) * unit_h
+    before = plain_score(g_all, h_all, reg_lambda) if h_all + reg_lambda > 0.0 else 0.0
+    for side in range(n_sides):
+        sum_up(cells, n_bins, side, running[1:])
+        line = worth[side, 0]
+        for b in range(np.uint64(1), np.uint64(n_bins + 1)):
+            h_left = low_steps(running[b]) * unit_h
+            g_left = high_steps(running[b]) * unit_g
+            score = pair_score(g_left, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
+            fits = (h_left >= floor) & (h_all - h_left >= floor)
+            line[b] += score if fits else before
+
+
+@kernel()
+def judge_cosine(cells, n_bins, n_sides, total, floor, reg_lambda, quantum, running, worth):
+    """The same for the cosine score: the numbers of ``judge_leaf``, in its order."""
+    unit_g = 1.0 / quantum[0, 0]
+    unit_h = 1.0 / quantum[0, 1]
+    g_all = high_steps(total) * unit_g
+    h_all = low_steps(total) * unit_h
+    value = g_all / (h_all + reg_lambda) if h_all + reg_lambda > 0.0 else 0.0
+    before = g_all * value
+    before_below = h_all * value * value
+    for side in range(n_sides):
+        sum_up(cells, n_bins, side, running[1:])
+        line = worth[side, 0]
+        below = worth[side, 1]
+        for b in range(np.uint64(1), np.uint64(n_bins + 1)):
+            g_left = high_steps(running[b]) * unit_g
+            h_left = low_steps(running[b]) * unit_h
+            g_right = g_all - g_left
+            h_right = h_all - h_left
+            value_left = g_left / (h_left + reg_lambda)
+            value_right = g_right / (h_right + reg_lambda)
+            fits = (h_left >= floor) & (h_right >= floor)
+            line[b] += g_left * value_left if fits else before
+            line[b] += g_right * value_right if fits else 0.0
+            below[b] += h_left * value_left * value_left if fits else before_below
+            below[b] += h_right * value_right * value_right if fits else 0.0
+
+
+@kernel()
+def total_worth(pair, cosine):
+    """The worth of a cut from its two sums."""
+    if cosine != 0:
+        return pair[0] / np.sqrt(pair[1]) if pair[1] > 0.0 else 0.0
+    return pair[0]
+
+
+@kernel()
+def is_better(worth, f, best, number):
+    """Tell whether a cut of feature f is worth more than the best, or as much and its feature has a lower number."""
+    if worth != best[WORTH] or best[CUT_FEATURE] < 0.0:
+        return worth > best[WORTH]
+    return number[f] < number[np.int64(best[CUT_FEATURE])]
+
+
+@kernel()
+def judge_features(member, n_leaves, feature, rules, quantum, cells, leaves, allowed, running, worth, best):
+    """Find the best cut of the member's share of features over all leaves; ``best`` takes it."""
+    n_planes = cells.pool.shape[1] // feature.start[feature.start.shape[0] - 1]
+    stride = feature.start[feature.start.shape[0] - 1]
+    usual = is_plain(rules) and rules.wide == 0 and n_planes == 1
+    quick = usual and rules.cosine == 0 and rules.min_child_weight > LEAST_HESSIAN
+    quick_cosine = usual and rules.cosine != 0 and rules.min_child_weight + rules.reg_lambda > LEAST_HESSIAN
+    best[WORTH] = -INFINITE
+    best[CUT_FEATURE] = -1.0
+    for f in range(feature.share[member], feature.share[member + 1]):
+        n_bins = feature.n_bins[f]
+        if allowed[0, f] == 0:
+            continue
+        missing = 0
+        for leaf in range(n_leaves):
+            if has_missing(cells.pool[leaves.integers[leaf, SLOT]], feature.start[f], stride, n_planes):
+                missing = 1
+        for side in range(1 + missing):
+            for b in range(n_bins + 1):
+                worth[side, 0, b] = 0.0
+                worth[side, 1, b] = 0.0
+        for leaf in range(n_leaves):
+            histogram = cells.pool[leaves.integers[leaf, SLOT]][feature.start[f] :]
+            sums = leaves.integers[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
+            if quick:
+                floor = rules.min_child_weight
+                judge_plain(histogram, n_bins, 1 + missing, sums[0], floor, rules.reg_lambda, quantum, running, worth)
+                continue
+            if quick_cosine:
+                floor = rules.min_child_weight
+                judge_cosine(histogram, n_bins, 1 + missing, sums[0], floor, rules.reg_lambda, quantum, running, worth)
+                continue
+            low = leaves.numbers[leaf, LOW]
+            high = leaves.numbers[leaf, HIGH]
+            direction = feature.monotone[f]
+            judge_leaf(
+                histogram, stride, n_bins, 1 + missing, direction, sums, low, high, rules, quantum, running, worth
+            )
+        chance = luck(rules, n_leaves, feature.number[f]) if rules.noise > 0.0 else 0.0
+        for side in range(1 + missing):
+            for b in range(1, n_bins + (missing if side == 0 else 0)):
+                value = total_worth(worth[side, :, b], rules.cosine)
+                if is_better(value + chance, f, best, feature.number):
+                    best[WORTH] = value + chance
+                    best[TRUE_WORTH] = value
+                    best[CUT_FEATURE] = np.float64(f)
+                    best[CUT_BIN] = np.float64(b)
+                    best[CUT_SIDE] = np.float64(side if missing != 0 else 1)
+
+
+@kernel()
+def best_member(members, number, bests):
+    """The number of the member with the best cut."""
+    winner = 0
+    for t in range(1, members):
+        if is_better(bests[t, WORTH], np.int64(bests[t, CUT_FEATURE]), bests[winner], number):
+            winner = t
+    return winner
+
+
+@kernel()
+def choose_cut(members, n_leaves, n_planes, number, rules, quantum, leaves, scratch, bests):
+    """The number of the member with the best cut, or −1 when no cut is worth anything."""
+    winner = best_member(members, number, bests)
+    pair = scratch[:2]
+    pair[0] = 0.0
+    pair[1] = 0.0
+    for leaf in range(n_leaves):
+        sums = leaves.integers[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
+        add_worth(sums, leaves.numbers[leaf, LOW], leaves.numbers[leaf, HIGH], rules, quantum, pair)
+    before = total_worth(pair, rules.cosine)
+    gain = (
+        split_gain(bests[winner, TRUE_WORTH], before, rules.min_split_gain)
+        if bests[winner, CUT_FEATURE] >= 0.0
+        else 0.0
+    )
+    scratch[2] = gain
+    return winner if gain > 0.0 else -1

@@ -1,0 +1,1 @@
+"""Model files: writing, reading, validation, fingerprints."""

@@ -1,0 +1,31 @@
+"""Texts as tensors: one run of UTF-8 bytes, and where each text ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from sapwood.model.io.container import damaged
+
+
+def join_texts(texts: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
+    """The bytes of all texts, and the ends of each."""
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    ends = np.cumsum([len(one) for one in encoded], dtype=np.int64)
+    return np.frombuffer(b"".join(encoded), dtype=np.uint8), ends
+
+
+def split_texts(data: np.ndarray, ends: np.ndarray, what: str) -> list[str]:
+    """The texts that ``join_texts`` joined; ``what`` one of them is, for messages."""
+    if data.dtype != np.uint8 or data.ndim != 1 or ends.dtype != np.int64 or ends.ndim != 1:
+        raise damaged(f"its {what}s are not bytes with their ends")
+    starts = np.concatenate([np.zeros(1, np.int64), ends])[:-1]
+    last = int(ends[-1]) if len(ends) else 0
+    if last != len(data) or np.any(starts < 0) or np.any(ends < starts):
+        raise damaged(f"the ends of its {what}s do not divide their bytes")
+    joined = data.tobytes()
+    try:
+        return [joined[a:b].decode("utf-8", "surrogatepass") for a, b in zip(starts, ends, strict=True)]
+    except UnicodeDecodeError as error:
+        raise damaged(f"a {what} is not UTF-8 ({error})") from error

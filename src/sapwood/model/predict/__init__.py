@@ -1,0 +1,1 @@
+"""Prediction with finished trees."""

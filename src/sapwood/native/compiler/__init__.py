@@ -1,0 +1,1 @@
+"""Compile kernels ahead of time (build requirement: Numba)."""

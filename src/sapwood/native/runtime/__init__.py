@@ -1,0 +1,1 @@
+"""Load and call compiled kernels."""

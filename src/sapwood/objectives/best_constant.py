@@ -1,0 +1,89 @@
+"""Best constants where no formula gives them: the root of the summed gradient, by sums that depend on no order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from sapwood.kernels.numeric.sums import Run, alone, fixed_sum
+from sapwood.objectives.base import Objective
+
+MOST_STEPS = 100
+
+
+def constant_within(
+    objective: Objective, y: np.ndarray, weight: np.ndarray | None, low: float, high: float, run: Run = alone
+) -> float:
+    """The score between ``low`` and ``high`` at which the weighted gradients of a one-score loss sum to 0."""
+    scores = np.empty((1, len(y)))
+    pairs = np.empty((1, len(y), 2), dtype=np.float32)
+
+    def slope(score: float) -> float:
+        scores[:] = score
+        objective.pairs(y, scores, pairs, run)
+        return fixed_sum(pairs[0, :, 0], weight, run)
+
+    return rising_root(slope, low, high)
+
+
+def descend(slope: Callable[[float], float], start: float, step: float) -> float:
+    """Go downhill from ``start`` in growing steps until the slope turns, then find where it is 0."""
+    first = slope(start)
+    near, direction = start, 1.0 if first < 0.0 else -1.0
+    if first == 0.0 or not math.isfinite(first):
+        return start
+    for _ in range(80):
+        far = near + direction * step
+        at_far = slope(far)
+        if not math.isfinite(at_far):
+            step /= 8.0
+        elif at_far * direction >= 0.0:
+            return rising_root(slope, min(near, far), max(near, far))
+        elif abs(at_far) <= 1e-12 * abs(first):
+            return far
+        else:
+            near, step = far, step * 2.0
+    return near
+
+
+def rising_root(function: Callable[[float], float], low: float, high: float) -> float:
+    """A root of a function that rises from ``low`` to ``high``, to 1e-12 of their distance; an end if none is between.
+
+    Chandrupatla's method: inverse quadratic interpolation where it is safe, bisection elsewhere.
+    """
+    at_low, at_high = function(low), function(high)
+    if at_low >= 0.0 or not low < high:
+        return low
+    if at_high <= 0.0:
+        return high
+    tolerance = 1e-12 * (high - low)
+    a, b, c = high, low, high  # the root lies between a and b; c is the point before a
+    at_a, at_b, at_c = at_high, at_low, at_high
+    part = 0.5
+    for _ in range(MOST_STEPS):
+        x = a + part * (b - a)
+        at_x = function(x)
+        if (at_x < 0.0) == (at_a < 0.0):
+            c, at_c = a, at_a
+        else:
+            c, b, at_c, at_b = b, a, at_b, at_a
+        a, at_a = x, at_x
+        best, at_best = (a, at_a) if abs(at_a) < abs(at_b) else (b, at_b)
+        least = (tolerance + 4.0 * math.ulp(best)) / abs(b - a) if a != b else 1.0
+        if least > 0.5 or at_best == 0.0:
+            break
+        part = min(max(_interpolated(a, b, c, at_a, at_b, at_c), least), 1.0 - least)
+    return best
+
+
+def _interpolated(a: float, b: float, c: float, at_a: float, at_b: float, at_c: float) -> float:
+    """Where the inverse parabola through three points has its root, as a part of the way from a to b; else half."""
+    if at_c in (at_a, at_b) or c == b:
+        return 0.5
+    place, height = (a - b) / (c - b), (at_a - at_b) / (at_c - at_b)
+    if not (height * height < place and (1.0 - height) * (1.0 - height) < 1.0 - place):
+        return 0.5
+    first = at_a / (at_b - at_a) * at_c / (at_b - at_c)
+    return first + (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b)

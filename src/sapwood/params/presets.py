@@ -1,0 +1,79 @@
+"""Presets: the defaults of other machines, in our words.
+
+A preset fills what the user left unset; what a preset leaves out comes from the declared default in ``params.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sapwood.params.encodings import Auto, Crossing, Ordered
+from sapwood.params.options import Symmetric
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "default": {},
+    # Friedman's machine with its small trees: no penalty on leaves, no minimum beyond one row.
+    "gbdt": {
+        "growth": "levelwise",
+        "max_depth": 3,
+        "max_leaves": None,
+        "min_child_samples": 1,
+        "min_child_weight": 0.0,
+        "reg_lambda": 0.0,
+    },
+    "xgboost": {
+        "growth": "levelwise",
+        "learning_rate": 0.3,
+        "max_depth": 6,
+        "max_leaves": None,
+        "min_child_samples": 1,
+        "min_child_weight": 1.0,
+        "reg_lambda": 1.0,
+    },
+    "lightgbm": {
+        "n_estimators": 100,
+        "learning_rate": 0.1,
+        "growth": "leafwise",
+        "max_leaves": 31,
+        "max_depth": None,
+        "max_bins": 255,
+        "min_child_samples": 20,
+        "min_child_weight": 1e-3,
+        "reg_lambda": 0.0,
+        "one_hot_max": 4,
+    },
+    # The learning rate comes from the rows and rounds; two classes have more of some things. See below.
+    "catboost": {
+        "n_estimators": 1000,
+        "learning_rate": "auto",
+        "growth": Symmetric("cosine"),
+        "max_depth": 6,
+        "min_child_weight": 0.0,
+        "reg_lambda": 3.0,
+        "sampling": "mvs",
+        "category_encoding": Auto(Ordered(bins=16)),
+        "max_combination": 4,
+    },
+}
+
+# What two classes have besides.
+FOR_TWO_CLASSES: dict[str, Any] = {
+    "leaf_steps": 3,
+    "category_encoding": Auto(Ordered(priors=(0.0, 1.0), bins=16, permutations=2)),
+    "max_combination": Crossing(4, number_levels=16),
+}
+
+# CatBoost's choice: log rate = a·log(rows) + b + c·log(rounds / 1000), by the kind of target.
+RATES = {
+    "regression": (0.158, -4.287, -0.813),
+    "binary": (0.427, -7.525, -0.917),
+    "multiclass": (0.051, -2.889, -0.845),
+}
+HIGHEST_RATE = 0.5
+
+
+def rate_of(kind: str, n_rows: int, n_rounds: int) -> float:
+    """The learning rate that CatBoost takes for so many rows and rounds."""
+    a, b, c = RATES[kind]
+    return min(HIGHEST_RATE, math.exp(a * math.log(max(n_rows, 1)) + b + c * math.log(n_rounds / 1000.0)))
