@@ -59,7 +59,7 @@ bounds-kernels: $(VENV)/installed-test
 	$(BOUNDS) tests/kernels
 
 bounds-fits: $(VENV)/installed-test
-	$(BOUNDS) tests/combinations/test_grid.py tests/model/test_predictor.py
+	$(BOUNDS) tests/combinations/test_grid.py tests/model/predict/test_predictors.py
 
 test-bounds: $(VENV)/installed-test
 	$(MAKE) --jobs=2 bounds-kernels bounds-fits

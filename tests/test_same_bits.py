@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from sapwood import Dart, Goss, Partition, SapwoodClassifier, SapwoodRegressor, Uniform
-from sapwood.native.compiler import sources
+from tests.processes import PYTHONPATH
 
 NAMES = [f"c{k}" for k in range(8)]
 COMMON = {"n_estimators": 8, "max_leaves": 20}
@@ -139,12 +139,9 @@ def test_a_forked_child_trains_the_same_model(monkeypatch, table, expected):
 
 
 def test_a_fresh_process_with_another_hash_seed_trains_the_same_model(expected):
-    script = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import test_same_bits as t; "
-        "print(t.fingerprint(*t.make_table(), **t.SETTINGS['packed']))"
-    )
-    environment = os.environ | {"PYTHONHASHSEED": "123", "PYTHONPATH": str(sources.PACKAGE.parent)}
-    command = [sys.executable, "-c", script, os.path.dirname(__file__)]
+    script = "from tests import test_same_bits as t; print(t.fingerprint(*t.make_table(), **t.SETTINGS['packed']))"
+    environment = os.environ | {"PYTHONHASHSEED": "123", "PYTHONPATH": PYTHONPATH}
+    command = [sys.executable, "-c", script]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.stdout.strip() == expected["packed"], done.stderr
 

@@ -15,8 +15,8 @@ import pytest
 import sapwood
 from sapwood import SapwoodRegressor
 from sapwood.native.compiler import sources
+from tests.processes import ROOT
 
-ROOT = Path(__file__).parents[1]
 LARGEST = 3_000_000
 HEAVY = ["sklearn", "pandas", "scipy", "numba", "llvmlite", "narwhals", "polars", "pyarrow"]
 

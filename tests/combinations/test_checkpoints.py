@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from cells import Cell, Rows, draw_cells, fitted, name_of
-from test_same_for_all_teams import differ_most
+
+from tests.combinations.cells import Cell, Rows, draw_cells, fitted, name_of
+from tests.combinations.test_same_for_all_teams import differ_most
 
 
 @pytest.mark.parametrize("cell", differ_most(draw_cells(), 32), ids=name_of)

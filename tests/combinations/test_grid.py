@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cells import KINDS, REFUSED, Cell, Rows, all_pairs, draw_cells, fitted, mean_losses, must_learn, name_of, pairs_in
 
 import sapwood
 from sapwood.errors import ParameterError
+from tests.combinations.cells import (
+    KINDS,
+    REFUSED,
+    Cell,
+    Rows,
+    all_pairs,
+    draw_cells,
+    fitted,
+    mean_losses,
+    must_learn,
+    name_of,
+    pairs_in,
+)
 
 CELLS = draw_cells()
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cells import KINDS, LOSSES, REFUSED, Rows, fitted
 
 from sapwood.errors import ParameterError
+from tests.combinations.cells import KINDS, LOSSES, REFUSED, Rows, fitted
 
 WAYS = [(growth, search) for growth in KINDS["growth"] for search in KINDS["split_search"]]
 WAYS = [(g, s) for g, s in WAYS if (("growth", g), ("split_search", s)) not in REFUSED]

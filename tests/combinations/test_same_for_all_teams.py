@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from cells import KINDS, Cell, Rows, draw_cells, fitted, name_of, unfitted
 
 import sapwood
+from tests.combinations.cells import KINDS, Cell, Rows, draw_cells, fitted, name_of, unfitted
 
 CELLS = draw_cells()
 TEAMS = ("2", "3", "8")

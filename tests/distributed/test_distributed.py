@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from rank_cases import fit_alone, fit_features, fit_rows, fit_sampled_edges, fit_uneven, fit_unlike, make_data
-from rank_processes import Processes
 
 from sapwood import (
     Bundle,
@@ -28,6 +26,16 @@ from sapwood.data.binning import edges as numeric
 from sapwood.distributed import Reducer
 from sapwood.errors import InputError, InputTypeError, ParameterError, TrainingError
 from sapwood.objectives import Huber, Quantile, Softmax
+from tests.distributed.worker_cases import (
+    fit_alone,
+    fit_features,
+    fit_rows,
+    fit_sampled_edges,
+    fit_uneven,
+    fit_unlike,
+    make_data,
+)
+from tests.distributed.worker_processes import Processes
 
 LEVELS = {"max_leaves": 8, "growth": "levelwise", "max_depth": 3}
 SYMMETRIC = {"growth": "symmetric", "max_depth": 4, "min_child_samples": 1, "max_leaves": None}

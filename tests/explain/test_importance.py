@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -11,9 +8,7 @@ from sapwood.errors import ParameterError
 from sapwood.explain.importance import KINDS, feature_importances, importance
 from sapwood.model.ensemble import EnsembleBuilder
 from sapwood.model.model import Model
-
-sys.path.append(str(Path(__file__).parents[1] / "model"))
-from forests import leaf_tree, random_ensemble, small_tree, tree_of
+from tests.model.forests import leaf_tree, random_ensemble, small_tree, tree_of
 
 
 def model_of(*trees, n_features: int = 3) -> Model:

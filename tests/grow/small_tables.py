@@ -8,9 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from slow_grower import SlowGrower, SlowTree
-from slow_quantise import finest_scale, quantise_slowly
-from slow_symmetric import SlowSymmetricGrower
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.tables.table import read_table
@@ -19,6 +16,9 @@ from sapwood.grow.histogram import HistogramGrower, is_wide
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import TreeParams
 from sapwood.params.options import Symmetric, symmetric_of
+from tests.reference.grower import SlowGrower, SlowTree
+from tests.reference.quantise import finest_scale, quantise_slowly
+from tests.reference.symmetric_grower import SlowSymmetricGrower
 
 SEED, ROUND = 11, 4
 NO_WEIGHT = np.empty(0)

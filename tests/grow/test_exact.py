@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from slow_exact import Data, Node, grow_slowly
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.data.binning.binned_dataset import BinnedDataset
@@ -18,6 +17,7 @@ from sapwood.grow.grown_tree import Grown
 from sapwood.kernels.grow.exact_tree import sort_columns
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import TreeParams
+from tests.reference.exact_grower import Data, Node, grow_slowly
 
 NO_WEIGHT = np.empty(0)
 VALUES = [np.nan, -np.inf, -2.5, -0.0, 0.0, 1.0, 2.0, 4.0, np.inf]

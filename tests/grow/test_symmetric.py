@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, reject, settings
-from slow_grower import TooCloseError
-from small_tables import Example, check, grow_fast, grow_slowly, symmetric_examples
 
 from sapwood.kernels.grow.leaf_scheduler import ALONE_ROWS
 from sapwood.params.declaration import TreeParams
 from sapwood.params.options import Symmetric
+from tests.grow.small_tables import Example, check, grow_fast, grow_slowly, symmetric_examples
+from tests.reference.grower import TooCloseError
 
 TEAMS = [1, 2, 3]
 

@@ -8,8 +8,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import scipy.sparse
-from frame_cells import FRAME
-from input_cells import (
+from sklearn.linear_model import LinearRegression
+
+import sapwood
+from sapwood import Dataset, cv
+from tests.inputs.frame_cells import FRAME
+from tests.inputs.input_cells import (
     LABELS,
     Cell,
     N,
@@ -24,10 +28,6 @@ from input_cells import (
     type_error,
     value_error,
 )
-from sklearn.linear_model import LinearRegression
-
-import sapwood
-from sapwood import Dataset, cv
 
 BY_ARRAY = regressor().fit(X, Y)
 BY_FRAME = regressor().fit(FRAME, Y)

@@ -10,7 +10,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse
-from input_cells import Cell, N, X, Y, constant, fine, regressor, same_as_plain, type_error, value_error, with_value
+
+from tests.inputs.input_cells import (
+    Cell,
+    N,
+    X,
+    Y,
+    constant,
+    fine,
+    regressor,
+    same_as_plain,
+    type_error,
+    value_error,
+    with_value,
+)
 
 SHAPE = ("Expected 2D array", "reshape")
 NOT_2D = ("Expected 2D array", "an array, a list of rows or a data frame")

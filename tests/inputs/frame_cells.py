@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-from input_cells import Cell, N, X, Y, fine, regressor, same_as_plain, type_error, value_error
+
+from tests.inputs.input_cells import Cell, N, X, Y, fine, regressor, same_as_plain, type_error, value_error
 
 FRAME = pd.DataFrame(X, columns=["a", "b", "c"])
 HALF = N // 2

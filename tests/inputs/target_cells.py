@@ -11,7 +11,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import scipy.sparse
-from input_cells import (
+
+from tests.inputs.input_cells import (
     LABELS,
     Cell,
     Error,

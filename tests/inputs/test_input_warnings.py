@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from frame_cells import FRAME
-from input_cells import LABELS, N, X, Y, classifier, regressor, same_as_plain
 from sklearn.exceptions import DataConversionWarning
 
 from sapwood.errors import SapwoodWarning
+from tests.inputs.frame_cells import FRAME
+from tests.inputs.input_cells import LABELS, N, X, Y, classifier, regressor, same_as_plain
 
 
 def test_rows_are_matched_by_position_and_labels_in_another_order_are_warned_of():

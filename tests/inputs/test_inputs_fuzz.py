@@ -11,11 +11,11 @@ import warnings
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from random_inputs import Situation, situations
 from sklearn.exceptions import DataConversionWarning
 
 import sapwood
 from sapwood.errors import SapwoodError, SapwoodWarning
+from tests.inputs.random_inputs import Situation, situations
 
 N_CASES = int(os.environ.get("SAPWOOD_FUZZ", "60"))
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import call_cells
-import feature_cells
-import frame_cells
 import pytest
-import target_cells
-from input_cells import Cell, Error
 
 from sapwood.boost import rounds as loop
 from sapwood.data.binning.bin_mapper import Encoder
 from sapwood.errors import SapwoodError
+from tests.inputs import call_cells, feature_cells, frame_cells, target_cells
+from tests.inputs.input_cells import Cell, Error
 
 CELLS: list[Cell] = [*feature_cells.CELLS, *frame_cells.CELLS, *target_cells.CELLS, *call_cells.CELLS]
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from forests import leaf_tree, random_ensemble, same_trees, small_tree
 
 from sapwood.model.ensemble import EnsembleBuilder
 from sapwood.model.tree import NODE_FIELDS
+from tests.model.forests import leaf_tree, random_ensemble, same_trees, small_tree
 
 
 def built(n_trees: int = 4, n_outputs: int = 1):

@@ -8,7 +8,8 @@ import sys
 
 import numpy as np
 import pytest
-from models import class_model
+
+from tests.model.example_models import class_model
 
 FOREIGN = ("sklearn", "pandas", "polars", "pyarrow", "scipy", "narwhals", "lightgbm", "xgboost", "catboost")
 TRAINING = ("sapwood.boost", "sapwood.grow", "sapwood.estimators", "sapwood.explain", "sapwood.metrics")

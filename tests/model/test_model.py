@@ -5,12 +5,12 @@ import pickle
 
 import numpy as np
 import pytest
-from forests import leaf_of, random_ensemble, random_rows, slow_scores
-from models import class_model, regression_model
 
 from sapwood.data.tables.schema import Schema
 from sapwood.errors import ParameterError, SchemaError
 from sapwood.model.model import Model
+from tests.model.example_models import class_model, regression_model
+from tests.model.forests import leaf_of, random_ensemble, random_rows, slow_scores
 
 ROWS = random_rows(np.random.default_rng(0), 40, 4)
 

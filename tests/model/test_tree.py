@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from forests import leaf_tree, random_tree, small_tree
 
 from sapwood.model.tree import Tree
+from tests.model.forests import leaf_tree, random_tree, small_tree
 
 
 def test_a_tree_knows_its_size():

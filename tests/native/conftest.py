@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.native.compiler import build, sources
+from tests.processes import PYTHONPATH
 
 OURS = ("SAPWOOD_KERNELS", "SAPWOOD_CPU", "SAPWOOD_TEAM", "SAPWOOD_BOUNDSCHECK", "OMP_NUM_THREADS")
 
@@ -23,7 +24,7 @@ def start() -> Start:
 
     def started(*arguments: str | Path, **settings: str) -> subprocess.Popen[str]:
         environment = {name: value for name, value in os.environ.items() if name not in OURS} | settings
-        environment["PYTHONPATH"] = str(sources.PACKAGE.parent)
+        environment["PYTHONPATH"] = PYTHONPATH
         command = [sys.executable, *map(str, arguments)]
         return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 

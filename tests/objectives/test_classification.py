@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from loss_examples import pairs_of
 
 from sapwood import SapwoodClassifier
 from sapwood.errors import InputError, ParameterError
 from sapwood.objectives import CrossEntropy, Exponential, Focal, Hinge, Logistic, OneVsAll, Softmax
+from tests.objectives.loss_examples import pairs_of
 
 LOG_3 = math.log(3)
 

@@ -6,11 +6,11 @@ import json
 
 import numpy as np
 import pytest
-from loss_examples import every_loss, name_of, pairs_of, scores_near, targets
 from scipy.optimize import minimize
 
 from sapwood.errors import InputError, ParameterError
 from sapwood.objectives import link_from_name, mean_loss, resolve, restore
+from tests.objectives.loss_examples import every_loss, name_of, pairs_of, scores_near, targets
 
 N = 60
 LOSSES = pytest.mark.parametrize("loss", every_loss(), ids=name_of)

@@ -8,10 +8,10 @@ import pickle
 
 import numpy as np
 import pytest
-from loss_examples import every_loss, name_of, pairs_of, targets
 
 from sapwood.errors import InputError, ParameterError
 from sapwood.objectives import CustomLoss, GradientLoss, mean_loss, resolve, restore
+from tests.objectives.loss_examples import every_loss, name_of, pairs_of, targets
 
 FORMULAS = {
     "squared": lambda y, f: 0.5 * (y - f) ** 2,

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from loss_examples import pairs_of
 
 from sapwood.errors import InputError, ParameterError
 from sapwood.objectives import Absolute, Expectile, Huber, LogCosh, Mape, Quantile, Squared
+from tests.objectives.loss_examples import pairs_of
 
 
 def at(loss, y, score):

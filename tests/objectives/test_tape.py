@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_dual import EXPRESSIONS, evaluate
 
 from sapwood.kernels.numeric.sums import alone
 from sapwood.objectives.dual import Dual
 from sapwood.objectives.tape import NotRecordableError, Record, Tape
 from sapwood.objectives.trace import Evaluated, Recorded
+from tests.objectives.test_dual import EXPRESSIONS, evaluate
 
 RANDOM = np.random.default_rng(0)
 N = 600

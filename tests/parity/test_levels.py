@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from bench.parity import Data, Settings, levelwise_losses, loss, ranked, symmetric_losses
-from real_tables import REAL_TABLES
+
+from tests.parity.real_tables import REAL_TABLES
 
 SETTINGS = Settings(rounds=50, max_depth=5)
 

@@ -5,10 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 from bench.peer_trees import PeerTree, Rows, match_trees
-from real_tables import REAL_TABLES
 
 from sapwood import SapwoodRegressor
 from sapwood.model.tree import Tree
+from tests.parity.real_tables import REAL_TABLES
 
 LAMBDA = 1.0
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from bench.parity import Data, Settings, match_exact, punched
-from real_tables import REAL_TABLES
+
+from tests.parity.real_tables import REAL_TABLES
 
 xgboost = pytest.importorskip("xgboost")
 

@@ -1,0 +1,1 @@
+"""Tests of Sapwood; folders mirror those of ``src/sapwood``."""

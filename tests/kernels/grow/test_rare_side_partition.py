@@ -1,0 +1,83 @@
+"""Rows of which hardly any goes to one side: found by column, moved as if each had been asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sapwood.kernels.grow import rare_side_partition as skewed
+from tests.guarded import Guards
+
+
+def limits(limit: int, missing_left: bool) -> tuple[np.uint32, np.uint32]:
+    """What is taken off bins, and the largest number that goes left then."""
+    shift = np.uint32(0 if missing_left else 1)
+    return shift, np.uint32(limit) - shift
+
+
+@settings(max_examples=200)
+@given(
+    st.integers(1, 300), st.sampled_from([0.0, 0.01, 0.1, 0.5, 1.0]), st.sampled_from([0.1, 0.7, 1.0]), st.booleans(),
+    st.booleans(), st.booleans(), st.sampled_from([np.uint8, np.uint16]), st.integers(0, 2**32),
+)  # fmt: skip
+def test_rows_go_to_their_sides_in_their_order(n, share, kept, missing_left, is_left_rare, in_place, dtype, seed):
+    random = np.random.default_rng(seed)
+    rare, common = ([0, 1, 2], [3, 4, 255]) if is_left_rare else ([3, 4, 255], [0, 1, 2])
+    bins = np.where(random.uniform(size=n) < share, random.choice(rare, n), random.choice(common, n)).astype(dtype)
+    order = np.flatnonzero(random.uniform(size=n) < kept)
+    order = (order if len(order) else np.array([n - 1])).astype(np.uint32)
+    goes = np.where(bins[order] == 0, missing_left, bins[order] <= 2)
+    guards = Guards()
+    before = guards.copy(np.concatenate([[7, 7], order, [7]]).astype(np.uint32))
+    spare = guards.array(len(before), np.uint32)
+    start, stop = 2, 2 + len(order)
+
+    side = skewed.LEFT if is_left_rare else skewed.RIGHT
+    with np.errstate(over="ignore"):
+        n_left = skewed.split_skewed(
+            bins, *limits(2, missing_left), side, before, before if in_place else spare, spare, start, stop
+        )
+
+    guards.check()
+    lefts = (before if in_place else spare)[start : start + n_left]
+    assert n_left == goes.sum()
+    assert lefts.tolist() == order[goes].tolist()
+    assert spare[start + n_left : stop][::-1].tolist() == order[~goes].tolist()
+    assert before[[0, 1, -1]].tolist() == [7, 7, 7]
+
+
+def side_of(bins: np.ndarray, order: np.ndarray) -> int:
+    with np.errstate(over="ignore"):
+        return int(skewed.rare_side(bins, *limits(1, False), order.astype(np.uint32), 0, len(order)))
+
+
+@pytest.mark.parametrize(("n_left", "side"), [(0, "LEFT"), (2, "LEFT"), (32, "NEITHER"), (62, "RIGHT"), (64, "RIGHT")])
+def test_the_rare_side_is_told_from_samples(n_left, side):
+    bins = np.tile(np.repeat([1, 2], [n_left, 64 - n_left]), 80).astype(np.uint8)
+    assert side_of(bins, np.arange(len(bins))) == getattr(skewed, side)
+
+
+def test_few_rows_and_rows_far_apart_are_asked_one_by_one():
+    bins = np.ones(30_000, dtype=np.uint8)
+    assert side_of(bins, np.arange(skewed.LEAST_ROWS)) == skewed.RIGHT
+    assert side_of(bins, np.arange(skewed.LEAST_ROWS - 1)) == skewed.NEITHER
+    assert side_of(bins, np.arange(0, 30_000, 2)) == skewed.RIGHT
+    assert side_of(bins, np.arange(0, 30_000, 3)) == skewed.NEITHER
+
+
+@pytest.mark.parametrize("behind", [1, 63])
+def test_samples_end_with_the_rows_of_the_leaf(behind):
+    """A sample that begins behind them, or reaches beyond them, is not taken: the column may end there."""
+    bins = np.repeat([1, 2], [skewed.LEAST_ROWS, behind]).astype(np.uint8)
+    assert side_of(bins, np.arange(len(bins))) == skewed.RIGHT
+
+
+@pytest.mark.parametrize("missing_left", [False, True])
+@pytest.mark.parametrize("limit", [65_534, 65_535])
+def test_the_largest_bins_go_to_their_sides(limit, missing_left):
+    """Missing is bin 0, which is beyond every limit where it goes right."""
+    with np.errstate(over="ignore"):
+        goes = [bool(skewed.goes_left(np.uint16(b), *limits(limit, missing_left))) for b in (0, 1, 65_534, 65_535)]
+    assert goes == [missing_left, True, True, limit == 65_535]

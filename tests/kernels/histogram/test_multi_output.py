@@ -1,0 +1,65 @@
+"""Histograms of several planes added together, against dictionaries of sums."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sapwood.kernels.histogram import multi_output as lines
+from tests.guarded import Guards
+from tests.kernels.histogram.test_dense import Table, check_cells
+
+
+def lines_of(table: Table) -> np.ndarray:
+    """The integers of the rows side by side, by row."""
+    n_planes, n = table.pairs.shape
+    made = np.zeros((n, lines.line_width(n_planes)), np.int64)
+    lines.lay_lines(table.pairs, table.order, 0, n, made)
+    return made
+
+
+def test_the_line_of_a_row_holds_its_integers_and_then_zeros():
+    table = Table(7, 1, 5)
+    made = lines_of(table)
+    assert made.shape == (7, 8)
+    for row in table.order:
+        assert made[row].tolist() == [*table.pairs[:, row].tolist(), 0, 0, 0]
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(2, 21), st.sampled_from([np.uint8, np.uint16]), st.data())
+def test_all_planes_of_some_rows_are_added_to_some_features_and_nothing_else_is_touched(
+    n, n_features, n_planes, dtype, data
+):
+    table, guards = Table(n, n_features, n_planes, dtype, n), Guards()
+    first = data.draw(st.integers(0, n))
+    last = data.draw(st.integers(first, n))
+    from_feature = data.draw(st.integers(0, n_features))
+    to_feature = data.draw(st.integers(from_feature, n_features))
+    own, n_cells = lines_of(table), table.n_cells
+    work = guards.array((2, own.shape[1] * n_cells), np.int64)
+    cells = guards.array(n_planes * n_cells, np.int64)
+    before, span = cells.copy(), table.start[[from_feature, to_feature]]
+    middle = (first + last) // 2
+    with np.errstate(all="ignore"):
+        for part, a, e in ((0, first, middle), (1, middle, last)):
+            lines.clear_work(work[part], own.shape[1], n_cells, *span)
+            lines.add_lines(
+                table.words, table.order, own, a, e, from_feature, to_feature, table.bits, table.start, work[part]
+            )
+        lines.merge_lines(work, 0, 2, n_planes, n_cells, *span, cells)
+    guards.check()
+    check_cells(cells, before, table.slow_sums(first, last, range(from_feature, to_feature)))
+
+
+@pytest.mark.parametrize("n_rows", [lines.BLOCK - 1, lines.BLOCK, 2 * lines.BLOCK + 1])
+def test_rows_beyond_a_block_are_added_for_every_group(n_rows):
+    table = Table(n_rows, 2, 9)
+    own = lines_of(table)
+    work, cells = np.zeros((1, 12 * table.n_cells), np.int64), np.zeros(9 * table.n_cells, np.int64)
+    with np.errstate(all="ignore"):
+        lines.add_lines(table.words, table.order, own, 0, n_rows, 0, 2, table.bits, table.start, work[0])
+        lines.merge_lines(work, 0, 1, 9, table.n_cells, 0, table.n_cells, cells)
+    check_cells(cells, cells, table.slow_sums(0, n_rows, range(2)))

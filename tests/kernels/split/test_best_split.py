@@ -1,0 +1,187 @@
+"""Choosing a leaf's split with exact leaf sizes, though histograms hold no counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
+
+from sapwood.kernels import layout
+from sapwood.kernels.split import best_split as pick
+from sapwood.params.declaration import TreeParams
+from tests.grow.small_tables import Example, grow_fast, grow_slowly
+from tests.guarded import Guards
+from tests.reference.grower import TooCloseError
+
+
+def rules(**given) -> layout.Rules:
+    return layout.Rules(**dict.fromkeys(layout.Rules._fields, 0) | given)
+
+
+@given(st.lists(st.integers(0, 1000), min_size=1, max_size=40), st.integers(1, 30), st.booleans())
+def test_a_leaf_that_is_surely_large_is_large(hessians, least, wide):
+    """The hessian sum proves it: no row has more than the largest."""
+    total = sum(hessians)
+    sums = np.array([-5, total] if wide else [(-5 << 32) + total])
+    surely = pick.is_surely_large(sums, least, int(wide), np.array([[min(hessians), max(hessians)]]))
+    assert len(hessians) >= least or not surely
+
+
+def test_a_leaf_of_equal_rows_is_surely_as_large_as_it_is():
+    sums, hessian_range = np.array([10 * 4096]), np.array([[4096, 4096]])
+    assert pick.is_surely_large(sums, 9, 0, hessian_range)
+    assert not pick.is_surely_large(sums, 11, 0, hessian_range)
+
+
+def test_a_leaf_without_hessian_is_never_surely_large():
+    assert not pick.is_surely_large(np.array([0]), 1, 0, np.array([[0, 0]]))
+
+
+@given(st.integers(1, 9), st.integers(0, 60), st.sampled_from([np.uint8, np.uint16]), st.data())
+def test_rows_are_counted_by_bin(n_bins, n, dtype, data):
+    source, guards = np.random.default_rng(n), Guards()
+    bins, order = source.integers(0, n_bins + 1, n).astype(dtype), source.permutation(n).astype(np.uint32)
+    first = data.draw(st.integers(0, n))
+    last = data.draw(st.integers(first, n))
+    counts = guards.array(n_bins + 1, np.int64)
+    pick.count_bins(bins, n_bins, order, first, last, counts)
+    guards.check()
+    assert counts.tolist() == [sum(bins[i] == b for i in order[first:last]) for b in range(n_bins + 1)]
+
+
+@given(st.lists(st.integers(0, 5), min_size=2, max_size=9), st.integers(1, 8))
+def test_limits_are_the_first_and_last_bin_that_leave_enough_rows_on_both_sides(counts, least):
+    n_bins, total, guards = len(counts) - 1, sum(counts), Guards()
+    limits = guards.array(4, np.int64)
+    pick.limit_cuts(np.array(counts), n_bins, least, limits)
+    guards.check()
+    for side in range(2):
+        fitting = []
+        for b in range(1, n_bins + 1):
+            left = sum(counts[1 : b + 1]) + (counts[0] if side == 1 else 0)
+            if left >= least and total - left >= least:
+                fitting.append(b)
+        expected = [fitting[0], fitting[-1]] if fitting else [n_bins + 1, 0]
+        assert limits[2 * side : 2 * side + 2].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("gains", "best"), [([0.0], 0), ([1.0, 2.0, 2.0], 1), ([3.0, 1.0], 0), ([0.0, 0.0], 0), ([-1.0, 0.5], 1)]
+)
+def test_the_first_feature_of_the_largest_gain_is_the_best(gains, best):
+    assert pick.best_feature(np.array(gains), 0, len(gains), 0, rules()) == best
+
+
+@pytest.mark.parametrize(
+    ("gains", "members", "number", "best"),
+    [
+        ([1.0, 2.0, 2.0, 0.0], ([0, 1], [2, 3]), [0, 1, 2, 3], 1),
+        ([1.0, 2.0, 2.0, 0.0], ([0, 1], [2, 3]), [3, 2, 1, 0], 2),
+        ([1.0, 2.0, 2.0, 0.0], ([0, 1, 2], [3]), [3, 0, 1, 2], 1),
+        ([9.0, 2.0, 3.0, 9.0], ([1], [2]), [0, 1, 2, 3], 2),
+        ([9.0, 1.0, 9.0, 1.0], ([1], [3]), [0, 1, 2, 3], 1),
+        ([9.0, 0.0, 0.0, 9.0], ([1], [2]), [0, 1, 2, 3], -1),
+        ([9.0, 9.0, 9.0, 9.0], ([], []), [0, 1, 2, 3], -1),
+    ],
+)
+def test_the_best_feature_is_one_that_may_be_split_and_of_equals_the_one_of_the_least_number(
+    gains, members, number, best
+):
+    cut = max(2, len(members[0]))
+    live = np.full(2 + 4, 99, np.int32)
+    for t, features in enumerate(members):
+        live[t] = len(features)
+        live[2 + cut * t : 2 + cut * t + len(features)] = features
+    share = np.array([0, cut, 4, 0, 4])
+    assert pick.best_live(live, share, np.array(number), np.array(gains), 0, rules()) == best
+
+
+@np.errstate(over="ignore")
+def test_luck_is_drawn_once_for_a_node_and_a_feature_and_has_the_spread_that_is_asked_for():
+    chance = rules(noise=2.0, noise_key=12345)
+    drawn = np.array([[pick.luck(chance, node, f) for f in range(60)] for node in range(60)])
+    assert pick.luck(chance, 7, 9) == drawn[7, 9]
+    assert len(np.unique(drawn)) > 0.95 * drawn.size
+    assert abs(drawn.mean()) < 3.0 * 2.0 / 60.0
+    assert abs(drawn.std() - 2.0) < 0.1
+    assert pick.luck(rules(noise=2.0, noise_key=54321), 7, 9) != drawn[7, 9]
+
+
+@np.errstate(over="ignore")
+def test_the_luck_of_a_feature_goes_by_its_number():
+    chance, number = rules(noise=3.0, noise_key=77), np.array([4, 2, 0, 3, 1])
+    live, share = np.array([5, *range(5)], dtype=np.int32), np.array([0, 5, 0, 5])
+    for node in range(20):
+        lucky = np.argmax([pick.luck(chance, node, number[f]) for f in range(5)])
+        assert pick.best_live(live, share, number, np.ones(5), node, chance) == lucky
+
+
+@np.errstate(over="ignore")
+def test_a_feature_without_gain_has_no_luck():
+    chance = rules(noise=100.0, noise_key=3)
+    for node in range(20):
+        assert pick.best_feature(np.array([0.0, 1e-3, 0.0, 1e-3]), 0, 4, node, chance) in (1, 3)
+
+
+# --- whole choices ----------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def stumps(draw) -> Example:
+    """Tables on which the number of rows decides, and the hessian says little about it."""
+    n, n_features = draw(st.integers(4, 60)), draw(st.integers(1, 4))
+    seed = draw(st.integers(0, 2**32 - 1))
+    source = np.random.default_rng(seed)
+    X = source.integers(0, draw(st.integers(2, 8)), (n, n_features)).astype(float)
+    X[source.uniform(size=X.shape) < draw(st.sampled_from([0.0, 0.3]))] = np.nan
+    spread = draw(st.sampled_from([0.0, 1.0, 3.0, 6.0]))
+    pairs = np.stack([source.normal(size=n), np.exp(source.normal(size=n) * spread)], axis=1).astype(np.float32)
+    params = TreeParams(
+        max_leaves=draw(st.sampled_from([2, 2, 6])),
+        min_child_samples=draw(st.integers(2, 20)),
+        min_child_weight=0.0,
+        reg_lambda=draw(st.sampled_from([0.0, 1.0])),
+        precision=draw(st.sampled_from(["packed", "wide"])),
+    )
+    return Example(X, pairs, None, params)
+
+
+@settings(max_examples=250)
+@given(stumps())
+def test_the_split_is_the_best_that_leaves_enough_rows_on_both_sides(example):
+    try:
+        slow = grow_slowly(example)
+    except TooCloseError:
+        reject()
+    grown = grow_fast(example)
+    assert grown.feature.tolist() == [-1 if node.cut is None else node.cut.feature for node in slow.nodes]
+    assert grown.bin.tolist() == [0 if node.cut is None else node.cut.bin for node in slow.nodes]
+    assert grown.missing_left.tolist() == [0 if node.cut is None else node.cut.missing_left for node in slow.nodes]
+    assert grown.count.tolist() == [len(node.rows) for node in slow.nodes]
+
+
+@settings(max_examples=60)
+@given(stumps(), st.integers(0, 10**6), st.sampled_from([0.3, 0.8]))
+def test_rows_that_carry_nothing_are_counted_all_the_same(example, seed, share):
+    """Gradient and hessian 0, on any side and missing or not: no leaf is ever smaller than allowed."""
+    example.pairs[np.random.default_rng(seed).uniform(size=len(example.pairs)) < share] = 0.0
+    grown = grow_fast(example)
+    leaf = grown.feature == -1
+    assert len(grown.feature) == 1 or (grown.count[leaf] >= example.params.min_child_samples).all()
+
+
+def test_a_cut_with_missing_values_keeps_the_side_it_was_counted_with():
+    """The missing row carries nothing, so that its cell is 0; it was counted on the right and has to go there."""
+    X = np.array([[0.0], [0.0], [1.0], [np.nan]])
+    pairs = np.array([[1, 3], [1, 3], [-2, 1], [0, 0]], dtype=np.float32)
+    params = TreeParams(max_leaves=2, min_child_samples=2, min_child_weight=0.0, precision="wide")
+    grown = grow_fast(Example(X, pairs, None, params))
+    assert grown.count.tolist() == [4, 2, 2]
+    assert grown.missing_left[0] == 0
+
+
+def test_the_words_for_what_is_known_of_a_cut_are_not_zero():
+    """scan_feature writes 0: nothing counted yet."""
+    assert 0 not in (pick.SURE, pick.SURE_WITH_MISSING)
+    assert layout.CUT_SURE < layout.CUT_SUMS

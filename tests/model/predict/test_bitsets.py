@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sapwood import SapwoodRegressor
+from sapwood.data.categories.transformer import SET, Derived, Recipe
+from sapwood.data.categories.vocabulary import Vocabulary
+from sapwood.data.tables.table import read_table
+from sapwood.model.predict.bitsets import Compact
+from tests.model.forests import slow_scores
+
+N_LEVELS = 20
+
+
+def recipe_of(n_sets: int, seed: int = 0) -> Recipe:
+    """A number, and sets of the levels of two categories, every other one of the first."""
+    source = np.random.default_rng(seed)
+    columns: list[int | Derived] = [0]
+    ranks = [source.permutation(N_LEVELS + 2).astype(np.float64) % N_LEVELS for _ in range(2)]
+    for k in range(n_sets):
+        members = source.integers(-(2**63), 2**63, 4)
+        columns.append(Derived((1 + k % 2,), SET, ranks[k % 2], ranks[k % 2], members=members))
+    vocabulary = Vocabulary(tuple(f"level {k:02}" for k in range(N_LEVELS)))
+    return Recipe({1: vocabulary, 2: vocabulary}, tuple(columns))
+
+
+@pytest.mark.parametrize("n_sets", [0, 1, 2, 127, 128, 129, 300])
+def test_bits_of_words_are_what_sets_answer(n_sets):
+    recipe = recipe_of(n_sets)
+    compact = Compact.of(recipe)
+    codes = {f: np.random.default_rng(f).integers(0, N_LEVELS + 5, 200) for f in (1, 2)}
+    for k, column in enumerate(recipe.columns):
+        if isinstance(column, Derived):
+            word = compact.recipe.columns[compact.place[k]]
+            bits = (word.values(codes).view(np.uint64) >> np.uint64(compact.bit[k])) & np.uint64(1)
+            np.testing.assert_array_equal(bits, column.values(codes))
+
+
+def test_a_word_holds_64_sets_of_one_category():
+    compact = Compact.of(recipe_of(300))
+    assert compact.recipe.n_columns == 1 + 2 * 3
+    assert len(set(zip(compact.place.tolist(), compact.bit.tolist(), strict=True))) == 301
+    assert compact.place[0] == 0
+    assert compact.bit[0] == -1
+
+
+@pytest.mark.parametrize("max_leaves", [2, 20, 60])
+def test_predictions_by_words_are_those_of_a_walk_by_columns(max_leaves):
+    source = np.random.default_rng(3)
+    n = 1500
+    X = pd.DataFrame({"a": source.integers(0, 300, n).astype(str), "b": source.integers(0, 6, n).astype(str)})
+    X["x"] = np.where(source.uniform(size=n) < 0.1, np.nan, source.normal(size=n))
+    y = np.random.default_rng(4).normal(size=300)[X["a"].astype(int)] + X["b"].astype(int) * X["x"].fillna(1.0)
+    params = {"n_estimators": 5, "max_leaves": max_leaves, "min_child_samples": 1, "category_encoding": "partition"}
+    model = SapwoodRegressor(**params).fit(X, y).model_
+    test = pd.concat([X[:200], pd.DataFrame({"a": ["new", None, "3"], "b": ["1", None, "new"], "x": [0.0, 1.0, 2.0]})])
+    table = model.recipe.apply(model.schema.align(read_table(test)))
+    columns = np.concatenate([matrix for _, matrix in table.matrices(50)])
+    expected = slow_scores(model.ensemble, columns, model.base_scores)[0]
+    np.testing.assert_array_equal(model.predict_raw(test), expected)
+    one = model.predictor()
+    rows = test.astype(object).where(test.notna(), None).to_numpy().tolist()
+    rows = [[np.nan if k == 2 and value is None else value for k, value in enumerate(row)] for row in rows]
+    np.testing.assert_array_equal([one.predict_raw(row) for row in rows[-40:]], expected[-40:])

@@ -1,0 +1,1 @@
+"""Slow twins of kernels and growers, written for reading."""
