@@ -231,8 +231,8 @@ class Size(Trial):
 def package_files(package: str) -> list[Path]:
     """List the files of an installed package, with the libraries that its wheel brings along."""
     spec = find_spec(package)
-    assert spec is not None and spec.origin is not None
-    home = Path(spec.origin).parent
+    assert spec is not None and spec.init is not None
+    home = Path(spec.init).parent
     bundled = home.parent / ("scikit_learn.libs" if package == "sklearn" else f"{package}.libs")
     files = [path for place in (home, bundled) for path in place.rglob("*") if path.is_file()]
     return [path for path in files if path.suffix != ".pyc" and not is_stale(path)]

@@ -8,7 +8,7 @@ from typing import Any
 
 from sapwood.objectives.base import Objective
 from sapwood.objectives.registry import losses
-from sapwood.params.aliases import CATBOOST, LIGHTGBM, SPELLINGS, XGBOOST
+from sapwood.params.aliases import ALIASES, CATBOOST, LIGHTGBM, XGBOOST
 from sapwood.params.declaration import FIELDS, GROUPS
 from sapwood.params.presets import PRESETS
 
@@ -64,7 +64,7 @@ def peers_page() -> str:
     ]
     for library in (XGBOOST, LIGHTGBM, CATBOOST):
         rows = []
-        for row in SPELLINGS:
+        for row in ALIASES:
             if row.library == library:
                 names = ", ".join(f"`{name}`" for name in row.names)
                 has_counterpart = row.ours in FIELDS

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, overload
 Value = TypeVar("Value")
 
 
-class once(Generic[Value]):  # noqa: N801 (used as a decorator)
+class cached_property(Generic[Value]):  # noqa: N801 (used as a decorator)
     """A property computed when it is first asked for, and kept.
 
     Unlike ``functools.cached_property`` of Python 3.10 and 3.11 it takes no lock: threads never wait for each other,
@@ -22,10 +22,10 @@ class once(Generic[Value]):  # noqa: N801 (used as a decorator)
         self.__doc__ = function.__doc__
 
     @overload
-    def __get__(self, instance: None, owner: type) -> once[Value]: ...
+    def __get__(self, instance: None, owner: type) -> cached_property[Value]: ...
     @overload
     def __get__(self, instance: object, owner: type) -> Value: ...
-    def __get__(self, instance: object | None, owner: type) -> once[Value] | Value:
+    def __get__(self, instance: object | None, owner: type) -> cached_property[Value] | Value:
         if instance is None:
             return self
         return instance.__dict__.setdefault(self._name, self._function(instance))

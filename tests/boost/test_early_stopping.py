@@ -6,12 +6,12 @@ import math
 
 import pytest
 
-from sapwood.boost.early_stopping import Best
+from sapwood.boost.early_stopping import BestRound
 from sapwood.errors import TrainingError
 
 
-def after(scores, greater_is_better=False, patience=None) -> Best:
-    best = Best(greater_is_better, patience)
+def after(scores, greater_is_better=False, patience=None) -> BestRound:
+    best = BestRound(greater_is_better, patience)
     for done, score in enumerate(scores, 1):
         best.update(done, score, "rmse of validation")
     return best

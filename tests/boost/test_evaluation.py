@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.boost.evaluation import Measure, measured, measures_of
+from sapwood.boost.evaluation import EvalMetric, eval_metrics, evaluate
 from sapwood.boost.target import Target
 from sapwood.errors import ParameterError
 from sapwood.metrics.registry import resolve_metric
@@ -23,7 +23,7 @@ def example(n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def names(spec, objective=None, task="regression") -> list[str]:
-    return [measure.name for measure in measures_of(spec, objective or Squared(), task)]
+    return [measure.name for measure in eval_metrics(spec, objective or Squared(), task)]
 
 
 def test_the_default_is_the_metric_of_the_loss():
@@ -56,7 +56,7 @@ def test_an_empty_list_is_refused():
 
 def test_the_loss_itself_can_be_measured():
     y, scores = np.array([1.0, 2.0]), np.array([[0.0, 0.0]])
-    values = measured([Measure()], Squared(), Target(y, np.array([1.0, 3.0])), scores)
+    values = evaluate([EvalMetric()], Squared(), Target(y, np.array([1.0, 3.0])), scores)
     assert values == {"loss": (0.5 * 1 + 3 * 0.5 * 4) / 4}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from sapwood import SapwoodRegressor
 from sapwood.boost.leaf_values import project, set_means
-from sapwood.grow.grown_tree import Grown
+from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels import layout
 from sapwood.objectives import Absolute, Mape, Quantile
 
@@ -85,11 +85,11 @@ def test_renewed_leaves_keep_the_direction_of_a_feature(direction):
         assert (direction * np.diff(answers) >= 0).all()
 
 
-def small_tree(feature, left, weight) -> Grown:
+def small_tree(feature, left, weight) -> GrownTree:
     integers, numbers = np.zeros((len(feature), layout.NODE_SET), np.int64), np.zeros((len(feature), 7))
     integers[:, layout.NODE_FEATURE], integers[:, layout.NODE_LEFT] = feature, left
     numbers[:, layout.NODE_WEIGHT] = weight
-    return Grown(integers, numbers, *(np.empty(0) for _ in range(4)))
+    return GrownTree(integers, numbers, *(np.empty(0) for _ in range(4)))
 
 
 def test_inner_nodes_answer_the_mean_of_their_leaves():

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from sapwood.boost import progress as module
-from sapwood.boost.progress import Bar, Progress, describe
+from sapwood.boost.progress import Progress, ProgressBar, describe
 
 
 class Terminal(io.StringIO):
@@ -38,7 +38,7 @@ def test_a_terminal_is_drawn_at_most_ten_times_a_second(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
     out = Terminal()
-    with Bar(True, out) as bar:
+    with ProgressBar(True, out) as bar:
         for round in range(1, 101):
             now[0] += 0.01
             bar.show(at(round))
@@ -51,7 +51,7 @@ def test_a_shorter_line_covers_the_one_before(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
     out = Terminal()
-    with Bar(True, out) as bar:
+    with ProgressBar(True, out) as bar:
         bar.show(Progress(1, 2, {"a set with a long name": {"rmse": [0.123456]}}, 1.0))
         now[0] = 1.0
         bar.show(Progress(2, 2, {}, 1.0))
@@ -61,7 +61,7 @@ def test_a_shorter_line_covers_the_one_before(monkeypatch):
 
 def test_a_log_gets_ten_lines():
     out = io.StringIO()
-    with Bar(True, out) as bar:
+    with ProgressBar(True, out) as bar:
         for round in range(1, 101):
             bar.show(at(round))
     lines = out.getvalue().splitlines()
@@ -70,13 +70,13 @@ def test_a_log_gets_ten_lines():
 
 def test_a_log_ends_with_the_round_at_which_training_stopped():
     out = io.StringIO()
-    with Bar(True, out) as bar:
+    with ProgressBar(True, out) as bar:
         for round in range(1, 18):
             bar.show(at(round))
     assert "17/100" in out.getvalue().splitlines()[-1]
 
 
 def test_quiet_is_quiet(capsys):
-    with Bar(False) as bar:
+    with ProgressBar(False) as bar:
         bar.show(at(1))
     assert capsys.readouterr() == ("", "")

@@ -9,22 +9,22 @@ import numpy as np
 import pytest
 
 from sapwood.boost.score_update import Levels, add_to_all_rows
-from sapwood.grow.grown_tree import Grown
+from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels import layout
 from sapwood.model.tree import LEAF
 from sapwood.native.threads.team import Team
 
 
-def make_tree(*columns: Sequence[int] | np.ndarray) -> Grown:
+def make_tree(*columns: Sequence[int] | np.ndarray) -> GrownTree:
     """A tree of these features, bins, sides of missing values and left children; nothing else is asked for."""
     integers = np.zeros((len(columns[0]), layout.NODE_SET), np.int64)
     places = (layout.NODE_FEATURE, layout.NODE_BIN, layout.NODE_MISSING_LEFT, layout.NODE_LEFT)
     for place, column in zip(places, columns, strict=True):
         integers[:, place] = column
-    return Grown(integers, np.zeros((len(integers), layout.NODE_OUTPUTS + layout.PER_OUTPUT)))
+    return GrownTree(integers, np.zeros((len(integers), layout.NODE_OUTPUTS + layout.PER_OUTPUT)))
 
 
-def random_tree(random: np.random.Generator, n_leaves: int, n_features: int, n_bins: int) -> Grown:
+def random_tree(random: np.random.Generator, n_leaves: int, n_features: int, n_bins: int) -> GrownTree:
     """Split random leaves until there are enough."""
     feature, bins, side, left, leaves = [LEAF], [0], [0], [0], [0]
     while len(leaves) < n_leaves:
@@ -38,7 +38,7 @@ def random_tree(random: np.random.Generator, n_leaves: int, n_features: int, n_b
     return make_tree(feature, bins, side, left)
 
 
-def walk(tree: Grown, columns: np.ndarray, row: int) -> int:
+def walk(tree: GrownTree, columns: np.ndarray, row: int) -> int:
     node = 0
     while tree.feature[node] != LEAF:
         b = int(columns[tree.feature[node], row])
@@ -66,7 +66,7 @@ def test_it_answers_what_walking_down_answers(n_leaves, dtype, n_bins, width):
         assert np.array_equal(scores[[0, -1]], first[[0, -1]])
 
 
-def symmetric_tree(random: np.random.Generator, n_levels: int, n_features: int, n_bins: int) -> Grown:
+def symmetric_tree(random: np.random.Generator, n_levels: int, n_features: int, n_bins: int) -> GrownTree:
     """Split all leaves of a level alike; those of the right sides come last, as the grower has them."""
     n_nodes = 2 ** (n_levels + 1) - 1
     feature, bins = np.full(n_nodes, LEAF, np.int32), np.zeros(n_nodes, np.int32)

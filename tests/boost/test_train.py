@@ -371,7 +371,7 @@ def test_an_interrupted_refit_leaves_the_model_of_before(long_ago, monkeypatch):
 
     def train(problem, sample, sets, began):
         if not sets:
-            raise interrupt.TooSoon
+            raise interrupt.InterruptedBeforeFirstRound
         return original(problem, sample, sets, began)
 
     monkeypatch.setattr(fitting, "_train", train)

@@ -10,14 +10,14 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from sapwood import SapwoodRegressor
-from sapwood.boost.training import Outcome, Target, train
+from sapwood.boost.training import Target, TrainResult, train
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.tables.table import read_table
 from sapwood.errors import InputError, TrainingError
 from sapwood.objectives.classification import Softmax
 from sapwood.objectives.registry import resolve
 from sapwood.objectives.regression import Squared
-from sapwood.params.declaration import BoostParams, Params, TreeParams
+from sapwood.params.declaration import BoostingParams, Params, TreeParams
 from tests.reference.grower import SlowGrower, TooCloseError
 from tests.reference.quantise import finest_scale, quantise_slowly
 
@@ -26,9 +26,9 @@ FREE = TreeParams(max_leaves=2, min_child_samples=1, min_child_weight=0.0, reg_l
 
 def fit(
     X, y, tree=FREE, n_estimators=2, learning_rate=0.5, weight=None, objective="squared"
-) -> tuple[BinnedDataset, Outcome]:
+) -> tuple[BinnedDataset, TrainResult]:
     dataset = BinnedDataset.build(read_table(np.asarray(X, dtype=float)))
-    params = Params(tree=tree, boost=BoostParams(n_estimators=n_estimators, learning_rate=learning_rate))
+    params = Params(tree=tree, boost=BoostingParams(n_estimators=n_estimators, learning_rate=learning_rate))
     target = Target(np.asarray(y, dtype=float), weight)
     loss = resolve(objective) if isinstance(objective, str) else objective
     return dataset, train(dataset, target, loss, params)

@@ -145,7 +145,7 @@ REFUSED: list[tuple[tuple[str, str], tuple[str, str]]] = [
     *(
         (("objective", name), ("leaf_model", choice))
         for name, loss in LOSSES.items()
-        if loss.vector_leaves or loss.renews_leaves
+        if loss.vector_leaves or loss.has_quantile_leaves
         for choice in ("linear", "penalty")
     ),
     *(
@@ -160,7 +160,7 @@ REFUSED: list[tuple[tuple[str, str], tuple[str, str]]] = [
         for choice in ("linear", "penalty")
         for other in [("boosting", "ordered"), ("leaf_steps", "3")]
     ),
-    *((("objective", name), ("leaf_steps", "3")) for name, loss in LOSSES.items() if loss.renews_leaves),
+    *((("objective", name), ("leaf_steps", "3")) for name, loss in LOSSES.items() if loss.has_quantile_leaves),
     *(
         (("category_encoding", "partition"), other)
         for other in [

@@ -8,7 +8,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 
 from sapwood import Dataset, SapwoodClassifier, SapwoodRegressor
-from sapwood.data.binning.bin_mapper import Encoder
+from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.errors import ParameterError
 
 FEW = {"n_estimators": 8, "min_child_samples": 5}
@@ -32,7 +32,7 @@ def test_it_gives_the_model_of_the_table(max_bins):
 def test_bins_are_not_chosen_again(monkeypatch):
     X, y = example()
     data = Dataset(X)
-    monkeypatch.setattr(Encoder, "fit", None)
+    monkeypatch.setattr(BinMapper, "fit", None)
     for max_leaves in (4, 8):
         SapwoodRegressor(max_leaves=max_leaves, early_stopping_rounds=3, refit=True, **FEW).fit(data, y)
 
@@ -93,7 +93,7 @@ def test_it_says_what_it_is():
 def test_a_grid_search_reuses_the_bins(monkeypatch):
     X, y = example()
     data = Dataset(X)
-    monkeypatch.setattr(Encoder, "fit", None)
+    monkeypatch.setattr(BinMapper, "fit", None)
     search = GridSearchCV(SapwoodRegressor(**FEW), {"max_leaves": [3, 8]}, cv=3).fit(data, y)
     assert search.best_params_ == {"max_leaves": 8}
 

@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold, ShuffleSplit
 
 import sapwood
 from sapwood import Dataset, SapwoodClassifier, SapwoodRegressor
-from sapwood.data.binning.bin_mapper import Encoder
+from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.errors import InputError, InputTypeError
 from sapwood.metrics.registry import resolve_metric
 from sapwood.objectives import Quantile
@@ -99,7 +99,7 @@ def test_bins_do_not_know_the_rows_held_out():
 def test_a_dataset_brings_its_bins(monkeypatch):
     X, y = example()
     data = Dataset(X)
-    monkeypatch.setattr(Encoder, "fit", None)
+    monkeypatch.setattr(BinMapper, "fit", None)
     assert sapwood.cv(SapwoodRegressor(**FEW), data, y, cv=3).predictions.shape == (300,)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.tables.table import read_table
-from sapwood.grow.grown_tree import Grown
+from sapwood.grow.grown_tree import GrownTree
 from sapwood.grow.histogram import HistogramGrower, is_wide
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import TreeParams
@@ -39,7 +39,7 @@ class Example:
     params: TreeParams
 
 
-def grow_fast(example: Example, members: int = 1) -> Grown:
+def grow_fast(example: Example, members: int = 1) -> GrownTree:
     """The tree of the kernels."""
     dataset = BinnedDataset.build(read_table(example.X))
     grower = HistogramGrower(dataset, 1, example.params, SEED, Team(members))
@@ -61,7 +61,7 @@ def grow_slowly(example: Example) -> SlowTree:
     return tree
 
 
-def check(grown: Grown, slow: SlowTree) -> None:
+def check(grown: GrownTree, slow: SlowTree) -> None:
     """The same nodes in the same order, the same splits, and the same bits in all sums and values."""
     nodes = slow.nodes
     assert grown.feature.tolist() == [-1 if node.cut is None else node.cut.feature for node in nodes]

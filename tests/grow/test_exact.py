@@ -8,12 +8,12 @@ from hypothesis.extra.numpy import arrays
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.binning.exact_bin_mapper import ValueEncoder
+from sapwood.data.binning.exact_bin_mapper import ExactBinMapper
 from sapwood.data.dataset import Dataset as UserDataset
 from sapwood.data.tables.table import read_table
 from sapwood.errors import ParameterError
 from sapwood.grow.exact import ExactGrower, halfway
-from sapwood.grow.grown_tree import Grown
+from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels.grow.exact_tree import sort_columns
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import TreeParams
@@ -25,7 +25,7 @@ VALUES = [np.nan, -np.inf, -2.5, -0.0, 0.0, 1.0, 2.0, 4.0, np.inf]
 
 def dataset_of(X: np.ndarray) -> BinnedDataset:
     table = read_table(X)
-    encoder = ValueEncoder.of(table)
+    encoder = ExactBinMapper.of(table)
     return BinnedDataset(encoder.schema, encoder, *encoder.encode(table), np.arange(len(X), dtype=np.uint64))
 
 
@@ -41,7 +41,7 @@ def grower_of(X: np.ndarray, params: TreeParams, n_outputs: int = 1, members: in
     return grower
 
 
-def check_same(grown: Grown, node: int, slow: Node, X: np.ndarray) -> None:
+def check_same(grown: GrownTree, node: int, slow: Node, X: np.ndarray) -> None:
     """Compare two trees from a node on."""
     assert grown.count[node] == len(slow.rows)
     if not slow.children:

@@ -9,7 +9,7 @@ from hypothesis import given, reject, settings
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.tables.table import read_table
 from sapwood.errors import TrainingError
-from sapwood.grow.grown_tree import Grown
+from sapwood.grow.grown_tree import GrownTree
 from sapwood.grow.histogram import HistogramGrower, is_wide
 from sapwood.native.threads.team import ALONE, Team
 from sapwood.params.declaration import TreeParams
@@ -79,7 +79,7 @@ def test_a_tree_that_is_kept_lets_go_of_the_rows():
 # --- by hand ----------------------------------------------------------------------------------------------------------
 
 
-def by_hand(X, gradient, hessian, **rules) -> Grown:
+def by_hand(X, gradient, hessian, **rules) -> GrownTree:
     params = TreeParams(**(vars(FREE) | rules))
     pairs = np.array([gradient, hessian], dtype=np.float32).T
     return grow_fast(Example(np.array(X, dtype=float), pairs, None, params))

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.binning.bundle_layout import Tiling
+from sapwood.data.binning.bundle_layout import BundleLayout
 from sapwood.data.tables.table import read_table
 from sapwood.grow import row_subset as compaction
 from sapwood.grow.histogram import HistogramGrower
-from sapwood.grow.row_subset import Compaction
+from sapwood.grow.row_subset import RowSubset
 from sapwood.grow.workspace import make_bins
 from sapwood.kernels import layout
 from sapwood.native.threads.team import Team
@@ -44,8 +44,8 @@ def some_rows(share: float) -> np.ndarray:
 @pytest.mark.parametrize("kind", ["bytes", "few", "some", "halves", "bundles"])
 def test_bins_of_the_rows_are_copied_by_rows_and_by_columns(kind, size):
     dataset, rows = make_dataset(kind), some_rows(0.3)
-    bins = make_bins(dataset, Tiling.find(dataset))
-    found = Compaction(bins, 1, Team(size), kind != "bundles").take_bins(rows)
+    bins = make_bins(dataset, BundleLayout.find(dataset))
+    found = RowSubset(bins, 1, Team(size), kind != "bundles").take_bins(rows)
     assert np.array_equal(found.words, bins.words[:, rows])
     name = "halves" if kind == "halves" else "bytes"
     assert np.array_equal(getattr(found, name)[:, : len(rows)], getattr(bins, name)[:, rows])
@@ -54,7 +54,7 @@ def test_bins_of_the_rows_are_copied_by_rows_and_by_columns(kind, size):
 @pytest.mark.parametrize("weighed, numbered", [(False, False), (True, False), (True, True)])
 def test_gradients_of_the_rows_are_copied_with_their_numbers(weighed, numbered):
     dataset, rows, given = make_dataset("bytes"), some_rows(0.2), make_gradients(3, weighed, numbered)
-    copies = Compaction(make_bins(dataset, Tiling.find(dataset)), 3, Team(2), True)
+    copies = RowSubset(make_bins(dataset, BundleLayout.find(dataset)), 3, Team(2), True)
     copies.take_bins(rows)
     found = copies.take_gradients(given)
     assert np.array_equal(found.pairs.reshape(3, -1, 2), given.pairs.reshape(3, N, 2)[:, rows])
@@ -64,8 +64,8 @@ def test_gradients_of_the_rows_are_copied_with_their_numbers(weighed, numbered):
 
 def test_a_larger_draw_makes_more_room():
     dataset = make_dataset("bytes")
-    bins = make_bins(dataset, Tiling.find(dataset))
-    copies = Compaction(bins, 1, Team(1), True)
+    bins = make_bins(dataset, BundleLayout.find(dataset))
+    copies = RowSubset(bins, 1, Team(1), True)
     for rows in (some_rows(0.1), some_rows(0.45), some_rows(0.02)):
         assert np.array_equal(copies.take_bins(rows).words, bins.words[:, rows])
 

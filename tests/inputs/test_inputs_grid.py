@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sapwood.boost import rounds as loop
-from sapwood.data.binning.bin_mapper import Encoder
+from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.errors import SapwoodError
 from tests.inputs import call_cells, feature_cells, frame_cells, target_cells
 from tests.inputs.input_cells import Cell, Error
@@ -21,7 +21,7 @@ def test_the_grid_is_large_and_its_names_differ():
 def begun(monkeypatch):
     """The steps of training that were begun, in order."""
     steps: list[str] = []
-    fit, make = Encoder.fit.__func__, loop.Work.make.__func__
+    fit, make = BinMapper.fit.__func__, loop.TrainingContext.make.__func__
 
     def noted_fit(cls, *args, **given):
         steps.append("bins")
@@ -31,8 +31,8 @@ def begun(monkeypatch):
         steps.append("trees")
         return make(cls, *args, **given)
 
-    monkeypatch.setattr(Encoder, "fit", classmethod(noted_fit))
-    monkeypatch.setattr(loop.Work, "make", classmethod(noted_make))
+    monkeypatch.setattr(BinMapper, "fit", classmethod(noted_fit))
+    monkeypatch.setattr(loop.TrainingContext, "make", classmethod(noted_make))
     return steps
 
 

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 import numpy as np
 
 from sapwood.model.ensemble import Ensemble, EnsembleBuilder
-from sapwood.model.linear_leaves import Terms
+from sapwood.model.linear_leaves import LeafCoefficients
 from sapwood.model.tree import Tree
 
 
@@ -123,14 +123,14 @@ def same_trees(first: Ensemble, second: Ensemble) -> bool:
     )
 
 
-def same_terms(first: Terms | None, second: Terms | None) -> bool:
+def same_terms(first: LeafCoefficients | None, second: LeafCoefficients | None) -> bool:
     """Tell whether linear leaves have the same slopes, bit for bit."""
     if first is None or second is None:
         return first is second
-    return all(getattr(first, f.name).tobytes() == getattr(second, f.name).tobytes() for f in fields(Terms))
+    return all(getattr(first, f.name).tobytes() == getattr(second, f.name).tobytes() for f in fields(LeafCoefficients))
 
 
-def random_terms(rng: np.random.Generator, tree: Tree, n_features: int) -> Terms:
+def random_terms(rng: np.random.Generator, tree: Tree, n_features: int) -> LeafCoefficients:
     """Slopes on random features for about two thirds of the leaves."""
     features, intercept = [], tree.value[:, 0].copy()
     for node in range(tree.n_nodes):
@@ -139,7 +139,9 @@ def random_terms(rng: np.random.Generator, tree: Tree, n_features: int) -> Terms
         intercept[node] += rng.normal() if chosen.any() else 0.0
     n_terms = sum(map(len, features))
     start = np.cumsum([0, *map(len, features)])
-    return Terms(start, intercept, np.concatenate(features), rng.normal(size=n_terms), rng.normal(size=n_terms))
+    return LeafCoefficients(
+        start, intercept, np.concatenate(features), rng.normal(size=n_terms), rng.normal(size=n_terms)
+    )
 
 
 def linear_ensemble(rng: np.random.Generator, n_trees: int = 5, n_features: int = 4, n_outputs: int = 1) -> Ensemble:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sapwood.errors import ParameterError
-from sapwood.params.aliases import SPELLINGS
+from sapwood.params.aliases import ALIASES
 from sapwood.params.declaration import FIELDS, GROUPS, Params
 from sapwood.params.presets import PRESETS
 from sapwood.params.resolve import resolve_params, unknown_parameter
@@ -159,8 +159,8 @@ def test_a_share_of_the_rows_without_drawing_is_refused():
 
 
 def test_callbacks_become_a_tuple():
-    assert resolve(callbacks=print).watch.callbacks == (print,)
-    assert resolve(callbacks=[print, len]).watch.callbacks == (print, len)
+    assert resolve(callbacks=print).evaluation.callbacks == (print,)
+    assert resolve(callbacks=[print, len]).evaluation.callbacks == (print, len)
 
 
 def test_params_are_frozen():
@@ -182,7 +182,7 @@ def test_no_parameter_is_declared_twice():
 
 
 def test_no_library_has_two_rows_for_one_name():
-    names = [(row.library, name) for row in SPELLINGS for name in row.names]
+    names = [(row.library, name) for row in ALIASES for name in row.names]
     assert sorted(names) == sorted(set(names))
 
 

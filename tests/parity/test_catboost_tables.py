@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sapwood import SapwoodClassifier
-from sapwood.data.categories.transformer import STATISTIC, Derived
+from sapwood.data.categories.transformer import STATISTIC, DerivedFeature
 from sapwood.params.encodings import Ordered
 
 UNUSED = str(2**64 - 1)  # the key of a place of CatBoost's hash table that no level has
@@ -48,8 +48,8 @@ def of_sapwood(X: np.ndarray, y: np.ndarray) -> dict[tuple[int, ...], Counter]:
         category_encoding=Ordered(priors=(0.5,)), max_combination=2, n_estimators=20, min_child_samples=1
     ).fit(X, y)
     classes, counts = {}, {}
-    for column in model.model_.recipe.columns:
-        if isinstance(column, Derived) and column.kind == STATISTIC:
+    for column in model.model_.transformer.columns:
+        if isinstance(column, DerivedFeature) and column.kind == STATISTIC:
             classes.setdefault(column.sources, []).append(column.sums)
             counts[column.sources] = column.counts
     found = {}

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.boost.category_sets import LevelSets
-from sapwood.boost.checkpoint.checkpoint import KeptTree
-from sapwood.data.binning.bin_mapper import Encoder
+from sapwood.boost.category_sets import CategorySets
+from sapwood.boost.checkpoint.checkpoint import FittedTree
+from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.grow.grown_tree import join_nodes, thresholds
 from sapwood.model.ensemble import join_trees
 from sapwood.model.linear_leaves import join_terms
@@ -18,14 +18,14 @@ from sapwood.model.linear_leaves import join_terms
 COLUMNS = ("feature", "missing_left", "left", "count", "gain", "weight", "gradient", "hessian")
 
 
-class Harvest:
+class TreeAssembler:
     """Gives trees the units of the user's table; ``sets`` numbers the sets of levels that they split by."""
 
-    def __init__(self, encoder: Encoder, sets: LevelSets) -> None:
+    def __init__(self, encoder: BinMapper, sets: CategorySets) -> None:
         self._encoder = encoder
         self.sets = sets
 
-    def join(self, trees: Sequence[KeptTree], width: int) -> dict[str, Any]:
+    def join(self, trees: Sequence[FittedTree], width: int) -> dict[str, Any]:
         """The arrays of the trees, one behind the other, and where each begins."""
         if not trees:
             return join_trees((), width)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.categories.transformer import SET, Derived
-from sapwood.grow.grown_tree import Grown
+from sapwood.data.categories.transformer import SET, DerivedFeature
+from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels.layout import IS_SET
 from sapwood.kernels.numeric.sums import Run
 from sapwood.kernels.split.categorical import find_leaves
@@ -14,13 +14,13 @@ from sapwood.kernels.split.categorical import find_leaves
 HALF = 0.5
 
 
-class LevelSets:
+class CategorySets:
     """Numbers the sets of a training behind the columns that trees were grown on."""
 
     def __init__(self, dataset: BinnedDataset) -> None:
         self._dataset = dataset
         self._numbers: dict[tuple[int, bytes], int] = {}
-        self.columns: list[Derived] = []
+        self.columns: list[DerivedFeature] = []
 
     def name(self, nodes: dict[str, np.ndarray], bins: np.ndarray, sets: np.ndarray) -> None:
         """Put a column of 0 (left) and 1 in the place of each set, given the columns of nodes with their bins."""
@@ -34,16 +34,16 @@ class LevelSets:
     def _number(self, feature: int, words: np.ndarray) -> int:
         key = (feature, words.tobytes())
         if key not in self._numbers:
-            assert self._dataset.recipe is not None
-            source = self._dataset.recipe.columns[feature]
-            assert isinstance(source, Derived)
+            assert self._dataset.transformer is not None
+            source = self._dataset.transformer.columns[feature]
+            assert isinstance(source, DerivedFeature)
             self._numbers[key] = self._dataset.n_features + len(self.columns)
             # The bin of a level is its rank.
-            self.columns.append(Derived(source.sources, SET, source.sums, source.sums, members=words))
+            self.columns.append(DerivedFeature(source.sources, SET, source.sums, source.sums, members=words))
         return self._numbers[key]
 
 
-def leaves_of(tiles: np.ndarray, grown: Grown, run: Run) -> np.ndarray:
+def leaves_of(tiles: np.ndarray, grown: GrownTree, run: Run) -> np.ndarray:
     """The leaf in which each binned row ends, of a tree with sets of levels."""
     assert grown.sets is not None
     out = np.empty(tiles.shape[1], dtype=np.int32)

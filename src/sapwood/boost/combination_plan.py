@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from sapwood.boost.sample import Sample
+from sapwood.boost.sample import LabeledRows
 from sapwood.data.binning.edges import find_edges
-from sapwood.data.categories.combinations import Limits, choose_crossings
-from sapwood.data.categories.encode import Crossed, Ingredients
+from sapwood.data.categories.combinations import CombinationLimits, search_combinations
+from sapwood.data.categories.encode import Combination, EncodingInputs
 from sapwood.data.categories.number_codes import codes_of_columns
-from sapwood.data.categories.plan import Decision
+from sapwood.data.categories.plan import EncodingPlan
 from sapwood.data.tables.schema import Schema
 from sapwood.grow.constraints import monotone_directions
 from sapwood.params.declaration import Params
@@ -22,16 +22,16 @@ MOST_PAIRS = 40  # of categories
 MOST_LARGER = 12  # of three categories, and as many of four
 MOST_WITH_NUMBERS = 12  # of categories and a column of numbers
 
-Planned = list[tuple[Crossed, tuple[Statistic, ...]]]
+Planned = list[tuple[Combination, tuple[Statistic, ...]]]
 
 
-def plan_crossings(
-    sample: Sample,
-    decisions: Mapping[int, Decision],
-    stuff: Ingredients,
+def plan_combinations(
+    sample: LabeledRows,
+    decisions: Mapping[int, EncodingPlan],
+    stuff: EncodingInputs,
     params: Params,
     known: Mapping[int, np.ndarray],
-) -> tuple[Planned, Ingredients]:
+) -> tuple[Planned, EncodingInputs]:
     """The crossings of columns that have statistics, encoded like the first of these, and the cuts that they need.
 
     ``known`` are the cuts of a model that is continued, which stay as they are.
@@ -46,8 +46,8 @@ def plan_crossings(
     if not features or (crossing.columns == 1 and not stuff.cuts):
         return [], stuff
     n_lines = max(len(one.priors) for f in features for one in statistics[f]) * stuff.response.n_targets
-    limits = Limits(crossing.columns, MOST_PAIRS, MOST_LARGER, MOST_WITH_NUMBERS)
-    chosen = choose_crossings(features, limits, n_lines, stuff)
+    limits = CombinationLimits(crossing.columns, MOST_PAIRS, MOST_LARGER, MOST_WITH_NUMBERS)
+    chosen = search_combinations(features, limits, n_lines, stuff)
     crossed = {f for one in chosen for f in one.sources}
     cuts = {f: line for f, line in stuff.cuts.items() if f in crossed}
     planned = [(one, next(statistics[f] for f in one.sources if f in features)) for one in chosen]
@@ -55,8 +55,8 @@ def plan_crossings(
 
 
 def _with_numbers(
-    sample: Sample, stuff: Ingredients, params: Params, n_levels: int, known: Mapping[int, np.ndarray]
-) -> Ingredients:
+    sample: LabeledRows, stuff: EncodingInputs, params: Params, n_levels: int, known: Mapping[int, np.ndarray]
+) -> EncodingInputs:
     """Cut columns of numbers into levels, unless answers must rise or fall with them."""
     schema = Schema.of(sample.rows, stuff.vocabularies.keys())
     directions = monotone_directions(params.tree.monotone_constraints, schema)

@@ -13,7 +13,7 @@ INTERRUPTED, CALLBACK = "interrupted", "callback"
 
 
 @dataclass
-class Best:
+class BestRound:
     """The best value that a metric has had, and after how many rounds."""
 
     greater_is_better: bool

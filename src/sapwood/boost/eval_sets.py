@@ -5,33 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sapwood.boost.sample import Request, Sample, blaming, read_features, read_init_score
-from sapwood.boost.train import Problem
-from sapwood.data.tables.targets import check_target, check_weight, code_labels
+from sapwood.boost.sample import FitArguments, LabeledRows, naming_eval_set, read_features, read_init_score
+from sapwood.boost.train import LearningTask
+from sapwood.data.tables.targets import check_target, check_weight, encode_known_labels
 from sapwood.errors import InputError, InputTypeError
 
 Given = tuple[Any, Any, Any, Any]
 
 
-def eval_samples(request: Request, problem: Problem) -> dict[str, Sample]:
+def eval_samples(request: FitArguments, problem: LearningTask) -> dict[str, LabeledRows]:
     """The validation sets given to ``fit``."""
     named = read_eval_sets(request.eval_set, request.eval_sample_weight)
     return {name: _read(name, given, problem, request.init_score is not None) for name, given in named.items()}
 
 
-def watched_samples(request: Request, problem: Problem) -> dict[str, Sample]:
+def watched_samples(request: FitArguments, problem: LearningTask) -> dict[str, LabeledRows]:
     """The sets that are measured, but do not tell when to stop."""
     watched = request.watched or {}
     return {name: _read(name, (*given, None), problem, False) for name, given in watched.items()}
 
 
-def _read(name: str, given: Given, problem: Problem, with_offset: bool) -> Sample:
+def _read(name: str, given: Given, problem: LearningTask, with_offset: bool) -> LabeledRows:
     features, target, weights, offset = given
-    with blaming(name):
+    with naming_eval_set(name):
         X, table, bins = read_features(features)
         problem.schema.align(table)
         if problem.classes is not None:
-            y = code_labels(target, table.n_rows, problem.classes)
+            y = encode_known_labels(target, table.n_rows, problem.classes)
         else:
             y = check_target(target, table.n_rows)
         problem.objective.check_target(y)
@@ -39,7 +39,7 @@ def _read(name: str, given: Given, problem: Problem, with_offset: bool) -> Sampl
         if with_offset and init_score is None:
             raise InputError("init_score is given for training and must be given here too, as (X, y, init_score)")
         weight = check_weight(weights, table.n_rows, "eval_sample_weight")
-        return Sample(X, table, y, weight, init_score, None, bins)
+        return LabeledRows(X, table, y, weight, init_score, None, bins)
 
 
 def read_eval_sets(given: Any, weights: Any) -> dict[str, Given]:

@@ -12,11 +12,11 @@ from sapwood.boost.category_sets import leaves_of
 from sapwood.boost.linear_leaves import add_answers, forest_of, nodes_in_bins
 from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.binning.sparse_bins import RowLists
+from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.data.tables.table import Block
 from sapwood.distributed.workers import Ranks
 from sapwood.errors import ParameterError
-from sapwood.grow.grown_tree import Grown
+from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels.histogram.sparse import add_scores_listed
 from sapwood.kernels.numeric.sums import Run, alone
 from sapwood.kernels.predict.binned import add_scores_binned
@@ -39,15 +39,15 @@ class EvalSet:
     target: Target
     scores: np.ndarray
     values: Block | None = None
-    lists: RowLists | None = None
+    lists: SparseBins | None = None
 
-    def add_tree(self, grown: Grown, value: np.ndarray, output: int, run: Run) -> None:
+    def add_tree(self, grown: GrownTree, value: np.ndarray, output: int, run: Run) -> None:
         """Add what a tree with these values answers."""
         add_tree(self, grown, value, output, self.scores, run)
 
 
 def add_tree(
-    rows: EvalSet | BinnedDataset, grown: Grown, value: np.ndarray, output: int, scores: np.ndarray, run: Run
+    rows: EvalSet | BinnedDataset, grown: GrownTree, value: np.ndarray, output: int, scores: np.ndarray, run: Run
 ) -> None:  # fmt: skip
     """Send binned rows through a tree and add its answers to their scores."""
     tiles = rows.tiles
@@ -75,7 +75,7 @@ def add_tree(
 
 
 @dataclass(frozen=True)
-class Measure:
+class EvalMetric:
     """A metric, or (if None) the mean of the loss that training lowers."""
 
     metric: Metric | None = None
@@ -91,7 +91,7 @@ class Measure:
         return self.metric is not None and self.metric.greater_is_better
 
 
-def measures_of(spec: Any, objective: Objective, task: str) -> tuple[Measure, ...]:
+def eval_metrics(spec: Any, objective: Objective, task: str) -> tuple[EvalMetric, ...]:
     """The measures that ``eval_metric`` means: names, functions or metrics, one or several; None is the loss's own."""
     several = isinstance(spec, Iterable) and not isinstance(spec, str)
     found = tuple(_measure(one, objective, task) for one in (spec if several else [spec]))
@@ -104,18 +104,18 @@ def measures_of(spec: Any, objective: Objective, task: str) -> tuple[Measure, ..
     return found
 
 
-def _measure(spec: Any, objective: Objective, task: str) -> Measure:
+def _measure(spec: Any, objective: Objective, task: str) -> EvalMetric:
     if spec is None:
         spec = objective.default_metric
     if isinstance(spec, str) and spec == LOSS:
-        return Measure()
+        return EvalMetric()
     metric = resolve_metric(spec)
     metric.check_task(task)
-    return Measure(metric)
+    return EvalMetric(metric)
 
 
-def measured(
-    measures: Sequence[Measure], objective: Objective, target: Target, scores: np.ndarray, run: Run = alone
+def evaluate(
+    measures: Sequence[EvalMetric], objective: Objective, target: Target, scores: np.ndarray, run: Run = alone
 ) -> dict[str, float]:
     """The value of every measure for rows with these scores (outputs, rows)."""
     prediction = None
@@ -136,7 +136,7 @@ class Evaluation:
     def __init__(
         self,
         sets: Sequence[EvalSet],
-        measures: Sequence[Measure],
+        measures: Sequence[EvalMetric],
         objective: Objective,
         ranks: Ranks | None = None,
     ) -> None:
@@ -144,9 +144,9 @@ class Evaluation:
         self.sets = tuple(sets)
         self._ranks = ranks
         self._targets = [one.target if ranks is None else one.target.whole(ranks) for one in self.sets]
-        self.measures = tuple(measures)
+        self.metrics = tuple(measures)
         self.history: dict[str, dict[str, list[float]]] = {
-            one.name: {measure.name: [] for measure in self.measures} for one in self.sets
+            one.name: {measure.name: [] for measure in self.metrics} for one in self.sets
         }
         self._objective = objective
 
@@ -160,7 +160,7 @@ class Evaluation:
             self._ranks.reducer.purpose = "metrics"
         for one, target in zip(self.sets, self._targets, strict=True):
             scores = one.scores if self._ranks is None else self._ranks.whole(one.scores)
-            for name, value in measured(self.measures, self._objective, target, scores, run).items():
+            for name, value in evaluate(self.metrics, self._objective, target, scores, run).items():
                 self.history[one.name][name].append(value)
 
     def remember(self, values: np.ndarray) -> None:
@@ -173,5 +173,5 @@ class Evaluation:
         """The first metric of the first set after so many rounds, and what to call it; None without sets."""
         if not self.sets:
             return None
-        first, measure = self.sets[0].name, self.measures[0].name
+        first, measure = self.sets[0].name, self.metrics[0].name
         return f"{measure} of {first}", self.history[first][measure][done - 1]

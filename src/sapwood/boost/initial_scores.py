@@ -10,7 +10,7 @@ from sapwood.model.ensemble import Ensemble
 
 
 @dataclass(frozen=True, eq=False)
-class Start:
+class InitialScores:
     """Constants (outputs,) that the model keeps, trees that come first, and the scores (outputs, rows) of the rows.
 
     ``scores`` hold whatever the model cannot say by itself, such as an offset per row; None means the constants.

@@ -13,7 +13,7 @@ IMPATIENCE_SECONDS = 2.0
 _last_heard = -float("inf")
 
 
-class TooSoon(KeyboardInterrupt):
+class InterruptedBeforeFirstRound(KeyboardInterrupt):
     """Ctrl-C before there was a model to return."""
 
 

@@ -12,7 +12,7 @@ from sapwood.boost.leaf_values import project
 from sapwood.boost.logistic_leaves import LogisticLeaves
 from sapwood.boost.target import Target
 from sapwood.errors import TrainingError
-from sapwood.grow.grown_tree import GRADIENTS, HESSIANS, Grown
+from sapwood.grow.grown_tree import GRADIENTS, HESSIANS, GrownTree
 from sapwood.kernels.layout import IS_SET, NODE_COUNT, NODE_WEIGHT, UNPENALISED, Rules
 from sapwood.kernels.leaves.leaf_refit import (
     add_to_copies,
@@ -32,7 +32,7 @@ ROOM = 2.0**61  # sums in fixed point stay below it, rounding included
 
 
 @dataclass(frozen=True, eq=False)
-class Copies:
+class SupportingModels:
     """Rows as several models see them; see ``kernels/leaves/leaf_refit.py``. ``scores`` are (outputs, copies)."""
 
     rows: np.ndarray
@@ -42,7 +42,7 @@ class Copies:
     scores: np.ndarray
 
     @classmethod
-    def once(cls, target: Target, scores: np.ndarray) -> Copies:
+    def once(cls, target: Target, scores: np.ndarray) -> SupportingModels:
         """One model that learns from every row; ``scores`` are shared."""
         n = len(target.y)
         return cls(np.arange(n, dtype=np.uint32), np.array([0, n]), np.array([n]), target, scores)
@@ -65,13 +65,13 @@ class LeafRules:
     team: Team
 
 
-class LeafFit:
+class LeafRefit:
     """Fits the leaves of trees to copies of rows, round by round.
 
     ``pairs`` (outputs, copies, 2) are given where someone else takes the gradients at the scores of the copies.
     """
 
-    def __init__(self, copies: Copies, rules: LeafRules, pairs: np.ndarray | None = None) -> None:
+    def __init__(self, copies: SupportingModels, rules: LeafRules, pairs: np.ndarray | None = None) -> None:
         self.copies = copies
         self._rules = rules
         objective, n = rules.objective, len(copies.rows)
@@ -82,7 +82,7 @@ class LeafFit:
         self._logistic = self._quick_steps() if rules.n_steps > 1 else None
         several = slice(None if rules.n_steps > 1 and self._logistic is None else 0)
         self._further = np.empty_like(copies.scores[several]), np.empty_like(self.pairs[several])
-        self._work = (np.empty(n), np.empty(n, dtype=np.uint32)) if objective.renews_leaves else None
+        self._work = (np.empty(n), np.empty(n, dtype=np.uint32)) if objective.has_quantile_leaves else None
         self._leaf_weight = objective.leaf_weights(copies.target.y, copies.target.weight) if self._work else None
 
     def _quick_steps(self) -> LogisticLeaves | None:
@@ -102,7 +102,7 @@ class LeafFit:
         if rules.n_steps > 1:
             self._before = copies.scores if rules.objective.n_outputs == 1 else copies.scores.copy()
 
-    def fitted(self, grown: Grown, node_of_row: np.ndarray, output: int) -> tuple[Grown, np.ndarray]:
+    def fitted(self, grown: GrownTree, node_of_row: np.ndarray, output: int) -> tuple[GrownTree, np.ndarray]:
         """The tree with the sums of the only model's rows, and the values of its nodes with shrinkage."""
         sums, values = self.values(grown, node_of_row, output)
         width = values.shape[1]
@@ -111,7 +111,7 @@ class LeafFit:
         numbers[:, NODE_WEIGHT], integers[:, NODE_COUNT] = sums[:, -2], sums[:, -1]
         return dataclasses.replace(grown, integers=integers, numbers=numbers), values
 
-    def add(self, grown: Grown, node_of_row: np.ndarray, output: int) -> None:
+    def add(self, grown: GrownTree, node_of_row: np.ndarray, output: int) -> None:
         """Add what a tree of each model's own values answers to the scores of its copies."""
         _, values = self.values(grown, node_of_row, output)
         copies, n_nodes = self.copies, len(grown.feature)
@@ -119,7 +119,7 @@ class LeafFit:
             add_to_copies, copies.rows, copies.start, node_of_row, n_nodes, values, output, copies.scores
         )
 
-    def values(self, grown: Grown, node_of_row: np.ndarray, output: int) -> tuple[np.ndarray, np.ndarray]:
+    def values(self, grown: GrownTree, node_of_row: np.ndarray, output: int) -> tuple[np.ndarray, np.ndarray]:
         """Sums and values (models * nodes, ...) of a tree's nodes, shrinkage included."""
         rules, width, n_nodes = self._rules, grown.value.shape[1], len(grown.feature)
         if self._logistic is not None:
@@ -138,7 +138,7 @@ class LeafFit:
             project(grown, values[first : first + n_nodes, 0], rules.directions)
         return sums, values * rules.learning_rate
 
-    def _steps(self, grown: Grown, node_of_row: np.ndarray, output: int, sums: np.ndarray) -> np.ndarray:
+    def _steps(self, grown: GrownTree, node_of_row: np.ndarray, output: int, sums: np.ndarray) -> np.ndarray:
         rules, copies, width = self._rules, self.copies, grown.value.shape[1]
         values = np.zeros((len(sums), width))
         bounds = np.tile(np.array([-np.inf, np.inf]), (*values.shape, 1))
@@ -155,7 +155,7 @@ class LeafFit:
             step_values(further, penalty, rules.rules, bounds, values)
         return values
 
-    def _sums(self, grown: Grown, node_of_row: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    def _sums(self, grown: GrownTree, node_of_row: np.ndarray, pairs: np.ndarray) -> np.ndarray:
         """G and H of each output, weight and count of every node, for every model."""
         copies, n_nodes, n_lines = self.copies, len(grown.feature), self.copies.n_models * len(grown.feature)
         scale = _scales(pairs, self._weight, copies, self._rules.team)
@@ -169,7 +169,7 @@ class LeafFit:
         merge_sums(partial, n_nodes, grown.left, scale, sums)
         return sums
 
-    def _optima(self, grown: Grown, node_of_row: np.ndarray, output: int) -> np.ndarray:
+    def _optima(self, grown: GrownTree, node_of_row: np.ndarray, output: int) -> np.ndarray:
         """The loss's own optimum in each leaf: a quantile of the residuals of its copies."""
         copies, rules, n_nodes = self.copies, self._rules, len(grown.feature)
         assert self._work is not None
@@ -189,7 +189,7 @@ class LeafFit:
         return np.clip(found, -limit, limit)[:, None]
 
 
-def _penalties(grown: Grown, of_sets: float) -> np.ndarray:
+def _penalties(grown: GrownTree, of_sets: float) -> np.ndarray:
     """What is added to λ in each node: the penalty of sets of levels below a split by one."""
     penalty = np.zeros(len(grown.feature))
     if grown.sets is not None:
@@ -199,7 +199,7 @@ def _penalties(grown: Grown, of_sets: float) -> np.ndarray:
     return penalty
 
 
-def _scales(pairs: np.ndarray, weight: np.ndarray, copies: Copies, team: Team) -> np.ndarray:
+def _scales(pairs: np.ndarray, weight: np.ndarray, copies: SupportingModels, team: Team) -> np.ndarray:
     """Integers per unit of G and H of each output, then of the weight, so that no sum of learned copies overflows."""
     n, heaviest = max(1, int(copies.learned.max())), float(weight.max()) if len(weight) else 1.0
     found = np.empty((team.size, 2 * len(pairs)))

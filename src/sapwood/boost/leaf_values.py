@@ -14,7 +14,7 @@ from sapwood.data.tables.schema import Schema
 from sapwood.distributed.workers import Ranks
 from sapwood.errors import ParameterError
 from sapwood.grow.constraints import column_directions, interaction_groups, monotone_directions
-from sapwood.grow.grown_tree import Grown
+from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels.losses.leaf_quantiles import renew_leaves
 from sapwood.kernels.numeric.sums import Run
 from sapwood.model.tree import LEAF
@@ -37,7 +37,7 @@ class LeafRows(NamedTuple):
     weight: np.ndarray
 
     @classmethod
-    def of(cls, grown: Grown, y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> LeafRows:
+    def of(cls, grown: GrownTree, y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> LeafRows:
         """Those of a tree."""
         # An empty leaf begins where the next one does and ends there: it comes first.
         leaves = np.lexsort((grown.span[:, 1], grown.span[:, 0]))
@@ -55,7 +55,7 @@ class LeafRows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Renewal:
+class QuantileLeaves:
     """What gives the leaves of a loss with corners their values: a quantile of the residuals of their rows.
 
     Those of all ``ranks`` count where ranks have rows of their own.
@@ -72,11 +72,13 @@ class Renewal:
     ranks: Ranks | None = None
 
     @classmethod
-    def of(cls, objective: Objective, target: Target, params: TreeParams, dataset: BinnedDataset) -> Renewal | None:
+    def of(
+        cls, objective: Objective, target: Target, params: TreeParams, dataset: BinnedDataset
+    ) -> QuantileLeaves | None:
         """The renewal that a loss asks for, or None."""
         check_constraints(params, dataset.user_schema, objective)
         directions = column_directions(params.monotone_constraints, dataset)
-        if not objective.renews_leaves:
+        if not objective.has_quantile_leaves:
             return None
         n = len(target.y)
         weight = objective.leaf_weights(target.y, target.weight)
@@ -85,11 +87,11 @@ class Renewal:
         ranks = dataset.ranks if dataset.ranks is not None and dataset.ranks.share_rows else None
         return cls(objective, target.y, weight, objective.leaf_levels, directions, limit, work, order, ranks)
 
-    def drawn(self, weight: np.ndarray) -> Renewal:
+    def drawn(self, weight: np.ndarray) -> QuantileLeaves:
         """The renewal for rows that weigh otherwise, as some samplings make them."""
         return dataclasses.replace(self, weight=self.objective.leaf_weights(self.y, weight))
 
-    def values(self, grown: Grown, scores: np.ndarray, output: int, run: Run) -> np.ndarray:
+    def values(self, grown: GrownTree, scores: np.ndarray, output: int, run: Run) -> np.ndarray:
         """The values of the nodes: leaves renewed, inner nodes their means; ``scores`` (rows,) are of this output."""
         at = LeafRows.of(grown, self.y, scores, self.weight)
         work, order = self.work, self.order
@@ -127,14 +129,14 @@ def check_steps(objective: Objective, params: Params) -> None:
             f"{asked} fits the value of each leaf by itself, but leaf_model='linear' has leaves that slope: leave "
             "leaf_model unset, or use boosting='plain' with leaf_steps=1"
         )
-    if objective.renews_leaves and steps > 1:
+    if objective.has_quantile_leaves and steps > 1:
         raise ParameterError(
             f"leaf_steps={steps} has no meaning for objective {objective.name!r}, whose leaves take their best value "
             "at once: leave leaf_steps unset"
         )
 
 
-def set_means(grown: Grown, value: np.ndarray) -> None:
+def set_means(grown: GrownTree, value: np.ndarray) -> None:
     """Give inner nodes the weighted mean of their children, from the leaves up; without weight, the plain mean."""
     for node in np.flatnonzero(grown.feature != LEAF)[::-1]:
         left, right = grown.left[node], grown.left[node] + 1
@@ -142,7 +144,7 @@ def set_means(grown: Grown, value: np.ndarray) -> None:
         value[node] = share * value[left] + (1.0 - share) * value[right]
 
 
-def project(grown: Grown, value: np.ndarray, directions: np.ndarray) -> None:
+def project(grown: GrownTree, value: np.ndarray, directions: np.ndarray) -> None:
     """Keep values monotone, parents first: a child stays on its side of the middle of the two, with all its subtree."""
     low, high = np.full(len(value), -np.inf), np.full(len(value), np.inf)
     for node in range(len(value)):

@@ -11,12 +11,12 @@ from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.tables.table import Block
 from sapwood.errors import ParameterError
 from sapwood.grow.grower import Grower
-from sapwood.grow.grown_tree import Grown
+from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels.leaves import linear
 from sapwood.kernels.numeric.sums import Run
 from sapwood.kernels.predict import linear_leaves as predict_linear
 from sapwood.kernels.predict.binned import add_scores_binned
-from sapwood.model.linear_leaves import Terms
+from sapwood.model.linear_leaves import LeafCoefficients
 from sapwood.model.tree import LEAF
 from sapwood.native.threads.team import Team
 from sapwood.objectives.base import Objective
@@ -53,7 +53,7 @@ class LinearLeaves:
         assert dataset.values is not None
         return dataclasses.replace(self, values=dataset.values)
 
-    def fitted(self, grown: Grown, grower: Grower, pairs: np.ndarray, weight: np.ndarray) -> Grown:
+    def fitted(self, grown: GrownTree, grower: Grower, pairs: np.ndarray, weight: np.ndarray) -> GrownTree:
         """The tree with linear leaves, shrinkage included; ``pairs`` (rows, 2) are those that it was grown on."""
         terms = leaf_terms(grown, self.is_number)
         place = (self.values.values, self.values.row_stride, self.values.column_stride)
@@ -81,7 +81,7 @@ def _check(objective: Objective, params: TreeParams) -> None:
             f"leaf_model='linear' is for trees of one output, and objective {objective.name!r} with vector_leaves=True "
             "answers all outputs by one tree: leave vector_leaves unset, or leaf_model"
         )
-    if objective.renews_leaves:
+    if objective.has_quantile_leaves:
         raise ParameterError(
             f"leaf_model='linear' needs a loss with a second derivative, which objective {objective.name!r} lacks: "
             "use 'huber', 'log_cosh' or 'expectile', or leave leaf_model unset"
@@ -93,7 +93,7 @@ def _check(objective: Objective, params: TreeParams) -> None:
         )
 
 
-def leaf_terms(grown: Grown, is_number: np.ndarray) -> linear.LeafTerms:
+def leaf_terms(grown: GrownTree, is_number: np.ndarray) -> linear.LeafTerms:
     """The numeric features on the way to each leaf."""
     above: list[tuple[int, ...]] = [()] * len(grown.feature)
     for node in np.flatnonzero(grown.feature != LEAF):
@@ -120,7 +120,7 @@ def units(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.stack([np.where(usable, middle, 0.0), scale], axis=1)
 
 
-def _by_node(grown: Grown, terms: linear.LeafTerms, intercept: np.ndarray, found: np.ndarray) -> Terms:
+def _by_node(grown: GrownTree, terms: linear.LeafTerms, intercept: np.ndarray, found: np.ndarray) -> LeafCoefficients:
     """The slopes that are not 0, node by node."""
     node_of_term = np.repeat(grown.leaf_node, np.diff(terms.start))
     kept = (found[:, 1] != 0.0) & np.isfinite(found).all(axis=1)
@@ -129,7 +129,7 @@ def _by_node(grown: Grown, terms: linear.LeafTerms, intercept: np.ndarray, found
     everywhere = grown.value[:, 0].copy()
     linear_leaf = n_terms[grown.leaf_node] > 0
     everywhere[grown.leaf_node[linear_leaf]] = intercept[linear_leaf]
-    return Terms(
+    return LeafCoefficients(
         start=np.concatenate([[0], np.cumsum(n_terms)]),
         intercept=everywhere,
         feature=terms.feature[order],
@@ -147,7 +147,7 @@ def add_answers(
     run(predict_linear.add_linear, *place, nodes[:, None], forest, bounds, scores)
 
 
-def forest_of(grown: Grown, value: np.ndarray, output: int) -> predict_linear.LinearForest:
+def forest_of(grown: GrownTree, value: np.ndarray, output: int) -> predict_linear.LinearForest:
     """A tree that adds to one output, as kernels read it; ``value`` is for rows that lack a feature."""
     terms = grown.terms
     assert terms is not None
@@ -163,7 +163,7 @@ def forest_of(grown: Grown, value: np.ndarray, output: int) -> predict_linear.Li
     )
 
 
-def nodes_in_bins(tiles: np.ndarray, grown: Grown, run: Run) -> np.ndarray:
+def nodes_in_bins(tiles: np.ndarray, grown: GrownTree, run: Run) -> np.ndarray:
     """The leaf in which each row of tiles ends."""
     if grown.threshold is not None:
         return grown.nodes_of(tiles).astype(np.int32)

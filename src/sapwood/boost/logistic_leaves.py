@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.boost.target import Target
-from sapwood.grow.grown_tree import Grown
+from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels.layout import Rules
 from sapwood.kernels.leaves.logistic import BLOCK, fit_logistic
 from sapwood.native.runtime.kernel import Repeats
@@ -28,7 +28,13 @@ class LogisticLeaves:
         self._sums, self._values = np.empty((n_nodes, 4)), np.empty((n_nodes, 3))
 
     def fit(
-        self, grown: Grown, node_of_row: np.ndarray, pairs: np.ndarray, n_steps: int, penalty: np.ndarray, rules: Rules
+        self,
+        grown: GrownTree,
+        node_of_row: np.ndarray,
+        pairs: np.ndarray,
+        n_steps: int,
+        penalty: np.ndarray,
+        rules: Rules,
     ) -> tuple[np.ndarray, np.ndarray]:
         """G, H, weight and count of every node, and its value before shrinkage; ``penalty`` is added to λ by node."""
         if len(self._values) != len(grown.feature):

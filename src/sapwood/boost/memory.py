@@ -33,7 +33,7 @@ ENTRY_BYTES = 40  # of an entry in a list, while lists are made
 
 
 @dataclass(frozen=True, eq=False)
-class Size:
+class DataSize:
     """Rows to train on, columns, and rows to validate on; ``stored`` counts the entries of each sparse column."""
 
     n_rows: int
@@ -50,7 +50,7 @@ class Size:
         return self.stored[self.stored <= MOST_LISTED * self.n_rows]
 
 
-def estimate(size: Size, objective: Objective, params: Params, members: int) -> dict[str, int]:
+def estimate(size: DataSize, objective: Objective, params: Params, members: int) -> dict[str, int]:
     """The bytes that the arrays of a training take, by what they are for."""
     n, listed, n_outputs = size.n_rows, size.listed, objective.n_outputs
     p = size.n_features - len(listed)
@@ -77,7 +77,7 @@ def estimate(size: Size, objective: Objective, params: Params, members: int) -> 
     }
 
 
-def check_memory(size: Size, objective: Objective, params: Params, members: int) -> None:
+def check_memory(size: DataSize, objective: Objective, params: Params, members: int) -> None:
     """Refuse a training that would need more memory than there is, rather than be killed in the middle of it."""
     parts = estimate(size, objective, params, members)
     needed = sum(parts.values())

@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.boost.combination_plan import plan_crossings
-from sapwood.boost.sample import Sample
+from sapwood.boost.combination_plan import plan_combinations
+from sapwood.boost.sample import LabeledRows
 from sapwood.data.binning import binned_dataset as binned
-from sapwood.data.binning.bin_mapper import Encoder
-from sapwood.data.binning.bundle_conflicts import without_conflicts
+from sapwood.data.binning.bin_mapper import BinMapper
+from sapwood.data.binning.bundle_conflicts import remove_conflicts
 from sapwood.data.binning.edges import Run
-from sapwood.data.binning.exact_bin_mapper import ValueEncoder
-from sapwood.data.binning.sparse_bins import RowLists
-from sapwood.data.categories.encode import Cooked, Ingredients, cook
-from sapwood.data.categories.fixed_point_target import Response
-from sapwood.data.categories.plan import Decision, Room, column_number, decide
-from sapwood.data.categories.transformer import Recipe
+from sapwood.data.binning.exact_bin_mapper import ExactBinMapper
+from sapwood.data.binning.sparse_bins import SparseBins
+from sapwood.data.categories.encode import EncodedTables, EncodingInputs, encode_categories
+from sapwood.data.categories.fixed_point_target import FixedPointTarget
+from sapwood.data.categories.plan import EncodingPlan, PlanLimits, column_number, plan_encodings
+from sapwood.data.categories.transformer import FeatureTransformer
 from sapwood.data.categories.vocabulary import Vocabulary
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Block, Table, whole_block
-from sapwood.data.tables.zero_as_missing import with_zeros
+from sapwood.data.tables.zero_as_missing import zeros_kept
 from sapwood.errors import InputError, ParameterError
 from sapwood.kernels.numeric.random import HELD_OUT, ORDERS, draw_all
 from sapwood.objectives.base import Objective
@@ -35,29 +35,34 @@ HASH_RANGE = 2.0**64
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedData:
     """Rows ready to be trained on: those that trees are grown on, and their bins.
 
     ``decisions`` tell what became of each category column, by its name.
     """
 
-    sample: Sample
+    sample: LabeledRows
     dataset: binned.BinnedDataset
     params: Params
     decisions: Mapping[str, Any] = field(default_factory=dict)
 
-    def tiles(self, sample: Sample, run: Run) -> tuple[np.ndarray, RowLists | None, Block | None]:
+    def tiles(self, sample: LabeledRows, run: Run) -> tuple[np.ndarray, SparseBins | None, Block | None]:
         """Other rows in the same bins, as tiles and lists, and their values if training needs them."""
         dataset = self.dataset
-        if dataset.recipe is None:
-            return *sample.tiles(dataset.encoder, run), sample.values(self.params, dataset.schema)
-        table = dataset.recipe.apply(dataset.user_schema.align(sample.rows))
-        return dataset.encoder.encode(table, run, with_columns=False)[0], None, _values(table, self.params)
+        if dataset.transformer is None:
+            return *sample.tiles(dataset.bin_mapper, run), sample.values(self.params, dataset.schema)
+        table = dataset.transformer.apply(dataset.user_schema.align(sample.rows))
+        return dataset.bin_mapper.encode(table, run, with_columns=False)[0], None, _values(table, self.params)
 
 
 def prepare(
-    sample: Sample, schema: Schema, params: Params, objective: Objective, known: Recipe | None, run: Run
-) -> Prepared:
+    sample: LabeledRows,
+    schema: Schema,
+    params: Params,
+    objective: Objective,
+    known: FeatureTransformer | None,
+    run: Run,
+) -> PreparedData:
     """Put rows into bins; ``known`` is the recipe of a model that is continued, whose levels keep their codes.
 
     Columns that are bundled although they meet in some rows do not meet any more.
@@ -72,41 +77,48 @@ def prepare(
             "category_encoding=Ordered(permutations=...) has columns that differ with the order of the rows: leave "
             "bundle unset, or use permutations=1"
         )
-    return replace(prepared, dataset=without_conflicts(prepared.dataset, conflicts))
+    return replace(prepared, dataset=remove_conflicts(prepared.dataset, conflicts))
 
 
 def _put_into_bins(
-    sample: Sample, schema: Schema, params: Params, objective: Objective, known: Recipe | None, run: Run
-) -> Prepared:
+    sample: LabeledRows,
+    schema: Schema,
+    params: Params,
+    objective: Objective,
+    known: FeatureTransformer | None,
+    run: Run,
+) -> PreparedData:
     is_ordered = params.boost.boosting == "ordered"
     if not schema.categories:
         dataset = sample.binned(params, run)
         orders = _orders(1, sample, schema, params) if is_ordered else [None]
-        return Prepared(sample, replace(dataset, order=orders[0]), params)
+        return PreparedData(sample, replace(dataset, order=orders[0]), params)
     table = sample.rows
     levels = {f: table.levels(f) for f in schema.categories}
     vocabularies = {f: Vocabulary.of(levels[f], None if known is None else known.vocabularies[f]) for f in levels}
     n_levels = {f: len(levels[f].present) for f in levels}
     can_divide = _can_divide(params, objective)
-    decisions = decide(
-        params.categories.category_encoding, schema, n_levels, Room(params.categories.one_hot_max, can_divide)
+    decisions = plan_encodings(
+        params.categories.category_encoding, schema, n_levels, PlanLimits(params.categories.one_hot_max, can_divide)
     )
     every = [encoding for decision in decisions.values() for encoding in decision.encodings]
     partition = _partition(every, params)
     held_out = _held_out(every, sample, params)
     n_orders = max([encoding.permutations for encoding in every if isinstance(encoding, Ordered)], default=0)
     orders = _orders(max(n_orders, int(is_ordered)), sample, schema, params)
-    stuff = Ingredients(
+    stuff = EncodingInputs(
         vocabularies=vocabularies,
         codes={f: vocabulary.encode(levels[f]) for f, vocabulary in vocabularies.items()},
-        response=Response.of(sample.y, sample.weight, objective.n_outputs if objective.task == "multiclass" else 0),
+        response=FixedPointTarget.of(
+            sample.y, sample.weight, objective.n_outputs if objective.task == "multiclass" else 0
+        ),
         orders=orders,
         held_out=held_out,
         run=run,
         max_bins=params.bins.max_bins,
     )
-    crossings, stuff = plan_crossings(sample, decisions, stuff, params, {} if known is None else known.cuts)
-    cooked = cook(table, {f: decision.encodings for f, decision in decisions.items()}, crossings, stuff)
+    crossings, stuff = plan_combinations(sample, decisions, stuff, params, {} if known is None else known.cuts)
+    cooked = encode_categories(table, {f: decision.encodings for f, decision in decisions.items()}, crossings, stuff)
     tables = cooked.tables
     if held_out.any():
         sample = sample.take(~held_out)
@@ -116,7 +128,7 @@ def _put_into_bins(
     if is_ordered:
         others = tuple(replace(one, order=order) for one, order in zip(dataset.others, orders[1:], strict=True))
         dataset = replace(dataset, order=orders[0], others=others)
-    return Prepared(sample, dataset, params, _described(decisions, schema, n_levels))
+    return PreparedData(sample, dataset, params, _described(decisions, schema, n_levels))
 
 
 def _can_divide(params: Params, objective: Objective) -> bool:
@@ -146,9 +158,11 @@ def _partition(encodings: list[Encoding], params: Params) -> Partition | None:
     return asked[0]
 
 
-def _binned(cooked: Cooked, schema: Schema, sample: Sample, params: Params, run: Run) -> binned.BinnedDataset:
+def _binned(
+    cooked: EncodedTables, schema: Schema, sample: LabeledRows, params: Params, run: Run
+) -> binned.BinnedDataset:
     numbers, tables = binned.kept_numbers(sample.row_ids), cooked.tables
-    encoder: Encoder
+    encoder: BinMapper
     if params.tree.split_search == "exact":
         if len(tables) > 1:
             raise ParameterError(
@@ -160,12 +174,18 @@ def _binned(cooked: Cooked, schema: Schema, sample: Sample, params: Params, run:
                 "split_search='exact' keeps every value of a column apart, but category_encoding has a statistic with "
                 "bins of its own: leave its bins unset, or use split_search='histogram'"
             )
-        encoder = ValueEncoder.of(tables[0])
+        encoder = ExactBinMapper.of(tables[0])
     else:
         encoder = _fit_encoder(tables[0], cooked.edges, sample, params, run)
     first, *others = (
         binned.BinnedDataset(
-            encoder.schema, encoder, *encoder.encode(table, run), numbers, _values(table, params), cooked.recipe, schema
+            encoder.schema,
+            encoder,
+            *encoder.encode(table, run),
+            numbers,
+            _values(table, params),
+            cooked.transformer,
+            schema,
         )
         for table in tables
     )
@@ -173,28 +193,28 @@ def _binned(cooked: Cooked, schema: Schema, sample: Sample, params: Params, run:
 
 
 def _fit_encoder(
-    table: Table, known: Mapping[int, np.ndarray], sample: Sample, params: Params, run: Run
-) -> Encoder:  # fmt: skip
+    table: Table, known: Mapping[int, np.ndarray], sample: LabeledRows, params: Params, run: Run
+) -> BinMapper:  # fmt: skip
     """Choose edges for the columns whose edges are not known."""
     others = [k for k in range(table.n_features) if k not in known]
     edges = dict(known)
     if others:
-        fitted = Encoder.fit(
+        fitted = BinMapper.fit(
             table.select(others), sample.weight, params.bins.max_bins, params.run.random_state, run, sample.row_ids
         )
         edges |= zip(others, fitted.edges, strict=True)
-    return Encoder(Schema.of(table), tuple(edges[k] for k in range(table.n_features)))
+    return BinMapper(Schema.of(table), tuple(edges[k] for k in range(table.n_features)))
 
 
 def _values(table: Table, params: Params) -> Block | None:
     return None if linear_of(params.tree.leaf_model) is None else whole_block(table)
 
 
-def _described(decisions: Mapping[int, Decision], schema: Schema, n_levels: Mapping[int, int]) -> dict[str, Any]:
+def _described(decisions: Mapping[int, EncodingPlan], schema: Schema, n_levels: Mapping[int, int]) -> dict[str, Any]:
     return {schema.name_of(f): decision.describe(n_levels[f]) for f, decision in decisions.items()}
 
 
-def _held_out(encodings: list[Encoding], sample: Sample, params: Params) -> np.ndarray:
+def _held_out(encodings: list[Encoding], sample: LabeledRows, params: Params) -> np.ndarray:
     """The rows that only serve statistics: none, unless a column asks for it."""
     shares = [encoding.fraction for encoding in encodings if isinstance(encoding, Holdout)]
     row_ids = sample.row_ids
@@ -210,7 +230,7 @@ def _held_out(encodings: list[Encoding], sample: Sample, params: Params) -> np.n
     return chosen
 
 
-def _orders(wanted: int, sample: Sample, schema: Schema, params: Params) -> list[np.ndarray]:
+def _orders(wanted: int, sample: LabeledRows, schema: Schema, params: Params) -> list[np.ndarray]:
     """So many orders in which ordered statistics and ordered boosting take the rows: random, or the one of time."""
     has_time: Any = params.categories.has_time
     row_ids = sample.row_ids
@@ -220,7 +240,7 @@ def _orders(wanted: int, sample: Sample, schema: Schema, params: Params) -> list
         feature = column_number(has_time, schema, "has_time")
         if feature in schema.categories:
             raise InputError(f"has_time: column {schema.name_of(feature)!r} is a category, not a time")
-        table = with_zeros(sample.rows)
+        table = zeros_kept(sample.rows)
         times = np.concatenate([m[:, 0] for _, m in table.select([feature]).matrices(table.chunk_rows())])
         return [np.argsort(times, kind="stable").astype(np.uint32)] if wanted else []
     orders = []

@@ -56,7 +56,7 @@ def _tenths(round: int, n_rounds: int) -> int:
     return round * LINES_OF_A_LOG // n_rounds
 
 
-class Bar:
+class ProgressBar:
     """Draws progress on one line of a terminal, or ten times on lines of their own where there is none."""
 
     def __init__(self, is_shown: bool, stream: TextIO | None = None) -> None:
@@ -66,7 +66,7 @@ class Bar:
         self._last: Progress | None = None
         self._written: Progress | None = None
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> ProgressBar:
         return self
 
     def show(self, progress: Progress) -> None:

@@ -12,15 +12,15 @@ import numpy as np
 
 from sapwood.boost.target import Target
 from sapwood.data.binning import binned_dataset as binned
-from sapwood.data.binning.bin_mapper import Encoder
+from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.data.binning.edges import Run
-from sapwood.data.binning.exact_bin_mapper import ValueEncoder
-from sapwood.data.binning.sparse_bins import RowLists
+from sapwood.data.binning.exact_bin_mapper import ExactBinMapper
+from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.data.dataset import Dataset, some_rows
 from sapwood.data.tables.conversion import is_missing, shown
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Block, Table, read_table, whole_block
-from sapwood.data.tables.targets import column_of, numbers_of
+from sapwood.data.tables.targets import read_column, read_numbers
 from sapwood.distributed.workers import Ranks, find_shared_edges
 from sapwood.errors import InputError, InputTypeError, SapwoodError, SapwoodWarning
 from sapwood.objectives.base import LARGEST_SCORE
@@ -29,7 +29,7 @@ from sapwood.params.options import linear_of
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
+class FitArguments:
     """The arguments of ``fit``. ``watched`` rows are measured, but never tell when to stop.
 
     ``ranks`` train together, each on rows whose numbers among those of all ranks are ``row_numbers``.
@@ -57,7 +57,7 @@ class Whole(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class LabeledRows:
     """Some rows of a table: ``places`` in X (None: all of them), targets, weights, offsets (outputs, rows), groups.
 
     ``bins`` are those of all rows of X, if it came with bins. ``row_numbers`` are there where other ``ranks`` have the
@@ -111,7 +111,7 @@ class Sample:
         """What rank 0 says where there are ranks."""
         return fact if self.ranks is None else self.ranks.agreed("yes" if fact else None) is not None
 
-    def take(self, rows: np.ndarray) -> Sample:
+    def take(self, rows: np.ndarray) -> LabeledRows:
         """The rows marked by truth values."""
         if rows.all():
             return self
@@ -132,9 +132,9 @@ class Sample:
             bins = self.bins if self.places is None else self.bins.take(self.places)
             return replace(bins, values=self.values(params, bins.schema))
         table, row_ids = self.rows, self.row_ids
-        encoder: Encoder
+        encoder: BinMapper
         if is_exact:
-            encoder = ValueEncoder.of(table)
+            encoder = ExactBinMapper.of(table)
         else:
             encoder = self._encoder(table, row_ids, params, run)
         values = self.values(params, encoder.schema)
@@ -142,23 +142,23 @@ class Sample:
         numbers = binned.kept_numbers(row_ids)
         return binned.BinnedDataset(encoder.schema, encoder, *encoder.encode(table, run), numbers, values, lists=lists)
 
-    def _encoder(self, table: Table, row_ids: np.ndarray, params: Params, run: Run) -> Encoder:
+    def _encoder(self, table: Table, row_ids: np.ndarray, params: Params, run: Run) -> BinMapper:
         """Bins chosen from these rows, and from those of other ranks, which list no columns."""
         max_bins, seed = params.bins.max_bins, params.run.random_state
         if self.ranks is None or not self.ranks.share_rows:
-            encoder = Encoder.fit(table, self.weight, max_bins, seed, run, row_ids, params.tree.bundle is not False)
+            encoder = BinMapper.fit(table, self.weight, max_bins, seed, run, row_ids, params.tree.bundle is not False)
             return encoder if self.ranks is None else replace(encoder, usual=None)
         ranks = self.ranks.counted(len(row_ids))
         edges = find_shared_edges(table, self.weight, max_bins, seed, row_ids, ranks, run)
-        return Encoder(Schema.of(table), tuple(edges))
+        return BinMapper(Schema.of(table), tuple(edges))
 
     def values(self, params: Params, schema: Schema) -> Block | None:
         """The rows as numbers in the order of a schema's columns, if training needs them."""
         return None if linear_of(params.tree.leaf_model) is None else whole_block(schema.align(self.rows))
 
-    def tiles(self, encoder: Encoder, run: Run) -> tuple[np.ndarray, RowLists | None]:
+    def tiles(self, encoder: BinMapper, run: Run) -> tuple[np.ndarray, SparseBins | None]:
         """The rows in the bins of an encoder, as tiles and lists."""
-        if self.bins is not None and self.bins.encoder is encoder:
+        if self.bins is not None and self.bins.bin_mapper is encoder:
             bins = self.bins if self.places is None else self.bins.take(self.places)
             return bins.tiles, bins.lists
         return encoder.encode(self.rows, run, with_columns=False)[0], encoder.lists(self.rows, run)
@@ -171,7 +171,7 @@ def read_features(X: Any) -> tuple[Any, Table, binned.BinnedDataset | None]:
     return X, read_table(X), None
 
 
-def warn_of_order(X: Any, values: Any, name: str) -> None:
+def warn_of_index_order(X: Any, values: Any, name: str) -> None:
     """Warn when two pandas objects have the same labels in another order: rows are matched by position."""
     if not (hasattr(getattr(X, "index", None), "equals") and hasattr(getattr(values, "index", None), "equals")):
         return
@@ -206,7 +206,7 @@ def read_init_score(given: Any, n_rows: int, n_outputs: int) -> np.ndarray | Non
     if values.shape != (n_rows, n_outputs):
         shapes = f"({n_rows},)" if n_outputs == 1 else f"({n_rows}, {n_outputs}), one score per class or output"
         raise InputError(f"init_score has the shape {np.shape(given)}; allowed is {shapes}")
-    values = numbers_of(values, "init_score", "give every row a number")
+    values = read_numbers(values, "init_score", "give every row a number")
     fits = (np.abs(values) <= LARGEST_SCORE).all(axis=1)
     if not fits.all():
         row = int(np.argmin(fits))
@@ -221,7 +221,7 @@ def read_groups(given: Any, n_rows: int) -> np.ndarray | None:
     """The number of each row's group, from 0."""
     if given is None:
         return None
-    labels = column_of(given, n_rows, "groups")
+    labels = read_column(given, n_rows, "groups")
     number_of: dict[Any, int] = {}
     groups = np.empty(n_rows, dtype=np.int64)
     for row, label in enumerate(labels.tolist()):  # a masked entry is listed as None
@@ -240,7 +240,7 @@ def read_groups(given: Any, n_rows: int) -> np.ndarray | None:
 
 
 @contextmanager
-def blaming(name: str) -> Iterator[None]:
+def naming_eval_set(name: str) -> Iterator[None]:
     """Say in every error which validation set it is about."""
     try:
         yield

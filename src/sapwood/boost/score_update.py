@@ -8,7 +8,7 @@ import numpy as np
 
 from sapwood.boost.evaluation import add_tree
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.grow.grown_tree import Grown
+from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels.leaves.leaf_values import add_leaf_values
 from sapwood.kernels.predict.small_tree import BLOCK, add_small_tree, add_symmetric_tree
 from sapwood.model.tree import LEAF
@@ -26,7 +26,7 @@ class Levels(NamedTuple):
     leaves: np.ndarray
 
     @classmethod
-    def of(cls, grown: Grown, dtype: np.dtype) -> Levels | None:
+    def of(cls, grown: GrownTree, dtype: np.dtype) -> Levels | None:
         """The levels of a tree cut between bins of a type; None if leaves of a level are not split alike."""
         n_leaves = len(grown.feature) // 2 + 1
         n_levels = n_leaves.bit_length() - 1
@@ -51,7 +51,7 @@ class Levels(NamedTuple):
 
 
 def add_to_all_rows(
-    dataset: BinnedDataset, grown: Grown, value: np.ndarray, output: int, scores: np.ndarray, team: Team
+    dataset: BinnedDataset, grown: GrownTree, value: np.ndarray, output: int, scores: np.ndarray, team: Team
 ) -> None:  # fmt: skip
     """Add the answers of a tree with these values to the scores of every row of a dataset."""
     n_leaves = len(value) // 2 + 1
@@ -73,7 +73,7 @@ def add_to_all_rows(
     team.run(add_small_tree, columns, nodes, np.ascontiguousarray(value), below, cuts, answers, planes, output, scores)
 
 
-def find_nodes(dataset: BinnedDataset, grown: Grown, team: Team, has_all_rows: bool = False) -> np.ndarray:
+def find_nodes(dataset: BinnedDataset, grown: GrownTree, team: Team, has_all_rows: bool = False) -> np.ndarray:
     """The leaf of every row of a dataset, as a float; the tree may just have been grown on all of them."""
     found = np.zeros((1, dataset.n_rows))
     numbers = np.arange(len(grown.feature), dtype=np.float64)[:, None]

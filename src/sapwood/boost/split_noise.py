@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from sapwood.boost.sampling.base import Drawn
+from sapwood.boost.sampling.base import SampledRows
 from sapwood.distributed.workers import Ranks
 from sapwood.kernels.numeric.elementary import exp_values
 from sapwood.kernels.numeric.sums import Run, fixed_sum
@@ -19,7 +19,7 @@ from sapwood.params.options import symmetric_of
 
 
 def noise_of(
-    params: Params, pairs: np.ndarray, drawn: Drawn, round: int, run: Run, ranks: Ranks | None = None
+    params: Params, pairs: np.ndarray, drawn: SampledRows, round: int, run: Run, ranks: Ranks | None = None
 ) -> float:  # fmt: skip
     """The standard deviation for a tree of a round, given the pairs (outputs, rows, 2) that it is grown on."""
     strength = params.tree.random_strength

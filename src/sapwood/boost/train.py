@@ -11,22 +11,22 @@ from typing import Any
 import numpy as np
 
 from sapwood.boost.early_stopping import INTERRUPTED, TIME
-from sapwood.boost.evaluation import EvalSet, Evaluation, measures_of
-from sapwood.boost.interrupt import TooSoon
-from sapwood.boost.memory import Size, check_memory
+from sapwood.boost.evaluation import EvalSet, Evaluation, eval_metrics
+from sapwood.boost.interrupt import InterruptedBeforeFirstRound
+from sapwood.boost.memory import DataSize, check_memory
 from sapwood.boost.prepare import prepare
-from sapwood.boost.sample import Sample, blaming
-from sapwood.boost.training import Outcome, train
+from sapwood.boost.sample import LabeledRows, naming_eval_set
+from sapwood.boost.training import TrainResult, train
 from sapwood.boost.validation_split import validation_rows
-from sapwood.boost.warm_start import Origin, OriginSpec
-from sapwood.data.categories.transformer import Recipe
+from sapwood.boost.warm_start import FittedInit, InitSpec
+from sapwood.data.categories.transformer import FeatureTransformer
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.sparse import SparseTable
 from sapwood.errors import InputError
 from sapwood.model.model import Model
 from sapwood.native.threads.team import training_team
 from sapwood.objectives.base import Objective
-from sapwood.params.declaration import Params, WatchParams
+from sapwood.params.declaration import EvaluationParams, Params
 
 VALIDATION, REFIT = "validation", ".refit"
 DEFAULT_FRACTION = 0.1
@@ -34,27 +34,27 @@ LEAST_SECONDS = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class LearningTask:
     """What is to be learned, and how."""
 
     objective: Objective
     params: Params
     classes: np.ndarray | None
-    origin: OriginSpec
+    init: InitSpec
     schema: Schema
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class FitResult:
     """A finished training: trees and history, where its scores start from, the number of rows.
 
     ``recipe`` makes the columns of the trees out of the user's where some are categories; ``decisions`` tell how.
     """
 
-    outcome: Outcome
-    origin: Origin
+    outcome: TrainResult
+    init: FittedInit
     n_rows: int
-    recipe: Recipe | None = None
+    transformer: FeatureTransformer | None = None
     decisions: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -66,8 +66,12 @@ def task_of(classes: np.ndarray | None) -> str:
 
 
 def fit_sample(
-    problem: Problem, sample: Sample, sets: Mapping[str, Sample], watched: Mapping[str, Sample], began: float
-) -> Fit:
+    problem: LearningTask,
+    sample: LabeledRows,
+    sets: Mapping[str, LabeledRows],
+    watched: Mapping[str, LabeledRows],
+    began: float,
+) -> FitResult:
     """Train on rows; without validation ``sets`` some rows are split off if the parameters ask for it.
 
     ``watched`` are measured beside them. ``began`` is when the clock of the time limit started.
@@ -78,16 +82,18 @@ def fit_sample(
     if chosen is None:
         return _train(problem, sample, {**sets, **watched}, began)
     first = _train(problem, sample.take(~chosen), {VALIDATION: sample.take(chosen), **watched}, began)
-    watch = problem.params.watch
-    spent = time.perf_counter() - began + first.outcome.earlier
+    watch = problem.params.evaluation
+    spent = time.perf_counter() - began + first.outcome.restored_seconds
     is_late = watch.time_limit is not None and 2.0 * spent > watch.time_limit
     if not watch.refit or first.outcome.stopped in (INTERRUPTED, TIME) or sample.agree_on(is_late):
         return first
     return _refit(problem, sample, first)
 
 
-def _rows_to_split_off(problem: Problem, sample: Sample, sets: Mapping[str, Sample]) -> np.ndarray | None:
-    watch = problem.params.watch
+def _rows_to_split_off(
+    problem: LearningTask, sample: LabeledRows, sets: Mapping[str, LabeledRows]
+) -> np.ndarray | None:
+    watch = problem.params.evaluation
     if sets:
         if watch.validation_fraction is not None:
             raise InputError("eval_set and validation_fraction are both given: validate on one of them")
@@ -115,61 +121,61 @@ def _check_classes(classes: np.ndarray, every: np.ndarray, kept: np.ndarray) -> 
         )
 
 
-def _train(problem: Problem, sample: Sample, sets: Mapping[str, Sample], began: float) -> Fit:
+def _train(problem: LearningTask, sample: LabeledRows, sets: Mapping[str, LabeledRows], began: float) -> FitResult:
     params = problem.params
-    if params.watch.time_limit is not None:
-        left = max(LEAST_SECONDS, params.watch.time_limit - (time.perf_counter() - began))
+    if params.evaluation.time_limit is not None:
+        left = max(LEAST_SECONDS, params.evaluation.time_limit - (time.perf_counter() - began))
         params = _watched(params, time_limit=left)
     team = training_team(params.run.n_jobs, sample.rows.n_rows, sample.table.n_features)
     check_memory(_size(problem, sample, sets), problem.objective, params, team.size)
-    earlier = None if problem.origin.earlier is None else problem.origin.earlier.model
-    known = None if earlier is None else earlier.recipe
+    earlier = None if problem.init.warm_start is None else problem.init.warm_start.model
+    known = None if earlier is None else earlier.transformer
     prepared = prepare(sample, problem.schema, params, problem.objective, known, team.run)
     sample, dataset = prepared.sample, prepared.dataset
     if sample.ranks is not None:
         dataset = dataclasses.replace(dataset, ranks=sample.ranks.counted(dataset.n_rows))
-    origin = problem.origin.fit(sample, team.run)
-    measures = measures_of(params.watch.eval_metric, problem.objective, task_of(problem.classes))
+    origin = problem.init.fit(sample, team.run)
+    measures = eval_metrics(params.evaluation.eval_metric, problem.objective, task_of(problem.classes))
     eval_sets = []
     for name, one in sets.items():
-        with blaming(name):
+        with naming_eval_set(name):
             tiles, lists, values = prepared.tiles(one, team.run)
             eval_sets.append(EvalSet(name, tiles, one.target, origin.scores(one), values, lists))
     evaluation = Evaluation(eval_sets, measures, problem.objective, dataset.ranks)
     outcome = train(dataset, sample.target, problem.objective, params, origin.start(sample), evaluation)
-    outcome, recipe = join_recipes(outcome, earlier, dataset.recipe, problem.schema)
+    outcome, recipe = join_recipes(outcome, earlier, dataset.transformer, problem.schema)
     n_rows = dataset.n_rows if dataset.ranks is None else dataset.ranks.n_rows
-    return Fit(outcome, origin, n_rows, recipe, prepared.decisions)
+    return FitResult(outcome, origin, n_rows, recipe, prepared.decisions)
 
 
-def _size(problem: Problem, sample: Sample, sets: Mapping[str, Sample]) -> Size:
+def _size(problem: LearningTask, sample: LabeledRows, sets: Mapping[str, LabeledRows]) -> DataSize:
     """What memory is needed for; sparse tables with categories beside them, or on ranks, are held as dense ones are."""
     table, n_rows = sample.table, len(sample.y)
     stored = None
     if isinstance(table, SparseTable) and not problem.schema.categories and sample.ranks is None:
         stored = np.diff(table.start).astype(np.int64) * n_rows // table.n_rows
-    return Size(n_rows, table.n_features, sum(len(one.y) for one in sets.values()), stored)
+    return DataSize(n_rows, table.n_features, sum(len(one.y) for one in sets.values()), stored)
 
 
 def join_recipes(
-    outcome: Outcome, earlier: Model | None, recipe: Recipe | None, schema: Schema
-) -> tuple[Outcome, Recipe | None]:
+    outcome: TrainResult, earlier: Model | None, recipe: FeatureTransformer | None, schema: Schema
+) -> tuple[TrainResult, FeatureTransformer | None]:
     """Leave out the columns that no tree uses; those of new trees come behind those of an earlier model."""
     if recipe is None:
         return outcome, None
     recipe = dataclasses.replace(recipe, columns=recipe.columns + outcome.columns)
     trees, n_old = outcome.ensemble, 0
-    if earlier is not None and earlier.recipe is not None:
+    if earlier is not None and earlier.transformer is not None:
         n_old = earlier.ensemble.n_trees
-        recipe, place = earlier.recipe.joined(recipe, schema.n_features)
+        recipe, place = earlier.transformer.joined(recipe, schema.n_features)
         trees = trees.renumbered(place, n_old)
     recipe, place = recipe.keeping(trees.used(recipe.n_columns), schema.n_features)
     return dataclasses.replace(outcome, ensemble=trees.renumbered(place)), recipe
 
 
-def _refit(problem: Problem, sample: Sample, first: Fit) -> Fit:
+def _refit(problem: LearningTask, sample: LabeledRows, first: FitResult) -> FitResult:
     """Train on all rows for as many rounds as were best; the history stays that of the first training."""
-    earlier = first.origin.model
+    earlier = first.init.model
     n_rounds = first.outcome.best_iteration - (0 if earlier is None else earlier.n_iterations)
     params = _watched(problem.params, early_stopping_rounds=None, time_limit=None, callbacks=())
     if params.run.checkpoint is not None:
@@ -179,7 +185,7 @@ def _refit(problem: Problem, sample: Sample, first: Fit) -> Fit:
     params = dataclasses.replace(params, boost=dataclasses.replace(params.boost, n_estimators=n_rounds))
     try:
         second = _train(dataclasses.replace(problem, params=params), sample, {}, 0.0)
-    except TooSoon:
+    except InterruptedBeforeFirstRound:
         second = None
     if second is None or second.outcome.stopped == INTERRUPTED:
         return dataclasses.replace(first, outcome=dataclasses.replace(first.outcome, stopped=INTERRUPTED))
@@ -190,5 +196,5 @@ def _refit(problem: Problem, sample: Sample, first: Fit) -> Fit:
 
 
 def _watched(params: Params, **changes: object) -> Params:
-    watch: WatchParams = dataclasses.replace(params.watch, **changes)  # type: ignore[arg-type]
-    return dataclasses.replace(params, watch=watch)
+    watch: EvaluationParams = dataclasses.replace(params.evaluation, **changes)  # type: ignore[arg-type]
+    return dataclasses.replace(params, evaluation=watch)

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from sapwood.boost.initial_scores import Start, constant_scores
-from sapwood.boost.sample import Sample
+from sapwood.boost.initial_scores import InitialScores, constant_scores
+from sapwood.boost.sample import LabeledRows
 from sapwood.data.dataset import plain_rows
 from sapwood.data.tables.schema import Schema
 from sapwood.errors import InputError, InputTypeError, ParameterError, SchemaError
@@ -26,7 +26,7 @@ LEAST = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Origin:
+class FittedInit:
     """Constants that the model keeps, and what comes before its trees: a fitted estimator, an earlier model."""
 
     base_scores: np.ndarray
@@ -34,13 +34,13 @@ class Origin:
     estimator: Any = None
     model: Model | None = None
 
-    def start(self, sample: Sample) -> Start:
+    def start(self, sample: LabeledRows) -> InitialScores:
         """Where training on these rows starts."""
         ensemble = None if self.model is None else self.model.ensemble
         is_constant = self.estimator is None and self.model is None and sample.init_score is None
-        return Start(self.base_scores, ensemble, None if is_constant else self.scores(sample))
+        return InitialScores(self.base_scores, ensemble, None if is_constant else self.scores(sample))
 
-    def scores(self, sample: Sample) -> np.ndarray:
+    def scores(self, sample: LabeledRows) -> np.ndarray:
         """The scores (outputs, rows) of rows before the first new tree."""
         if self.model is None:
             scores = constant_scores(self.base_scores, len(sample.y))
@@ -53,14 +53,14 @@ class Origin:
 
 
 @dataclass(frozen=True, eq=False)
-class Earlier:
+class WarmStart:
     """A model to go on from, with the estimator that it starts from if it has one."""
 
     model: Model
     estimator: Any = None
 
     @classmethod
-    def read(cls, given: Any) -> Earlier | None:
+    def read(cls, given: Any) -> WarmStart | None:
         """See a model, a fitted estimator or the path of a model file as an earlier model."""
         if given is None:
             return None
@@ -110,35 +110,35 @@ class Earlier:
 
 
 @dataclass(frozen=True, eq=False)
-class OriginSpec:
+class InitSpec:
     """What the user asks training to start from."""
 
     init: Any
-    earlier: Earlier | None
+    warm_start: WarmStart | None
     objective: Objective
     classes: np.ndarray | None
 
     def __post_init__(self) -> None:
-        if self.init is not None and self.earlier is not None:
+        if self.init is not None and self.warm_start is not None:
             raise ParameterError("init and init_model are both given: a model that is continued keeps its own start")
         if hasattr(self.init, "fit"):
             self._check_estimator()
         elif self.init is not None:
             _constants(self.init, self.objective.n_outputs)
 
-    def fit(self, sample: Sample, run: Run) -> Origin:
+    def fit(self, sample: LabeledRows, run: Run) -> FittedInit:
         """Find the start from the rows of training."""
         link, n_outputs = self.objective.link.name, self.objective.n_outputs
-        if self.earlier is not None:
-            return Origin(self.earlier.model.base_scores, link, self.earlier.estimator, self.earlier.model)
+        if self.warm_start is not None:
+            return FittedInit(self.warm_start.model.base_scores, link, self.warm_start.estimator, self.warm_start.model)
         if hasattr(self.init, "fit"):
-            return Origin(np.zeros(n_outputs), link, self._fitted(sample))
+            return FittedInit(np.zeros(n_outputs), link, self._fitted(sample))
         if self.init is not None:
-            return Origin(_constants(self.init, n_outputs), link)
+            return FittedInit(_constants(self.init, n_outputs), link)
         if sample.init_score is not None:
-            return Origin(np.zeros(n_outputs), link)
+            return FittedInit(np.zeros(n_outputs), link)
         target = sample.target if sample.ranks is None else sample.target.whole(sample.ranks)
-        return Origin(self.objective.start(target.y, target.weight, run), link)
+        return FittedInit(self.objective.start(target.y, target.weight, run), link)
 
     def _check_estimator(self) -> None:
         name = type(self.init).__name__
@@ -148,7 +148,7 @@ class OriginSpec:
                 "wrap it in CalibratedClassifierCV"
             )
 
-    def _fitted(self, sample: Sample) -> Any:
+    def _fitted(self, sample: LabeledRows) -> Any:
         name = type(self.init).__name__
         y = sample.y if self.classes is None else self.classes[sample.y.astype(np.intp)]
         arguments = {}

@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from sapwood.data.binning import binned_dataset as binned
-from sapwood.data.binning.bin_mapper import Encoder
-from sapwood.data.categories.plan import find_categories
+from sapwood.data.binning.bin_mapper import BinMapper
+from sapwood.data.categories.plan import find_category_columns
 from sapwood.data.tables.conversion import shown
 from sapwood.data.tables.table import Table, read_table
 from sapwood.data.tables.targets import check_weight
-from sapwood.data.tables.zero_as_missing import without_zeros
+from sapwood.data.tables.zero_as_missing import zeros_to_missing
 from sapwood.errors import InputError, ParameterError
 from sapwood.native.threads.team import training_team
 from sapwood.params.declaration import AUTO
@@ -48,14 +48,14 @@ class Dataset:
         self.zero_as_missing: bool = check_value("zero_as_missing", zero_as_missing)
         self.table: Table = self._read(X)
         self.max_bins: int = check_value("max_bins", max_bins)
-        self.categories = find_categories(check_value("categorical_features", categorical_features), self.table)
+        self.categories = find_category_columns(check_value("categorical_features", categorical_features), self.table)
         self.bins: binned.BinnedDataset | None = None
         if not self.categories:
             self._choose_bins(sample_weight, random_state, n_jobs)
 
     def _read(self, X: Any) -> Table:
         table = read_table(X)
-        return without_zeros(table) if self.zero_as_missing else table
+        return zeros_to_missing(table) if self.zero_as_missing else table
 
     def _choose_bins(self, sample_weight: Any, random_state: Any, n_jobs: Any) -> None:
         weight = check_weight(sample_weight, self.table.n_rows)
@@ -66,7 +66,7 @@ class Dataset:
         if weight is not None and not weight.all():
             places = np.flatnonzero(weight)
             chosen, weight, kept = self.table.take(places), weight[places], row_ids[places]
-        encoder = Encoder.fit(chosen, weight, self.max_bins, seed, team.run, kept)
+        encoder = BinMapper.fit(chosen, weight, self.max_bins, seed, team.run, kept)
         tiles, columns = encoder.encode(self.table, team.run)
         lists = encoder.lists(self.table, team.run)
         numbers = binned.kept_numbers(row_ids)
@@ -104,7 +104,7 @@ class Dataset:
         """Refuse to be fitted with other bins or categories than it has; "auto" is whatever it has."""
         spec = params["categorical_features"]
         if not _is_auto(spec):
-            asked = find_categories(check_value("categorical_features", spec), self.table)
+            asked = find_category_columns(check_value("categorical_features", spec), self.table)
             if asked != self.categories:
                 raise ParameterError(
                     f"categorical_features means columns {list(asked)}, but the Dataset was made with "

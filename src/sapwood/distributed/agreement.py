@@ -9,15 +9,15 @@ import numpy as np
 
 from sapwood.boost.checkpoint.run_fingerprint import digest, parameters
 from sapwood.boost.eval_sets import read_eval_sets
-from sapwood.boost.sample import Request, Sample
-from sapwood.boost.train import Problem
+from sapwood.boost.sample import FitArguments, LabeledRows
+from sapwood.boost.train import LearningTask
 from sapwood.errors import InputError, ParameterError
 from sapwood.params.options import Uniform, conflicts_of, linear_of, sampling_of
 
 GIVEN = ("sample_weight", "init_score", "eval_set", "eval_sample_weight")
 
 
-def check_ranks(problem: Problem, sample: Sample, request: Request) -> None:
+def check_ranks(problem: LearningTask, sample: LabeledRows, request: FitArguments) -> None:
     """Refuse ranks that would not train the same model, and what needs more than one rank knows."""
     ranks = sample.ranks
     assert ranks is not None
@@ -30,9 +30,9 @@ def check_ranks(problem: Problem, sample: Sample, request: Request) -> None:
             raise ParameterError(f"{refused} needs all rows at one rank: {remedy}, or share features (by='features')")
 
 
-def _facts(problem: Problem, sample: Sample, request: Request) -> dict[str, Any]:
+def _facts(problem: LearningTask, sample: LabeledRows, request: FitArguments) -> dict[str, Any]:
     """What must be the same at all ranks beside the parameters."""
-    schema, earlier = problem.schema, problem.origin.earlier
+    schema, earlier = problem.schema, problem.init.warm_start
     facts: dict[str, Any] = {f"whether {name} is given": getattr(request, name) is not None for name in GIVEN}
     facts |= {
         "the number of columns of X": schema.n_features,
@@ -50,7 +50,7 @@ def _facts(problem: Problem, sample: Sample, request: Request) -> dict[str, Any]
     return facts
 
 
-def _refusals(problem: Problem, sample: Sample, request: Request) -> Iterator[tuple[str, str]]:
+def _refusals(problem: LearningTask, sample: LabeledRows, request: FitArguments) -> Iterator[tuple[str, str]]:
     """What cannot be done where every rank has rows of its own, each with a remedy."""
     params, sampling = problem.params, sampling_of(problem.params.boost.sampling)
     if problem.schema.categories:

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from sapwood.boost.sample import Request
+from sapwood.boost.sample import FitArguments
 from sapwood.data.tables.conversion import shown
 from sapwood.distributed.communicator import Reducer
 from sapwood.distributed.workers import FEATURES, ROWS, Ranks
@@ -59,7 +59,7 @@ def fit(
         own = ranks.n_rows
         ranks = ranks.counted(own)
         row_numbers = _numbers(row_numbers, own, ranks)
-    estimator._fit(Request(X, y, ranks=ranks, row_numbers=row_numbers, **more))
+    estimator._fit(FitArguments(X, y, ranks=ranks, row_numbers=row_numbers, **more))
     return estimator
 
 

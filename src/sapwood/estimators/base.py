@@ -10,28 +10,35 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
 from sapwood.boost.eval_sets import eval_samples, watched_samples
-from sapwood.boost.evaluation import measures_of
+from sapwood.boost.evaluation import eval_metrics
 from sapwood.boost.leaf_values import check_constraints, check_steps
-from sapwood.boost.sample import Request, Sample, read_features, read_groups, read_init_score, warn_of_order
+from sapwood.boost.sample import (
+    FitArguments,
+    LabeledRows,
+    read_features,
+    read_groups,
+    read_init_score,
+    warn_of_index_order,
+)
 from sapwood.boost.sampling import check_sampling
-from sapwood.boost.train import Fit, Problem, fit_sample, task_of
-from sapwood.boost.warm_start import Earlier, OriginSpec
-from sapwood.data.categories.plan import find_categories
+from sapwood.boost.train import FitResult, LearningTask, fit_sample, task_of
+from sapwood.boost.warm_start import InitSpec, WarmStart
+from sapwood.data.categories.plan import find_category_columns
 from sapwood.data.dataset import Dataset, settings_of
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Table
 from sapwood.data.tables.targets import check_weight
-from sapwood.data.tables.zero_as_missing import without_zeros
+from sapwood.data.tables.zero_as_missing import zeros_to_missing
 from sapwood.distributed.agreement import check_ranks
 from sapwood.distributed.workers import Ranks
 from sapwood.errors import InputError, ParameterError
-from sapwood.estimators.constructor import keeps_parameters
+from sapwood.estimators.constructor import captures_parameters
 from sapwood.estimators.fitted import FittedEstimator
 from sapwood.model.model import Model
 from sapwood.objectives.base import Objective
 from sapwood.objectives.registry import resolve
 from sapwood.params.declaration import AUTO, Params
-from sapwood.params.resolve import resolve_params, unknown_parameter, widen_trees
+from sapwood.params.resolve import resolve_params, unknown_parameter, widen_vector_trees
 
 Estimator = TypeVar("Estimator", bound="SapwoodEstimator")
 
@@ -41,7 +48,7 @@ class SapwoodEstimator(FittedEstimator):
 
     _task: ClassVar[str]
 
-    @keeps_parameters()
+    @captures_parameters()
     def __init__(
         self,
         *,
@@ -125,14 +132,14 @@ class SapwoodEstimator(FittedEstimator):
         estimator or a file, is continued: its trees come first.
         """
         self._fit(
-            Request(X, y, sample_weight, eval_set, eval_sample_weight, init_score, groups, init_model)
+            FitArguments(X, y, sample_weight, eval_set, eval_sample_weight, init_score, groups, init_model)
         )  # fmt: skip
         return self
 
-    def _fit(self, request: Request) -> None:
+    def _fit(self, request: FitArguments) -> None:
         """Train on what was given to ``fit``."""
         began = time.perf_counter()
-        earlier = Earlier.read(request.init_model)
+        earlier = WarmStart.read(request.init_model)
         X, table, bins = self._read_features(request, earlier)
         ranks, n_rows = request.ranks, table.n_rows if request.ranks is None else request.ranks.n_rows
         y, classes = self._read_target(request.y, table.n_rows, None if earlier is None else earlier.model.classes)
@@ -146,29 +153,29 @@ class SapwoodEstimator(FittedEstimator):
         params = resolve_params(given, n_rows, self._task, n_classes)
         objective = self._objective(params, classes)
         if objective.vector_leaves:
-            params = widen_trees(params, given, objective.n_outputs, n_rows)
+            params = widen_vector_trees(params, given, objective.n_outputs, n_rows)
         objective.check_target(y)
         if params.bins.zero_as_missing:
-            table = without_zeros(table)
+            table = zeros_to_missing(table)
         schema = Schema.of(table, self._categories(params, table, earlier))
         schema.align(table)
         if earlier is not None:
             earlier.check(schema, objective, params.bins.zero_as_missing)
         check_constraints(params.tree, schema, objective)
         check_steps(objective, params)
-        measures_of(params.watch.eval_metric, objective, task_of(classes))
-        origin = OriginSpec(params.task.init, earlier, objective, classes)
-        problem = Problem(objective, params, classes, origin, schema)
+        eval_metrics(params.evaluation.eval_metric, objective, task_of(classes))
+        origin = InitSpec(params.task.init, earlier, objective, classes)
+        problem = LearningTask(objective, params, classes, origin, schema)
         init_score = read_init_score(request.init_score, table.n_rows, objective.n_outputs)
         groups = read_groups(request.groups, table.n_rows)
-        sample = Sample(X, table, y, weight, init_score, groups, bins, None, ranks, request.row_numbers)
+        sample = LabeledRows(X, table, y, weight, init_score, groups, bins, None, ranks, request.row_numbers)
         if ranks is not None:
             check_ranks(problem, sample, request)
         check_sampling(params.boost, objective.task, groups)
         fitted = fit_sample(problem, sample, eval_samples(request, problem), watched_samples(request, problem), began)
         self._keep(problem, fitted, table)
 
-    def _read_features(self, request: Request, earlier: Earlier | None) -> tuple[Any, Table, Any]:
+    def _read_features(self, request: FitArguments, earlier: WarmStart | None) -> tuple[Any, Table, Any]:
         """See X as a table; the shape of y is looked at here, its values by whoever knows the task."""
         y = request.y
         if y is None:
@@ -177,7 +184,7 @@ class SapwoodEstimator(FittedEstimator):
             request.X.check(self.get_params(deep=False))
         X, table, bins = read_features(request.X)
         for name in ("y", "sample_weight", "init_score", "groups"):
-            warn_of_order(X, getattr(request, name), name)
+            warn_of_index_order(X, getattr(request, name), name)
         if earlier is not None and bins is None:
             table = earlier.model.schema.align(table, "init_model")
         if len(getattr(y, "shape", ())) == 2 and y.shape[1] == 1 and not hasattr(y, "nnz"):
@@ -188,12 +195,12 @@ class SapwoodEstimator(FittedEstimator):
             )
         return X, table, bins
 
-    def _categories(self, params: Params, table: Table, earlier: Earlier | None) -> tuple[int, ...]:
+    def _categories(self, params: Params, table: Table, earlier: WarmStart | None) -> tuple[int, ...]:
         """The category columns; those of a model that is continued unless the user names them."""
         spec = params.categories.categorical_features
         if earlier is not None and isinstance(spec, str):
             return earlier.model.schema.categories
-        return find_categories(spec, table)
+        return find_category_columns(spec, table)
 
     def _read_target(
         self, y: Any, n_rows: int, known: np.ndarray | None
@@ -211,10 +218,10 @@ class SapwoodEstimator(FittedEstimator):
         """The weights of rows, with those of their classes, which may be at other ranks too."""
         return weight
 
-    def _keep(self, problem: Problem, fitted: Fit, table: Table) -> None:
+    def _keep(self, problem: LearningTask, fitted: FitResult, table: Table) -> None:
         """Set the fitted attributes."""
         outcome, objective = fitted.outcome, problem.objective
-        earlier, schema = fitted.origin.model, problem.schema
+        earlier, schema = fitted.init.model, problem.schema
         metadata = {"n_rows": fitted.n_rows, "params": problem.params.described()}
         if schema.categories:
             metadata["categories"] = dict(fitted.decisions)
@@ -226,9 +233,9 @@ class SapwoodEstimator(FittedEstimator):
             classes=problem.classes,
             objective={"name": objective.name, "settings": objective.settings()},
             metadata=metadata,
-            recipe=fitted.recipe,
+            transformer=fitted.transformer,
         )
-        self.init_ = fitted.origin.estimator
+        self.init_ = fitted.init.estimator
         self.evals_result_ = {name: dict(metrics) for name, metrics in outcome.evals.items()}
         self.best_iteration_, self.best_score_ = outcome.best_iteration, outcome.best_score
         self.stopped_ = outcome.stopped

@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from sapwood.data.tables.class_weights import class_weights
 from sapwood.data.tables.conversion import shown
-from sapwood.data.tables.targets import check_range, code_labels, column_of, encode_labels
+from sapwood.data.tables.targets import check_range, encode_known_labels, encode_labels, read_column
 from sapwood.distributed.workers import Ranks
 from sapwood.errors import InputError
 from sapwood.estimators.base import SapwoodEstimator
-from sapwood.estimators.constructor import keeps_parameters
+from sapwood.estimators.constructor import captures_parameters
 from sapwood.params.declaration import AUTO
 from sapwood.params.resolve import check_value
 
@@ -29,13 +29,13 @@ class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
     _task: ClassVar[str] = "classification"
     class_weight: Any
 
-    @keeps_parameters(SapwoodEstimator.__init__)
+    @captures_parameters(SapwoodEstimator.__init__)
     def __init__(self, *, class_weight: Any = AUTO, **shared: Any) -> None: ...
 
     def _read_target(self, y: Any, n_rows: int, known: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        labels = column_of(y, n_rows, "y")
+        labels = read_column(y, n_rows, "y")
         if known is not None:
-            return code_labels(labels, n_rows, known), known
+            return encode_known_labels(labels, n_rows, known), known
         classes, codes = encode_labels(labels, n_rows)
         return codes, classes
 

@@ -13,7 +13,7 @@ from sapwood.params.resolve import unknown_parameter
 Init = TypeVar("Init", bound=Callable[..., None])
 
 
-def keeps_parameters(*others: Callable[..., None]) -> Callable[[Init], Init]:
+def captures_parameters(*others: Callable[..., None]) -> Callable[[Init], Init]:
     """Make an ``__init__`` store each of its keyword-only parameters and those of ``others``.
 
     An unknown name is refused with the nearest. The body of the function is not run.

@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from sapwood.boost.early_stopping import INTERRUPTED
-from sapwood.boost.evaluation import Measure, measured, measures_of
-from sapwood.boost.sample import Request, read_features, read_groups
+from sapwood.boost.evaluation import EvalMetric, eval_metrics, evaluate
+from sapwood.boost.sample import FitArguments, read_features, read_groups
 from sapwood.boost.target import Target
 from sapwood.boost.train import task_of
 from sapwood.boost.validation_split import fold_of_rows
@@ -68,7 +68,7 @@ def cv(
     if params.run.checkpoint is not None:
         raise ParameterError("checkpoint keeps one training, and cv makes one per fold: leave checkpoint unset")
     objective = estimator._objective(params, rows.classes)
-    measures = measures_of(params.watch.eval_metric, objective, task_of(rows.classes))
+    measures = eval_metrics(params.evaluation.eval_metric, objective, task_of(rows.classes))
     folds: list[Fold] = []
     splits = list(_split(rows, cv, params.run.random_state))
     if not splits:
@@ -79,7 +79,7 @@ def cv(
         fitted = _fit_fold(estimator, rows, train, test)
         scores = fitted.predict_raw(rows.part(rows.X, test)).T.reshape(objective.n_outputs, -1)
         weight = None if rows.weight is None else rows.weight[test]
-        values = measured(measures, objective, Target(rows.y[test], weight), np.ascontiguousarray(scores))
+        values = evaluate(measures, objective, Target(rows.y[test], weight), np.ascontiguousarray(scores))
         folds.append(Fold(fitted, test, fitted._answer(rows.part(rows.X, test)), values))
     return _gather(folds, measures, len(rows.y))
 
@@ -162,7 +162,7 @@ def _check_fold(fold: int, classes: np.ndarray | None, y: np.ndarray) -> None:
 
 def _fit_fold(estimator: SapwoodEstimator, rows: Rows, train: np.ndarray, test: np.ndarray) -> SapwoodEstimator:
     part = rows.part
-    request = Request(
+    request = FitArguments(
         part(rows.X, train),
         rows.labels[train],
         sample_weight=part(rows.weight, train),
@@ -176,7 +176,7 @@ def _fit_fold(estimator: SapwoodEstimator, rows: Rows, train: np.ndarray, test: 
     return made
 
 
-def _gather(folds: list[Fold], measures: tuple[Measure, ...], n_rows: int) -> CrossValidation:
+def _gather(folds: list[Fold], measures: tuple[EvalMetric, ...], n_rows: int) -> CrossValidation:
     total = np.zeros((n_rows, *folds[0].answers.shape[1:]))
     times = np.zeros((n_rows, *[1] * (total.ndim - 1)))
     for fold in folds:

@@ -59,7 +59,7 @@ def _values(model: Model, kind: str) -> np.ndarray:
 
 def _folded(model: Model, values: np.ndarray) -> np.ndarray:
     """Amounts per user's column; what is made of several categories is divided equally among them."""
-    return values if model.recipe is None else model.recipe.fold(values, model.n_features)
+    return values if model.transformer is None else model.transformer.fold(values, model.n_features)
 
 
 def _amounts(ensemble: Ensemble, kind: str) -> np.ndarray:

@@ -21,17 +21,17 @@ DIRECTIONS = {1: 1, -1: -1, 0: 0, "increasing": 1, "decreasing": -1, "none": 0}
 def column_directions(spec: Any, dataset: BinnedDataset) -> np.ndarray:
     """The direction of every column that trees are grown on; categories have none."""
     directions = monotone_directions(spec, dataset.user_schema)
-    if dataset.recipe is None:
+    if dataset.transformer is None:
         return directions
-    return np.array([directions[sources[0]] for sources in dataset.recipe.sources], dtype=np.int64)
+    return np.array([directions[sources[0]] for sources in dataset.transformer.sources], dtype=np.int64)
 
 
 def column_groups(spec: Any, dataset: BinnedDataset) -> np.ndarray:
     """The groups of columns that may appear together; a crossing belongs to those that hold all it is made of."""
     groups = interaction_groups(spec, dataset.user_schema)
-    if dataset.recipe is None:
+    if dataset.transformer is None:
         return groups
-    columns = [groups[:, list(sources)].all(axis=1) for sources in dataset.recipe.sources]
+    columns = [groups[:, list(sources)].all(axis=1) for sources in dataset.transformer.sources]
     return np.ascontiguousarray(np.array(columns, dtype=np.uint8).T.reshape(len(groups), len(columns)))
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.binning.bundle_layout import Tiling
+from sapwood.data.binning.bundle_layout import BundleLayout
 from sapwood.distributed.workers import Ranks
 from sapwood.errors import ParameterError, TrainingError
 from sapwood.grow.constraints import allowed_features
 from sapwood.grow.distributed_scales import Tables, quantise_rows
 from sapwood.grow.fixed_point import scale_for
-from sapwood.grow.grown_tree import Grown
+from sapwood.grow.grown_tree import GrownTree
 from sapwood.grow.histogram import HistogramGrower, is_wide
 from sapwood.kernels import layout
 from sapwood.kernels.grow import distributed_steps as steps
@@ -54,8 +54,8 @@ class RankGrower(HistogramGrower):
     def _has_lines(self) -> bool:
         return False  # its own steps move rows and add them up
 
-    def _make_tiling(self, dataset: BinnedDataset) -> Tiling:
-        return Tiling.plain(dataset.n_features)  # columns may exclude each other in the rows of one rank alone
+    def _make_tiling(self, dataset: BinnedDataset) -> BundleLayout:
+        return BundleLayout.plain(dataset.n_features)  # columns may exclude each other in the rows of one rank alone
 
     # --- quantising -----------------------------------------------------------------------------------------------
 
@@ -80,7 +80,7 @@ class RankGrower(HistogramGrower):
 
     # --- growing ----------------------------------------------------------------------------------------------------
 
-    def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
+    def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> GrownTree:
         self._spare.extend(self._lines.values())
         self._lines.clear()
         self._plant(rows)
@@ -92,7 +92,7 @@ class RankGrower(HistogramGrower):
             self._split(leaf, n_leaves, rows, draws)
             n_leaves += 1
         self._finish(n_leaves, gradients, rows)
-        return Grown.read(self._nodes, self._leaves, rows.order)
+        return GrownTree.read(self._nodes, self._leaves, rows.order)
 
     def _plant(self, rows: layout.Rows) -> None:
         """Make the root a leaf."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from sapwood.grow.constraints import allowed_features
 from sapwood.grow.distributed import RankGrower
-from sapwood.grow.grown_tree import Grown
+from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels import layout
 from sapwood.kernels.grow import distributed_steps as steps
 from sapwood.kernels.split.symmetric import CUT_BIN, CUT_FEATURE, CUT_SIDE, WORTH
@@ -15,7 +15,7 @@ from sapwood.kernels.split.symmetric import CUT_BIN, CUT_FEATURE, CUT_SIDE, WORT
 class SymmetricRankGrower(RankGrower):
     """Grows a tree level by level: each rank judges the cuts of its own features over all leaves, and the best wins."""
 
-    def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
+    def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> GrownTree:
         rules, n_leaves = self.rules(), 1
         self._plant(rows)
         is_open = self._can_split(0)
@@ -37,7 +37,7 @@ class SymmetricRankGrower(RankGrower):
                     self._divide_histogram(leaf, n_leaves + leaf, rows)
             n_leaves *= 2
         self._finish(n_leaves, gradients, rows)
-        return Grown.read(self._nodes, self._leaves, rows.order)
+        return GrownTree.read(self._nodes, self._leaves, rows.order)
 
     def _best_cut(self, n_leaves: int, depth: int, draws: layout.Draws) -> tuple[np.ndarray, float]:
         """The best cut of all ranks for a level, of equals that of the first feature, and its gain."""

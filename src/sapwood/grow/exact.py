@@ -6,11 +6,11 @@ import dataclasses
 
 import numpy as np
 
-from sapwood.data.binning.bin_mapper import Encoder
+from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.binning.edges import middle
 from sapwood.grow.grower import Grower
-from sapwood.grow.grown_tree import Grown
+from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels import layout
 from sapwood.kernels.grow import exact_tree as grow_exact
 from sapwood.model.tree import LEAF
@@ -45,16 +45,16 @@ class ExactGrower(Grower):
     def _is_wide(self) -> bool:
         return True
 
-    def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
+    def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> GrownTree:
         self._team.run(
             grow_exact.grow_exact_tree, self._columns, self._lists, self._features, self.rules(), gradients,
             rows, self._scales, self._scratch, self._leaves, self._search, self._choice, draws, self._nodes,
         )  # fmt: skip
-        grown = Grown.read(self._nodes, self._leaves, rows.order)
-        return _between_values(grown, self._lists.next_bin, self._dataset.encoder)
+        grown = GrownTree.read(self._nodes, self._leaves, rows.order)
+        return _between_values(grown, self._lists.next_bin, self._dataset.bin_mapper)
 
 
-def _between_values(grown: Grown, next_bin: np.ndarray, encoder: Encoder) -> Grown:
+def _between_values(grown: GrownTree, next_bin: np.ndarray, encoder: BinMapper) -> GrownTree:
     """Give the tree thresholds; ``bin`` becomes the last value of the table that goes left."""
     threshold, bins = np.zeros(len(grown.feature)), grown.bin.copy()
     for node in np.flatnonzero(grown.feature != LEAF):

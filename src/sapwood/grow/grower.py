@@ -7,11 +7,11 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.binning.bundle_layout import Tiling
+from sapwood.data.binning.bundle_layout import BundleLayout
 from sapwood.errors import TrainingError
 from sapwood.grow.constraints import column_directions, column_groups, count_of, draw_tree_features
 from sapwood.grow.fixed_point import scale_for
-from sapwood.grow.grown_tree import Grown
+from sapwood.grow.grown_tree import GrownTree
 from sapwood.grow.workspace import (
     RowRoom,
     Shape,
@@ -94,9 +94,9 @@ class Grower(ABC):
         found[0] &= not found.all()  # histograms have at least one feature
         return found
 
-    def _make_tiling(self, dataset: BinnedDataset) -> Tiling:
+    def _make_tiling(self, dataset: BinnedDataset) -> BundleLayout:
         """How features lie in the tiles."""
-        return Tiling.plain(dataset.n_features)
+        return BundleLayout.plain(dataset.n_features)
 
     def _has_lines(self) -> bool:
         """Tell whether rows keep their integers of all planes side by side."""
@@ -107,7 +107,7 @@ class Grower(ABC):
         """Tell whether pairs are kept as wide integers."""
 
     @abstractmethod
-    def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
+    def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> GrownTree:
         """Grow a tree from the quantised rows."""
 
     def see(self, dataset: BinnedDataset) -> None:
@@ -117,7 +117,7 @@ class Grower(ABC):
 
     def grow(
         self, pairs: np.ndarray, weight: np.ndarray, number: int, rows: np.ndarray | None = None, per_round: int = 1
-    ) -> Grown:  # fmt: skip
+    ) -> GrownTree:  # fmt: skip
         """Grow a tree on all rows, or on some (ascending numbers); it is tree ``number`` of ``per_round`` a round.
 
         ``weight`` is that of all rows, or of those chosen; it is empty when all weigh the same.

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from sapwood.data.binning.bin_mapper import Encoder
+from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.kernels import layout
-from sapwood.model.linear_leaves import Terms
+from sapwood.model.linear_leaves import LeafCoefficients
 from sapwood.model.tree import LEAF
 
 
@@ -72,7 +72,7 @@ GRADIENTS, HESSIANS, VALUES = (slice(layout.NODE_OUTPUTS + j, None, layout.PER_O
 
 
 @dataclass(eq=False)
-class Grown(NodeTable):
+class GrownTree(NodeTable):
     """A tree in bins, its values before shrinkage. Leaf l is node ``leaf_node[l]``; its rows are order[span[l]].
 
     ``leaves``, of which the first ``n_leaves`` count, and ``order`` are the grower's own and are overwritten by the
@@ -85,11 +85,11 @@ class Grown(NodeTable):
     order: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.uint32))
     n_leaves: int = 0
     threshold: np.ndarray | None = None
-    terms: Terms | None = None
+    terms: LeafCoefficients | None = None
     sets: np.ndarray | None = None
 
     @classmethod
-    def read(cls, nodes: layout.Nodes, leaves: layout.Leaves, order: np.ndarray, has_sets: bool = False) -> Grown:
+    def read(cls, nodes: layout.Nodes, leaves: layout.Leaves, order: np.ndarray, has_sets: bool = False) -> GrownTree:
         """Take a finished tree out of the grower's tables."""
         n_nodes, n_leaves, _ = nodes.info.tolist()
         integers, numbers = nodes.integers[:n_nodes], nodes.numbers[:n_nodes]
@@ -113,9 +113,9 @@ class Grown(NodeTable):
         """Where the rows of each leaf begin and end in ``order``."""
         return self.leaves[: self.n_leaves, layout.FIRST : layout.LAST + 1].copy()
 
-    def without_rows(self) -> Grown:
+    def without_rows(self) -> GrownTree:
         """The same tree, which can be kept when the next one is grown."""
-        return Grown(self.integers, self.numbers, threshold=self.threshold, terms=self.terms, sets=self.sets)
+        return GrownTree(self.integers, self.numbers, threshold=self.threshold, terms=self.terms, sets=self.sets)
 
     def node_of_row(self, n_rows: int) -> np.ndarray:
         """The leaf of each of ``n_rows`` rows, all of which the tree was grown on."""
@@ -136,12 +136,12 @@ class Grown(NodeTable):
         return node
 
 
-def join_nodes(trees: Sequence[Grown]) -> NodeTable:
+def join_nodes(trees: Sequence[GrownTree]) -> NodeTable:
     """The nodes of several trees, one tree behind the other."""
     return NodeTable(np.concatenate([one.integers for one in trees]), np.concatenate([one.numbers for one in trees]))
 
 
-def thresholds(feature: np.ndarray, bins: np.ndarray, encoder: Encoder) -> np.ndarray:
+def thresholds(feature: np.ndarray, bins: np.ndarray, encoder: BinMapper) -> np.ndarray:
     """The largest value that goes left at each node; infinite where all values do and missing ones do not."""
     edges, start = encoder.cut_points
     inner = (feature != LEAF) & (bins > 0)

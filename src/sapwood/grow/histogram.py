@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.binning.bundle_layout import Tiling
+from sapwood.data.binning.bundle_layout import BundleLayout
 from sapwood.errors import ParameterError
 from sapwood.grow.grower import Grower
-from sapwood.grow.grown_tree import Grown
-from sapwood.grow.row_subset import Compaction
+from sapwood.grow.grown_tree import GrownTree
+from sapwood.grow.row_subset import RowSubset
 from sapwood.grow.sorted_rows import is_sorted_quicker, sort_rows
 from sapwood.grow.workspace import make_bins, make_cells, make_worth
 from sapwood.kernels import layout
@@ -50,7 +50,7 @@ class HistogramGrower(Grower):
         ):
             self._sorted = self._cells._replace(sorted=sort_rows(dataset, team.size))
         self._bins = make_bins(dataset, self._tiling, team.size)
-        self._compaction = Compaction(self._bins, n_outputs, team, not self._tiling.has_bundles)
+        self._compaction = RowSubset(self._bins, n_outputs, team, not self._tiling.has_bundles)
         self._compact: layout.Bins | None = None
         most_bins = int(self._features.n_bins.max())
         self._worth: tuple[np.ndarray, ...] = make_worth(self._shape, most_bins) if self._symmetric else ()
@@ -64,8 +64,8 @@ class HistogramGrower(Grower):
             self._bins = make_bins(dataset, self._tiling, self._team.size)
             self._compaction.see(self._bins)
 
-    def _make_tiling(self, dataset: BinnedDataset) -> Tiling:
-        return Tiling.find(dataset, self._params.bundle)
+    def _make_tiling(self, dataset: BinnedDataset) -> BundleLayout:
+        return BundleLayout.find(dataset, self._params.bundle)
 
     def _is_wide(self) -> bool:
         return is_wide(self._params.precision, self._dataset.n_rows)
@@ -81,7 +81,7 @@ class HistogramGrower(Grower):
         self._compact = self._compaction.take_bins(rows)
         return self._compaction.take_gradients(gradients)
 
-    def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> Grown:
+    def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> GrownTree:
         cells = self._cells
         if self._sorted is not None and rows is self._rows.whole:
             cells = self._sorted
@@ -94,7 +94,7 @@ class HistogramGrower(Grower):
         if self._is_reordered:
             feature = self._nodes.integers[: self._nodes.info[layout.N_NODES], layout.NODE_FEATURE]
             feature[:] = np.where(feature < 0, feature, self._tiling.order[feature])
-        return Grown.read(self._nodes, self._leaves, rows.order, self._has_sets)
+        return GrownTree.read(self._nodes, self._leaves, rows.order, self._has_sets)
 
 
 def _check_levels(levels: np.ndarray, n_outputs: int, is_symmetric: bool) -> None:

@@ -13,7 +13,7 @@ from sapwood.native.threads.team import Team
 MOST_DRAWN = 0.5
 
 
-class Compaction:
+class RowSubset:
     """Copies the bins and gradients of the rows drawn. A round's bins are copied once for all of its trees.
 
     ``is_plain`` tells that columns and tiles hold the same, feature by feature.

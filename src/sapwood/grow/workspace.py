@@ -9,8 +9,8 @@ import numpy as np
 
 from sapwood.data.binning.bin_mapper import aligned_zeros
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.binning.bundle_layout import Tiling
-from sapwood.data.binning.sparse_bins import RowLists
+from sapwood.data.binning.bundle_layout import BundleLayout
+from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.kernels import layout
 from sapwood.kernels.histogram.multi_output import line_width
 from sapwood.kernels.histogram.sparse import turn_over
@@ -43,7 +43,7 @@ class Shape:
         return 2 * self.max_leaves - 1
 
 
-def make_bins(dataset: BinnedDataset, tiling: Tiling, members: int = 1) -> layout.Bins:
+def make_bins(dataset: BinnedDataset, tiling: BundleLayout, members: int = 1) -> layout.Bins:
     """The bins of a dataset, and room of the members for a listed column."""
     by_bytes = dataset.columns.dtype == np.uint8
     return layout.Bins(
@@ -55,7 +55,7 @@ def make_bins(dataset: BinnedDataset, tiling: Tiling, members: int = 1) -> layou
 
 
 def make_features(
-    dataset: BinnedDataset, members: int, tiling: Tiling, monotone: np.ndarray | None = None
+    dataset: BinnedDataset, members: int, tiling: BundleLayout, monotone: np.ndarray | None = None
 ) -> layout.Features:
     """Describe the features of a dataset: where their cells lie and who searches them."""
     order = tiling.order
@@ -86,7 +86,7 @@ def make_features(
     )
 
 
-def make_listed_features(features: layout.Features, lists: RowLists, hopeless: np.ndarray) -> layout.Features:
+def make_listed_features(features: layout.Features, lists: SparseBins, hopeless: np.ndarray) -> layout.Features:
     """The same where some features are listed; those that are ``hopeless`` get no cells."""
     room = np.where(hopeless, 0, features.n_bins + 1)
     start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
@@ -131,7 +131,7 @@ def _all_live(start: np.ndarray, share: np.ndarray) -> np.ndarray:
     return line
 
 
-def _cell_room(n_bins: np.ndarray, bits: int, tiling: Tiling) -> np.ndarray:
+def _cell_room(n_bins: np.ndarray, bits: int, tiling: BundleLayout) -> np.ndarray:
     """How many cells features take: eight columns that share a word, or the four that are left, lie at equal distances
     if they have many on average.
 

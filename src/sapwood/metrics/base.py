@@ -20,7 +20,7 @@ ANY = REGRESSION | CLASSES
 
 
 @dataclass(frozen=True)
-class Answers:
+class MetricInputs:
     """Targets and the predictions for them: numbers or probabilities of class 1 (n,), or of each class (n, classes)."""
 
     y: np.ndarray
@@ -53,7 +53,7 @@ class Metric:
     """A number that says how good predictions are: ``metric(y, prediction, weight)``."""
 
     name: str
-    function: Callable[[Answers], float] = field(repr=False)
+    function: Callable[[MetricInputs], float] = field(repr=False)
     greater_is_better: bool = False
     tasks: frozenset[str] = ANY
     numbers: tuple[float, ...] = ()
@@ -76,7 +76,7 @@ class Metric:
         y = np.asarray(y, dtype=np.float64)
         prediction = np.asarray(prediction, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):  # what is beyond floats is infinite
-            return self.function(Answers(y, prediction, weight, self.numbers, run))
+            return self.function(MetricInputs(y, prediction, weight, self.numbers, run))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from sapwood.kernels.numeric.elementary import log_values
 from sapwood.kernels.numeric.sums import fixed_sum
-from sapwood.metrics.base import ANY, BINARY, CLASSES, Answers
+from sapwood.metrics.base import ANY, BINARY, CLASSES, MetricInputs
 from sapwood.metrics.registry import register
 
 # Probabilities of 0 count as this, so that one confident error does not make the mean infinite.
@@ -15,14 +15,14 @@ WEIGHT_BITS = 62
 
 
 @register("binary_logloss", "multi_logloss", "logloss", tasks=CLASSES)
-def log_loss(answers: Answers) -> float:
+def log_loss(answers: MetricInputs) -> float:
     """Mean of -log of the probability given to the true class."""
     true = np.maximum(_of_true_class(answers), LEAST_PROBABILITY)
     return answers.mean(-answers.apply(log_values, true))
 
 
 @register(tasks=ANY)
-def cross_entropy(answers: Answers) -> float:
+def cross_entropy(answers: MetricInputs) -> float:
     """Mean of -y log p - (1 - y) log(1 - p) for targets that are probabilities."""
     p = np.clip(answers.prediction, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
     own, rest = answers.apply(log_values, p), answers.apply(log_values, 1.0 - p)
@@ -30,7 +30,7 @@ def cross_entropy(answers: Answers) -> float:
 
 
 @register("brier_score", tasks=CLASSES)
-def brier(answers: Answers) -> float:
+def brier(answers: MetricInputs) -> float:
     """Mean of (p - y)^2; with several classes, of the sum over them."""
     if answers.prediction.ndim == 1:
         return answers.mean(np.square(answers.prediction - answers.y))
@@ -42,7 +42,7 @@ def brier(answers: Answers) -> float:
 
 
 @register(tasks=CLASSES, greater_is_better=True, numbers=(0.5,))
-def accuracy(answers: Answers) -> float:
+def accuracy(answers: MetricInputs) -> float:
     """Share of rows whose likeliest class is the true one; of two, class 1 if it is above the threshold."""
     if answers.prediction.ndim == 1:
         found = (answers.prediction > answers.numbers[0]).astype(np.float64)
@@ -52,20 +52,20 @@ def accuracy(answers: Answers) -> float:
 
 
 @register("binary_error", "multi_error", tasks=CLASSES, numbers=(0.5,))
-def error(answers: Answers) -> float:
+def error(answers: MetricInputs) -> float:
     """Share of rows whose likeliest class is not the true one."""
     return 1.0 - accuracy(answers)
 
 
 @register(tasks=BINARY)
-def hinge(answers: Answers) -> float:
+def hinge(answers: MetricInputs) -> float:
     """Mean of max(0, 1 - sF) where a probability p stands for the score F = 2p - 1 and s is -1 or 1."""
     margin = (2.0 * answers.y - 1.0) * (2.0 * _of_class_1(answers) - 1.0)
     return answers.mean(np.maximum(0.0, 1.0 - margin))
 
 
 @register("roc_auc", tasks=BINARY, greater_is_better=True)
-def auc(answers: Answers) -> float:
+def auc(answers: MetricInputs) -> float:
     """P(a row of class 1 scores above one of class 0) + P(they tie) / 2, rows drawn by weight; NaN for one class."""
     if np.isnan(answers.prediction).any():
         return float("nan")
@@ -77,7 +77,7 @@ def auc(answers: Answers) -> float:
 
 
 @register("ap", "aucpr", tasks=BINARY, greater_is_better=True)
-def average_precision(answers: Answers) -> float:
+def average_precision(answers: MetricInputs) -> float:
     """Mean over the rows of class 1 of the precision among rows that score at least as high; NaN without class 1."""
     if np.isnan(answers.prediction).any():
         return float("nan")
@@ -88,17 +88,17 @@ def average_precision(answers: Answers) -> float:
     return fixed_sum(positive, precision, answers.run) / total if total > 0.0 else float("nan")
 
 
-def _of_class_1(answers: Answers) -> np.ndarray:
+def _of_class_1(answers: MetricInputs) -> np.ndarray:
     return answers.prediction if answers.prediction.ndim == 1 else answers.prediction[:, 1]
 
 
-def _of_true_class(answers: Answers) -> np.ndarray:
+def _of_true_class(answers: MetricInputs) -> np.ndarray:
     if answers.prediction.ndim == 1:
         return np.where(answers.y == 1.0, answers.prediction, 1.0 - answers.prediction)
     return answers.prediction[np.arange(len(answers.y)), answers.y.astype(np.int64)]
 
 
-def _weights_by_score(answers: Answers) -> tuple[np.ndarray, np.ndarray]:
+def _weights_by_score(answers: MetricInputs) -> tuple[np.ndarray, np.ndarray]:
     """The weights of class 1 and class 0 at each different score, ascending, as integers that sum to less than 2^62.
 
     So neither the order of rows nor that of tied scores matters.

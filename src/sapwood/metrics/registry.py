@@ -12,17 +12,17 @@ from typing import Any
 
 import sapwood.metrics
 from sapwood.errors import ParameterError
-from sapwood.metrics.base import ANY, Answers, CustomMetric, Metric
+from sapwood.metrics.base import ANY, CustomMetric, Metric, MetricInputs
 
 _METRICS: dict[str, Metric] = {}
 
-Measure = Callable[[Answers], float]
+Measure = Callable[[MetricInputs], float]
 
 
 def register(
     *aliases: str, tasks: frozenset[str] = ANY, greater_is_better: bool = False, numbers: tuple[float, ...] = ()
 ) -> Callable[[Measure], Measure]:
-    """Make a function of ``Answers`` a metric under its name and aliases; ``name@numbers`` replaces ``numbers``."""
+    """Register a function of ``MetricInputs`` under its name and aliases; ``name@numbers`` replaces ``numbers``."""
 
     def decorate(function: Measure) -> Measure:
         made = Metric(function.__name__, function, greater_is_better, tasks, numbers)

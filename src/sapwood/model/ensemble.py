@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.model.linear_leaves import Terms, join_terms
+from sapwood.model.linear_leaves import LeafCoefficients, join_terms
 from sapwood.model.rescaling import Rescaling, factors_before
 from sapwood.model.tree import LEAF, NODE_FIELDS, Tree, check_terms, frozen_array, node_depths, node_shapes
 
@@ -37,7 +37,7 @@ class Ensemble:
     hessian: np.ndarray
     weight: np.ndarray
     count: np.ndarray
-    terms: Terms | None = None
+    terms: LeafCoefficients | None = None
     rescalings: tuple[Rescaling, ...] = ()
 
     def __post_init__(self) -> None:
@@ -122,7 +122,7 @@ class Ensemble:
         kept = tuple(one for one in self.rescalings if one.round < stop)
         return replace(self.scaled(factors), rescalings=kept)
 
-    def _terms_of(self, first: int, last: int) -> Terms | None:
+    def _terms_of(self, first: int, last: int) -> LeafCoefficients | None:
         return None if self.terms is None else self.terms.slice(first, last)
 
     def concatenate(self, other: Ensemble) -> Ensemble:
@@ -201,7 +201,7 @@ class Ensemble:
 
     def terms_table(self, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
         """One line per slope of a linear leaf, leaf after leaf; without lines where all leaves are constant."""
-        terms = Terms.none(self.value) if self.terms is None else self.terms
+        terms = LeafCoefficients.none(self.value) if self.terms is None else self.terms
         node = terms.nodes()
         tree = self.tree_of_node()[node]
         names = [f"f{f}" for f in range(int(terms.feature.max(initial=-1)) + 1)] if names is None else list(names)

@@ -13,7 +13,7 @@ TERM_FIELDS: dict[str, type] = {"feature": np.int32, "centre": np.float64, "slop
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class LeafCoefficients:
     """Node i answers ``intercept[i]`` plus slope · (x[feature] − centre) for each of its terms.
 
     Its terms are ``start[i]`` to ``start[i + 1]``. A node without terms has its value as
@@ -36,7 +36,7 @@ class Terms:
                 raise ValueError(f"terms: {name} has shape {getattr(self, name).shape}, expected {shape}")
 
     @classmethod
-    def none(cls, value: np.ndarray) -> Terms:
+    def none(cls, value: np.ndarray) -> LeafCoefficients:
         """Those of nodes with these values (nodes, 1) and no slope."""
         empty = np.empty(0)
         return cls(np.zeros(len(value) + 1, np.int64), value[:, 0], empty, empty, empty)
@@ -49,16 +49,18 @@ class Terms:
     def __len__(self) -> int:
         return len(self.feature)
 
-    def scaled(self, factor: float | np.ndarray) -> Terms:
+    def scaled(self, factor: float | np.ndarray) -> LeafCoefficients:
         """The terms of answers times a number, or one for each node."""
         of_terms = factor if isinstance(factor, float) else factor[self.nodes()]
-        return Terms(self.start, self.intercept * factor, self.feature, self.centre, self.slope * of_terms)
+        return LeafCoefficients(self.start, self.intercept * factor, self.feature, self.centre, self.slope * of_terms)
 
-    def slice(self, first: int, last: int) -> Terms:
+    def slice(self, first: int, last: int) -> LeafCoefficients:
         """The terms of nodes ``first`` to ``last`` (excluded)."""
         begin, end = self.start[first], self.start[last]
         kept = {name: getattr(self, name)[begin:end] for name in TERM_FIELDS}
-        return Terms(start=self.start[first : last + 1] - begin, intercept=self.intercept[first:last], **kept)
+        return LeafCoefficients(
+            start=self.start[first : last + 1] - begin, intercept=self.intercept[first:last], **kept
+        )
 
     def nodes(self) -> np.ndarray:
         """The node of each term."""
@@ -74,13 +76,13 @@ class Terms:
         return " ".join(parts)
 
 
-def join_terms(parts: Sequence[tuple[Terms | None, np.ndarray]]) -> Terms | None:
+def join_terms(parts: Sequence[tuple[LeafCoefficients | None, np.ndarray]]) -> LeafCoefficients | None:
     """The terms of nodes one after another, each part with the values of its nodes; None if no part has any."""
     if all(terms is None for terms, _ in parts):
         return None
-    every = [Terms.none(value) if terms is None else terms for terms, value in parts]
+    every = [LeafCoefficients.none(value) if terms is None else terms for terms, value in parts]
     starts = np.cumsum([0, *(len(terms) for terms in every)])
     start = [terms.start[:-1] + begin for terms, begin in zip(every, starts[:-1], strict=True)]
     kept = {name: np.concatenate([getattr(terms, name) for terms in every]) for name in TERM_FIELDS}
     intercept = np.concatenate([terms.intercept for terms in every])
-    return Terms(start=np.concatenate([*start, starts[-1:]]), intercept=intercept, **kept)
+    return LeafCoefficients(start=np.concatenate([*start, starts[-1:]]), intercept=intercept, **kept)

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.cached_property import once
-from sapwood.data.categories.transformer import Recipe
+from sapwood.cached_property import cached_property
+from sapwood.data.categories.transformer import FeatureTransformer
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Table, in_memory, read_table
-from sapwood.data.tables.zero_as_missing import row_without_zeros
+from sapwood.data.tables.zero_as_missing import row_zeros_to_missing
 from sapwood.errors import ParameterError
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.io.fingerprint import fingerprint
@@ -45,7 +45,7 @@ class Model:
     classes: np.ndarray | None = None
     objective: dict[str, Any] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
-    recipe: Recipe | None = None
+    transformer: FeatureTransformer | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base_scores", frozen_array(self.base_scores, np.float64))
@@ -84,12 +84,12 @@ class Model:
     @property
     def n_columns(self) -> int:
         """Number of columns that the trees see: the user's, and what is made of categories."""
-        return self.n_features if self.recipe is None else self.recipe.n_columns
+        return self.n_features if self.transformer is None else self.transformer.n_columns
 
     @property
     def column_names(self) -> list[str]:
         """The names of the columns that the trees see."""
-        return self.feature_names if self.recipe is None else self.recipe.names(self.schema)
+        return self.feature_names if self.transformer is None else self.transformer.names(self.schema)
 
     @property
     def encodings(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class Model:
         if iterations is None and (answer := self.predict_plain_row(X)) is not None:
             return answer
         table = self._table(X)
-        if table.n_rows == 1 and iterations is None and self.recipe is None and not table.is_sparse:
+        if table.n_rows == 1 and iterations is None and self.transformer is None and not table.is_sparse:
             _, matrix = next(table.matrices(1))
             return np.array([self._of_one_row.predict(matrix[0])])
         scores = self._scores(table, iterations, n_jobs)
@@ -153,9 +153,9 @@ class Model:
     def predictor(self) -> Predictor:
         """What answers for one row at a time, much faster than ``predict`` does for a table of one row."""
         packed = pack(self.ensemble, with_tops=False, compact=self._compact)
-        prepare: Any = row_without_zeros if self.schema.zero_as_missing else None
+        prepare: Any = row_zeros_to_missing if self.schema.zero_as_missing else None
         if self._compact is not None:
-            prepare = partial(self._compact.recipe.row, schema=self.schema)
+            prepare = partial(self._compact.transformer.row, schema=self.schema)
         return Predictor(packed, self.n_features, self.base_scores, self._link, prepare)
 
     def leaf_indices(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
@@ -164,30 +164,30 @@ class Model:
         trees = self._trees_of(0, self._rounds(iterations))
         return predictor.leaf_indices(self._packed, self._table(X), trees, n_jobs)
 
-    @once
+    @cached_property
     def _plain_shape(self) -> tuple[int, ...]:
         """The shape of one row, if rows go to the trees as they are."""
-        return (1, self.n_features) if self.recipe is None and not self.schema.zero_as_missing else ()
+        return (1, self.n_features) if self.transformer is None and not self.schema.zero_as_missing else ()
 
-    @once
+    @cached_property
     def _of_one_row(self) -> Predictor:
         return self.predictor()
 
-    @once
+    @cached_property
     def _packed(self) -> Packed:
         return pack(self.ensemble, compact=self._compact)
 
-    @once
+    @cached_property
     def _compact(self) -> Compact | None:
-        return None if self.recipe is None else Compact.of(self.recipe)
+        return None if self.transformer is None else Compact.of(self.transformer)
 
-    @once
+    @cached_property
     def _link(self) -> Link:
         return link_from_name(self.link)
 
     def _table(self, X: Any) -> Table:
         table = self.schema.align(read_table(X))
-        return table if self._compact is None else self._compact.recipe.apply(table)
+        return table if self._compact is None else self._compact.transformer.apply(table)
 
     def _first_scores(self, table: Table) -> np.ndarray:
         return np.repeat(self.base_scores[:, None], table.n_rows, axis=1)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 if TYPE_CHECKING:
-    from sapwood.model.linear_leaves import Terms
+    from sapwood.model.linear_leaves import LeafCoefficients
 
 # What a node carries, in the order of files and tables. Arrays with a second axis ("value", and with vector leaves
 # "gradient" and "hessian") have one column per output there.
@@ -50,7 +50,7 @@ class Tree:
     hessian: np.ndarray
     weight: np.ndarray
     count: np.ndarray
-    terms: Terms | None = None
+    terms: LeafCoefficients | None = None
 
     def __post_init__(self) -> None:
         for name, dtype in NODE_FIELDS.items():
@@ -120,7 +120,7 @@ def node_shapes(n_nodes: int, width: int) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def check_terms(terms: Terms | None, value: np.ndarray, what: str) -> None:
+def check_terms(terms: LeafCoefficients | None, value: np.ndarray, what: str) -> None:
     """Check that slopes, if there are any, fit the nodes."""
     if terms is not None and value.shape != (terms.n_nodes, 1):
         raise ValueError(f"{what}: terms of {terms.n_nodes} nodes do not fit values of shape {value.shape}")

@@ -35,7 +35,7 @@ class Objective:
     task: str = "regression"
     pairs_kernel: ClassVar[Kernel]
     loss_kernel: ClassVar[Kernel]
-    renews_leaves: ClassVar[bool] = False
+    has_quantile_leaves: ClassVar[bool] = False
     vector_leaves: bool = False
 
     @property

@@ -37,7 +37,7 @@ class QuantileOfResiduals(Objective):
     """A loss with corners, whose best value, of a leaf as of all rows, is a weighted quantile of the residuals."""
 
     curvature = "surrogate"
-    renews_leaves = True
+    has_quantile_leaves = True
 
     def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
         """The weighted quantile of the targets, one per output."""

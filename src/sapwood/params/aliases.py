@@ -11,7 +11,7 @@ XGBOOST, LIGHTGBM, CATBOOST = "XGBoost", "LightGBM", "CatBoost"
 
 
 @dataclass(frozen=True)
-class Spelling:
+class Alias:
     """A parameter of another library: its names there, ours if there is one, and how to translate the value."""
 
     library: str
@@ -20,13 +20,13 @@ class Spelling:
     note: str = ""
 
 
-def _rows(library: str, *rows: tuple[str, str | None, str]) -> list[Spelling]:
-    return [Spelling(library, tuple(names.split()), ours, note) for names, ours, note in rows]
+def _rows(library: str, *rows: tuple[str, str | None, str]) -> list[Alias]:
+    return [Alias(library, tuple(names.split()), ours, note) for names, ours, note in rows]
 
 
 _TWICE = "Halve the value: our gains carry the factor ½."
 
-SPELLINGS: list[Spelling] = [
+ALIASES: list[Alias] = [
     *_rows(
         XGBOOST,
         ("n_estimators num_boost_round num_round num_boost_rounds num_rounds", "n_estimators", ""),
@@ -182,7 +182,7 @@ SPELLINGS: list[Spelling] = [
 ]
 
 
-def spelling_of(name: str) -> Spelling | None:
+def alias_of(name: str) -> Alias | None:
     """The row of another library that has this name, or None."""
     wanted = name.lower().rstrip("_")
-    return next((row for row in SPELLINGS if wanted in row.names), None)
+    return next((row for row in ALIASES if wanted in row.names), None)

@@ -21,7 +21,7 @@ from sapwood.params.encodings import MOST_CROSSED, Crossing, is_crossing, is_enc
 from sapwood.params.numbers import is_integer
 from sapwood.params.presets import PRESETS
 from sapwood.params.validators import (
-    Rule,
+    Validator,
     are_callbacks,
     fraction,
     integer,
@@ -43,7 +43,7 @@ from sapwood.params.validators import (
 )
 
 AUTO = "auto"
-TRUTH = Rule("True or False", lambda v: isinstance(v, (bool, np.bool_)), bool)
+TRUTH = Validator("True or False", lambda v: isinstance(v, (bool, np.bool_)), bool)
 
 
 def _callbacks(value: Any) -> tuple[Callable[..., Any], ...]:
@@ -53,7 +53,7 @@ def _callbacks(value: Any) -> tuple[Callable[..., Any], ...]:
     return functions
 
 
-def declare(default: Any, rule: Rule, text: str) -> Any:
+def declare(default: Any, rule: Validator, text: str) -> Any:
     """A parameter as a dataclass field."""
     return dataclasses.field(default=default, metadata={"rule": rule, "text": text})
 
@@ -65,12 +65,12 @@ class TaskParams:
     preset: str = declare("default", one_of(*PRESETS), "Whose defaults fill the parameters left unset.")
     objective: object = declare(
         AUTO,
-        Rule("the name of a loss or a loss object", lambda v: v is not None and not isinstance(v, (bool, Real))),
+        Validator("the name of a loss or a loss object", lambda v: v is not None and not isinstance(v, (bool, Real))),
         "The loss that training lowers. 'auto' is squared error for regression and log loss for classes.",
     )
     class_weight: object = declare(
         None,
-        Rule(
+        Validator(
             "'balanced', 'effective', EffectiveNumber(beta), a dict from class to weight, or None (1 for each)",
             is_class_weight,
         ),
@@ -79,14 +79,14 @@ class TaskParams:
     )
     init: object = declare(
         None,
-        Rule("a number, one per output, a scikit-learn estimator, or None (the loss's best constant)", is_init),
+        Validator("a number, one per output, a scikit-learn estimator, or None (the loss's best constant)", is_init),
         "Scores that boosting starts from, before the link. An estimator is fitted first and trees correct it; such a "
         "model cannot be saved to a file.",
     )
 
 
 @dataclass(frozen=True)
-class BinParams:
+class BinningParams:
     """How numbers are cut into bins."""
 
     max_bins: int = declare(255, integer(2, 65535), "Value bins per feature at most. Beyond 255 a bin takes two bytes.")
@@ -104,7 +104,7 @@ class CategoryParams:
 
     categorical_features: object = declare(
         AUTO,
-        Rule(
+        Validator(
             "'auto', a list of column names or numbers, a truth value per column, or None (no column)",
             lambda v: v is None or v == AUTO if isinstance(v, str) or v is None else is_collection(v),
         ),
@@ -113,7 +113,7 @@ class CategoryParams:
     )
     category_encoding: object = declare(
         AUTO,
-        Rule(
+        Validator(
             "'auto', 'one_hot', 'partition', 'frequency', 'ordered', 'leave_one_out', 'holdout', 'greedy', an object "
             "such as Ordered(prior_weight=1.0), a list of these, or a dict from columns to these",
             is_encoding,
@@ -125,7 +125,7 @@ class CategoryParams:
     one_hot_max: int = declare(2, integer(0), "Levels up to which 'auto' makes a column of 0 and 1 for each.")
     max_combination: object = declare(
         1,
-        Rule(
+        Validator(
             f"an integer from 1 to {MOST_CROSSED} or a Crossing object",
             is_crossing,
             lambda v: v if isinstance(v, Crossing) else int(v),
@@ -135,7 +135,7 @@ class CategoryParams:
     )
     has_time: object = declare(
         False,
-        Rule(
+        Validator(
             "True, False, or the name or number of a column",
             lambda v: isinstance(v, (bool, np.bool_, str)) or is_integer(v),
             lambda v: bool(v) if isinstance(v, np.bool_) else v,
@@ -151,7 +151,7 @@ class TreeParams:
 
     growth: object = declare(
         "leafwise",
-        Rule("'leafwise', 'levelwise', 'symmetric' or a Symmetric object", lambda v: is_growth(v)),
+        Validator("'leafwise', 'levelwise', 'symmetric' or a Symmetric object", lambda v: is_growth(v)),
         "Leaf of largest gain first, level by level, or one split for all nodes of a level.",
     )
     split_search: str = declare(
@@ -162,7 +162,7 @@ class TreeParams:
     )
     leaf_model: object = declare(
         "constant",
-        Rule("'constant', 'linear' or a Linear object", lambda v: is_leaf_model(v)),
+        Validator("'constant', 'linear' or a Linear object", lambda v: is_leaf_model(v)),
         "What a leaf answers: a number, or a linear model of the numeric features on the way to it. Linear(penalty=1) "
         "has an L2 penalty on slopes, per standard deviation. A row that lacks one of the features gets the number.",
     )
@@ -193,12 +193,12 @@ class TreeParams:
     colsample_bynode: float = declare(1.0, fraction(), "Share of the level's features that a node may use.")
     monotone_constraints: object = declare(
         None,
-        or_none(Rule("a list of 1, -1 and 0 or a dict by column", is_collection), "no constraint"),
+        or_none(Validator("a list of 1, -1 and 0 or a dict by column", is_collection), "no constraint"),
         "Direction in which predictions may change with a feature: 1 rising, -1 falling, 0 free.",
     )
     interaction_constraints: object = declare(
         None,
-        or_none(Rule("a list of groups of columns", is_collection), "no constraint"),
+        or_none(Validator("a list of groups of columns", is_collection), "no constraint"),
         "Groups of columns, by name or number; only columns of one group may meet on a path.",
     )
     precision: str = declare(
@@ -208,7 +208,7 @@ class TreeParams:
     )
     bundle: object = declare(
         AUTO,
-        Rule(
+        Validator(
             "'auto', True, False or a Bundle object",
             is_bundle,
             lambda v: bool(v) if isinstance(v, np.bool_) else v,
@@ -220,14 +220,14 @@ class TreeParams:
 
 
 @dataclass(frozen=True)
-class BoostParams:
+class BoostingParams:
     """How trees are added up."""
 
     n_estimators: int = declare(100, integer(1), "Boosting rounds.")
     learning_rate: float = declare(0.1, number(0, above=True), "Share of each tree that is added.")
     boosting: object = declare(
         "plain",
-        Rule("'plain', 'ordered', 'dart', 'forest' or a Dart object", is_boosting),
+        Validator("'plain', 'ordered', 'dart', 'forest' or a Dart object", is_boosting),
         "How trees are added up: each corrects all before it; the same, but the gradient of a row comes from a model "
         "that has not seen it (ordered); rounds are dropped at random while a new one is fitted (Dart); or trees on "
         "bootstrapped rows are averaged (a random forest, whose learning rate is 1). See boosting.md.",
@@ -240,7 +240,9 @@ class BoostParams:
     )
     sampling: object = declare(
         AUTO,
-        Rule("'none', 'uniform', 'goss', 'mvs', 'bayesian', or a Uniform, Goss, Mvs or Bayesian object", is_sampling),
+        Validator(
+            "'none', 'uniform', 'goss', 'mvs', 'bayesian', or a Uniform, Goss, Mvs or Bayesian object", is_sampling
+        ),
         "Which rows a tree is grown on, drawn anew for every round: all; each with the same chance; those of large "
         "gradient and some others (Goss); in proportion to the gradient (Mvs); all with random weights (Bayesian). "
         "'auto' is 'uniform' if subsample is below 1. See sampling.md.",
@@ -249,12 +251,12 @@ class BoostParams:
 
 
 @dataclass(frozen=True)
-class WatchParams:
+class EvaluationParams:
     """How training is watched, and when it ends."""
 
     eval_metric: object = declare(
         None,
-        Rule(
+        Validator(
             "the name of a metric, a function of (y, prediction, weight), a list of these, or None (the loss's own)",
             is_metric,
         ),
@@ -269,7 +271,7 @@ class WatchParams:
     )
     validation_fraction: object = declare(
         None,
-        Rule(
+        Validator(
             "a number between 0 and 1, LastRows(fraction), or None (0.1 if early stopping needs it)",
             is_validation,
         ),
@@ -286,7 +288,7 @@ class WatchParams:
     )
     callbacks: tuple[Callable[..., Any], ...] = declare(
         (),
-        Rule(
+        Validator(
             "a function or a list of them",
             are_callbacks,
             _callbacks,
@@ -295,7 +297,7 @@ class WatchParams:
     )
     verbose: int = declare(
         0,
-        Rule(
+        Validator(
             "True, False or an integer of at least 0",
             lambda v: isinstance(v, (int, np.integer, np.bool_)) and int(v) >= 0,
             int,
@@ -310,17 +312,17 @@ class RunParams:
 
     random_state: int = declare(
         0,
-        Rule("an integer of at least 0, a NumPy random generator, or None (a fresh seed)", is_seed),
+        Validator("an integer of at least 0, a NumPy random generator, or None (a fresh seed)", is_seed),
         "Seed of everything random. The default is fixed, so that a fit can be repeated.",
     )
     n_jobs: int | None = declare(
         None,
-        or_none(Rule("an integer other than 0", lambda v: is_integer(v) and v != 0, int), "as many as allowed"),
+        or_none(Validator("an integer other than 0", lambda v: is_integer(v) and v != 0, int), "as many as allowed"),
         "Threads: a number, or -1 for all CPUs, -2 for all but one. The model does not depend on it.",
     )
     checkpoint: str | None = declare(
         None,
-        or_none(Rule("the path of a file", is_path, os.fspath), "nothing is kept"),
+        or_none(Validator("the path of a file", is_path, os.fspath), "nothing is kept"),
         "File that keeps what training has done. If the process is killed, the same fit goes on from there and ends "
         "with the same model; if it was finished, the same fit returns its model at once. See docs/checkpoints.md.",
     )
@@ -334,11 +336,11 @@ class Params:
     """All parameters of a fit, grouped by who reads them."""
 
     task: TaskParams = TaskParams()
-    bins: BinParams = BinParams()
+    bins: BinningParams = BinningParams()
     categories: CategoryParams = CategoryParams()
     tree: TreeParams = TreeParams()
-    boost: BoostParams = BoostParams()
-    watch: WatchParams = WatchParams()
+    boost: BoostingParams = BoostingParams()
+    evaluation: EvaluationParams = EvaluationParams()
     run: RunParams = RunParams()
 
     def described(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from sapwood.errors import ParameterError
 from sapwood.params.numbers import is_integer, is_number
-from sapwood.params.option_fields import settle_integer, settle_number
+from sapwood.params.option_fields import check_integer_field, check_number_field
 
 MOST_BINS = 255  # of a statistic, if it has bins of its own
 MOST_CROSSED = 8  # category columns
@@ -59,10 +59,10 @@ class Partition(Encoding):
 
     def __post_init__(self) -> None:
         for name in ("smoothing", "penalty"):
-            settle_number(self, name, "a number of at least 0", lambda value: 0.0 <= value < float("inf"))
+            check_number_field(self, name, "a number of at least 0", lambda value: 0.0 <= value < float("inf"))
         for name in ("max_levels", "min_level_rows", "min_group_rows"):
-            settle_integer(self, name, 1)
-        settle_integer(self, "max_single", 0)
+            check_integer_field(self, name, 1)
+        check_integer_field(self, "max_single", 0)
 
 
 def _is_prior(value: Any) -> bool:
@@ -86,9 +86,9 @@ class Statistic(Encoding):
                 f"{type(self).__name__}: priors must be a list of finite numbers or None, got {self.priors!r}"
             )
         object.__setattr__(self, "priors", tuple(None if p is None else float(p) for p in self.priors))
-        settle_number(self, "prior_weight", "a number above 0", lambda value: 0.0 < value < float("inf"))
+        check_number_field(self, "prior_weight", "a number above 0", lambda value: 0.0 < value < float("inf"))
         if self.bins is not None:
-            settle_integer(self, "bins", 2, MOST_BINS)
+            check_integer_field(self, "bins", 2, MOST_BINS)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Holdout(Statistic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        settle_number(self, "fraction", "a number between 0 and 1", lambda value: 0.0 < value < 1.0)
+        check_number_field(self, "fraction", "a number between 0 and 1", lambda value: 0.0 < value < 1.0)
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Ordered(Statistic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        settle_integer(self, "permutations", 1, 64)
+        check_integer_field(self, "permutations", 1, 64)
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from sapwood.errors import ParameterError
 from sapwood.params.numbers import is_integer, is_number
 
 
-def settle_number(choice: Any, name: str, text: str, accepts: Callable[[Any], bool]) -> None:
+def check_number_field(choice: Any, name: str, text: str, accepts: Callable[[Any], bool]) -> None:
     """Make a number in a field of a frozen object a float, or say what is allowed."""
     _settle(choice, name, text, lambda value: is_number(value) and accepts(value), float)
 
 
-def settle_integer(choice: Any, name: str, low: int, high: int | None = None) -> None:
+def check_integer_field(choice: Any, name: str, low: int, high: int | None = None) -> None:
     """The same for an integer of at least ``low`` and at most ``high``."""
     text = f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}"
     _settle(
@@ -24,7 +24,7 @@ def settle_integer(choice: Any, name: str, low: int, high: int | None = None) ->
     )
 
 
-def settle_truth(choice: Any, name: str) -> None:
+def check_bool_field(choice: Any, name: str) -> None:
     """The same for a truth value."""
     _settle(choice, name, "True or False", lambda value: isinstance(value, bool | np.bool_), bool)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sapwood.errors import ParameterError
-from sapwood.params.option_fields import settle_integer, settle_number, settle_truth
+from sapwood.params.option_fields import check_bool_field, check_integer_field, check_number_field
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class LastRows:
     fraction: float = 0.1
 
     def __post_init__(self) -> None:
-        settle_number(self, "fraction", "a number between 0 and 1", lambda value: 0.0 < value < 1.0)
+        check_number_field(self, "fraction", "a number between 0 and 1", lambda value: 0.0 < value < 1.0)
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class EffectiveNumber:
     beta: float = 0.999
 
     def __post_init__(self) -> None:
-        settle_number(self, "beta", "a number of at least 0 and below 1", lambda value: 0.0 <= value < 1.0)
+        check_number_field(self, "beta", "a number of at least 0 and below 1", lambda value: 0.0 <= value < 1.0)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Linear:
     penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        settle_number(self, "penalty", "a number of at least 0", lambda value: 0.0 <= value < float("inf"))
+        check_number_field(self, "penalty", "a number of at least 0", lambda value: 0.0 <= value < float("inf"))
 
 
 def linear_of(leaf_model: object) -> Linear | None:
@@ -82,7 +82,7 @@ class Bundle:
     conflicts: float = 0.0
 
     def __post_init__(self) -> None:
-        settle_number(self, "conflicts", "a number of at least 0 and below 1", lambda value: 0.0 <= value < 1.0)
+        check_number_field(self, "conflicts", "a number of at least 0 and below 1", lambda value: 0.0 <= value < 1.0)
 
 
 def conflicts_of(bundle: object) -> float:
@@ -102,7 +102,7 @@ class Uniform:
     by: str = "rows"
 
     def __post_init__(self) -> None:
-        settle_truth(self, "replacement")
+        check_bool_field(self, "replacement")
         if self.by not in ("rows", "groups", "classes"):
             raise ParameterError(f"Uniform: by must be 'rows', 'groups' or 'classes', got {self.by!r}")
         if self.replacement and self.by == "classes":
@@ -125,14 +125,14 @@ class Goss:
     full_rounds: int | None = None
 
     def __post_init__(self) -> None:
-        settle_number(self, "top", "a number of at least 0 and below 1", lambda value: 0.0 <= value < 1.0)
-        settle_number(self, "other", "a number above 0 and at most 1", lambda value: 0.0 < value <= 1.0)
+        check_number_field(self, "top", "a number of at least 0 and below 1", lambda value: 0.0 <= value < 1.0)
+        check_number_field(self, "other", "a number above 0 and at most 1", lambda value: 0.0 < value <= 1.0)
         if self.top + self.other > 1.0:
             raise ParameterError(
                 f"Goss: the sum of top and other must be at most 1, got top={self.top!r}, other={self.other!r}"
             )
         if self.full_rounds is not None:
-            settle_integer(self, "full_rounds", 0)
+            check_integer_field(self, "full_rounds", 0)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class Mvs:
     smoothing: float = 0.1
 
     def __post_init__(self) -> None:
-        settle_number(self, "smoothing", "a number above 0", lambda value: 0.0 < value < float("inf"))
+        check_number_field(self, "smoothing", "a number above 0", lambda value: 0.0 < value < float("inf"))
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class Bayesian:
     temperature: float = 1.0
 
     def __post_init__(self) -> None:
-        settle_number(self, "temperature", "a number from 0 to 40", lambda value: 0.0 <= value <= 40.0)
+        check_number_field(self, "temperature", "a number from 0 to 40", lambda value: 0.0 <= value <= 40.0)
 
 
 Sampling = Uniform | Goss | Mvs | Bayesian
@@ -191,9 +191,9 @@ class Dart:
 
     def __post_init__(self) -> None:
         for name in ("drop", "skip"):
-            settle_number(self, name, "a number from 0 to 1", lambda value: 0.0 <= value <= 1.0)
-        settle_integer(self, "max_drop", 1)
-        settle_truth(self, "weighted")
+            check_number_field(self, name, "a number from 0 to 1", lambda value: 0.0 <= value <= 1.0)
+        check_integer_field(self, "max_drop", 1)
+        check_bool_field(self, "weighted")
         if self.normalise not in ("mean", "tree", "forest"):
             raise ParameterError(f"Dart: normalise must be 'mean', 'tree' or 'forest', got {self.normalise!r}")
 

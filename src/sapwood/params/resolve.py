@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import ParameterError
-from sapwood.params.aliases import spelling_of
+from sapwood.params.aliases import alias_of
 from sapwood.params.declaration import AUTO, FIELDS, GROUPS, Params
 from sapwood.params.options import Bayesian, Goss, Mvs, Uniform, linear_of, sampling_of, symmetric_of
 from sapwood.params.presets import FOR_TWO_CLASSES, PRESETS, rate_of
@@ -62,7 +62,7 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: i
     return Params(**groups)
 
 
-def widen_trees(params: Params, user: Mapping[str, Any], n_outputs: int, n_rows: int) -> Params:
+def widen_vector_trees(params: Params, user: Mapping[str, Any], n_outputs: int, n_rows: int) -> Params:
     """Give trees that answer several outputs the leaves of several trees, unless the user or a preset sets how many."""
     tree = params.tree
     is_set = not _is_unset(user.get("max_leaves", AUTO)) or "max_leaves" in PRESETS[params.task.preset]
@@ -84,7 +84,7 @@ def unknown_parameter(name: str, known: Iterable[str] = ()) -> str:
     names = list(known) or list(FIELDS)
     if name in FIELDS:
         return f"unknown parameter {name}: it is for classes, SapwoodClassifier has it"
-    foreign = spelling_of(name)
+    foreign = alias_of(name)
     if foreign is not None and foreign.ours in names:
         return f"unknown parameter {name}: did you mean {foreign.ours}? {foreign.note}".rstrip()
     if foreign is not None:

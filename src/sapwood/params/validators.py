@@ -16,7 +16,7 @@ from sapwood.params.options import Bundle, EffectiveNumber, LastRows, Linear, Sy
 
 
 @dataclass(frozen=True)
-class Rule:
+class Validator:
     """What a parameter may be: a test, the plain type of a passing value, and both in words."""
 
     text: str
@@ -30,31 +30,31 @@ class Rule:
         return self.plain(value)
 
 
-def integer(low: int, high: int | None = None) -> Rule:
+def integer(low: int, high: int | None = None) -> Validator:
     """Whole numbers from ``low`` to ``high``."""
     text = f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}"
-    return Rule(text, lambda v: is_integer(v) and v >= low and (high is None or v <= high), int)
+    return Validator(text, lambda v: is_integer(v) and v >= low and (high is None or v <= high), int)
 
 
-def number(low: float, *, above: bool = False) -> Rule:
+def number(low: float, *, above: bool = False) -> Validator:
     """Finite numbers of at least ``low``, or strictly above it."""
     text = f"a number above {low:g}" if above else f"a number of at least {low:g}"
-    return Rule(text, lambda v: is_number(v) and (v > low if above else v >= low) and is_finite(v), float)
+    return Validator(text, lambda v: is_number(v) and (v > low if above else v >= low) and is_finite(v), float)
 
 
-def fraction() -> Rule:
+def fraction() -> Validator:
     """Shares: above 0, at most 1."""
-    return Rule("a number above 0 and at most 1", lambda v: is_number(v) and 0 < v <= 1, float)
+    return Validator("a number above 0 and at most 1", lambda v: is_number(v) and 0 < v <= 1, float)
 
 
-def one_of(*choices: str) -> Rule:
+def one_of(*choices: str) -> Validator:
     """One of a few words."""
-    return Rule("one of " + ", ".join(map(repr, choices)), lambda v: isinstance(v, str) and v in choices)
+    return Validator("one of " + ", ".join(map(repr, choices)), lambda v: isinstance(v, str) and v in choices)
 
 
-def or_none(rule: Rule, meaning: str) -> Rule:
+def or_none(rule: Validator, meaning: str) -> Validator:
     """What ``rule`` allows, or None with a meaning of its own."""
-    return Rule(
+    return Validator(
         f"{rule.text}, or None ({meaning})",
         lambda v: v is None or rule.accepts(v),
         lambda v: None if v is None else rule.plain(v),

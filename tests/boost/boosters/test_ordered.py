@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.boost.boosters.ordered import HelpedBoosting, make_copies, own_copies, parts
-from sapwood.boost.boosters.plain import Boosting, View
+from sapwood.boost.boosters.ordered import OrderedBooster, make_copies, own_copies, parts
+from sapwood.boost.boosters.plain import Booster, DatasetView
 from sapwood.boost.checkpoint.checkpoint import Checkpoint
 from sapwood.boost.evaluation import Evaluation
-from sapwood.boost.initial_scores import Start
+from sapwood.boost.initial_scores import InitialScores
 from sapwood.boost.interrupt import Interruption
-from sapwood.boost.leaf_refit import LeafFit
-from sapwood.boost.rounds import Work, add_round, make_boosting
+from sapwood.boost.leaf_refit import LeafRefit
+from sapwood.boost.rounds import TrainingContext, add_round, make_booster
 from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.tables.table import read_table
@@ -32,14 +32,14 @@ CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 N, TIMES = 16, 250
 
 
-def run(X: np.ndarray, y: np.ndarray, n_rounds: int, weight: np.ndarray | None = None, **params) -> Boosting:
+def run(X: np.ndarray, y: np.ndarray, n_rounds: int, weight: np.ndarray | None = None, **params) -> Booster:
     """Add rounds to zero, and hand out what keeps the scores."""
     resolved = resolve_params(STUMPS | params, len(y), "regression")
     dataset = BinnedDataset.build(read_table(X))
     order = np.random.default_rng(len(y)).permutation(len(y)).astype(np.uint32)
     dataset = dataclasses.replace(dataset, order=order)
-    work = Work.make(dataset, Target(y, weight), Squared(), resolved, Start(np.zeros(1)))
-    boosting = make_boosting(work, Evaluation((), (), Squared()))
+    work = TrainingContext.make(dataset, Target(y, weight), Squared(), resolved, InitialScores(np.zeros(1)))
+    boosting = make_booster(work, Evaluation((), (), Squared()))
     for round in range(n_rounds):
         assert add_round(work, boosting, Checkpoint(None, 10.0), round, Interruption())
     return boosting
@@ -110,7 +110,7 @@ def test_with_a_model_for_every_row_residuals_have_the_slope():
     assert_mean(too_steep, SLOPES[1] * served.mean() / (N - 1))
 
 
-class Fresh(LeafFit):
+class Fresh(LeafRefit):
     """Keeps what each model answers at the corners."""
 
     def values(self, grown, node_of_row, output):
@@ -138,7 +138,7 @@ def shifts(samples, served) -> np.ndarray:
 
 def helped(X: np.ndarray, y: np.ndarray, n_rounds: int) -> np.ndarray:
     made = run(X, y, n_rounds, boosting="ordered")
-    assert isinstance(made, HelpedBoosting)
+    assert isinstance(made, OrderedBooster)
     [fit], [own] = made.fits, made.own
     assert isinstance(fit, Fresh)
     return fit.answers[np.searchsorted(fit.copies.start, own, side="right") - 1]
@@ -152,7 +152,7 @@ def plain(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("n_rounds", [1, 2])
 def test_residuals_of_training_rows_are_those_of_fresh_rows(n_rounds, monkeypatch):
     """C7, the practical form: E[y − M(x) | x] over training rows is that over fresh ones."""
-    monkeypatch.setattr("sapwood.boost.boosters.ordered.LeafFit", Fresh)
+    monkeypatch.setattr("sapwood.boost.boosters.ordered.LeafRefit", Fresh)
     for of_corner in shifts(samples(4), lambda X, y: helped(X, y, n_rounds)).T:
         assert_mean(of_corner, 0.0)
 
@@ -173,7 +173,7 @@ def test_parts_double_and_end_before_the_last_row():
 def test_every_row_is_served_by_the_longest_part_before_it():
     order = np.array([3, 0, 4, 1, 2], dtype=np.uint32)
     dataset = dataclasses.replace(BinnedDataset.build(read_table(np.zeros((5, 1)))), order=order)
-    copies = make_copies(View(dataset, np.zeros((1, 5))), Target(np.arange(5.0)))
+    copies = make_copies(DatasetView(dataset, np.zeros((1, 5))), Target(np.arange(5.0)))
     assert copies.learned.tolist() == [0, 1, 2, 4]
     assert copies.start.tolist() == [0, 1, 3, 7, 12]
     own = own_copies(copies)
@@ -206,7 +206,7 @@ def test_helpers_equal_plain_loops(weighted):
     X, y = random.integers(0, 2, (23, 1)).astype(float), random.normal(size=23)
     weight = random.gamma(1.0, size=23) if weighted else None
     made = run(X, y, 3, weight, boosting="ordered", learning_rate=0.5)
-    assert isinstance(made, HelpedBoosting)
+    assert isinstance(made, OrderedBooster)
     copies = made.fits[0].copies
     order = made.field.dataset.order
     slow = slow_ordered(X, y, order, 3, 0.5, weight)

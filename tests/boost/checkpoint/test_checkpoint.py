@@ -17,7 +17,7 @@ import pytest
 
 import sapwood
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.boost.checkpoint.log import LENGTH_BYTES, MAGIC, Journal
+from sapwood.boost.checkpoint.log import LENGTH_BYTES, MAGIC, CheckpointLog
 from sapwood.errors import CheckpointError, ParameterError
 from sapwood.model.io import container
 from tests.processes import PYTHONPATH
@@ -182,7 +182,7 @@ def test_writes_are_as_rare_as_asked_for(path):
 
 
 def test_a_disk_that_is_full_does_not_end_training(path, monkeypatch):
-    append, n_calls = Journal.append, []
+    append, n_calls = CheckpointLog.append, []
 
     def fails(self, text, arrays):
         n_calls.append(1)
@@ -190,7 +190,7 @@ def test_a_disk_that_is_full_does_not_end_training(path, monkeypatch):
             raise OSError(28, "No space left on device")
         append(self, text, arrays)
 
-    monkeypatch.setattr(Journal, "append", fails)
+    monkeypatch.setattr(CheckpointLog, "append", fails)
     with pytest.warns(RuntimeWarning, match="No space left on device.*continued after round 3"):
         made = told(fit(path))
     monkeypatch.undo()
@@ -287,11 +287,11 @@ def test_damage_at_the_start_is_an_error(path):
 def test_trees_that_give_other_scores_are_refused(path):
     with pytest.raises(Killed):
         fit(path, callbacks=[killed_after(3)])
-    journal = Journal(str(path))
+    journal = CheckpointLog(str(path))
     last = journal.segments[-1]
     os.truncate(path, ends_of_segments(path)[-2])
     journal.close()
-    journal = Journal(str(path))
+    journal = CheckpointLog(str(path))
     journal.append(last.text, last.arrays | {"added": last.arrays["added"] * 1.5})
     journal.close()
     with pytest.raises(CheckpointError, match="its trees do not give the scores"):
@@ -306,7 +306,7 @@ def test_a_file_of_another_kind_is_left_alone(path):
 
 
 def test_a_file_in_use_is_refused(path):
-    journal = Journal(str(path))
+    journal = CheckpointLog(str(path))
     with pytest.raises(CheckpointError, match="is being written by another training"):
         fit(path)
     journal.close()

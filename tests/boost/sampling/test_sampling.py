@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sapwood import Bayesian, Goss, Mvs, SapwoodClassifier, SapwoodRegressor, Uniform
-from sapwood.boost.sampling import SAMPLERS, Drawn, Pool, make_sampler
+from sapwood.boost.sampling import SAMPLERS, SampledRows, SamplingContext, make_sampler
 from sapwood.boost.sampling.selection import Crowd, proportion_threshold
 from sapwood.boost.sampling.uniform import poisson_bounds
 from sapwood.boost.target import Target
@@ -16,20 +16,20 @@ from sapwood.errors import InputError, ParameterError
 from sapwood.kernels.numeric.random import ROWS
 from sapwood.kernels.sampling import goss
 from sapwood.native.threads.team import Team
-from sapwood.params.declaration import BoostParams
+from sapwood.params.declaration import BoostingParams
 from sapwood.params.resolve import resolve_params
 
-HALF = BoostParams(sampling="uniform", subsample=0.5)
+HALF = BoostingParams(sampling="uniform", subsample=0.5)
 ALONE = Team(1)
 SETTINGS = {
-    "uniform": BoostParams(sampling="uniform", subsample=0.4),
-    "replacement": BoostParams(sampling=Uniform(replacement=True), subsample=1.0),
-    "groups": BoostParams(sampling=Uniform(by="groups"), subsample=0.4),
-    "drawn groups": BoostParams(sampling=Uniform(replacement=True, by="groups"), subsample=0.7),
-    "classes": BoostParams(sampling=Uniform(by="classes"), subsample=0.4),
-    "goss": BoostParams(sampling=Goss(0.2, 0.1, full_rounds=0)),
-    "mvs": BoostParams(sampling=Mvs(), subsample=0.3),
-    "bayesian": BoostParams(sampling=Bayesian()),
+    "uniform": BoostingParams(sampling="uniform", subsample=0.4),
+    "replacement": BoostingParams(sampling=Uniform(replacement=True), subsample=1.0),
+    "groups": BoostingParams(sampling=Uniform(by="groups"), subsample=0.4),
+    "drawn groups": BoostingParams(sampling=Uniform(replacement=True, by="groups"), subsample=0.7),
+    "classes": BoostingParams(sampling=Uniform(by="classes"), subsample=0.4),
+    "goss": BoostingParams(sampling=Goss(0.2, 0.1, full_rounds=0)),
+    "mvs": BoostingParams(sampling=Mvs(), subsample=0.3),
+    "bayesian": BoostingParams(sampling=Bayesian()),
 }
 
 
@@ -37,9 +37,11 @@ def ids(n: int) -> np.ndarray:
     return np.arange(n, dtype=np.uint64)
 
 
-def pool_of(numbers: np.ndarray, weight=None, seed: int = 0, team: Team = ALONE) -> Pool:
+def pool_of(numbers: np.ndarray, weight=None, seed: int = 0, team: Team = ALONE) -> SamplingContext:
     groups = np.unique(numbers // np.uint64(7), return_inverse=True)[1]
-    return Pool(numbers, Target((numbers % np.uint64(3)).astype(float), weight, groups), "multiclass", seed, team)
+    return SamplingContext(
+        numbers, Target((numbers % np.uint64(3)).astype(float), weight, groups), "multiclass", seed, team
+    )
 
 
 def pairs_of(n: int, n_outputs: int = 1) -> np.ndarray:
@@ -48,10 +50,10 @@ def pairs_of(n: int, n_outputs: int = 1) -> np.ndarray:
     return np.abs(pairs, where=np.array([False, True]), out=pairs).astype(np.float32)
 
 
-def draw(params: BoostParams, numbers: np.ndarray, round: int = 0, **more) -> Drawn:
+def draw(params: BoostingParams, numbers: np.ndarray, round: int = 0, **more) -> SampledRows:
     sampler = make_sampler(params, pool_of(numbers, **more))
     drawn = sampler.draw(pairs_of(len(numbers)), round)
-    return Drawn(None if drawn.rows is None else drawn.rows.copy(), drawn.weight_by_row.copy())
+    return SampledRows(None if drawn.rows is None else drawn.rows.copy(), drawn.weight_by_row.copy())
 
 
 def test_every_sampler_is_tested():
@@ -59,8 +61,8 @@ def test_every_sampler_is_tested():
 
 
 def test_all_rows_need_no_sampler():
-    assert make_sampler(BoostParams(sampling="none"), pool_of(ids(10))) is None
-    assert make_sampler(BoostParams(sampling="uniform", subsample=1.0), pool_of(ids(10))) is None
+    assert make_sampler(BoostingParams(sampling="none"), pool_of(ids(10))) is None
+    assert make_sampler(BoostingParams(sampling="uniform", subsample=1.0), pool_of(ids(10))) is None
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -120,7 +122,7 @@ def test_the_draw_of_a_row_does_not_depend_on_the_others():
 
 def test_a_smaller_share_is_part_of_a_larger():
     small, large = (
-        set(draw(BoostParams(sampling="uniform", subsample=share), ids(1000)).rows.tolist()) for share in (0.2, 0.6)
+        set(draw(BoostingParams(sampling="uniform", subsample=share), ids(1000)).rows.tolist()) for share in (0.2, 0.6)
     )
     assert small < large
 
@@ -152,7 +154,7 @@ def test_groups_stay_whole(name):
 
 @pytest.mark.parametrize("replacement", [False, True])
 def test_where_chance_takes_no_group_a_whole_one_is_taken(replacement):
-    params = BoostParams(sampling=Uniform(replacement=replacement, by="groups"), subsample=1e-9)
+    params = BoostingParams(sampling=Uniform(replacement=replacement, by="groups"), subsample=1e-9)
     for round in range(5):
         rows = draw(params, ids(70), round=round).rows
         assert len(rows) == 7
@@ -184,7 +186,7 @@ def pairs_from(gradient: list[float]) -> np.ndarray:
 
 def test_goss_keeps_the_largest_and_weighs_the_others_up():
     """L1, by hand: 2 of 10 kept, 4 of the 8 others drawn, each for two."""
-    params = BoostParams(sampling=Goss(0.2, 0.4, full_rounds=0))
+    params = BoostingParams(sampling=Goss(0.2, 0.4, full_rounds=0))
     sampler = make_sampler(params, pool_of(ids(10)))
     drawn = sampler.draw(pairs_from([0.1, -9.0, 0.2, 0.3, 0.0, 8.0, 0.5, -0.4, 0.7, 0.6]), 0)
     assert {1, 5} < set(drawn.rows.tolist())
@@ -196,7 +198,7 @@ def test_goss_keeps_the_largest_and_weighs_the_others_up():
 
 @pytest.mark.parametrize("n", [60, 40_000])
 def test_goss_orders_equals_at_the_cut_by_hash(n):
-    params = BoostParams(sampling=Goss(0.25, 0.25, full_rounds=0))
+    params = BoostingParams(sampling=Goss(0.25, 0.25, full_rounds=0))
     drawn = make_sampler(params, pool_of(ids(n))).draw(pairs_from([1.0] * n), 0)
     assert len(drawn.rows) == n // 2
     assert np.count_nonzero(drawn.weight == 1.0) == n // 4
@@ -206,13 +208,13 @@ def test_goss_orders_equals_at_the_cut_by_hash(n):
 def test_goss_takes_the_norm_over_outputs():
     pairs = np.zeros((2, 4, 2), dtype=np.float32)
     pairs[:, :, 0] = [[3.0, 0.0, 4.0, 0.0], [3.0, 4.1, 0.0, 0.0]]
-    params = BoostParams(sampling=Goss(0.5, 0.25, full_rounds=0))
+    params = BoostingParams(sampling=Goss(0.5, 0.25, full_rounds=0))
     drawn = make_sampler(params, pool_of(ids(4))).draw(pairs, 0)
     assert drawn.rows[drawn.weight == 1.0].tolist() == [0, 1]
 
 
 def test_goss_begins_with_full_rounds():
-    sampler = make_sampler(BoostParams(sampling="goss", learning_rate=0.4), pool_of(ids(50)))
+    sampler = make_sampler(BoostingParams(sampling="goss", learning_rate=0.4), pool_of(ids(50)))
     assert [sampler.draw(pairs_of(50), round).rows is None for round in range(5)] == [True] * 3 + [False] * 2
 
 
@@ -301,11 +303,11 @@ def slow_goss(keys: np.ndarray, n_top: int, n_other: int) -> tuple[np.ndarray, n
 @pytest.mark.parametrize("spread", [0, 1000])
 @pytest.mark.parametrize("kinds", [3, 3000])
 def test_goss_draws_the_same_as_sorting(monkeypatch, sampled, spread, kinds):
-    for where in ("select", "goss"):
+    for where in ("selection", "goss"):
         monkeypatch.setattr(f"sapwood.boost.sampling.{where}.SAMPLED", sampled)
     monkeypatch.setattr("sapwood.boost.sampling.selection.FEW", spread)
     gradient = np.random.default_rng(sampled).integers(0, kinds, 3000)
-    sampler = make_sampler(BoostParams(sampling=Goss(0.2, 0.1, full_rounds=0)), pool_of(ids(3000)))
+    sampler = make_sampler(BoostingParams(sampling=Goss(0.2, 0.1, full_rounds=0)), pool_of(ids(3000)))
     for round, factor in enumerate([1.0, 1.0, 1.001, 1.001, 1.002, 3.0, 3.0]):
         pairs = pairs_from((gradient * factor).tolist())
         drawn = sampler.draw(pairs, round)
@@ -350,7 +352,7 @@ def test_rows_are_drawn_alike_whatever_the_unit_of_weights(name, unit):
 @pytest.mark.parametrize("smoothing", [1e-300, 1e300])
 @pytest.mark.parametrize("weight", [None, np.where(np.arange(60) % 2, 1e-200, 1e70), np.full(60, 1e-200)])
 def test_mvs_draws_about_its_share_with_any_smoothing(smoothing, weight):
-    drawn = draw(BoostParams(sampling=Mvs(smoothing), subsample=0.3), ids(60), weight=weight)
+    drawn = draw(BoostingParams(sampling=Mvs(smoothing), subsample=0.3), ids(60), weight=weight)
     assert 1 <= len(drawn.rows) <= 35
 
 
@@ -358,7 +360,7 @@ def test_bayesian_weights_are_exponential():
     weight = draw(SETTINGS["bayesian"], ids(100_000)).weight
     assert weight.mean() == pytest.approx(1.0, abs=0.02)
     assert np.mean(weight > 1.0) == pytest.approx(math.exp(-1.0), abs=0.01)
-    squared = draw(BoostParams(sampling=Bayesian(2.0)), ids(100_000)).weight
+    squared = draw(BoostingParams(sampling=Bayesian(2.0)), ids(100_000)).weight
     np.testing.assert_allclose(squared, weight**2, rtol=1e-12)
 
 
@@ -410,7 +412,7 @@ def test_a_median_leaf_counts_rows_as_the_sampling_weighs_them():
     fitted = SapwoodRegressor(
         objective="absolute", sampling=Bayesian(3.0), n_estimators=1, learning_rate=1.0, random_state=4
     ).fit(X, y)  # fmt: skip
-    weight = draw(BoostParams(sampling=Bayesian(3.0)), ids(200), seed=4).weight
+    weight = draw(BoostingParams(sampling=Bayesian(3.0)), ids(200), seed=4).weight
     order = np.cumsum(weight[np.argsort(y)])
     median = y[np.searchsorted(order, order[-1] / 2)]
     assert abs(fitted.predict(X[:1])[0] - median) <= 1.0

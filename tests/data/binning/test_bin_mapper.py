@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sapwood.data.binning.bin_mapper import Encoder, tile_width
+from sapwood.data.binning.bin_mapper import BinMapper, tile_width
 from sapwood.data.tables.table import read_table
 from sapwood.errors import ParameterError, SchemaError
 from sapwood.native.threads.team import Team
@@ -20,7 +20,7 @@ def X() -> np.ndarray:
 
 
 def test_other_rows_are_put_into_the_bins_of_the_fit(X):
-    encoder = Encoder.fit(read_table(X), max_bins=20)
+    encoder = BinMapper.fit(read_table(X), max_bins=20)
     _, columns = encoder.encode(read_table(X))
     _, part = encoder.encode(read_table(X[100:200]))
     np.testing.assert_array_equal(part, columns[:, 100:200])
@@ -28,7 +28,7 @@ def test_other_rows_are_put_into_the_bins_of_the_fit(X):
 
 def test_columns_are_found_by_name(X):
     frame = pd.DataFrame(X, columns=list("abcde"))
-    encoder = Encoder.fit(read_table(frame), max_bins=20)
+    encoder = BinMapper.fit(read_table(frame), max_bins=20)
     expected = encoder.encode(read_table(frame))
     found = encoder.encode(read_table(frame[list("ecabd")]))
     np.testing.assert_array_equal(found[0], expected[0])
@@ -37,11 +37,11 @@ def test_columns_are_found_by_name(X):
 
 def test_a_table_of_other_columns_is_refused(X):
     with pytest.raises(SchemaError, match="X has 4 features"):
-        Encoder.fit(read_table(X)).encode(read_table(X[:, :4]))
+        BinMapper.fit(read_table(X)).encode(read_table(X[:, :4]))
 
 
 def test_columns_are_optional(X):
-    encoder = Encoder.fit(read_table(X))
+    encoder = BinMapper.fit(read_table(X))
     tiles, columns = encoder.encode(read_table(X), with_columns=False)
     assert columns.shape == (0, 3000)
     np.testing.assert_array_equal(tiles, encoder.encode(read_table(X))[0])
@@ -49,7 +49,7 @@ def test_columns_are_optional(X):
 
 @pytest.mark.parametrize(("max_bins", "dtype"), [(255, np.uint8), (256, np.uint16)])
 def test_more_than_255_bins_take_two_bytes(X, max_bins, dtype):
-    encoder = Encoder.fit(read_table(X), max_bins=max_bins)
+    encoder = BinMapper.fit(read_table(X), max_bins=max_bins)
     assert encoder.dtype == dtype
     assert encoder.n_bins.tolist() == [max_bins] * 5
 
@@ -73,26 +73,26 @@ def test_tiles_are_as_narrow_as_their_columns_allow(n_columns, dtype, width):
 
 
 def test_many_bins_that_no_column_needs_take_one_byte(X):
-    assert Encoder.fit(read_table(np.round(X)), max_bins=1000).dtype == np.uint8
+    assert BinMapper.fit(read_table(np.round(X)), max_bins=1000).dtype == np.uint8
 
 
 @pytest.mark.parametrize("max_bins", [1, 0, -3, 65_536])
 def test_a_number_of_bins_out_of_range_is_refused(X, max_bins):
     with pytest.raises(ParameterError, match="max_bins must be between 2 and 65535"):
-        Encoder.fit(read_table(X), max_bins=max_bins)
+        BinMapper.fit(read_table(X), max_bins=max_bins)
 
 
 def test_all_distinct_values_have_a_bin_where_two_bytes_allow():
     X = np.random.default_rng(0).permutation(6_000).astype(np.float64)[:, None]
-    encoder = Encoder.fit(read_table(X), max_bins=65_535)
+    encoder = BinMapper.fit(read_table(X), max_bins=65_535)
     _, columns = encoder.encode(read_table(X))
     np.testing.assert_array_equal(columns[0], X[:, 0] + 1)
 
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_a_team_finds_the_same_edges_and_bins(X, size):
-    alone = Encoder.fit(read_table(X), max_bins=50)
-    team = Encoder.fit(read_table(X), max_bins=50, run=Team(size).run)
+    alone = BinMapper.fit(read_table(X), max_bins=50)
+    team = BinMapper.fit(read_table(X), max_bins=50, run=Team(size).run)
     for a, b in zip(alone.edges, team.edges, strict=True):
         np.testing.assert_array_equal(a, b)
     for a, b in zip(alone.encode(read_table(X)), team.encode(read_table(X), Team(size).run), strict=True):

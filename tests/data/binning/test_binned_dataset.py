@@ -32,7 +32,7 @@ def test_bins_are_those_of_the_definition_in_tiles_and_columns(X, max_bins, dtyp
     width = dataset.tiles.shape[2]
     assert width == (32 if max_bins <= 255 else 16)
     for f in range(X.shape[1]):
-        expected = slow_bins(X[:, f].astype(dtype), dataset.encoder.edges[f])
+        expected = slow_bins(X[:, f].astype(dtype), dataset.bin_mapper.edges[f])
         np.testing.assert_array_equal(dataset.columns[f], expected)
         np.testing.assert_array_equal(dataset.tiles[f // width, :, f % width], expected)
         assert dataset.columns[f].max() <= dataset.n_bins[f] <= max_bins

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.binning.bundle_layout import Tiling
+from sapwood.data.binning.bundle_layout import BundleLayout
 from sapwood.data.tables.table import read_table
 from sapwood.grow.histogram import HistogramGrower
 from sapwood.grow.workspace import make_features
@@ -43,19 +43,19 @@ def build(X: np.ndarray) -> BinnedDataset:
     return BinnedDataset.build(read_table(X))
 
 
-def members(tiling: Tiling) -> list[list[int]]:
+def members(tiling: BundleLayout) -> list[list[int]]:
     return [tiling.order[group.start : group.stop].tolist() for group in tiling.groups]
 
 
 def test_neighbours_that_exclude_each_other_share_a_column():
-    tiling = Tiling.find(build(make_table()))
+    tiling = BundleLayout.find(build(make_table()))
     assert members(tiling) == [[0], [1], list(range(2, 14)), [14], [15, 16, 17], [18]]
     assert not tiling.is_reordered
     assert tiling.usual.tolist() == [-1, -1] + [1] * 12 + [-1] + [1] * 3 + [-1]
 
 
 def test_columns_that_exclude_each_other_share_one_wherever_they_stand():
-    tiling = Tiling.find(build(make_table()[:, MIXED]))
+    tiling = BundleLayout.find(build(make_table()[:, MIXED]))
     category = [place for place, f in enumerate(MIXED) if 2 <= f < 14]
     counts = [place for place, f in enumerate(MIXED) if 15 <= f < 18]
     assert sorted(map(sorted, members(tiling))) == sorted(
@@ -70,19 +70,19 @@ def test_two_columns_are_bundled_only_if_that_is_asked_for(bundle, n_groups):
     X = np.random.default_rng(7).normal(size=(400, 9))
     X[:, 8] = X[:, 2] > 1.0
     X[:, 3] = X[:, 2] < -1.0
-    assert len(Tiling.find(build(X), bundle).groups) == n_groups
+    assert len(BundleLayout.find(build(X), bundle).groups) == n_groups
 
 
 def test_a_single_row_in_which_two_differ_keeps_them_apart():
     X = make_table()
     X[1717, 2:4] = 1.0
-    tiling = Tiling.find(build(X))
+    tiling = BundleLayout.find(build(X))
     assert tiling.has_bundles
     assert not any({2, 3} <= set(group) for group in members(tiling))
 
 
 def test_numbers_alone_are_left_as_they_are():
-    tiling = Tiling.find(build(np.random.default_rng(0).normal(size=(500, 20))))
+    tiling = BundleLayout.find(build(np.random.default_rng(0).normal(size=(500, 20))))
     assert not tiling.has_bundles
     assert len(tiling.groups) == 20
 
@@ -90,18 +90,18 @@ def test_numbers_alone_are_left_as_they_are():
 def test_rows_in_several_orders_are_not_bundled():
     """What excludes each other in one of them may not do so in the next."""
     dataset = build(make_table())
-    assert not Tiling.find(replace(dataset, others=(dataset,)), True).has_bundles
+    assert not BundleLayout.find(replace(dataset, others=(dataset,)), True).has_bundles
 
 
 def test_a_bundle_takes_no_more_cells_than_a_byte_tells_apart():
     codes = np.random.default_rng(1).integers(0, 200, 4000)
-    tiling = Tiling.find(build(one_hot(codes, 200)))
+    tiling = BundleLayout.find(build(one_hot(codes, 200)))
     assert [len(group) for group in tiling.groups] == [85, 85, 30]
 
 
 def test_bundles_lie_at_the_same_distances_as_numbers_beside_them():
     dataset = build(make_table())
-    starts = make_features(dataset, 1, Tiling.find(dataset)).tile_start
+    starts = make_features(dataset, 1, BundleLayout.find(dataset)).tile_start
     assert np.diff(starts)[:4].tolist() == [STRIDE] * 4
 
 
@@ -131,7 +131,7 @@ def test_trees_do_not_depend_on_bundles(order, missing, members, rules):
     signal = X[:, 0] + 2.0 * X[:, 3] - X[:, 9] + np.nan_to_num(X[:, 16])
     pairs = np.stack([signal + source.normal(size=n), source.uniform(0.1, 1.0, n)], axis=1).astype(np.float32)[None]
     dataset = build(X[:, order])
-    assert Tiling.find(dataset).has_bundles
+    assert BundleLayout.find(dataset).has_bundles
     bundled, plain = grown_with_and_without(dataset, pairs, Team(members), {"max_leaves": 20} | rules)
     assert {order.index(f) for f in (3, 9, 16)} & set(plain.feature.tolist())
     assert_same(bundled, plain)
@@ -149,7 +149,7 @@ def test_of_equal_columns_the_first_in_the_table_is_taken_wherever_bundles_put_i
     signal = 3.0 * second[:, 0] - 2.0 * first[:, 1] + second[:, 1]
     pairs = np.stack([signal + source.normal(size=n), np.ones(n)], axis=1).astype(np.float32)[None]
     dataset = build(X)
-    assert Tiling.find(dataset).is_reordered
+    assert BundleLayout.find(dataset).is_reordered
     bundled, plain = grown_with_and_without(dataset, pairs, Team(members), {"max_leaves": 8} | rules)
     assert {1, 3} <= set(plain.feature.tolist())
     assert not {2, 4} & set(plain.feature.tolist())

@@ -93,7 +93,7 @@ def counts(n: int = 4000, n_columns: int = 12, share: float = 0.04) -> np.ndarra
 def test_where_columns_of_a_bundle_meet_only_the_first_keeps_its_value():
     X = np.zeros((40, 3))
     X[:8, 0], X[7:12, 1], X[20:30, 2] = 1.0, 1.0, 1.0
-    found = conflicts.without_conflicts(binned.BinnedDataset.build(read_table(X)), 1 / 40)
+    found = conflicts.remove_conflicts(binned.BinnedDataset.build(read_table(X)), 1 / 40)
     expected = X + 1.0
     expected[7, 1] = 1.0
     np.testing.assert_array_equal(found.columns, expected.T)
@@ -103,7 +103,7 @@ def test_where_columns_of_a_bundle_meet_only_the_first_keeps_its_value():
 def test_the_rows_that_were_given_keep_all_values():
     dataset = binned.BinnedDataset.build(read_table(counts()))
     columns, tiles = dataset.columns.copy(), dataset.tiles.copy()
-    assert not np.array_equal(conflicts.without_conflicts(dataset, 0.02).columns, columns)
+    assert not np.array_equal(conflicts.remove_conflicts(dataset, 0.02).columns, columns)
     np.testing.assert_array_equal(dataset.columns, columns)
     np.testing.assert_array_equal(dataset.tiles, tiles)
 
@@ -111,7 +111,7 @@ def test_the_rows_that_were_given_keep_all_values():
 def test_columns_that_are_mostly_missing_lose_values_too():
     X = np.full((40, 2), np.nan)
     X[:8, 0], X[7:12, 1] = np.arange(8) % 2, np.arange(5) % 2
-    found = conflicts.without_conflicts(binned.BinnedDataset.build(read_table(X)), 1 / 40)
+    found = conflicts.remove_conflicts(binned.BinnedDataset.build(read_table(X)), 1 / 40)
     assert found.columns[:, 7].tolist() == [2, 0]
 
 
@@ -122,13 +122,13 @@ def test_columns_that_do_not_fit_into_a_byte_together_lose_nothing(n_bins, kept)
     X[: n_bins - 1, 0] = X[n_bins - 2 : 2 * n_bins - 3, 1] = np.arange(1, n_bins)
     dataset = binned.BinnedDataset.build(read_table(X))
     assert dataset.n_bins.tolist() == [n_bins, n_bins]
-    found = conflicts.without_conflicts(dataset, 1 / 600)
+    found = conflicts.remove_conflicts(dataset, 1 / 600)
     assert int((found.columns[:, n_bins - 2] != 1).sum()) == kept
 
 
 def test_too_many_conflicts_change_nothing():
     dataset = binned.BinnedDataset.build(read_table(counts(share=0.4)))
-    found = conflicts.without_conflicts(dataset, 0.001)
+    found = conflicts.remove_conflicts(dataset, 0.001)
     np.testing.assert_array_equal(found.columns, dataset.columns)
 
 
@@ -154,7 +154,7 @@ def test_columns_beside_lists_lose_the_same_values(monkeypatch):
     X[:, 1] = source.random(2000) < 0.4
     X[:, 4] = (source.random(2000) < 0.45) * source.integers(-3, 2, 2000)
     full, listed = (
-        conflicts.without_conflicts(binned.BinnedDataset.build(read_table(table)), 0.3)
+        conflicts.remove_conflicts(binned.BinnedDataset.build(read_table(table)), 0.3)
         for table in (X, scipy.sparse.csr_matrix(X))
     )
     assert listed.lists is not None and listed.lists.column.tolist() == [-1, 0, -1, -1, 1, -1]

@@ -255,7 +255,7 @@ def test_ordered_statistics_may_follow_the_rows_or_a_column_of_time():
     order = np.argsort(time)
     by_row = SapwoodRegressor(has_time=True, **ordered).fit(X.assign(when=time).iloc[order], Y[order])
     random = SapwoodRegressor(**ordered).fit(X.assign(when=time), Y)
-    tables = [f.model_.recipe.columns[0].sums for f in (by_column, by_row, random)]
+    tables = [f.model_.transformer.columns[0].sums for f in (by_column, by_row, random)]
     np.testing.assert_array_equal(tables[0], tables[1])
     assert by_column.model_.fingerprint() != random.model_.fingerprint()
 
@@ -264,7 +264,7 @@ def test_the_first_row_of_time_knows_nothing():
     rows = pd.DataFrame({"c": ["a"] * 50})
     y = np.concatenate([np.zeros(25), np.ones(25)])
     fitted = SapwoodRegressor(has_time=True, category_encoding=Ordered(priors=(0.0,)), n_estimators=1).fit(rows, y)
-    assert fitted.model_.recipe.columns[0].sums[1] == 25.0
+    assert fitted.model_.transformer.columns[0].sums[1] == 25.0
 
 
 def test_validation_rows_take_no_part_in_statistics():
@@ -300,7 +300,7 @@ def test_a_continued_model_adds_levels_and_keeps_its_answers():
     second = SapwoodRegressor(**SMALL).fit(X, Y, init_model=first)
     np.testing.assert_array_equal(second.model_.predict_raw(X, iterations=8), first.predict(X))
     assert error(second, X, Y) < error(first, X, Y)
-    assert second.model_.recipe.vocabularies[0].texts[-1] == "h"
+    assert second.model_.transformer.vocabularies[0].texts[-1] == "h"
     reloaded = serialize.from_bytes(serialize.to_bytes(second.model_))
     np.testing.assert_array_equal(reloaded.predict(X), second.predict(X))
 
@@ -370,7 +370,7 @@ def test_a_leaf_has_its_least_number_of_rows_on_both_sides_of_a_set():
 
 def test_interactions_are_kept_to_the_users_columns():
     fitted = SapwoodRegressor(interaction_constraints=[["letter"], ["x", "side"]], **SMALL).fit(X, Y)
-    sources = fitted.model_.recipe.sources
+    sources = fitted.model_.transformer.sources
     for tree in fitted.model_.ensemble:
         met = {sources[f][0] for f in tree.feature if f >= 0}
         assert met <= {0} or met <= {1, 2} or met <= {3}

@@ -9,22 +9,22 @@ import pytest
 
 from sapwood.data.binning.edges import run_alone
 from sapwood.data.categories import combinations as combining
-from sapwood.data.categories.combination_codes import cross_codes, cross_levels, find_keys
-from sapwood.data.categories.combinations import Judge, Limits, choose_crossings
-from sapwood.data.categories.encode import Crossed, Ingredients, cook
-from sapwood.data.categories.fixed_point_target import Response
+from sapwood.data.categories.combination_codes import combine_categories, combine_codes, find_keys
+from sapwood.data.categories.combinations import CombinationLimits, CombinationSearch, search_combinations
+from sapwood.data.categories.encode import Combination, EncodingInputs, encode_categories
+from sapwood.data.categories.fixed_point_target import FixedPointTarget
 from sapwood.data.categories.number_codes import codes_of_numbers
 from sapwood.data.categories.vocabulary import Vocabulary
 from sapwood.data.tables.table import read_table
 from sapwood.params.encodings import Greedy, Ordered
 
 
-def ingredients(columns: list[np.ndarray], y: np.ndarray) -> tuple[Ingredients, object]:
+def ingredients(columns: list[np.ndarray], y: np.ndarray) -> tuple[EncodingInputs, object]:
     table = read_table(np.array(columns, dtype=object).T)
     vocabularies = {f: Vocabulary.of(table.levels(f)) for f in range(len(columns))}
     codes = {f: vocabulary.encode(table.levels(f)) for f, vocabulary in vocabularies.items()}
     order = np.random.default_rng(0).permutation(len(y)).astype(np.uint32)
-    return Ingredients(vocabularies, codes, Response.of(y), [order], np.zeros(len(y), dtype=bool)), table
+    return EncodingInputs(vocabularies, codes, FixedPointTarget.of(y), [order], np.zeros(len(y), dtype=bool)), table
 
 
 def drawn(n: int = 600) -> tuple[list[np.ndarray], np.ndarray]:
@@ -37,13 +37,13 @@ def drawn(n: int = 600) -> tuple[list[np.ndarray], np.ndarray]:
 def test_the_crossing_that_tells_the_target_comes_first():
     columns, y = drawn()
     stuff, _ = ingredients(columns, y)
-    assert [one.sources for one in choose_crossings(range(5), Limits(2, 1), 1, stuff)] == [(1, 3)]
+    assert [one.sources for one in search_combinations(range(5), CombinationLimits(2, 1), 1, stuff)] == [(1, 3)]
 
 
 def test_a_crossing_that_divides_no_further_is_left_out():
     columns, y = drawn()
     stuff, _ = ingredients(columns, y)
-    found = [one.sources for one in choose_crossings(range(5), Limits(4, 1000, 1000), 1, stuff)]
+    found = [one.sources for one in search_combinations(range(5), CombinationLimits(4, 1000, 1000), 1, stuff)]
     assert not [sources for sources in found if {0, 4} <= set(sources)]
     assert found == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]  # those of the copy would be the same again
 
@@ -54,7 +54,7 @@ def test_larger_crossings_grow_as_far_as_they_tell_more(n_crossed):
     columns = [source.choice(list("ab"), 3000) for _ in range(6)]
     y = (np.array(columns[:4]) == "a").all(axis=0).astype(float)
     stuff, _ = ingredients(columns, y)
-    found = [one.sources for one in choose_crossings(range(6), Limits(n_crossed, 1000, 5), 1, stuff)]
+    found = [one.sources for one in search_combinations(range(6), CombinationLimits(n_crossed, 1000, 5), 1, stuff)]
     larger = [sources for sources in found if len(sources) > 2]
     assert len(found) - len(larger) == 15
     assert {sources for sources in larger if 4 not in sources and 5 not in sources} == {
@@ -63,7 +63,7 @@ def test_larger_crossings_grow_as_far_as_they_tell_more(n_crossed):
     assert len([sources for sources in larger if len(sources) == 3]) <= 5
 
 
-def with_number(stuff: Ingredients, feature: int, values: np.ndarray, cuts: np.ndarray) -> Ingredients:
+def with_number(stuff: EncodingInputs, feature: int, values: np.ndarray, cuts: np.ndarray) -> EncodingInputs:
     codes = {**stuff.codes, feature: codes_of_numbers(values, cuts)}
     return replace(stuff, cuts={**stuff.cuts, feature: cuts}, codes=codes)
 
@@ -76,35 +76,39 @@ def test_numbers_join_categories_where_they_help():
     stuff, _ = ingredients(columns[:3], y)
     for feature, values in ((3, useful), (4, useless)):
         stuff = with_number(stuff, feature, values, np.array([-0.7, 0.0, 0.7]))
-    found = [one.sources for one in choose_crossings(range(3), Limits(2, 40, 0, 3), 1, stuff)]
+    found = [one.sources for one in search_combinations(range(3), CombinationLimits(2, 40, 0, 3), 1, stuff)]
     assert {sources for sources in found if max(sources) > 2} == {(1, 3), (0, 1, 3), (1, 2, 3)}
     assert [one for one in found if max(one) < 3] == [(0, 1), (0, 2), (1, 2)]
-    alone = [one.sources for one in choose_crossings(range(3), Limits(1, 40, 0, 1), 1, stuff)]
+    alone = [one.sources for one in search_combinations(range(3), CombinationLimits(1, 40, 0, 1), 1, stuff)]
     assert alone == [(1, 3)]
-    assert not [one for one in choose_crossings([0, 2], Limits(1, 40, 0, 9), 1, stuff) if 4 in one.sources]
+    assert not [
+        one for one in search_combinations([0, 2], CombinationLimits(1, 40, 0, 9), 1, stuff) if 4 in one.sources
+    ]
 
 
 def test_crossings_stay_within_memory(monkeypatch):
     columns, y = drawn()
     stuff, _ = ingredients(columns, y)
     monkeypatch.setattr(combining, "MOST_VALUES", 3 * 2 * len(y) + 5)
-    assert len(choose_crossings(range(5), Limits(4, 1000), 2, stuff)) == 3
+    assert len(search_combinations(range(5), CombinationLimits(4, 1000), 2, stuff)) == 3
     monkeypatch.setattr(combining, "MOST_VALUES", 10)
-    assert choose_crossings(range(5), Limits(4, 1000), 2, stuff) == []
+    assert search_combinations(range(5), CombinationLimits(4, 1000), 2, stuff) == []
 
 
 def test_statistics_of_crossed_levels_are_those_of_the_pairs():
     columns, y = drawn()
     stuff, table = ingredients(columns, y)
     encodings = [Greedy(priors=(0.0,))]
-    done = cook(table, dict.fromkeys(range(5), encodings), [(Crossed.several([(1, 3)], stuff)[0], encodings)], stuff)
+    done = encode_categories(
+        table, dict.fromkeys(range(5), encodings), [(Combination.several([(1, 3)], stuff)[0], encodings)], stuff
+    )
     column = np.concatenate([m for _, m in done.tables[0].matrices(100)])[:, 5]
     for a in "abcd":
         for b in "abcd":
             rows = (columns[1] == a) & (columns[3] == b)
             np.testing.assert_allclose(column[rows], y[rows].sum() / (rows.sum() + 1))
     new = np.array([["a", "b", "c", "b", "x"], ["a", "b", "c", "never", "x"]], dtype=object)
-    fresh = np.concatenate([m for _, m in done.recipe.apply(read_table(new)).matrices(100)])[:, 5]
+    fresh = np.concatenate([m for _, m in done.transformer.apply(read_table(new)).matrices(100)])[:, 5]
     n = np.count_nonzero((columns[1] == "b") & (columns[3] == "b"))
     np.testing.assert_allclose(fresh, [n / (n + 1), 0.0])
 
@@ -112,9 +116,9 @@ def test_statistics_of_crossed_levels_are_those_of_the_pairs():
 def test_different_codes_have_different_keys():
     source = np.random.default_rng(2)
     codes = [source.integers(0, 300, 50_000).astype(np.int32) for _ in range(3)]
-    keys = cross_codes(codes)
+    keys = combine_codes(codes)
     assert len(np.unique(keys)) == len(np.unique(np.array(codes), axis=1).T)
-    assert not np.array_equal(keys, cross_codes(codes[::-1]))
+    assert not np.array_equal(keys, combine_codes(codes[::-1]))
 
 
 def test_a_key_that_is_not_there_is_found_behind_the_last():
@@ -127,7 +131,7 @@ def test_a_key_that_is_not_there_is_found_behind_the_last():
 def test_every_crossing_numbers_the_levels_that_are_there(sources):
     columns, y = drawn()
     stuff, _ = ingredients(columns, y)
-    crossed = Crossed.several([sources], stuff)[0]
+    crossed = Combination.several([sources], stuff)[0]
     texts = ["|".join(row) for row in np.array(columns)[list(sources)].T]
     assert crossed.n_codes - 1 == len(set(texts))
     assert len({(text, code) for text, code in zip(texts, crossed.codes.tolist(), strict=True)}) == len(set(texts))
@@ -136,10 +140,10 @@ def test_every_crossing_numbers_the_levels_that_are_there(sources):
 def test_ordered_is_what_crossings_are_judged_by():
     columns, y = drawn()
     stuff, table = ingredients(columns, y)
-    judge = Judge(range(5), stuff)
+    judge = CombinationSearch(range(5), stuff)
     judge.look_at([(1, 3)])
-    crossings = [(one, [Ordered()]) for one in Crossed.several([(1, 3)], stuff)]
-    made = cook(table, {0: [Ordered()]}, crossings, stuff).tables[0]
+    crossings = [(one, [Ordered()]) for one in Combination.several([(1, 3)], stuff)]
+    made = encode_categories(table, {0: [Ordered()]}, crossings, stuff).tables[0]
     statistic = np.concatenate([m for _, m in made.matrices(100, made.n_features - 1)])[:, 0]
     assert judge._errors[(1, 3)] == pytest.approx(np.sum((statistic - y) ** 2) - np.sum(y**2))
 
@@ -150,9 +154,9 @@ def test_levels_are_numbered_as_they_appear_and_known_by_their_keys(sizes):
     codes = {f: random.integers(0, size, 400).astype(np.int32) for f, size in enumerate(sizes)}
     every = tuple(codes)
     for sources, (places, keys) in zip(
-        [every, every[:2]], cross_levels([every, every[:2]], codes, run_alone), strict=True
+        [every, every[:2]], combine_categories([every, every[:2]], codes, run_alone), strict=True
     ):
-        rows = cross_codes([codes[f] for f in sources])
+        rows = combine_codes([codes[f] for f in sources])
         assert np.array_equal(keys[places], rows)
         assert keys.tolist() == list(dict.fromkeys(rows.tolist()))
         assert places.dtype == np.int32

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sapwood.data.categories.encode import Ingredients, cook
-from sapwood.data.categories.fixed_point_target import Response
+from sapwood.data.categories.encode import EncodingInputs, encode_categories
+from sapwood.data.categories.fixed_point_target import FixedPointTarget
 from sapwood.data.categories.vocabulary import Vocabulary
 from sapwood.data.tables.table import read_table
 from sapwood.params.encodings import Frequency, Greedy, Holdout, LeaveOneOut, OneHot, Ordered
@@ -21,10 +21,10 @@ def cooked(texts, y, encodings, weight=None, n_classes=0, orders=(ORDER,), held_
     """The columns of training rows, and of the new ones."""
     table = read_table(np.array(texts, dtype=object)[:, None])
     vocabulary = Vocabulary.of(table.levels(0))
-    response = Response.of(np.asarray(y, dtype=float), weight, n_classes)
-    stuff = Ingredients({0: vocabulary}, {0: vocabulary.encode(table.levels(0))}, response, orders, held_out)
-    done = cook(table, {0: encodings}, [], stuff)
-    new = done.recipe.apply(read_table(np.array(NEW, dtype=object)[:, None]))
+    response = FixedPointTarget.of(np.asarray(y, dtype=float), weight, n_classes)
+    stuff = EncodingInputs({0: vocabulary}, {0: vocabulary.encode(table.levels(0))}, response, orders, held_out)
+    done = encode_categories(table, {0: encodings}, [], stuff)
+    new = done.transformer.apply(read_table(np.array(NEW, dtype=object)[:, None]))
     return [columns_of(one) for one in (*done.tables, new)]
 
 

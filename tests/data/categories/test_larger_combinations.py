@@ -30,7 +30,7 @@ TEST, Y_TEST = drawn(500, 1)
 
 
 def largest(model: Any) -> int:
-    return max(map(len, model.model_.recipe.sources))
+    return max(map(len, model.model_.transformer.sources))
 
 
 @pytest.mark.parametrize("columns", [2, 3, 4])

@@ -44,12 +44,12 @@ def fitted() -> SapwoodClassifier:
 def test_stumps_learn_a_category_that_turns_a_number_around(fitted):
     alone = SapwoodClassifier(**STUMPS, max_combination=2).fit(ROWS, Y)
     assert fitted.score(TEST, Y_TEST) > 0.85 > 0.7 > alone.score(TEST, Y_TEST)
-    assert (0, 1) in fitted.model_.recipe.sources
+    assert (0, 1) in fitted.model_.transformer.sources
     assert "amount × kind (ordered)" in fitted.model_.column_names
 
 
 def test_the_cuts_are_quantiles_of_the_numbers(fitted):
-    cuts = fitted.model_.recipe.cuts
+    cuts = fitted.model_.transformer.cuts
     assert list(cuts) == [0]
     shares = np.histogram(ROWS["amount"].dropna(), [-np.inf, *cuts[0], np.inf])[0] / ROWS["amount"].count()
     np.testing.assert_allclose(shares, 1 / 8, atol=0.01)
@@ -68,18 +68,18 @@ def test_a_file_and_any_frame_give_the_same_answers(fitted, tmp_path):
 
 
 def test_one_row_at_a_time_is_answered_alike(fitted):
-    recipe, schema = fitted.model_.recipe, fitted.model_.schema
+    recipe, schema = fitted.model_.transformer, fitted.model_.schema
     rows = TEST.iloc[:50].to_numpy(object)
     table = np.concatenate([m for _, m in recipe.apply(read_table(rows)).matrices(100)])
     np.testing.assert_array_equal([recipe.row(row, schema) for row in rows], table)
 
 
 def test_levels_missing_never_seen_and_beyond_all_cuts_are_answered(fitted):
-    crossed = next(c for c in fitted.model_.recipe.columns if not isinstance(c, int) and len(c.sources) == 2)
+    crossed = next(c for c in fitted.model_.transformer.columns if not isinstance(c, int) and len(c.sources) == 2)
     rows = pd.DataFrame(
         {"amount": [np.nan, 0.5, np.inf, -np.inf, 9.0], "kind": ["k1", "new", "k1", "k1", "k1"], "other": ["a"] * 5}
     )
-    values = crossed.values(fitted.model_.recipe.codes(read_table(rows)))
+    values = crossed.values(fitted.model_.transformer.codes(read_table(rows)))
     assert values[1] == crossed.prior
     assert values[2] == values[4] < 0.2
     assert values[3] > 0.8
@@ -96,20 +96,20 @@ def test_zeros_that_are_missing_are_so_in_crossings():
 
 def test_a_constrained_number_is_not_crossed():
     fitted = SapwoodClassifier(**CROSSED, monotone_constraints={"amount": 1}).fit(ROWS, Y)
-    assert not fitted.model_.recipe.cuts
-    assert not [sources for sources in fitted.model_.recipe.sources if len(sources) > 1 and 0 in sources]
+    assert not fitted.model_.transformer.cuts
+    assert not [sources for sources in fitted.model_.transformer.sources if len(sources) > 1 and 0 in sources]
 
 
 def test_a_number_that_tells_nothing_is_left_out():
     y = (ROWS["kind"] == "k1").astype(int)
-    assert not SapwoodClassifier(**CROSSED).fit(ROWS, y).model_.recipe.cuts
+    assert not SapwoodClassifier(**CROSSED).fit(ROWS, y).model_.transformer.cuts
 
 
 def test_a_continued_model_keeps_its_cuts(fitted):
     rows, y = drawn(500, 3)
     rows = rows.assign(amount=rows["amount"] * 3.0)
     longer = SapwoodClassifier(**CROSSED).fit(rows, y, init_model=fitted)
-    np.testing.assert_array_equal(longer.model_.recipe.cuts[0], fitted.model_.recipe.cuts[0])
+    np.testing.assert_array_equal(longer.model_.transformer.cuts[0], fitted.model_.transformer.cuts[0])
     without = SapwoodClassifier(**STUMPS).fit(rows, y, init_model=fitted)
     n = fitted.n_iter_
     np.testing.assert_array_equal(without.model_.predict_raw(TEST, iterations=n), fitted.model_.predict_raw(TEST))

@@ -102,7 +102,7 @@ def test_no_tree_has_columns_together_that_constraints_keep_apart(table):
         .fit(X, y)
         .model_
     )
-    ways = [used for tree in model.ensemble for used in _ways(tree, model.recipe.sources)]
+    ways = [used for tree in model.ensemble for used in _ways(tree, model.transformer.sources)]
     assert {0, 1} in ways and {2, 3} in ways
     assert all(used <= {0, 1} or used <= {2, 3} for used in ways)
 

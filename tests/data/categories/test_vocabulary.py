@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sapwood.data.categories.plan import find_categories
+from sapwood.data.categories.plan import find_category_columns
 from sapwood.data.categories.vocabulary import Vocabulary, levels_of_array, text_of
 from sapwood.data.tables.table import read_table
 from sapwood.errors import InputError, InputTypeError, ParameterError
@@ -151,7 +151,7 @@ FRAME = pd.DataFrame({"a": ["x", "y"], "b": [1, 2], "c": [True, False]})
     ],
 )
 def test_categories_are_found_by_type_name_number_or_truth(spec, expected):
-    assert find_categories(spec, read_table(FRAME)) == expected
+    assert find_category_columns(spec, read_table(FRAME)) == expected
 
 
 @pytest.mark.parametrize(
@@ -159,4 +159,4 @@ def test_categories_are_found_by_type_name_number_or_truth(spec, expected):
 )
 def test_a_category_that_is_not_there_is_refused(spec, message):
     with pytest.raises(ParameterError, match=message):
-        find_categories(spec, read_table(FRAME))
+        find_category_columns(spec, read_table(FRAME))

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from sapwood import Dataset, SapwoodClassifier, SapwoodRegressor, cv
-from sapwood.data.binning.bin_mapper import Encoder
+from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.data.tables.sparse import SparseTable
 from sapwood.data.tables.table import read_table
 from sapwood.errors import InputError, InputTypeError, SchemaError
@@ -100,7 +100,7 @@ def test_bins_are_those_of_the_dense_table(monkeypatch, max_bins, weighted):
     monkeypatch.setattr("sapwood.data.binning.edges.SAMPLE_ROWS", 200)
     X = dense()
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(X)) if weighted else None
-    first, second = (Encoder.fit(read_table(form), weight, max_bins, seed=3) for form in (X, sp.csr_matrix(X)))
+    first, second = (BinMapper.fit(read_table(form), weight, max_bins, seed=3) for form in (X, sp.csr_matrix(X)))
     for one, other in zip(first.edges, second.edges, strict=True):
         assert np.array_equal(one, other)
     _, expected = first.encode(read_table(X))
@@ -108,7 +108,7 @@ def test_bins_are_those_of_the_dense_table(monkeypatch, max_bins, weighted):
         assert np.array_equal(unlisted(second, form), expected)
 
 
-def unlisted(encoder: Encoder, X) -> np.ndarray:
+def unlisted(encoder: BinMapper, X) -> np.ndarray:
     """All columns of bins, those that are listed too."""
     lists, found = encoder.lists(read_table(X)), np.repeat(encoder.usual[:, None], X.shape[0], axis=1)
     found[encoder.usual < 0] = encoder.encode(read_table(X))[1]
@@ -122,7 +122,7 @@ def unlisted(encoder: Encoder, X) -> np.ndarray:
 def test_a_stored_nan_is_missing_and_zero_is_a_value():
     X = sp.csr_matrix(np.array([[0.0], [np.nan], [1.0], [0.0], [0.0], [0.0], [0.0], [0.0]]))
     table = read_table(X)
-    assert unlisted(Encoder.fit(table), X).tolist() == [[1, 0, 2, 1, 1, 1, 1, 1]]
+    assert unlisted(BinMapper.fit(table), X).tolist() == [[1, 0, 2, 1, 1, 1, 1, 1]]
 
 
 def test_columns_that_exclude_each_other_are_not_listed(monkeypatch):

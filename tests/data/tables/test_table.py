@@ -78,7 +78,7 @@ def test_every_container_gives_the_same_bins(X, container, monkeypatch):
     found = BinnedDataset.build(read_table(CONTAINERS[container](X)), max_bins=16)
     np.testing.assert_array_equal(found.columns, expected.columns)
     np.testing.assert_array_equal(found.tiles, expected.tiles)
-    for a, b in zip(found.encoder.edges, expected.encoder.edges, strict=True):
+    for a, b in zip(found.bin_mapper.edges, expected.bin_mapper.edges, strict=True):
         np.testing.assert_array_equal(a, b)
 
 

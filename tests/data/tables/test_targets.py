@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 import scipy.sparse
 
-from sapwood.data.tables.targets import check_target, check_weight, code_labels, encode_labels
+from sapwood.data.tables.targets import check_target, check_weight, encode_known_labels, encode_labels
 from sapwood.errors import InputError, InputTypeError
 
 # --- targets ----------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def test_labels_of_any_one_kind_are_numbered_in_order(y, classes, codes):
     assert found.tolist() == classes
     assert numbers.dtype == np.float64
     assert numbers.tolist() == codes
-    assert code_labels(y, 3, found).tolist() == codes
+    assert encode_known_labels(y, 3, found).tolist() == codes
 
 
 @pytest.mark.parametrize(
@@ -159,4 +159,4 @@ def test_labels_that_cannot_be_classes_are_refused(y, error, message):
 def test_a_label_that_training_did_not_see_is_named(classes, y, message):
     known, _ = encode_labels(classes, 2)
     with pytest.raises(InputError, match=message):
-        code_labels(y, 2, known)
+        encode_known_labels(y, 2, known)

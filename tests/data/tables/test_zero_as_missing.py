@@ -12,10 +12,10 @@ import scipy.sparse as sp
 
 import sapwood
 from sapwood import Dataset, SapwoodClassifier, SapwoodRegressor, cv
-from sapwood.data.binning.bin_mapper import Encoder
+from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.data.tables.sparse import SparseTable
 from sapwood.data.tables.table import read_table
-from sapwood.data.tables.zero_as_missing import without_zeros
+from sapwood.data.tables.zero_as_missing import zeros_to_missing
 from sapwood.errors import ParameterError, SchemaError
 
 NAMES = list("abcdefgh")
@@ -189,14 +189,14 @@ def test_a_model_is_continued_with_the_same_zeros_only():
 
 
 def test_bins_of_a_sparse_table_come_from_its_entries_alone(monkeypatch):
-    table = without_zeros(read_table(stored_zeros(X)))
+    table = zeros_to_missing(read_table(stored_zeros(X)))
     assert isinstance(table, SparseTable)
     assert (table.values != 0.0).all()
     dense = read_table(holes(stored_zeros(X).toarray()))
-    first, second = (Encoder.fit(one, None, 255) for one in (table, dense))
+    first, second = (BinMapper.fit(one, None, 255) for one in (table, dense))
     assert all(map(np.array_equal, first.edges, second.edges))
     monkeypatch.setattr("sapwood.data.binning.sparse_table_bins.MOST_TILED", 0)
-    lists = Encoder.fit(table, None, 255)
+    lists = BinMapper.fit(table, None, 255)
     assert set(lists.usual.tolist()) == {-1, 0}
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sapwood.data.binning.sparse_bins import RowLists, make_lists
+from sapwood.data.binning.sparse_bins import SparseBins, make_sparse_bins
 from sapwood.kernels.histogram import active_features as live
 from sapwood.kernels.histogram import sparse as lists
 from tests.guarded import Guards
@@ -36,9 +36,9 @@ class Table:
         self.feature.cell_start, self.feature.listers = self._turned_over()
         self.live = np.array([3, F - 3, *range(F)], dtype=np.int32)
 
-    def _listed(self) -> RowLists:
+    def _listed(self) -> SparseBins:
         features, rows = (one.ravel() for one in np.indices(self.bins.shape))
-        return make_lists(rows, features, self.bins.ravel(), N, self.n_bins, self.usual)
+        return make_sparse_bins(rows, features, self.bins.ravel(), N, self.n_bins, self.usual)
 
     def _turned_over(self) -> tuple[np.ndarray, np.ndarray]:
         cell_start, listers = np.full(self.start[-1] + 1, 99), np.full(len(self.lists.entries), 99, np.uint32)

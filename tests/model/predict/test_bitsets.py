@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sapwood import SapwoodRegressor
-from sapwood.data.categories.transformer import SET, Derived, Recipe
+from sapwood.data.categories.transformer import SET, DerivedFeature, FeatureTransformer
 from sapwood.data.categories.vocabulary import Vocabulary
 from sapwood.data.tables.table import read_table
 from sapwood.model.predict.bitsets import Compact
@@ -14,16 +14,16 @@ from tests.model.forests import slow_scores
 N_LEVELS = 20
 
 
-def recipe_of(n_sets: int, seed: int = 0) -> Recipe:
+def recipe_of(n_sets: int, seed: int = 0) -> FeatureTransformer:
     """A number, and sets of the levels of two categories, every other one of the first."""
     source = np.random.default_rng(seed)
-    columns: list[int | Derived] = [0]
+    columns: list[int | DerivedFeature] = [0]
     ranks = [source.permutation(N_LEVELS + 2).astype(np.float64) % N_LEVELS for _ in range(2)]
     for k in range(n_sets):
         members = source.integers(-(2**63), 2**63, 4)
-        columns.append(Derived((1 + k % 2,), SET, ranks[k % 2], ranks[k % 2], members=members))
+        columns.append(DerivedFeature((1 + k % 2,), SET, ranks[k % 2], ranks[k % 2], members=members))
     vocabulary = Vocabulary(tuple(f"level {k:02}" for k in range(N_LEVELS)))
-    return Recipe({1: vocabulary, 2: vocabulary}, tuple(columns))
+    return FeatureTransformer({1: vocabulary, 2: vocabulary}, tuple(columns))
 
 
 @pytest.mark.parametrize("n_sets", [0, 1, 2, 127, 128, 129, 300])
@@ -32,15 +32,15 @@ def test_bits_of_words_are_what_sets_answer(n_sets):
     compact = Compact.of(recipe)
     codes = {f: np.random.default_rng(f).integers(0, N_LEVELS + 5, 200) for f in (1, 2)}
     for k, column in enumerate(recipe.columns):
-        if isinstance(column, Derived):
-            word = compact.recipe.columns[compact.place[k]]
+        if isinstance(column, DerivedFeature):
+            word = compact.transformer.columns[compact.place[k]]
             bits = (word.values(codes).view(np.uint64) >> np.uint64(compact.bit[k])) & np.uint64(1)
             np.testing.assert_array_equal(bits, column.values(codes))
 
 
 def test_a_word_holds_64_sets_of_one_category():
     compact = Compact.of(recipe_of(300))
-    assert compact.recipe.n_columns == 1 + 2 * 3
+    assert compact.transformer.n_columns == 1 + 2 * 3
     assert len(set(zip(compact.place.tolist(), compact.bit.tolist(), strict=True))) == 301
     assert compact.place[0] == 0
     assert compact.bit[0] == -1
@@ -56,7 +56,7 @@ def test_predictions_by_words_are_those_of_a_walk_by_columns(max_leaves):
     params = {"n_estimators": 5, "max_leaves": max_leaves, "min_child_samples": 1, "category_encoding": "partition"}
     model = SapwoodRegressor(**params).fit(X, y).model_
     test = pd.concat([X[:200], pd.DataFrame({"a": ["new", None, "3"], "b": ["1", None, "new"], "x": [0.0, 1.0, 2.0]})])
-    table = model.recipe.apply(model.schema.align(read_table(test)))
+    table = model.transformer.apply(model.schema.align(read_table(test)))
     columns = np.concatenate([matrix for _, matrix in table.matrices(50)])
     expected = slow_scores(model.ensemble, columns, model.base_scores)[0]
     np.testing.assert_array_equal(model.predict_raw(test), expected)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.cached_property import once
+from sapwood.cached_property import cached_property
 from sapwood.model.io.serialize import from_bytes, to_bytes
 from tests.native.threads.small_fits import X, Y, fingerprint
 
@@ -64,7 +64,7 @@ def test_what_is_computed_once_makes_nobody_wait():
     is_inside, may_end = threading.Event(), threading.Event()
 
     class Slow:
-        @once
+        @cached_property
         def value(self) -> int:
             is_inside.set()
             may_end.wait(10)

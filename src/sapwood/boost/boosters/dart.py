@@ -6,8 +6,8 @@ import dataclasses
 
 import numpy as np
 
-from sapwood.boost.boosters.plain import Boosting, Field
-from sapwood.boost.checkpoint.checkpoint import KeptTree
+from sapwood.boost.boosters.plain import Booster, TrainingState
+from sapwood.boost.checkpoint.checkpoint import FittedTree
 from sapwood.kernels.numeric.random import DROPS, SKIPS, draw_all
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.rescaling import Rescaling
@@ -16,16 +16,16 @@ from sapwood.params.options import Dart
 TO_UNIT = 2.0**-53
 
 
-class DartBoosting(Boosting):
+class DartBooster(Booster):
     """Keeps the trees of all rounds with their weights. Which are dropped depends on seed, rounds and weights alone.
 
     Trees of an earlier model, which this one continues, are never dropped.
     """
 
-    def __init__(self, field: Field, settings: Dart) -> None:
+    def __init__(self, field: TrainingState, settings: Dart) -> None:
         super().__init__(field)
         self._settings = settings
-        self._trees: list[list[KeptTree]] = []
+        self._trees: list[list[FittedTree]] = []
         self._weights: list[float] = []
         self._rescalings: list[Rescaling] = []
         self._dropped: tuple[int, ...] = ()
@@ -38,7 +38,7 @@ class DartBoosting(Boosting):
         self._trees.append([])
         self._add_dropped(-1.0, in_training=True, in_sets=False)
 
-    def add_tree(self, tree: KeptTree, round: int, has_all_rows: bool = False) -> None:
+    def add_tree(self, tree: FittedTree, round: int, has_all_rows: bool = False) -> None:
         """Take a new tree with the share that is its own."""
         tree = scaled(tree, self._shares[0])
         super().add_tree(tree, round, has_all_rows)
@@ -111,9 +111,9 @@ def shares(normalise: str, n_dropped: int, learning_rate: float) -> tuple[float,
     return 1.0 / total, n_dropped / total
 
 
-def scaled(tree: KeptTree, factor: float) -> KeptTree:
+def scaled(tree: FittedTree, factor: float) -> FittedTree:
     """A tree whose answers are multiplied by a number."""
     grown = tree.grown
     if grown.terms is not None:
         grown = dataclasses.replace(grown, terms=grown.terms.scaled(factor))
-    return KeptTree(grown, tree.value * factor, tree.output)
+    return FittedTree(grown, tree.value * factor, tree.output)

@@ -6,21 +6,21 @@ import dataclasses
 
 import numpy as np
 
-from sapwood.boost.boosters.plain import Boosting, Field
-from sapwood.boost.checkpoint.checkpoint import KeptTree
+from sapwood.boost.boosters.plain import Booster, TrainingState
+from sapwood.boost.checkpoint.checkpoint import FittedTree
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.rescaling import Rescaling
 
 
-class ForestBoosting(Boosting):
+class ForestBooster(Booster):
     """The scores of training stay as they began; those of validation sets are the mean over the trees so far."""
 
-    def __init__(self, field: Field) -> None:
+    def __init__(self, field: TrainingState) -> None:
         super().__init__(field)
         self._starts = [one.scores.copy() for one in field.sets]
         self._sums = [np.zeros_like(one.scores) for one in field.sets]
 
-    def add_tree(self, tree: KeptTree, round: int, has_all_rows: bool = False) -> None:
+    def add_tree(self, tree: FittedTree, round: int, has_all_rows: bool = False) -> None:
         """Add the tree to the sums."""
         if self.is_live:
             for one, total in zip(self.field.sets, self._sums, strict=True):

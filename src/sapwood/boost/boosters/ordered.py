@@ -12,23 +12,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.boost.boosters.plain import Boosting, Field, View
-from sapwood.boost.checkpoint.checkpoint import KeptTree
-from sapwood.boost.leaf_refit import Copies, LeafFit, LeafRules
+from sapwood.boost.boosters.plain import Booster, DatasetView, TrainingState
+from sapwood.boost.checkpoint.checkpoint import FittedTree
+from sapwood.boost.leaf_refit import LeafRefit, LeafRules, SupportingModels
 from sapwood.boost.score_update import find_nodes
 from sapwood.boost.target import Target
 
 FIRST_PART = 64  # the first helper learns from so many parts of the rows less one
 
 
-class HelpedBoosting(Boosting):
+class OrderedBooster(Booster):
     """Keeps the scores of the helpers, for each order of rows that trees are grown on."""
 
-    def __init__(self, field: Field, rules: LeafRules, is_ordered: bool) -> None:
+    def __init__(self, field: TrainingState, rules: LeafRules, is_ordered: bool) -> None:
         super().__init__(field)
-        self.views = field.others or (View(field.dataset, field.scores),)
+        self.views = field.others or (DatasetView(field.dataset, field.scores),)
         make, place = (make_copies, own_copies) if is_ordered else (every_row, only_copies)
-        self.fits = [LeafFit(make(view, field.target), rules) for view in self.views]
+        self.fits = [LeafRefit(make(view, field.target), rules) for view in self.views]
         self.own = [place(fit.copies) for fit in self.fits]
 
     def begin_round(self, round: int) -> None:
@@ -46,7 +46,7 @@ class HelpedBoosting(Boosting):
         for output, pairs in enumerate(self.fits[place].pairs):
             np.take(pairs, self.own[place], axis=0, out=out[output])
 
-    def add_tree(self, tree: KeptTree, round: int, has_all_rows: bool = False) -> None:
+    def add_tree(self, tree: FittedTree, round: int, has_all_rows: bool = False) -> None:
         """Let every helper give the tree values of its own."""
         field = self.field
         if self.is_live:
@@ -55,17 +55,19 @@ class HelpedBoosting(Boosting):
                 if nodes is None:
                     nodes = find_nodes(view.dataset, tree.grown, field.team)
                 fit.add(tree.grown, nodes, tree.output)
-            field.add_to_view(tree, View(field.dataset, field.scores), has_all_rows and field.order_of(round) == 0)
+            field.add_to_view(
+                tree, DatasetView(field.dataset, field.scores), has_all_rows and field.order_of(round) == 0
+            )
             field.add_to_sets(tree)
         field.keep(tree, round)
 
 
-def every_row(view: View, target: Target) -> Copies:
+def every_row(view: DatasetView, target: Target) -> SupportingModels:
     """One helper that learns from all rows."""
-    return Copies.once(target, view.scores.copy())
+    return SupportingModels.once(target, view.scores.copy())
 
 
-def only_copies(copies: Copies) -> np.ndarray:
+def only_copies(copies: SupportingModels) -> np.ndarray:
     """The place of every row's only copy."""
     return copies.rows
 
@@ -79,7 +81,7 @@ def parts(n_rows: int) -> list[int]:
     return sizes
 
 
-def make_copies(view: View, target: Target) -> Copies:
+def make_copies(view: DatasetView, target: Target) -> SupportingModels:
     """The rows in their order, as often as there are helpers that need them: those learned from and those served."""
     order = view.dataset.order
     assert order is not None
@@ -89,10 +91,10 @@ def make_copies(view: View, target: Target) -> Copies:
     weight = None if target.weight is None else target.weight[rows]
     start = np.concatenate([[0], np.cumsum(ends)])
     scores = np.ascontiguousarray(view.scores[:, rows])
-    return Copies(rows, start, np.array(sizes), Target(target.y[rows], weight), scores)
+    return SupportingModels(rows, start, np.array(sizes), Target(target.y[rows], weight), scores)
 
 
-def own_copies(copies: Copies) -> np.ndarray:
+def own_copies(copies: SupportingModels) -> np.ndarray:
     """The place of every row's own copy: that of the helper with the most rows before it."""
     own = np.empty(copies.start[-1] - copies.start[-2], dtype=np.int64)
     for first, end, learned in zip(copies.start[:-1], copies.start[1:], copies.learned, strict=True):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sapwood.boost.checkpoint.checkpoint import KeptTree
+from sapwood.boost.checkpoint.checkpoint import FittedTree
 from sapwood.boost.evaluation import EvalSet
 from sapwood.boost.linear_leaves import add_answers, forest_of
 from sapwood.boost.score_update import add_to_all_rows
@@ -24,7 +24,7 @@ from sapwood.objectives.base import Objective
 from sapwood.params.declaration import Params
 
 
-class View(NamedTuple):
+class DatasetView(NamedTuple):
     """Rows in bins and their scores (outputs, rows): statistics of categories differ by the order of rows."""
 
     dataset: BinnedDataset
@@ -32,7 +32,7 @@ class View(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Field:
+class TrainingState:
     """Where trees go: the rows of training with their scores (outputs, rows), validation sets, and the model.
 
     ``others`` are the same rows where statistics of categories come from other orders of them.
@@ -45,7 +45,7 @@ class Field:
     team: Team
     params: Params
     first_round: int
-    others: tuple[View, ...]
+    others: tuple[DatasetView, ...]
     target: Target
     objective: Objective
 
@@ -55,24 +55,24 @@ class Field:
         return Repeats(self.team.run)
 
     @cached_property
-    def views(self) -> tuple[View, ...]:
+    def views(self) -> tuple[DatasetView, ...]:
         """The rows in every order."""
-        return (View(self.dataset, self.scores), *self.others)
+        return (DatasetView(self.dataset, self.scores), *self.others)
 
     def order_of(self, round: int) -> int:
         """The order of rows that the trees of a round are grown on: 0, or the place in ``others`` from 1."""
         return self.dataset.order_of(self.params.run.random_state, self.first_round + round)
 
-    def view(self, round: int) -> View:
+    def view(self, round: int) -> DatasetView:
         """The rows as the trees of a round see them."""
         return self.views[self.order_of(round)]
 
-    def add_to_scores(self, tree: KeptTree, has_all_rows: bool = False, order: int = 0) -> None:
+    def add_to_scores(self, tree: FittedTree, has_all_rows: bool = False, order: int = 0) -> None:
         """Add a tree's answers to the scores of training; it may have been grown, just now, on all rows in an order."""
         for k, view in enumerate(self.views):
             self.add_to_view(tree, view, has_all_rows and k == order)
 
-    def add_to_view(self, tree: KeptTree, view: View, has_all_rows: bool) -> None:
+    def add_to_view(self, tree: FittedTree, view: DatasetView, has_all_rows: bool) -> None:
         """Add a tree's answers to the scores of one view of the rows; it may have been grown on all of its rows."""
         grown, value, output = tree.grown, tree.value, tree.output
         if tree.nodes is not None and view.dataset is self.dataset:
@@ -90,23 +90,23 @@ class Field:
             nodes = grown.node_of_row(view.dataset.n_rows)
             add_answers(view.dataset.values, nodes, forest_of(grown, value, output), view.scores, self.team.run)
 
-    def add_to_sets(self, tree: KeptTree) -> None:
+    def add_to_sets(self, tree: FittedTree) -> None:
         """Add a tree's answers to the scores of the validation sets."""
         for one in self.sets:
             one.add_tree(tree.grown, tree.value, tree.output, self.team.run)
 
-    def keep(self, tree: KeptTree, round: int) -> None:
+    def keep(self, tree: FittedTree, round: int) -> None:
         """Add a tree to the model."""
         self.builder.append(tree, tree.output, round)
 
 
-class Boosting:
+class Booster:
     """Each tree corrects all before it. Told of every round and its trees, keeps the scores of all rows.
 
     ``is_live`` is False where only trees count.
     """
 
-    def __init__(self, field: Field) -> None:
+    def __init__(self, field: TrainingState) -> None:
         self.field = field
         self.is_live = True
 
@@ -118,7 +118,7 @@ class Boosting:
         field = self.field
         field.objective.pairs(field.target.y, field.view(round).scores, out, field.run)
 
-    def add_tree(self, tree: KeptTree, round: int, has_all_rows: bool = False) -> None:
+    def add_tree(self, tree: FittedTree, round: int, has_all_rows: bool = False) -> None:
         """Take a tree of the round at hand, its values with shrinkage."""
         if self.is_live:
             self.field.add_to_scores(tree, has_all_rows, self.field.order_of(round))

@@ -20,15 +20,15 @@ from typing import Any
 import numpy as np
 
 from sapwood.boost.checkpoint import run_fingerprint as identity
-from sapwood.boost.checkpoint.log import REMEDY, Journal, Segment, described
+from sapwood.boost.checkpoint.log import REMEDY, CheckpointLog, Segment, described
 from sapwood.boost.early_stopping import INTERRUPTED, TIME
 from sapwood.boost.evaluation import Evaluation
-from sapwood.boost.initial_scores import Start
+from sapwood.boost.initial_scores import InitialScores
 from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.errors import CheckpointError
-from sapwood.grow.grown_tree import Grown
-from sapwood.model.linear_leaves import Terms
+from sapwood.grow.grown_tree import GrownTree
+from sapwood.model.linear_leaves import LeafCoefficients
 from sapwood.params.declaration import Params
 
 HISTORY, TREES_OF_ROUND = "history", "trees_of_round"
@@ -36,17 +36,17 @@ OUTPUT, VALUE, LENGTHS = "output", "added", "lengths."
 # What is kept of a tree, as far as it has it.
 TREE_FIELDS = ("integers", "numbers", "threshold", "sets")
 TERMS = "terms"
-TERM_FIELDS = [one.name for one in dataclasses.fields(Terms)]
+TERM_FIELDS = [one.name for one in dataclasses.fields(LeafCoefficients)]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class KeptTree:
+class FittedTree:
     """A tree in bins, the values of its nodes with shrinkage, and the score it adds them to.
 
     ``nodes`` has the leaf of every training row, if it is known; it is not kept.
     """
 
-    grown: Grown
+    grown: GrownTree
     value: np.ndarray
     output: int
     nodes: np.ndarray | None = None
@@ -58,10 +58,10 @@ class KeptTree:
 
 
 @dataclass(eq=False)
-class Past:
+class CheckpointState:
     """The rounds of a checkpoint: trees, measures (set and metric, round), seconds, and why it ended if it did."""
 
-    rounds: list[list[KeptTree]] = field(default_factory=list)
+    rounds: list[list[FittedTree]] = field(default_factory=list)
     history: list[np.ndarray] = field(default_factory=list)
     elapsed: float = 0.0
     scores: int | None = None
@@ -78,17 +78,17 @@ class Checkpoint:
     """What the loop tells of its rounds, written every so many seconds; without a path nothing is done."""
 
     def __init__(self, path: str | None, every: float) -> None:
-        self.past = Past()
-        self._journal = None if path is None else Journal(path)
+        self.state = CheckpointState()
+        self._journal = None if path is None else CheckpointLog(path)
         self._every = every
-        self._round: list[KeptTree] = []
-        self._rounds: list[list[KeptTree]] = []
+        self._round: list[FittedTree] = []
+        self._rounds: list[list[FittedTree]] = []
         self._n_written = 0
         self._written_at = time.monotonic()
 
     @classmethod
     def open(
-        cls, dataset: BinnedDataset, target: Target, params: Params, start: Start, evaluation: Evaluation
+        cls, dataset: BinnedDataset, target: Target, params: Params, start: InitialScores, evaluation: Evaluation
     ) -> Checkpoint:  # fmt: skip
         """Open the checkpoint that the parameters name, and check that it is of this training."""
         made = cls(params.run.checkpoint, params.run.checkpoint_every)
@@ -110,10 +110,10 @@ class Checkpoint:
         if self._journal is not None:
             self._journal.close()
 
-    def add_tree(self, tree: KeptTree) -> None:
+    def add_tree(self, tree: FittedTree) -> None:
         """Note a tree of the round at hand."""
         if self._journal is not None:
-            self._round.append(KeptTree(tree.grown.without_rows(), tree.value, tree.output))
+            self._round.append(FittedTree(tree.grown.without_rows(), tree.value, tree.output))
 
     def end_round(self, evaluation: Evaluation, scores: np.ndarray, elapsed: float, reason: str | None) -> None:
         """Note that a round is complete, and whether it is the last; write if it is time."""
@@ -147,7 +147,7 @@ class Checkpoint:
 
     def check_scores(self, scores: np.ndarray) -> None:
         """Raise CheckpointError if these are not the scores that the trees of the past were trained to."""
-        if self.past.scores is not None and self.past.scores != _checksum(scores):
+        if self.state.scores is not None and self.state.scores != _checksum(scores):
             assert self._journal is not None
             raise CheckpointError(
                 f"checkpoint {self._journal.path!r}: its trees do not give the scores that it was written with, so "
@@ -168,8 +168,8 @@ class Checkpoint:
                 f"checkpoint {self._journal.path!r} is of another training: {'; '.join(differ)}. Train with what it "
                 f"was begun with, or {REMEDY}"
             )
-        self.past = read_past(rest)
-        self._n_written = len(self.past.rounds)
+        self.state = read_state(rest)
+        self._n_written = len(self.state.rounds)
         self._journal.segments.clear()
 
     def _append(self, told: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
@@ -188,9 +188,9 @@ class Checkpoint:
             self._journal = None
 
 
-def read_past(segments: Sequence[Segment]) -> Past:
+def read_state(segments: Sequence[Segment]) -> CheckpointState:
     """The rounds that the segments behind the first tell of."""
-    past = Past()
+    past = CheckpointState()
     for segment in segments:
         told = described(segment)
         trees = iter(_parted(segment.arrays))
@@ -200,7 +200,7 @@ def read_past(segments: Sequence[Segment]) -> Past:
     return past
 
 
-def _joined(trees: Sequence[KeptTree]) -> dict[str, np.ndarray]:
+def _joined(trees: Sequence[FittedTree]) -> dict[str, np.ndarray]:
     """The arrays of several trees, one behind the other, and how long each is."""
     arrays = {OUTPUT: np.array([tree.output for tree in trees], dtype=np.int64)}
     every = [_arrays(tree) for tree in trees]
@@ -211,7 +211,7 @@ def _joined(trees: Sequence[KeptTree]) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _arrays(tree: KeptTree) -> dict[str, np.ndarray]:
+def _arrays(tree: FittedTree) -> dict[str, np.ndarray]:
     """The arrays that a tree has; all trees of a training have the same."""
     arrays = {VALUE: tree.value} | {name: getattr(tree.grown, name) for name in TREE_FIELDS}
     if tree.grown.terms is not None:
@@ -219,7 +219,7 @@ def _arrays(tree: KeptTree) -> dict[str, np.ndarray]:
     return {name: array for name, array in arrays.items() if array is not None}
 
 
-def _parted(arrays: dict[str, np.ndarray]) -> list[KeptTree]:
+def _parted(arrays: dict[str, np.ndarray]) -> list[FittedTree]:
     """The trees that were joined."""
     names = [name.removeprefix(LENGTHS) for name in arrays if name.startswith(LENGTHS)]
     parts = {name: np.split(arrays[name].copy(), np.cumsum(arrays[LENGTHS + name])[:-1]) for name in names}
@@ -227,8 +227,8 @@ def _parted(arrays: dict[str, np.ndarray]) -> list[KeptTree]:
     for k, output in enumerate(arrays[OUTPUT].tolist()):
         of_tree: dict[str, Any] = {name: parts[name][k] for name in TREE_FIELDS if name in parts}
         if f"{TERMS}.{TERM_FIELDS[0]}" in parts:
-            of_tree[TERMS] = Terms(**{name: parts[f"{TERMS}.{name}"][k] for name in TERM_FIELDS})
-        trees.append(KeptTree(Grown(**of_tree), parts[VALUE][k], output))
+            of_tree[TERMS] = LeafCoefficients(**{name: parts[f"{TERMS}.{name}"][k] for name in TERM_FIELDS})
+        trees.append(FittedTree(GrownTree(**of_tree), parts[VALUE][k], output))
     return trees
 
 

@@ -38,7 +38,7 @@ class Segment:
     arrays: dict[str, np.ndarray]
 
 
-class Journal:
+class CheckpointLog:
     """A journal opened for one training; nobody else can open it until it is closed."""
 
     def __init__(self, path: str) -> None:

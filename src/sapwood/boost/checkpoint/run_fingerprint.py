@@ -11,7 +11,7 @@ import numpy as np
 
 import sapwood
 from sapwood.boost.evaluation import EvalSet, Evaluation
-from sapwood.boost.initial_scores import Start
+from sapwood.boost.initial_scores import InitialScores
 from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.params.declaration import Params
@@ -27,11 +27,16 @@ def parameters(params: Params) -> dict[str, str]:
     return told | {"the version of Sapwood": sapwood.__version__}
 
 
-def data(dataset: BinnedDataset, target: Target, start: Start, evaluation: Evaluation) -> dict[str, str]:
+def data(dataset: BinnedDataset, target: Target, start: InitialScores, evaluation: Evaluation) -> dict[str, str]:
     """A digest of each part of the data: the rows in bins, targets, weights, first scores, validation sets."""
     told = {
         "X": digest(
-            dataset.encoder, dataset.recipe, dataset.tiles, dataset.lists, dataset.row_ids, _values(dataset, dataset)
+            dataset.bin_mapper,
+            dataset.transformer,
+            dataset.tiles,
+            dataset.lists,
+            dataset.row_ids,
+            _values(dataset, dataset),
         ),
         "y": digest(target.y),
         "sample_weight": digest(target.weight),

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.boost.sampling.base import Drawn, Pool, Sampler
+from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext
 from sapwood.boost.sampling.bayesian import BayesianSampler
 from sapwood.boost.sampling.goss import GossSampler
 from sapwood.boost.sampling.mvs import MvsSampler
 from sapwood.boost.sampling.uniform import UniformSampler
 from sapwood.errors import InputError, ParameterError
-from sapwood.params.declaration import BoostParams
+from sapwood.params.declaration import BoostingParams
 from sapwood.params.options import Bayesian, Goss, Mvs, Uniform, sampling_of
 
-__all__ = ["SAMPLERS", "Drawn", "Pool", "Sampler", "check_sampling", "make_sampler"]
+__all__ = ["SAMPLERS", "SampledRows", "SamplingContext", "Sampler", "check_sampling", "make_sampler"]
 
 SAMPLERS: dict[type, type[Sampler]] = {
     Uniform: UniformSampler,
@@ -23,7 +23,7 @@ SAMPLERS: dict[type, type[Sampler]] = {
 }
 
 
-def check_sampling(params: BoostParams, task: str, groups: np.ndarray | None) -> None:
+def check_sampling(params: BoostingParams, task: str, groups: np.ndarray | None) -> None:
     """Refuse to draw by what the rows do not have."""
     choice = sampling_of(params.sampling)
     if not isinstance(choice, Uniform):
@@ -36,7 +36,7 @@ def check_sampling(params: BoostParams, task: str, groups: np.ndarray | None) ->
         )
 
 
-def make_sampler(params: BoostParams, pool: Pool) -> Sampler | None:
+def make_sampler(params: BoostingParams, pool: SamplingContext) -> Sampler | None:
     """What draws the rows of each round; None where every round uses all rows as they are."""
     choice = sampling_of(params.sampling)
     if choice is None or (choice == Uniform() and params.subsample >= 1.0):

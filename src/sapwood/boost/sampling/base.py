@@ -11,19 +11,19 @@ import numpy as np
 
 from sapwood.boost.sampling.selection import Crowd
 from sapwood.boost.target import Target
-from sapwood.cached_property import once
+from sapwood.cached_property import cached_property
 from sapwood.distributed.workers import Ranks
 from sapwood.kernels.numeric.random import ROWS
 from sapwood.kernels.sampling import row_sampling as sample
 from sapwood.native.runtime.kernel import Kernel
 from sapwood.native.threads.team import Team
-from sapwood.params.declaration import BoostParams
+from sapwood.params.declaration import BoostingParams
 
 MOST_EXPONENT = 24  # of the largest weight, beyond which weights are rescaled to be compared
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class SampledRows:
     """The places of the rows drawn, ascending u32 (None: all), and their weights.
 
     ``given`` are the weights of all rows, empty if equal; ``own`` those of the rows drawn where these differ.
@@ -39,11 +39,11 @@ class Drawn:
         """The weights of the rows drawn, or of all rows."""
         return self.given if self.own is None else self.own
 
-    def spread(self) -> Drawn:
+    def spread(self) -> SampledRows:
         """The same with the weights of all rows, whether any are drawn here or not."""
-        return Drawn(self.rows, self.weight_by_row)
+        return SampledRows(self.rows, self.weight_by_row)
 
-    @once
+    @cached_property
     def weight_by_row(self) -> np.ndarray:
         """The weights of all rows, 0 for those that were not drawn if draws have a say in weights."""
         if self.own is None:
@@ -54,7 +54,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class SamplingContext:
     """The rows to draw from: their original numbers, targets and weights; ``task`` is that of the loss.
 
     There are no ``numbers`` where they are 0, 1, 2 ...
@@ -91,7 +91,7 @@ class Pool:
 class Sampler(ABC):
     """Draws rows, round by round. What it draws depends on the rows' original numbers, never on threads."""
 
-    def __init__(self, choice: Any, params: BoostParams, pool: Pool) -> None:
+    def __init__(self, choice: Any, params: BoostingParams, pool: SamplingContext) -> None:
         self.choice = choice
         self.params = params
         self.pool = pool
@@ -101,7 +101,7 @@ class Sampler(ABC):
         self._spare = np.empty(pool.n_rows, dtype=np.uint32)
         self._weight = np.empty(0)
 
-    @once
+    @cached_property
     def relative_weight(self) -> np.ndarray:
         """The weights of the rows by which they are compared, empty if all weigh the same.
 
@@ -114,7 +114,7 @@ class Sampler(ABC):
         return weight if abs(exponent) <= MOST_EXPONENT else np.ldexp(weight, -exponent)
 
     @abstractmethod
-    def draw(self, pairs: np.ndarray, round: int) -> Drawn:
+    def draw(self, pairs: np.ndarray, round: int) -> SampledRows:
         """Draw the rows of a round, given the unweighted gradient pairs (outputs, rows, 2).
 
         The arrays returned are overwritten by the next draw.
@@ -125,16 +125,16 @@ class Sampler(ABC):
         self.pool.team.run(sample.hash_for_round, self.pool.seed, ROWS, round, self._ids, self._hashes)
         return self._hashes
 
-    def _listed(self, take: Kernel, *args: Any) -> Drawn:
+    def _listed(self, take: Kernel, *args: Any) -> SampledRows:
         """Run a kernel that lists rows and their weights as its last arguments say."""
         if len(self._weight) == 0:
             self._weight = np.empty(self.pool.n_rows)
         counts = np.zeros(self.pool.team.size, dtype=np.int64)
         self.pool.team.run(take, *args, counts, self._spare, self._rows, self._weight)
         n_taken = int(counts.sum())
-        return Drawn(self._rows[:n_taken], self.pool.weight, self._weight[:n_taken], self.pool.n_rows)
+        return SampledRows(self._rows[:n_taken], self.pool.weight, self._weight[:n_taken], self.pool.n_rows)
 
-    def _not_empty(self, drawn: Drawn, round: int) -> Drawn:
+    def _not_empty(self, drawn: SampledRows, round: int) -> SampledRows:
         """What was drawn; the row, or the group, of the least hash if that is none."""
         assert drawn.rows is not None
         if self.pool.crowd.count(len(drawn.rows)) > 0:
@@ -143,7 +143,7 @@ class Sampler(ABC):
         least = np.flatnonzero(self._hashes == self._hashes.min())
         rows = least[: len(least) * self._has_least_hash()].astype(np.uint32)
         own = self.pool.weight[rows] if len(self.pool.weight) else np.ones(len(rows))
-        return Drawn(rows, self.pool.weight, None if drawn.own is None else own, self.pool.n_rows)
+        return SampledRows(rows, self.pool.weight, None if drawn.own is None else own, self.pool.n_rows)
 
     def _has_least_hash(self) -> bool:
         """Tell whether no other rank has a row of a lesser hash."""

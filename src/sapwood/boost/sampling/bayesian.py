@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.boost.sampling.base import Drawn, Sampler
+from sapwood.boost.sampling.base import SampledRows, Sampler
 from sapwood.kernels.sampling import row_sampling as sample
 
 
 class BayesianSampler(Sampler):
     """Multiplies the weight of each row by (−log u)^temperature."""
 
-    def draw(self, pairs: np.ndarray, round: int) -> Drawn:
+    def draw(self, pairs: np.ndarray, round: int) -> SampledRows:
         """Draw the weights of a round."""
         if self.choice.temperature == 0.0:
-            return Drawn(None, self.pool.weight)
+            return SampledRows(None, self.pool.weight)
         hashes, weight = self._draw_hashes(round), np.empty(self.pool.n_rows)
         self.pool.team.run(
             sample.weigh_exponentially, hashes, self.choice.temperature, self.pool.weight, weight
         )  # fmt: skip
-        return Drawn(None, weight)
+        return SampledRows(None, weight)

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sapwood.boost.sampling.base import Drawn, Pool, Sampler
+from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext
 from sapwood.boost.sampling.selection import MOST, SAMPLED, kth_smallest, room_near, uniform_window, window
 from sapwood.kernels.numeric.random import ROWS
 from sapwood.kernels.sampling import goss
 from sapwood.objectives.base import in_a_row
-from sapwood.params.declaration import BoostParams
+from sapwood.params.declaration import BoostingParams
 
 EVERY_KEY = (0, MOST)
 SMALL_TABLE = 2048  # rows up to which all keys are listed
@@ -36,19 +36,19 @@ class GossSampler(Sampler):
     With several outputs |g| is the norm over them. Norms are compared as float32, equals at random.
     """
 
-    def __init__(self, choice: Any, params: BoostParams, pool: Pool) -> None:
+    def __init__(self, choice: Any, params: BoostingParams, pool: SamplingContext) -> None:
         super().__init__(choice, params, pool)
         self._last: tuple[int, int] | None = None
         self._listed_near = np.empty((2, pool.team.size, 0), dtype=np.uint64)
         self._blocks = np.empty((pool.team.size, 3, int(goss.BLOCK)), dtype=np.uint32)
 
-    def draw(self, pairs: np.ndarray, round: int) -> Drawn:
+    def draw(self, pairs: np.ndarray, round: int) -> SampledRows:
         """Draw the rows of a round; the first rounds take all."""
         weight, n = self.pool.weight, self.pool.n_everywhere
         n_other = math.ceil(self.choice.other * n)
         n_top = min(math.ceil(self.choice.top * n), n - 1)
         if round < self._full_rounds() or n_top + n_other >= n:
-            return Drawn(None, weight)
+            return SampledRows(None, weight)
         rest = n - n_top
         found_in = (
             self._limits(pairs, round, (rest, n_other), windows)

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.boost.sampling.base import Drawn, Pool, Sampler
+from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext
 from sapwood.boost.sampling.selection import proportion_threshold
 from sapwood.grow.fixed_point import scale_for
 from sapwood.kernels.histogram.quantised_gradients import EXACT
 from sapwood.kernels.numeric.random import ROWS
 from sapwood.kernels.sampling import row_sampling as sample
-from sapwood.params.declaration import BoostParams
+from sapwood.params.declaration import BoostingParams
 
 STEPS = 2.0**50  # of one row at most
 MOST_SMOOTHING = 1e30  # chances then go by hessians alone
@@ -23,29 +23,29 @@ ROUNDED_UP = 1.0 + 1e-9  # no norm in floats is above the true one by more
 class MvsSampler(Sampler):
     """Takes row i with p = min(1, ĝ/μ), ĝ = √(g² + λh²), and divides its pair by p; μ makes Σp = s·n."""
 
-    def __init__(self, choice: Any, params: BoostParams, pool: Pool) -> None:
+    def __init__(self, choice: Any, params: BoostingParams, pool: SamplingContext) -> None:
         super().__init__(choice, params, pool)
         self._amounts = np.empty(pool.n_rows, dtype=np.uint64)
 
-    def draw(self, pairs: np.ndarray, round: int) -> Drawn:
+    def draw(self, pairs: np.ndarray, round: int) -> SampledRows:
         """Draw the rows of a round."""
         pool, crowd, weight = self.pool, self.pool.crowd, self.relative_weight
         tops = np.empty((pool.team.size, 2))
         pool.team.run(sample.bound_pairs, pairs, weight, tops)
         top_g, top_h = crowd.largest(tops).tolist()
         if self.params.subsample >= 1.0 or not 0.0 < max(top_g, top_h) < np.inf:
-            return Drawn(None, pool.weight)
+            return SampledRows(None, pool.weight)
         n, strength = pool.n_everywhere, self._strength(pairs, top_g, top_h)
         largest = math.sqrt(len(pairs) * (top_g * top_g + strength * (top_h * top_h)))
         if largest == 0.0:
-            return Drawn(None, pool.weight)
+            return SampledRows(None, pool.weight)
         amounts = self._amounts
         scale = scale_for(most_of(n), largest * n, n)
         pool.team.run(sample.round_norms, pairs, weight, strength, scale, amounts)
         most = int(largest * scale * ROUNDED_UP) + 1
         threshold = proportion_threshold(amounts, most, self.params.subsample * n, crowd)
         if threshold <= 0.0:
-            return Drawn(None, pool.weight)
+            return SampledRows(None, pool.weight)
         drawn = self._listed(
             sample.take_in_proportion, amounts, pool.seed, ROWS, round, self._ids, threshold, pool.weight
         )  # fmt: skip

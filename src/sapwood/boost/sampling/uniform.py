@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.boost.sampling.base import Drawn, Pool, Sampler
+from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext
 from sapwood.kernels.numeric.elementary import exp_values
 from sapwood.kernels.numeric.random import ROWS
 from sapwood.kernels.sampling import row_sampling as sample
-from sapwood.params.declaration import BoostParams
+from sapwood.params.declaration import BoostingParams
 
 HASH_RANGE = 2.0**64
 MOST_HASH = 2**64 - 1
@@ -19,7 +19,7 @@ MOST_HASH = 2**64 - 1
 class UniformSampler(Sampler):
     """A row is drawn when the hash of its number falls below the share, so its draw depends on no other row."""
 
-    def __init__(self, choice: Any, params: BoostParams, pool: Pool) -> None:
+    def __init__(self, choice: Any, params: BoostingParams, pool: SamplingContext) -> None:
         super().__init__(choice, params, pool)
         self._times = poisson_bounds(params.subsample) if choice.replacement else None
         self._bound = np.uint64(min(int(params.subsample * HASH_RANGE), MOST_HASH))
@@ -27,19 +27,19 @@ class UniformSampler(Sampler):
             self._ids = _group_ids(pool)
         self._classes = _rows_by_class(pool) if choice.by == "classes" else []
 
-    def draw(self, pairs: np.ndarray, round: int) -> Drawn:
+    def draw(self, pairs: np.ndarray, round: int) -> SampledRows:
         """Draw the rows of a round."""
         pool = self.pool
         if self._times is not None:
             hashes = self._draw_hashes(round)
             return self._not_empty(self._listed(sample.take_times, hashes, self._times, pool.weight), round)
         if self._classes:
-            return Drawn(self._draw_classes(self._draw_hashes(round)), pool.weight)
+            return SampledRows(self._draw_classes(self._draw_hashes(round)), pool.weight)
         counts = np.zeros(pool.team.size, dtype=np.int64)
         pool.team.run(
             sample.take_below, pool.seed, ROWS, round, self._ids, self._bound, counts, self._spare, self._rows
         )  # fmt: skip
-        return self._not_empty(Drawn(self._rows[: int(counts.sum())], pool.weight), round)
+        return self._not_empty(SampledRows(self._rows[: int(counts.sum())], pool.weight), round)
 
     def _draw_classes(self, hashes: np.ndarray) -> np.ndarray:
         drawn = []
@@ -63,7 +63,7 @@ def poisson_bounds(mean: float) -> np.ndarray:
     return np.array(bounds, dtype=np.uint64)
 
 
-def _group_ids(pool: Pool) -> np.ndarray:
+def _group_ids(pool: SamplingContext) -> np.ndarray:
     """A number for the group of each row: the least of the original numbers of its rows."""
     groups = pool.target.groups
     assert groups is not None
@@ -73,6 +73,6 @@ def _group_ids(pool: Pool) -> np.ndarray:
     return least[groups]
 
 
-def _rows_by_class(pool: Pool) -> list[np.ndarray]:
+def _rows_by_class(pool: SamplingContext) -> list[np.ndarray]:
     y = pool.target.y
     return [np.flatnonzero(y == label) for label in np.unique(pool.crowd.whole(y))]

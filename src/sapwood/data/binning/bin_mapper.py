@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sapwood.cached_property import once
+from sapwood.cached_property import cached_property
 from sapwood.data.binning.edges import Run, edge_table, find_edges, run_alone
-from sapwood.data.binning.sparse_bins import RowLists, make_lists
+from sapwood.data.binning.sparse_bins import SparseBins, make_sparse_bins
 from sapwood.data.binning.sparse_table_bins import bins_of_entries, encode_sparse, find_sparse_edges, listed_bins
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.sparse import SparseTable
@@ -24,7 +24,7 @@ LISTED_AT_ONCE = 64  # columns of a dense table that are looked through together
 
 
 @dataclass(frozen=True, eq=False)
-class Encoder:
+class BinMapper:
     """The edges between bins of every column: value x is in bin 1 + (number of edges below x), missing in bin 0.
 
     Where some columns are listed, ``usual`` is the bin of each that is not, and −1 for the others.
@@ -44,7 +44,7 @@ class Encoder:
         run: Run = run_alone,
         row_ids: np.ndarray | None = None,
         bundle: bool = True,
-    ) -> Encoder:
+    ) -> BinMapper:
         """Choose edges for a table; weights must be positive and ``row_ids`` are the rows' original numbers.
 
         ``bundle`` tells whether sparse columns that exclude each other will share bytes.
@@ -58,12 +58,12 @@ class Encoder:
             return cls(Schema.of(table), tuple(edges), listed_bins(table, edges, bundle))
         return cls(Schema.of(table), tuple(find_edges(table, weight, max_bins, seed, row_ids, run)))
 
-    @once
+    @cached_property
     def n_bins(self) -> np.ndarray:
         """The number of value bins of every column; a column of one bin can never be split."""
         return np.array([len(line) + 1 for line in self.edges], dtype=np.int64)
 
-    @once
+    @cached_property
     def cut_points(self) -> tuple[np.ndarray, np.ndarray]:
         """All edges in a row, an infinite one behind those of each column, and where each column's begin."""
         end = np.cumsum(self.n_bins)
@@ -111,7 +111,7 @@ class Encoder:
             )  # fmt: skip
         return tiles, columns
 
-    def lists(self, table: Table, run: Run = run_alone) -> RowLists | None:
+    def lists(self, table: Table, run: Run = run_alone) -> SparseBins | None:
         """The columns that are listed, if there are any."""
         if self.usual is None:
             return None
@@ -119,7 +119,7 @@ class Encoder:
         if isinstance(table, SparseTable):
             bins = bins_of_entries(table, self.edges, run)
             features = np.repeat(np.arange(table.n_features), np.diff(table.start))
-            return make_lists(table.rows, features, bins, table.n_rows, self.n_bins, self.usual)
+            return make_sparse_bins(table.rows, features, bins, table.n_rows, self.n_bins, self.usual)
         listed, parts = np.flatnonzero(self.usual >= 0), []
         for first in range(0, len(listed), LISTED_AT_ONCE):
             part = listed[first : first + LISTED_AT_ONCE]
@@ -127,7 +127,7 @@ class Encoder:
             line, rows = np.nonzero(columns != self.usual[part, None])
             parts.append((rows, part[line], columns[line, rows].astype(np.int64)))
         rows, features, bins = (np.concatenate(one) for one in zip(*parts, strict=True))
-        return make_lists(rows, features, bins, table.n_rows, self.n_bins, self.usual)
+        return make_sparse_bins(rows, features, bins, table.n_rows, self.n_bins, self.usual)
 
 
 def tile_width(n_columns: int, dtype: np.dtype) -> int:

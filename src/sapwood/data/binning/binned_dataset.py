@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sapwood.data.binning.bin_mapper import Encoder, aligned_zeros
+from sapwood.data.binning.bin_mapper import BinMapper, aligned_zeros
 from sapwood.data.binning.edges import Run, run_alone
-from sapwood.data.binning.sparse_bins import RowLists
-from sapwood.data.categories.transformer import RANK, Derived, Recipe
+from sapwood.data.binning.sparse_bins import SparseBins
+from sapwood.data.categories.transformer import RANK, DerivedFeature, FeatureTransformer
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Block, Table
 from sapwood.distributed.workers import Ranks
@@ -33,14 +33,14 @@ class BinnedDataset:
     """
 
     schema: Schema
-    encoder: Encoder
+    bin_mapper: BinMapper
     tiles: np.ndarray
     columns: np.ndarray
     numbers: np.ndarray
     values: Block | None = None
-    recipe: Recipe | None = None
+    transformer: FeatureTransformer | None = None
     user: Schema | None = None
-    lists: RowLists | None = None
+    lists: SparseBins | None = None
     others: tuple[BinnedDataset, ...] = ()
     partition: Partition | None = None
     order: np.ndarray | None = None
@@ -60,7 +60,7 @@ class BinnedDataset:
         if weight is not None and not weight.all():
             kept = np.flatnonzero(weight)
             table, weight, row_ids = table.take(kept), weight[kept], row_ids[kept]
-        encoder = Encoder.fit(table, weight, max_bins, seed, run, row_ids)
+        encoder = BinMapper.fit(table, weight, max_bins, seed, run, row_ids)
         numbers, lists = kept_numbers(row_ids), encoder.lists(table, run)
         return cls(encoder.schema, encoder, *encoder.encode(table, run), numbers, lists=lists)
 
@@ -82,8 +82,8 @@ class BinnedDataset:
         """How the levels in each column's bins are divided as ``partition`` says; 0 where bins are none."""
         kinds = np.zeros(self.n_features, dtype=np.int64)
         partition = self.partition or Partition()
-        for k, column in enumerate(() if self.recipe is None else self.recipe.columns):
-            if isinstance(column, Derived) and column.kind == RANK:
+        for k, column in enumerate(() if self.transformer is None else self.transformer.columns):
+            if isinstance(column, DerivedFeature) and column.kind == RANK:
                 kinds[k] = ONE_FROM_REST if column.n_levels <= partition.max_single else INTO_SETS
         return kinds
 
@@ -105,7 +105,7 @@ class BinnedDataset:
     @property
     def n_bins(self) -> np.ndarray:
         """The number of value bins of every column."""
-        return self.encoder.n_bins
+        return self.bin_mapper.n_bins
 
     @property
     def nbytes(self) -> int:

@@ -11,7 +11,7 @@ from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.binning.bundling import Bundler, usual_bins
 
 
-def without_conflicts(dataset: BinnedDataset, share: float) -> BinnedDataset:
+def remove_conflicts(dataset: BinnedDataset, share: float) -> BinnedDataset:
     """The same rows, where columns that meet in few rows do not: in these, all but the first have their usual bins.
 
     The columns of a bundle meet in at most this ``share`` of the rows. Bytes and lists come to the same.

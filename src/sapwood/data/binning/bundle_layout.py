@@ -23,7 +23,7 @@ LEAST_SAVED = 0.125  # of the columns; less is not worth tiles of our own
 
 
 @dataclass(frozen=True, eq=False)
-class Tiling:
+class BundleLayout:
     """The features in the ``order`` in which their cells lie, those that share a column of the tiles side by side.
 
     ``groups`` are the places in this order of the features in each column; ``usual`` is the usual bin, by place, of
@@ -45,13 +45,13 @@ class Tiling:
         return bool((np.diff(self.order) < 0).any())
 
     @classmethod
-    def plain(cls, n_features: int) -> Tiling:
+    def plain(cls, n_features: int) -> BundleLayout:
         """A column for each feature."""
         every = np.arange(n_features)
         return cls(every, tuple(range(f, f + 1) for f in range(n_features)), np.full(n_features, -1))
 
     @classmethod
-    def find(cls, dataset: BinnedDataset, bundle: object = "auto") -> Tiling:
+    def find(cls, dataset: BinnedDataset, bundle: object = "auto") -> BundleLayout:
         """Bundle features that exclude each other, unless ``bundle`` is False; where that pays if it is "auto"."""
         n = dataset.n_features
         if bundle is False or dataset.lists is not None or dataset.others:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sapwood.data.binning.bin_mapper import Encoder
+from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.data.binning.edges import Run, gather, run_alone
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Table
@@ -14,11 +14,11 @@ from sapwood.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
-class ValueEncoder(Encoder):
+class ExactBinMapper(BinMapper):
     """Gives each distinct value a bin of its own: the edges are the values themselves, and the last bin stays empty."""
 
     @classmethod
-    def of(cls, table: Table) -> ValueEncoder:
+    def of(cls, table: Table) -> ExactBinMapper:
         """Find the distinct values of every column."""
         if table.is_sparse:
             raise InputError(

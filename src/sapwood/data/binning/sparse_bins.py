@@ -11,7 +11,7 @@ MOST_LISTED = 0.25
 
 
 @dataclass(frozen=True, eq=False)
-class RowLists:
+class SparseBins:
     """The cells that each row lists, ascending: entries[start[row]] to entries[start[row + 1]].
 
     The cells of column f are ``first_cell[f]`` plus its bins. ``column`` is the place of each column among those that
@@ -53,7 +53,7 @@ class RowLists:
         """The row of each entry."""
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
-    def without(self, features: np.ndarray) -> RowLists:
+    def without(self, features: np.ndarray) -> SparseBins:
         """The lists without some features, which then have no cells."""
         if not features.any():
             return self
@@ -65,28 +65,28 @@ class RowLists:
         shorter = self._keeping(~features[of_entry], moved.astype(np.uint32))
         return replace(shorter, first_cell=first_cell, usual=usual)
 
-    def without_entries(self, places: np.ndarray) -> RowLists:
+    def without_entries(self, places: np.ndarray) -> SparseBins:
         """The lists without those entries that are at places (row, feature), which get their usual bins."""
         n_features = len(self.usual)
         own = self._rows() * n_features + self._columns()
         return self._keeping(~np.isin(own, places[:, 0] * n_features + places[:, 1]), self.entries)
 
-    def _keeping(self, kept: np.ndarray, entries: np.ndarray) -> RowLists:
+    def _keeping(self, kept: np.ndarray, entries: np.ndarray) -> SparseBins:
         """The lists with these entries in place of theirs, of which some are kept."""
         start = np.concatenate([[0], np.cumsum(kept)])[self.start]
         return replace(self, start=start, entries=entries[kept])
 
-    def take(self, rows: np.ndarray) -> RowLists:
+    def take(self, rows: np.ndarray) -> SparseBins:
         """The lists of some rows."""
         lengths = np.diff(self.start)[rows]
         start = np.concatenate([[0], np.cumsum(lengths)])
         places = np.repeat(self.start[:-1][rows] - start[:-1], lengths) + np.arange(start[-1])
-        return RowLists(start, self.entries[places], self.first_cell, self.n_bins, self.column, self.usual)
+        return SparseBins(start, self.entries[places], self.first_cell, self.n_bins, self.column, self.usual)
 
 
-def make_lists(
+def make_sparse_bins(
     rows: np.ndarray, features: np.ndarray, bins: np.ndarray, n_rows: int, n_bins: np.ndarray, usual: np.ndarray
-) -> RowLists:  # fmt: skip
+) -> SparseBins:  # fmt: skip
     """Lists from entries (row, feature, bin); those in usual bins or of columns that are not listed are left out.
 
     ``usual`` is −1 for columns that are not listed.
@@ -98,4 +98,4 @@ def make_lists(
     start = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))]).astype(np.int64)
     is_listed = usual >= 0
     column = np.where(is_listed, -1, np.cumsum(~is_listed) - 1)
-    return RowLists(start, np.ascontiguousarray(cells[order]), first_cell, n_bins, column, usual)
+    return SparseBins(start, np.ascontiguousarray(cells[order]), first_cell, n_bins, column, usual)

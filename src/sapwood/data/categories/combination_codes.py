@@ -19,7 +19,7 @@ _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 
 
-def cross_codes(codes: Sequence[np.ndarray]) -> np.ndarray:
+def combine_codes(codes: Sequence[np.ndarray]) -> np.ndarray:
     """A number of 64 bits for the codes of each row; different codes have different numbers, all but certainly."""
     key = np.zeros(len(codes[0]), dtype=np.uint64)
     for column in codes:
@@ -28,7 +28,7 @@ def cross_codes(codes: Sequence[np.ndarray]) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
+class CombinedCodes:
     """The codes of columns, a line each: (columns, rows), how many each can have, and the line of every column."""
 
     codes: np.ndarray
@@ -36,7 +36,7 @@ class Lines:
     line_of: Mapping[int, int]
 
     @classmethod
-    def of(cls, columns: Mapping[int, np.ndarray]) -> Lines:
+    def of(cls, columns: Mapping[int, np.ndarray]) -> CombinedCodes:
         """Put the codes of columns, by their numbers, into lines."""
         codes = np.array(list(columns.values()), dtype=np.int32)
         return cls(codes, codes.max(axis=1, initial=0).astype(np.int64) + 1, {f: k for k, f in enumerate(columns)})
@@ -55,14 +55,14 @@ class Lines:
 
 
 @dataclass(frozen=True, eq=False)
-class Room:
+class Workspace:
     """What each member needs to number the levels of a crossing; see ``kernels/encode/combinations.py``."""
 
     slots: np.ndarray
     keys: np.ndarray
 
     @classmethod
-    def of(cls, n_rows: int, n_crossings: int) -> Room:
+    def of(cls, n_rows: int, n_crossings: int) -> Workspace:
         """Room for as many members as may be of use."""
         n, size = max(1, min(n_crossings, AT_ONCE)), 1 << (2 * n_rows).bit_length()
         return cls(np.empty((n, size), dtype=np.int32), np.empty((n, n_rows), dtype=np.uint64))
@@ -73,17 +73,17 @@ class Room:
         return len(self.slots)
 
 
-def cross_levels(
+def combine_categories(
     several: Sequence[Sources], columns: Mapping[int, np.ndarray], run: Run
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:  # fmt: skip
     """The level of each row in every crossing, numbered as levels appear, and the keys of the levels."""
-    lines = Lines.of(columns)
+    lines = CombinedCodes.of(columns)
     out = np.empty((len(several), lines.n_rows), dtype=np.int32)
     firsts, counts = np.empty_like(out), np.empty(len(several), dtype=np.int64)
-    room = Room.of(lines.n_rows, len(several))
+    room = Workspace.of(lines.n_rows, len(several))
     run(number_crossings, lines.codes, lines.sizes, lines.places(several), room.slots, room.keys, out, firsts, counts)
     for sources, codes, first, n in zip(several, out, firsts, counts.tolist(), strict=True):
-        yield codes, cross_codes([columns[f][first[:n]] for f in sources])
+        yield codes, combine_codes([columns[f][first[:n]] for f in sources])
 
 
 def find_keys(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:

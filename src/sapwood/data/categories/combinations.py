@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sapwood.data.categories.combination_codes import Lines, Room, Sources
-from sapwood.data.categories.encode import Crossed, Ingredients
+from sapwood.data.categories.combination_codes import CombinedCodes, Sources, Workspace
+from sapwood.data.categories.encode import Combination, EncodingInputs
 from sapwood.kernels.encode.combinations import judge_crossings
 
 # Values of all crossings of all rows at most: 8 bytes each while they are made, 2 afterwards.
@@ -25,7 +25,7 @@ TELLS_MORE = 1.02  # by how much a larger crossing decreases the error of no col
 
 
 @dataclass(frozen=True)
-class Limits:
+class CombinationLimits:
     """How many categories are crossed at most, and how many crossings are kept.
 
     These are pairs of categories, crossings of each larger number of them, and crossings with numbers.
@@ -36,24 +36,24 @@ class Limits:
     n_larger: int = 0
     n_with_numbers: int = 0
 
-    def fitting(self, n_rows: int, n_lines: int) -> Limits:
+    def fitting(self, n_rows: int, n_lines: int) -> CombinationLimits:
         """The limits under which all crossings fit into memory, each with so many columns."""
         n_fitting = MOST_VALUES // max(1, n_rows * n_lines)
         n_pairs = min(self.n_pairs, n_fitting)
         n_with_numbers = min(self.n_with_numbers, n_fitting - n_pairs)
         n_larger = (n_fitting - n_pairs - n_with_numbers) // max(1, self.n_crossed - 2)
-        return Limits(self.n_crossed, n_pairs, min(self.n_larger, n_larger), n_with_numbers)
+        return CombinationLimits(self.n_crossed, n_pairs, min(self.n_larger, n_larger), n_with_numbers)
 
 
-class Judge:
+class CombinationSearch:
     """Try crossings; remember by their columns how many levels they have and how good they are."""
 
-    def __init__(self, features: Sequence[int], stuff: Ingredients) -> None:
+    def __init__(self, features: Sequence[int], stuff: EncodingInputs) -> None:
         n_rows, response = len(stuff.response.weights), stuff.response
         order = stuff.orders[0] if len(stuff.orders) else np.arange(n_rows, dtype=np.uint32)
         n_pairs = len(features) * (len(features) - 1) // 2 + len(features) * len(stuff.cuts)
         order = order[: min(MOST_JUDGED, max(LEAST_JUDGED, MOST_LOOKS // max(1, n_pairs)))]
-        self._lines = Lines.of({f: stuff.codes[f][order] for f in [*features, *stuff.cuts]})
+        self._lines = CombinedCodes.of({f: stuff.codes[f][order] for f in [*features, *stuff.cuts]})
         self._target = (
             np.ascontiguousarray(response.amounts[:, order]), response.weights[order], response.units,
             response.priors((None,))[:, 0],
@@ -67,7 +67,7 @@ class Judge:
         """Judge columns alone, or crossings of them."""
         chosen, n_rows, n_targets = self._lines.places(several), self._lines.n_rows, len(self._target[0])
         errors, counts = np.empty(len(several)), np.empty(len(several), dtype=np.int64)
-        room = Room.of(n_rows, len(several))
+        room = Workspace.of(n_rows, len(several))
         sums = np.empty((room.n_members, n_rows, n_targets + 1), dtype=np.int64)
         self._run(
             judge_crossings,
@@ -119,20 +119,24 @@ def parts(sources: Sources) -> list[Sources]:
     return [tuple(f for f in sources if f != left_out) for left_out in sources]
 
 
-def choose_crossings(features: Sequence[int], limits: Limits, n_lines: int, stuff: Ingredients) -> list[Crossed]:
+def search_combinations(
+    features: Sequence[int], limits: CombinationLimits, n_lines: int, stuff: EncodingInputs
+) -> list[Combination]:
     """The crossings of these categories, also with a cut column, that tell most; in the order of their columns."""
     limits = limits.fitting(len(stuff.response.weights), n_lines)
     if limits.n_pairs == 0:
         return []
-    judge = Judge(features, stuff)
+    judge = CombinationSearch(features, stuff)
     alone: list[Sources] = [(f,) for f in features]
     judge.look_at(alone)
     chosen = _among_categories(judge, alone, features, limits)
     chosen += _with_numbers(judge, alone, features, list(stuff.cuts), limits)
-    return Crossed.several(sorted(chosen, key=lambda sources: (len(sources), sources)), stuff)
+    return Combination.several(sorted(chosen, key=lambda sources: (len(sources), sources)), stuff)
 
 
-def _among_categories(judge: Judge, alone: list[Sources], features: Sequence[int], limits: Limits) -> list[Sources]:
+def _among_categories(
+    judge: CombinationSearch, alone: list[Sources], features: Sequence[int], limits: CombinationLimits
+) -> list[Sources]:
     """The best pairs of categories, and larger crossings that grow out of them and tell more than their parts."""
     best: list[Sources] = []
     grown = alone
@@ -146,7 +150,11 @@ def _among_categories(judge: Judge, alone: list[Sources], features: Sequence[int
 
 
 def _with_numbers(
-    judge: Judge, alone: list[Sources], features: Sequence[int], numbers: Sequence[int], limits: Limits
+    judge: CombinationSearch,
+    alone: list[Sources],
+    features: Sequence[int],
+    numbers: Sequence[int],
+    limits: CombinationLimits,
 ) -> list[Sources]:
     """The best crossings of a column of numbers with one category, and of these with a second one."""
     if not numbers or limits.n_with_numbers == 0:

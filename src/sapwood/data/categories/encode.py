@@ -8,9 +8,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sapwood.data.binning.edges import Run, run_alone
-from sapwood.data.categories.combination_codes import Sources, cross_levels
-from sapwood.data.categories.fixed_point_target import Response
-from sapwood.data.categories.transformer import FREQUENCY, MEMBER, RANK, STATISTIC, Derived, Recipe, RecipeTable
+from sapwood.data.categories.combination_codes import Sources, combine_categories
+from sapwood.data.categories.fixed_point_target import FixedPointTarget
+from sapwood.data.categories.transformer import (
+    FREQUENCY,
+    MEMBER,
+    RANK,
+    STATISTIC,
+    DerivedFeature,
+    FeatureTransformer,
+    TransformedTable,
+)
 from sapwood.data.categories.vocabulary import MISSING, Vocabulary
 from sapwood.data.tables.table import Table
 from sapwood.kernels.encode.target_statistics import ordered_statistics, sum_levels
@@ -34,7 +42,7 @@ OrderedSums = tuple[np.ndarray, list[np.ndarray]]  # sums by code, and statistic
 
 
 @dataclass(frozen=True, eq=False)
-class Ingredients:
+class EncodingInputs:
     """What columns are made of: the rows' codes, their response, the orders of rows, and which rows are held out.
 
     Columns of numbers that have ``cuts`` have codes too, for crossings. Statistics that are ``ordered`` already are by
@@ -43,7 +51,7 @@ class Ingredients:
 
     vocabularies: Mapping[int, Vocabulary]
     codes: Mapping[int, np.ndarray]
-    response: Response
+    response: FixedPointTarget
     orders: Sequence[np.ndarray]
     held_out: np.ndarray
     run: Run = run_alone
@@ -58,7 +66,7 @@ class Ingredients:
 
 
 @dataclass(frozen=True, eq=False)
-class Crossed:
+class Combination:
     """The codes of one category, or of several crossed: the number of codes, and the keys of crossed ones.
 
     The last code is for levels that no row has.
@@ -70,15 +78,15 @@ class Crossed:
     keys: np.ndarray | None = None
 
     @classmethod
-    def of(cls, feature: int, stuff: Ingredients) -> Crossed:
+    def of(cls, feature: int, stuff: EncodingInputs) -> Combination:
         """One column by itself."""
         return cls((feature,), stuff.codes[feature], stuff.n_codes(feature))
 
     @classmethod
-    def several(cls, several: Sequence[Sources], stuff: Ingredients) -> list[Crossed]:
+    def several(cls, several: Sequence[Sources], stuff: EncodingInputs) -> list[Combination]:
         """Number the levels that rows have in crossings."""
         columns = {f: stuff.codes[f] for f in sorted({f for sources in several for f in sources})}
-        crossed = cross_levels(several, columns, stuff.run) if several else ()
+        crossed = combine_categories(several, columns, stuff.run) if several else ()
         return [
             cls(sources, codes, len(keys) + 1, keys) for sources, (codes, keys) in zip(several, crossed, strict=True)
         ]
@@ -90,7 +98,7 @@ class Crossed:
         order = np.argsort(self.keys)
         return np.concatenate([table[:-1][order], table[-1:]]), self.keys[order]
 
-    def sums(self, stuff: Ingredients, rows: np.ndarray | None = None) -> np.ndarray:
+    def sums(self, stuff: EncodingInputs, rows: np.ndarray | None = None) -> np.ndarray:
         """The sums of amounts and weights of every code over some rows: (codes, targets + 1)."""
         out = np.empty((self.n_codes, stuff.response.n_targets + 1), dtype=np.int64)
         rows = np.arange(len(self.codes), dtype=np.uint32) if rows is None else rows
@@ -100,10 +108,10 @@ class Crossed:
 
 
 @dataclass(eq=False)
-class Made:
+class EncodedColumns:
     """The columns made so far, and for each the values of training rows, one array per order of rows."""
 
-    columns: list[Derived] = field(default_factory=list)
+    columns: list[DerivedFeature] = field(default_factory=list)
     values: list[list[np.ndarray] | None] = field(default_factory=list)
 
     def span(self, k: int) -> tuple[float, float]:
@@ -111,19 +119,19 @@ class Made:
         every = [self.columns[k].table, *(self.values[k] or ())]
         return min(float(one.min()) for one in every), max(float(one.max()) for one in every)
 
-    def add(self, column: Derived, values: list[np.ndarray] | None = None) -> None:
+    def add(self, column: DerivedFeature, values: list[np.ndarray] | None = None) -> None:
         """Add a column; training rows whose values are not given have those of new rows."""
         self.columns.append(column)
         self.values.append(values)
 
 
-def make_columns(encoding: Encoding, crossed: Crossed, stuff: Ingredients) -> Made:
+def encode_combination(encoding: Encoding, crossed: Combination, stuff: EncodingInputs) -> EncodedColumns:
     """The columns that an encoding makes of a category or several crossed ones."""
-    return MAKERS[type(encoding)](encoding, crossed, stuff)
+    return ENCODERS[type(encoding)](encoding, crossed, stuff)
 
 
-def _one_hot(_: Encoding, crossed: Crossed, stuff: Ingredients) -> Made:
-    made = Made()
+def _one_hot(_: Encoding, crossed: Combination, stuff: EncodingInputs) -> EncodedColumns:
+    made = EncodedColumns()
     present = np.flatnonzero(np.bincount(crossed.codes, minlength=crossed.n_codes))
     texts = stuff.vocabularies[crossed.sources[0]].texts
     nothing = np.zeros(crossed.n_codes)
@@ -131,13 +139,13 @@ def _one_hot(_: Encoding, crossed: Crossed, stuff: Ingredients) -> Made:
         member = nothing.copy()
         member[code] = 1.0
         part = "is missing" if code == MISSING else f"is {texts[code - 1]!r}"
-        made.add(Derived(crossed.sources, MEMBER, member, nothing, part=part))
+        made.add(DerivedFeature(crossed.sources, MEMBER, member, nothing, part=part))
     if not made.columns:
-        made.add(Derived(crossed.sources, MEMBER, nothing, nothing))
+        made.add(DerivedFeature(crossed.sources, MEMBER, nothing, nothing))
     return made
 
 
-def _partition(_: Encoding, crossed: Crossed, stuff: Ingredients) -> Made:
+def _partition(_: Encoding, crossed: Combination, stuff: EncodingInputs) -> EncodedColumns:
     """Levels by their rank, the most frequent first, as many in a column as there are bins; the others have none.
 
     Columns behind the first have the levels that are not too rare to be told from chance.
@@ -146,31 +154,31 @@ def _partition(_: Encoding, crossed: Crossed, stuff: Ingredients) -> Made:
     order = np.lexsort((np.arange(len(counts)), -counts))
     size = min(MOST_LEVELS, stuff.max_bins)
     n_ranked = max(min(size, int(np.count_nonzero(counts))), int(np.count_nonzero(counts >= RANKED_ROWS)))
-    made = Made()
+    made = EncodedColumns()
     for first in range(0, min(n_ranked, MOST_RANKED), size):
         chosen = order[first : min(first + size, n_ranked)]
         ranks = np.zeros(crossed.n_codes)
         ranks[chosen] = np.arange(1, len(chosen) + 1)
         part = "" if first == 0 else f"levels from number {first + 1} on"
-        made.add(Derived(crossed.sources, RANK, ranks, np.zeros_like(ranks), part=part))
+        made.add(DerivedFeature(crossed.sources, RANK, ranks, np.zeros_like(ranks), part=part))
     return made
 
 
-def _frequency(_: Encoding, crossed: Crossed, stuff: Ingredients) -> Made:
+def _frequency(_: Encoding, crossed: Combination, stuff: EncodingInputs) -> EncodedColumns:
     sums, keys = crossed.ascending(crossed.sums(stuff))
-    weights, made = sums[:, -1] * stuff.response.units[-1], Made()
+    weights, made = sums[:, -1] * stuff.response.units[-1], EncodedColumns()
     total = float(stuff.response.weights.sum()) * float(stuff.response.units[-1])
-    made.add(Derived(crossed.sources, FREQUENCY, np.zeros_like(weights), weights, 0.0, total, keys))
+    made.add(DerivedFeature(crossed.sources, FREQUENCY, np.zeros_like(weights), weights, 0.0, total, keys))
     return made
 
 
-def _ordered(encoding: Ordered, crossed: Crossed, stuff: Ingredients) -> Made:
+def _ordered(encoding: Ordered, crossed: Combination, stuff: EncodingInputs) -> EncodedColumns:
     ready = stuff.ordered.get((crossed.sources, encoding)) or order_all([crossed], encoding, stuff)[0]
     sums, by_order = ready
     return _statistics(encoding, crossed, stuff, sums, lambda line: [values[line] for values in by_order])
 
 
-def order_all(several: Sequence[Crossed], encoding: Ordered, stuff: Ingredients) -> list[OrderedSums]:
+def order_all(several: Sequence[Combination], encoding: Ordered, stuff: EncodingInputs) -> list[OrderedSums]:
     """The sums of every code of some crossings, and for each order the statistics of rows (targets · priors, rows)."""
     response, priors = stuff.response, stuff.response.priors(encoding.priors)
     codes = several[0].codes[None, :] if len(several) == 1 else np.stack([one.codes for one in several])
@@ -187,15 +195,15 @@ def order_all(several: Sequence[Crossed], encoding: Ordered, stuff: Ingredients)
     return [(sums[start[j] : start[j + 1]], [values[j] for values in by_order]) for j in range(len(several))]
 
 
-def _greedy(encoding: Statistic, crossed: Crossed, stuff: Ingredients) -> Made:
+def _greedy(encoding: Statistic, crossed: Combination, stuff: EncodingInputs) -> EncodedColumns:
     return _statistics(encoding, crossed, stuff, crossed.sums(stuff))
 
 
-def _holdout(encoding: Statistic, crossed: Crossed, stuff: Ingredients) -> Made:
+def _holdout(encoding: Statistic, crossed: Combination, stuff: EncodingInputs) -> EncodedColumns:
     return _statistics(encoding, crossed, stuff, crossed.sums(stuff, np.flatnonzero(stuff.held_out).astype(np.uint32)))
 
 
-def _leave_one_out(encoding: Statistic, crossed: Crossed, stuff: Ingredients) -> Made:
+def _leave_one_out(encoding: Statistic, crossed: Combination, stuff: EncodingInputs) -> EncodedColumns:
     sums, response = crossed.sums(stuff), stuff.response
     priors, a = response.priors(encoding.priors), encoding.prior_weight
 
@@ -210,13 +218,13 @@ def _leave_one_out(encoding: Statistic, crossed: Crossed, stuff: Ingredients) ->
 
 def _statistics(
     encoding: Statistic,
-    crossed: Crossed,
-    stuff: Ingredients,
+    crossed: Combination,
+    stuff: EncodingInputs,
     sums: np.ndarray,
     values: Callable[[int], list[np.ndarray]] | None = None,
-) -> Made:
+) -> EncodedColumns:
     """A column for every target and prior, the values of training rows by its number."""
-    made, priors = Made(), stuff.response.priors(encoding.priors)
+    made, priors = EncodedColumns(), stuff.response.priors(encoding.priors)
     sums, keys = crossed.ascending(sums)
     counts = sums[:, -1] * stuff.response.units[-1]
     for k in range(stuff.response.n_targets):
@@ -224,14 +232,14 @@ def _statistics(
         for p in range(priors.shape[1]):
             part = encoding.name + (f", class {k}" if stuff.response.n_targets > 1 else "")
             part += f", prior {priors[k, p]:.4g}" if priors.shape[1] > 1 else ""
-            column = Derived(
+            column = DerivedFeature(
                 crossed.sources, STATISTIC, amounts, counts, float(priors[k, p]), encoding.prior_weight, keys, part,
             )  # fmt: skip
             made.add(column, None if values is None else values(k * priors.shape[1] + p))
     return made
 
 
-MAKERS: dict[type[Encoding], Callable[..., Made]] = {
+ENCODERS: dict[type[Encoding], Callable[..., EncodedColumns]] = {
     OneHot: _one_hot,
     Partition: _partition,
     Frequency: _frequency,
@@ -243,19 +251,19 @@ MAKERS: dict[type[Encoding], Callable[..., Made]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Cooked:
+class EncodedTables:
     """A fitted recipe, and the table of its training rows, once per order of rows.
 
     ``edges`` are between the bins of those columns that have bins of their own.
     """
 
-    recipe: Recipe
+    transformer: FeatureTransformer
     tables: tuple[Table, ...]
     edges: Mapping[int, np.ndarray]
 
 
 def _order_together(
-    every: Sequence[tuple[Crossed, Sequence[Encoding]]], stuff: Ingredients
+    every: Sequence[tuple[Combination, Sequence[Encoding]]], stuff: EncodingInputs
 ) -> dict[tuple[Sources, Ordered], OrderedSums]:
     """The ordered statistics of all columns that have the same, which the members of the team share out."""
     ordered: dict[tuple[Sources, Ordered], OrderedSums] = {}
@@ -266,22 +274,22 @@ def _order_together(
     return ordered
 
 
-def cook(
+def encode_categories(
     table: Table,
     plan: Mapping[int, Sequence[Encoding]],
-    crossings: Sequence[tuple[Crossed, Sequence[Encoding]]],
-    stuff: Ingredients,
-) -> Cooked:
+    crossings: Sequence[tuple[Combination, Sequence[Encoding]]],
+    stuff: EncodingInputs,
+) -> EncodedTables:
     """Make columns of every category as planned, and of the crossings."""
-    columns: list[int | Derived | None] = [None if f in plan else f for f in range(table.n_features)]
+    columns: list[int | DerivedFeature | None] = [None if f in plan else f for f in range(table.n_features)]
     values: dict[int, list[np.ndarray]] = {}
     edges: dict[int, np.ndarray] = {}
-    every = [*((Crossed.of(f, stuff), encodings) for f, encodings in plan.items()), *crossings]
+    every = [*((Combination.of(f, stuff), encodings) for f, encodings in plan.items()), *crossings]
     stuff = replace(stuff, ordered=_order_together(every, stuff))
     for crossed, encodings in every:
         sources = crossed.sources
         for encoding in encodings:
-            made = make_columns(encoding, crossed, stuff)
+            made = encode_combination(encoding, crossed, stuff)
             for k, (column, own) in enumerate(zip(made.columns, made.values, strict=True)):
                 place = sources[0] if len(sources) == 1 and columns[sources[0]] is None else len(columns)
                 if place == len(columns):
@@ -293,10 +301,10 @@ def cook(
                     edges[place] = np.unique(np.linspace(*made.span(k), encoding.bins + 1)[1:-1])
                 if own is not None:
                     values[place] = own
-    recipe = Recipe(stuff.vocabularies, tuple(c for c in columns if c is not None), stuff.cuts)
+    recipe = FeatureTransformer(stuff.vocabularies, tuple(c for c in columns if c is not None), stuff.cuts)
     n_orders = max([1, *(len(own) for own in values.values())])
     tables = tuple(
-        RecipeTable(table, recipe, stuff.codes, {k: own[s % len(own)] for k, own in values.items()})
+        TransformedTable(table, recipe, stuff.codes, {k: own[s % len(own)] for k, own in values.items()})
         for s in range(n_orders)
     )
-    return Cooked(recipe, tables, edges)
+    return EncodedTables(recipe, tables, edges)

@@ -11,7 +11,7 @@ SUM_BITS = 61
 
 
 @dataclass(frozen=True, eq=False)
-class Response:
+class FixedPointTarget:
     """Weighted targets (targets, rows) and weights (rows,) as integers.
 
     ``units`` are what an integer of each target stands for, the weight's last; ``means`` are those of all rows. There
@@ -24,7 +24,7 @@ class Response:
     means: np.ndarray
 
     @classmethod
-    def of(cls, y: np.ndarray, weight: np.ndarray | None = None, n_classes: int = 0) -> Response:
+    def of(cls, y: np.ndarray, weight: np.ndarray | None = None, n_classes: int = 0) -> FixedPointTarget:
         """See targets as integers; ``n_classes`` is above 2 where y holds the numbers of so many classes."""
         values = (y == np.arange(n_classes)[:, None]).astype(np.float64) if n_classes > 2 else y[None, :]
         if weight is not None:

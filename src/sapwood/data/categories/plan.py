@@ -18,7 +18,7 @@ MOST_DIVIDED = 64  # levels up to which "auto" lets leaves divide them
 
 
 @dataclass(frozen=True)
-class Decision:
+class EncodingPlan:
     """What becomes of a category column, and why."""
 
     encodings: tuple[Encoding, ...]
@@ -29,7 +29,7 @@ class Decision:
         return {"levels": n_levels, "encoding": [one.name for one in self.encodings], "reason": self.reason}
 
 
-def find_categories(spec: Any, table: Table) -> tuple[int, ...]:
+def find_category_columns(spec: Any, table: Table) -> tuple[int, ...]:
     """The columns that ``categorical_features`` means: those of texts if it is "auto"."""
     if isinstance(spec, str) and spec == AUTO:
         return table.text_columns
@@ -59,14 +59,14 @@ def column_number(key: Any, schema: Schema, parameter: str) -> int:
 
 
 @dataclass(frozen=True)
-class Room:
+class PlanLimits:
     """What "auto" has to choose from: levels up to which it is one-hot, and whether splits can divide levels."""
 
     one_hot_max: int
     can_divide: bool
 
 
-def decide(spec: Any, schema: Schema, n_levels: Mapping[int, int], room: Room) -> dict[int, Decision]:
+def plan_encodings(spec: Any, schema: Schema, n_levels: Mapping[int, int], room: PlanLimits) -> dict[int, EncodingPlan]:
     """What becomes of every category, by ``category_encoding`` and the number of its levels."""
     by_column: dict[int, Any] = {}
     if isinstance(spec, Mapping):
@@ -81,20 +81,20 @@ def decide(spec: Any, schema: Schema, n_levels: Mapping[int, int], room: Room) -
     for f in schema.categories:
         asked = encodings_of(by_column.get(f, AUTO if isinstance(spec, Mapping) else spec))
         if isinstance(asked, Auto):
-            decided[f] = choose(n_levels[f], room, asked)
+            decided[f] = choose_encodings(n_levels[f], room, asked)
         else:
-            decided[f] = Decision(asked, "as asked by category_encoding")
+            decided[f] = EncodingPlan(asked, "as asked by category_encoding")
     return decided
 
 
-def choose(n_levels: int, room: Room, auto: Auto) -> Decision:
+def choose_encodings(n_levels: int, room: PlanLimits, auto: Auto) -> EncodingPlan:
     """What "auto" makes of a column with so many levels."""
     if n_levels <= room.one_hot_max:
-        return Decision((OneHot(),), f"{n_levels} levels, no more than one_hot_max = {room.one_hot_max}")
+        return EncodingPlan((OneHot(),), f"{n_levels} levels, no more than one_hot_max = {room.one_hot_max}")
     if n_levels <= MOST_DIVIDED and room.can_divide:
-        return Decision((Partition(),), f"{n_levels} levels, which leaves can divide: no more than {MOST_DIVIDED}")
+        return EncodingPlan((Partition(),), f"{n_levels} levels, which leaves can divide: no more than {MOST_DIVIDED}")
     why = "too many for leaves to divide" if room.can_divide else "which trees of this kind cannot divide"
-    return Decision((auto.statistic, Frequency()), f"{n_levels} levels, {why}")
+    return EncodingPlan((auto.statistic, Frequency()), f"{n_levels} levels, {why}")
 
 
 def _few(names: Sequence[str]) -> str:

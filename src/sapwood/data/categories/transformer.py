@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.cached_property import once
-from sapwood.data.categories.combination_codes import cross_codes, find_keys
+from sapwood.cached_property import cached_property
+from sapwood.data.categories.combination_codes import combine_codes, find_keys
 from sapwood.data.categories.number_codes import codes_of_columns, codes_of_numbers
 from sapwood.data.categories.vocabulary import Levels, Vocabulary
 from sapwood.data.tables.schema import Schema
@@ -24,7 +24,7 @@ LEVELS_SHOWN = 4  # in the name of a set
 
 
 @dataclass(frozen=True, eq=False)
-class Derived:
+class DerivedFeature:
     """A column made of one category or several columns crossed (``sources``): one number per level, from tables.
 
     The tables have an entry for each code of the source. Crossed levels are found by their ``keys``, which ascend, and
@@ -49,7 +49,7 @@ class Derived:
         """The levels of a single source; the tables also have entries for missing and for all others."""
         return len(self.sums) - 2
 
-    @once
+    @cached_property
     def table(self) -> np.ndarray:
         """The value of every level."""
         if self.kind == SET:
@@ -67,7 +67,7 @@ class Derived:
         last = len(self.table) - 1
         if self.keys is None:
             return self.table[np.minimum(codes[self.sources[0]], last)]
-        places = find_keys(self.keys, cross_codes([codes[f] for f in self.sources]))
+        places = find_keys(self.keys, combine_codes([codes[f] for f in self.sources]))
         return self.table[places]
 
     def is_member(self, ranks: np.ndarray) -> np.ndarray:
@@ -94,7 +94,7 @@ class Derived:
 
 
 @dataclass(frozen=True, eq=False)
-class Recipe:
+class FeatureTransformer:
     """The levels of category columns by the user's number, and the column of trees that each number stands for.
 
     ``columns`` has an entry per column of trees: the number of a user's column, or what is made of categories.
@@ -102,7 +102,7 @@ class Recipe:
     """
 
     vocabularies: Mapping[int, Vocabulary]
-    columns: tuple[int | Derived, ...]
+    columns: tuple[int | DerivedFeature, ...]
     cuts: Mapping[int, np.ndarray] = field(default_factory=dict)
 
     @property
@@ -113,9 +113,9 @@ class Recipe:
     @property
     def has_sets(self) -> bool:
         """Whether some columns are sets of levels."""
-        return any(isinstance(c, Derived) and c.kind == SET for c in self.columns)
+        return any(isinstance(c, DerivedFeature) and c.kind == SET for c in self.columns)
 
-    @once
+    @cached_property
     def sources(self) -> tuple[tuple[int, ...], ...]:
         """The user's columns that each column is made of."""
         return tuple((c,) if isinstance(c, int) else c.sources for c in self.columns)
@@ -131,7 +131,7 @@ class Recipe:
 
     def apply(self, table: Table) -> Table:
         """The columns of trees for rows that took no part in the statistics."""
-        return RecipeTable(table, self, self.codes(table))
+        return TransformedTable(table, self, self.codes(table))
 
     def row(self, row: Sequence[Any], schema: Schema) -> np.ndarray:
         """The columns of trees for one row in the user's order."""
@@ -170,17 +170,17 @@ class Recipe:
                 digest.update(column.table.tobytes())
                 digest.update(b"" if column.keys is None else column.keys.tobytes())
 
-    def keeping(self, used: np.ndarray, n_features: int) -> tuple[Recipe, np.ndarray]:
+    def keeping(self, used: np.ndarray, n_features: int) -> tuple[FeatureTransformer, np.ndarray]:
         """The recipe without the columns that no tree uses, and the new number of each column (−1: dropped)."""
         kept = [k for k in range(self.n_columns) if k < n_features or used[k]]
         place = np.full(self.n_columns, -1, dtype=np.int32)
         place[kept] = np.arange(len(kept))
         columns = tuple(self.columns[k] for k in kept)
-        crossed = {f for c in columns if isinstance(c, Derived) for f in c.sources}
+        crossed = {f for c in columns if isinstance(c, DerivedFeature) for f in c.sources}
         cuts = {f: line for f, line in self.cuts.items() if f in crossed}
         return replace(self, columns=columns, cuts=cuts), place
 
-    def joined(self, later: Recipe, n_features: int) -> tuple[Recipe, np.ndarray]:
+    def joined(self, later: FeatureTransformer, n_features: int) -> tuple[FeatureTransformer, np.ndarray]:
         """The columns of this recipe, then what a later one makes of categories; the new number of each of those.
 
         Columns of numbers that both have cut are cut alike.
@@ -193,16 +193,18 @@ class Recipe:
             else:
                 place[k] = len(columns)
                 columns.append(column)
-        return Recipe(later.vocabularies, tuple(columns), dict(sorted({**self.cuts, **later.cuts}.items()))), place
+        return FeatureTransformer(
+            later.vocabularies, tuple(columns), dict(sorted({**self.cuts, **later.cuts}.items()))
+        ), place
 
 
-class RecipeTable(Table):
+class TransformedTable(Table):
     """The columns of trees, computed chunk by chunk; ``made`` gives those that are known already, by their place."""
 
     def __init__(
         self,
         table: Table,
-        recipe: Recipe,
+        recipe: FeatureTransformer,
         codes: Mapping[int, np.ndarray],
         made: Mapping[int, np.ndarray] | None = None,
     ) -> None:
@@ -246,4 +248,4 @@ class RecipeTable(Table):
         """The same rows of these columns in this order."""
         recipe = replace(self._recipe, columns=tuple(self._recipe.columns[k] for k in features))
         made = {place: self._made[k] for place, k in enumerate(features) if k in self._made}
-        return RecipeTable(self._table, recipe, self._codes, made)
+        return TransformedTable(self._table, recipe, self._codes, made)

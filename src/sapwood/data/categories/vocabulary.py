@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.cached_property import once
+from sapwood.cached_property import cached_property
 from sapwood.data.tables.conversion import is_missing
 from sapwood.errors import InputError, InputTypeError
 
@@ -48,7 +48,7 @@ class Levels:
         """The levels of some rows."""
         return Levels(self.numbers[rows], self.texts)
 
-    @once
+    @cached_property
     def present(self) -> list[str]:
         """The texts that some row has."""
         seen = np.zeros(len(self.texts) + 1, dtype=bool)
@@ -69,7 +69,7 @@ class Vocabulary:
             return cls(tuple(sorted(levels.present)))
         return cls(known.texts + tuple(sorted(set(levels.present) - known.index.keys())))
 
-    @once
+    @cached_property
     def index(self) -> dict[str, int]:
         """The code of every text."""
         return {text: k + 1 for k, text in enumerate(self.texts)}

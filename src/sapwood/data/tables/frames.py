@@ -10,7 +10,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from sapwood.cached_property import once
+from sapwood.cached_property import cached_property
 from sapwood.data.categories.vocabulary import Levels
 from sapwood.data.tables import conversion
 from sapwood.data.tables.frame_categories import TEXTS, levels_of_series
@@ -32,14 +32,14 @@ class Column:
     dtype: np.dtype
     cast: nw.dtypes.DType | None
 
-    @once
+    @cached_property
     def has_texts(self) -> bool:
         """Whether the column holds texts."""
         if self.series.dtype == nw.Object:
             return any(issubclass(kind, str) for kind in set(map(type, self.series.to_list())))
         return isinstance(self.series.dtype, TEXTS)
 
-    @once
+    @cached_property
     def levels(self) -> Levels:
         """The column as levels."""
         return levels_of_series(self.series, f"column {self.name!r}")

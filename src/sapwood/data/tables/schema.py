@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sapwood.data.tables.table import Table
-from sapwood.data.tables.zero_as_missing import without_zeros
+from sapwood.data.tables.zero_as_missing import zeros_to_missing
 from sapwood.errors import InputTypeError, ModelFileError, SchemaError
 
 NAMES_SHOWN = 5
@@ -84,7 +84,7 @@ class Schema:
                 f"the Dataset was made with zero_as_missing=True, but {who} has zero_as_missing=False: make "
                 "Dataset(X) without it"
             )
-        return without_zeros(table) if self.zero_as_missing else table
+        return zeros_to_missing(table) if self.zero_as_missing else table
 
     def _check_names(self, given: tuple[str, ...]) -> None:
         known = self.names or ()

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sapwood.cached_property import once
+from sapwood.cached_property import cached_property
 from sapwood.data.categories.vocabulary import Levels, levels_of_array
 from sapwood.data.tables import conversion
 from sapwood.errors import InputError
@@ -108,7 +108,7 @@ class ArrayTable(Table):
         self.dtype = array.dtype if self.is_in_place else conversion.float_type(array.dtype)
         self._levels: dict[int, Levels] = {}
 
-    @once
+    @cached_property
     def text_columns(self) -> tuple[int, ...]:
         """The columns in which some value is a text."""
         if self._array.dtype.kind != "O":

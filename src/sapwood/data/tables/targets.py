@@ -19,8 +19,8 @@ MANY_CLASSES = 20  # where most rows have a class of their own, labels look like
 
 def check_target(y: Any, n_rows: int) -> np.ndarray:
     """The target of regression as float64, one finite number per row."""
-    values = numbers_of(
-        column_of(y, n_rows, "y"), "y", "turn it into a number, or use SapwoodClassifier if it is a class"
+    values = read_numbers(
+        read_column(y, n_rows, "y"), "y", "turn it into a number, or use SapwoodClassifier if it is a class"
     )
     _check_finite(values, "y", "drop the row or give it a value")
     return values
@@ -32,7 +32,7 @@ def check_weight(
     """Sample weights as float64: finite, not negative, not all zero unless they may be. None stays None."""
     if weight is None:
         return None
-    values = numbers_of(column_of(weight, n_rows, name), name, "give every row a number")
+    values = read_numbers(read_column(weight, n_rows, name), name, "give every row a number")
     _check_finite(values, name, "a row that must not count has the weight 0")
     if (values < 0).any():
         row = int(np.argmax(values < 0))
@@ -84,7 +84,7 @@ def _check_classes(labels: np.ndarray, classes: np.ndarray) -> None:
         )
 
 
-def code_labels(y: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
+def encode_known_labels(y: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
     """Each row's number among the known ``classes``, as float64."""
     labels = _labels(y, n_rows)
     codes = _places(labels, classes)
@@ -99,7 +99,7 @@ def code_labels(y: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
     return codes
 
 
-def column_of(y: Any, n_rows: int, name: str) -> np.ndarray:
+def read_column(y: Any, n_rows: int, name: str) -> np.ndarray:
     """A target, weight or label vector as a one-dimensional array of its own type, its length checked."""
     if y is None:
         raise InputError(f"{name} is None: it must have one value for each of the {n_rows} rows of X")
@@ -131,7 +131,7 @@ def _has_huge(values: np.ndarray) -> bool:
     return bool((np.abs(values.astype(np.float64)) >= 2.0**53).any())
 
 
-def numbers_of(array: np.ndarray, name: str, remedy: str) -> np.ndarray:
+def read_numbers(array: np.ndarray, name: str, remedy: str) -> np.ndarray:
     """The values of an array of rows as float64, NaN where there is none; dates and texts are refused."""
     if array.dtype.kind in "mM":
         raise InputTypeError(
@@ -171,7 +171,7 @@ def _places(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 def _labels(y: Any, n_rows: int) -> np.ndarray:
     """Labels of a plain type, or texts as objects."""
-    labels = column_of(y, n_rows, "y")
+    labels = read_column(y, n_rows, "y")
     if np.ma.is_masked(labels):
         raise InputError(
             f"y must have a label in every row: row {int(np.argmax(np.ma.getmaskarray(labels)))} is masked; drop the "

@@ -14,26 +14,26 @@ if TYPE_CHECKING:
     from sapwood.data.categories.vocabulary import Levels
 
 
-def without_zeros(table: Table) -> Table:
+def zeros_to_missing(table: Table) -> Table:
     """The table with its zeros missing, those that a sparse one does not store too."""
     if table.zero_as_missing:
         return table
-    return SparseZeros(table) if isinstance(table, SparseTable) else DenseZeros(table)
+    return SparseZeroAsMissing(table) if isinstance(table, SparseTable) else DenseZeroAsMissing(table)
 
 
-def with_zeros(table: Table) -> Table:
+def zeros_kept(table: Table) -> Table:
     """The table as given, zeros being numbers."""
-    return table.given if isinstance(table, DenseZeros | SparseZeros) else table
+    return table.given if isinstance(table, DenseZeroAsMissing | SparseZeroAsMissing) else table
 
 
-def row_without_zeros(row: Sequence[float] | np.ndarray) -> np.ndarray:
+def row_zeros_to_missing(row: Sequence[float] | np.ndarray) -> np.ndarray:
     """One row of numbers with its zeros missing."""
     values = np.array(row, dtype=np.float64)
     values[values == 0.0] = np.nan
     return values
 
 
-class DenseZeros(Table):
+class DenseZeroAsMissing(Table):
     """Another table's chunks, copied with their zeros missing."""
 
     zero_as_missing = True
@@ -61,14 +61,14 @@ class DenseZeros(Table):
 
     def select(self, features: Sequence[int]) -> Table:
         """The same of the table's chosen columns."""
-        return DenseZeros(self.given.select(features))
+        return DenseZeroAsMissing(self.given.select(features))
 
     def take(self, rows: np.ndarray) -> Table:
         """The same of the table's chosen rows."""
-        return DenseZeros(self.given.take(rows))
+        return DenseZeroAsMissing(self.given.take(rows))
 
 
-class SparseZeros(SparseTable):
+class SparseZeroAsMissing(SparseTable):
     """A sparse table of the values that are there: what it does not store is missing."""
 
     zero_as_missing = True
@@ -95,8 +95,8 @@ class SparseZeros(SparseTable):
 
     def select(self, features: Sequence[int]) -> Table:
         """The same of the table's chosen columns."""
-        return without_zeros(self.given.select(features))
+        return zeros_to_missing(self.given.select(features))
 
     def take(self, rows: np.ndarray) -> Table:
         """The same of the table's chosen rows."""
-        return without_zeros(self.given.take(rows))
+        return zeros_to_missing(self.given.take(rows))

@@ -29,8 +29,8 @@ def fingerprint(model: Model) -> str:
         digest.update(array.tobytes())
     if model.classes is not None:
         digest.update("\n".join(map(repr, model.classes.tolist())).encode())
-    if model.recipe is not None:
-        model.recipe.update(digest)
+    if model.transformer is not None:
+        model.transformer.update(digest)
     if model.schema.zero_as_missing:
         digest.update(b"zero_as_missing")
     return digest.hexdigest()

@@ -26,7 +26,7 @@ from sapwood.model.io import container, labels
 from sapwood.model.io import transformer as recipes
 from sapwood.model.io.container import damaged, parse_json
 from sapwood.model.io.validation import check_ensemble
-from sapwood.model.linear_leaves import Terms
+from sapwood.model.linear_leaves import LeafCoefficients
 from sapwood.model.model import Model
 from sapwood.model.rescaling import rescalings_from_json
 from sapwood.model.tree import NODE_FIELDS, node_shapes
@@ -37,7 +37,7 @@ from sapwood.objectives.links import link_from_name
 VERSION = 6
 TREE_FIELDS: dict[str, type] = {"tree_start": np.int64, "tree_output": np.int32, "tree_round": np.int32}
 ARRAYS: dict[str, type] = {"base_scores": np.float64, **TREE_FIELDS, **NODE_FIELDS}
-# There only where leaves are linear: the tensors of ``Terms``, by its fields.
+# There only where leaves are linear: the tensors of ``LeafCoefficients``, by its fields.
 TERM_ARRAYS: dict[str, tuple[str, type]] = {
     "term_start": ("start", np.int64),
     "term_intercept": ("intercept", np.float64),
@@ -94,7 +94,7 @@ def to_bytes(model: Model) -> bytes:
     """The content of a model's file."""
     _check(model)
     kind, label_tensors = labels.to_tensors(model.classes)
-    recipe, recipe_tensors = recipes.to_tensors(model.recipe)
+    recipe, recipe_tensors = recipes.to_tensors(model.transformer)
     described: dict[str, Any] = {
         "version": _version_needed(model),
         "written_by": f"sapwood {sapwood.__version__}",
@@ -150,7 +150,7 @@ def _read(file: BinaryIO, size: int) -> Model:
         classes=labels.from_tensors(described.get("classes"), tensors),
         objective=_plain(described, "objective"),
         metadata=_plain(described, "metadata"),
-        recipe=recipe,
+        transformer=recipe,
     )
     _check(model)
     return model
@@ -165,7 +165,7 @@ def _plain(described: dict[str, Any], key: str) -> dict[str, Any]:
 
 def _check(model: Model) -> None:
     """Raise ModelFileError unless prediction with the model is safe."""
-    recipes.check_recipe(model.recipe, model.schema)
+    recipes.check_recipe(model.transformer, model.schema)
     check_ensemble(model.ensemble, model.n_columns)
     labels.check_labels(model.classes, model.n_outputs)
     if not np.isfinite(model.base_scores).all():
@@ -175,15 +175,15 @@ def _check(model: Model) -> None:
 
 def _version_needed(model: Model) -> int:
     """The first version whose readers understand all that a model has, so that older ones open what they can."""
-    if model.recipe is not None and model.recipe.cuts:
+    if model.transformer is not None and model.transformer.cuts:
         return 6
-    if model.recipe is not None and model.recipe.has_sets:
+    if model.transformer is not None and model.transformer.has_sets:
         return 5
     if model.schema.zero_as_missing:
         return 4
     if model.ensemble.rescalings:
         return 3
-    return 1 if model.recipe is None and model.ensemble.terms is None else 2
+    return 1 if model.transformer is None and model.ensemble.terms is None else 2
 
 
 def _check_version(described: dict[str, Any]) -> None:
@@ -215,7 +215,7 @@ def _schema(described: dict[str, Any]) -> Schema:
     return Schema.from_dict(described)
 
 
-def _terms(tensors: dict[str, np.ndarray], n_nodes: int) -> Terms | None:
+def _terms(tensors: dict[str, np.ndarray], n_nodes: int) -> LeafCoefficients | None:
     """Take the slopes of linear leaves out of the tensors, if there are any."""
     if not TERM_ARRAYS.keys() & tensors.keys():
         return None
@@ -232,10 +232,10 @@ def _terms(tensors: dict[str, np.ndarray], n_nodes: int) -> Terms | None:
         shape = shapes.get(field, (n_terms,))
         if fields[field].shape != shape:
             raise damaged(f"tensor {name!r} has the shape {fields[field].shape} instead of {shape}")
-    return Terms(**fields)
+    return LeafCoefficients(**fields)
 
 
-def _ensemble(arrays: dict[str, np.ndarray], terms: Terms | None) -> Ensemble:
+def _ensemble(arrays: dict[str, np.ndarray], terms: LeafCoefficients | None) -> Ensemble:
     for name, dtype in ARRAYS.items():
         if arrays[name].dtype != dtype:
             raise damaged(f"tensor {name!r} is of type {arrays[name].dtype}")

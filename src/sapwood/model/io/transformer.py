@@ -10,7 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.data.categories.transformer import FREQUENCY, MEMBER, RANK, SET, STATISTIC, Derived, Recipe
+from sapwood.data.categories.transformer import (
+    FREQUENCY,
+    MEMBER,
+    RANK,
+    SET,
+    STATISTIC,
+    DerivedFeature,
+    FeatureTransformer,
+)
 from sapwood.data.categories.vocabulary import Vocabulary
 from sapwood.data.tables.schema import Schema
 from sapwood.errors import ModelFileError
@@ -23,7 +31,7 @@ SETS = "table_sets"  # the words of all sets, a line each
 CUT = "cut"  # the columns of numbers that have cuts; files without such columns lack it
 
 
-def to_tensors(recipe: Recipe | None) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
+def to_tensors(recipe: FeatureTransformer | None) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
     """The description of a recipe in JSON, and its tensors."""
     if recipe is None:
         return None, {}
@@ -43,7 +51,7 @@ def to_tensors(recipe: Recipe | None) -> tuple[dict[str, Any] | None, dict[str, 
 
     sets: list[np.ndarray] = []
 
-    def described(c: Derived) -> dict[str, Any]:
+    def described(c: DerivedFeature) -> dict[str, Any]:
         if c.members is not None:
             sets.append(c.members)
             return {"sources": list(c.sources), "kind": c.kind, "sums": named(c.sums), "set": len(sets) - 1}
@@ -59,7 +67,7 @@ def to_tensors(recipe: Recipe | None) -> tuple[dict[str, Any] | None, dict[str, 
     return told | ({CUT: list(recipe.cuts)} if recipe.cuts else {}), tensors
 
 
-def from_tensors(described: Any, tensors: dict[str, np.ndarray], schema: Schema) -> Recipe | None:
+def from_tensors(described: Any, tensors: dict[str, np.ndarray], schema: Schema) -> FeatureTransformer | None:
     """The recipe that ``to_tensors`` took apart; its tensors are taken out of ``tensors``."""
     if described is None:
         if schema.categories:
@@ -77,12 +85,12 @@ def from_tensors(described: Any, tensors: dict[str, np.ndarray], schema: Schema)
         raise damaged(f"the description of its category columns cannot be read ({error!r})") from error
     for name in [name for name in tensors if name.startswith(("levels_", "cuts_", "table_"))]:
         del tensors[name]
-    recipe = Recipe(vocabularies, tuple(columns), cuts)
+    recipe = FeatureTransformer(vocabularies, tuple(columns), cuts)
     check_recipe(recipe, schema)
     return recipe
 
 
-def check_recipe(recipe: Recipe | None, schema: Schema) -> None:
+def check_recipe(recipe: FeatureTransformer | None, schema: Schema) -> None:
     """Raise ModelFileError unless the columns of trees can be made safely."""
     if recipe is None:
         return
@@ -92,7 +100,7 @@ def check_recipe(recipe: Recipe | None, schema: Schema) -> None:
     for f, cuts in recipe.cuts.items():
         _check_cuts(f, cuts, numbers)
     for column in recipe.columns:
-        if isinstance(column, Derived):
+        if isinstance(column, DerivedFeature):
             _check_derived(column, recipe, schema)
 
 
@@ -103,7 +111,7 @@ def _check_cuts(feature: Any, cuts: np.ndarray, numbers: list[int]) -> None:
         raise damaged(f"the cuts of column {feature} are not numbers that ascend")
 
 
-def _check_derived(column: Derived, recipe: Recipe, schema: Schema) -> None:
+def _check_derived(column: DerivedFeature, recipe: FeatureTransformer, schema: Schema) -> None:
     known = all(type(f) is int and (f in schema.categories or f in recipe.cuts) for f in column.sources)
     known = known and (len(column.sources) > 1 or column.sources[0] in schema.categories)
     if not known or not 1 <= len(column.sources) <= MOST_SOURCES or column.kind not in KINDS:
@@ -127,7 +135,7 @@ def _check_derived(column: Derived, recipe: Recipe, schema: Schema) -> None:
         raise damaged("a level of a category column has a negative count")
 
 
-def _check_set(column: Derived) -> None:
+def _check_set(column: DerivedFeature) -> None:
     from sapwood.kernels.layout import MOST_LEVELS, SET_WORDS  # models without categories do not need it
 
     whole = (column.sums == np.floor(column.sums)) & (column.sums >= 0.0) & (column.sums <= MOST_LEVELS)
@@ -142,11 +150,11 @@ def _vocabulary(feature: int, tensors: dict[str, np.ndarray]) -> Vocabulary:
     return Vocabulary(tuple(texts))
 
 
-def _derived(described: dict[str, Any], tensors: dict[str, np.ndarray]) -> Derived:
+def _derived(described: dict[str, Any], tensors: dict[str, np.ndarray]) -> DerivedFeature:
     if described["kind"] == SET:
         return _set(described, tensors)
     keys = described["keys"]
-    column = Derived(
+    column = DerivedFeature(
         sources=tuple(described["sources"]),
         kind=described["kind"],
         sums=tensors[described["sums"]],
@@ -163,10 +171,10 @@ def _derived(described: dict[str, Any], tensors: dict[str, np.ndarray]) -> Deriv
     return column
 
 
-def _set(described: dict[str, Any], tensors: dict[str, np.ndarray]) -> Derived:
+def _set(described: dict[str, Any], tensors: dict[str, np.ndarray]) -> DerivedFeature:
     ranks, sets, number = tensors[described["sums"]], tensors[SETS], described["set"]
     if ranks.dtype != np.float64 or sets.dtype != np.int64 or sets.ndim != 2:
         raise damaged("its sets of levels are not of type int64, or their ranks not of type float64")
     if type(number) is not int or not 0 <= number < len(sets):
         raise damaged(f"there is no set of levels {number!r}")
-    return Derived(tuple(described["sources"]), SET, ranks, ranks, members=sets[number])
+    return DerivedFeature(tuple(described["sources"]), SET, ranks, ranks, members=sets[number])

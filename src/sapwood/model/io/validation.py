@@ -8,7 +8,7 @@ import numpy as np
 
 from sapwood.errors import ModelFileError
 from sapwood.model.ensemble import Ensemble
-from sapwood.model.linear_leaves import Terms
+from sapwood.model.linear_leaves import LeafCoefficients
 from sapwood.model.tree import LEAF
 
 REMEDY = "the file was not written by Sapwood; save the model anew"
@@ -67,7 +67,7 @@ def _check_numbers(ensemble: Ensemble) -> None:
         _refuse("a row count is negative")
 
 
-def _check_terms(terms: Terms, is_leaf: np.ndarray, n_features: int) -> None:
+def _check_terms(terms: LeafCoefficients, is_leaf: np.ndarray, n_features: int) -> None:
     start = terms.start
     if start[0] != 0 or start[-1] != len(terms) or np.any(start[1:] < start[:-1]):
         _refuse("term_start does not divide the slopes among the nodes")

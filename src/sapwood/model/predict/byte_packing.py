@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sapwood.cached_property import once
+from sapwood.cached_property import cached_property
 from sapwood.kernels.predict import byte_forest as predict_bytes
 from sapwood.model.predict.nodes import Nodes, count_before, rounded_down
 
@@ -27,12 +27,12 @@ class BytePacked:
     forest: predict_bytes.ByteForest
     edges: np.ndarray
 
-    @once
+    @cached_property
     def cuts_64(self) -> Cuts:
         """The thresholds for float64 values."""
         return _lay_grid(self.edges, self.forest.edge_start)
 
-    @once
+    @cached_property
     def cuts_32(self) -> Cuts:
         """The thresholds for float32 values."""
         return _lay_grid(rounded_down(self.edges), self.forest.edge_start)

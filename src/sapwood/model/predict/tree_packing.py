@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from sapwood.cached_property import once
+from sapwood.cached_property import cached_property
 from sapwood.kernels.predict import linear_leaves as predict_linear
 from sapwood.kernels.predict import trees as predict
 from sapwood.model.ensemble import Ensemble
@@ -33,12 +33,12 @@ class Packed:
     linear: predict_linear.LinearForest | None = None
     find_nodes: Callable[[], Nodes] | None = None
 
-    @once
+    @cached_property
     def by_bytes(self) -> BytePacked | None:
         """The trees for prediction with bytes, if they are fit for it."""
         return None if self.linear is not None or self.find_nodes is None else pack_bytes(self.find_nodes())
 
-    @once
+    @cached_property
     def thresholds_32(self) -> np.ndarray:
         """The thresholds for float32 values."""
         return rounded_down(self.thresholds)
