@@ -1,18 +1,21 @@
 """Objects: one file of machine code per kernel variant and CPU level, kept in a cache.
 
-A name in the cache ends in a hash of everything that decides the code: the kernel's source and that of all it calls,
-the types of its arguments, the compiler and the level. Numba makes code for no CPU in particular; LLVM then optimises
-it for each level.
+The name of an object ends in a hash of everything that decides its code: the source of the kernel and of all it calls
+(without comments and docstrings), the types of its arguments, the compiler and the CPU level. Numba generates LLVM IR
+for no CPU in particular; LLVM then optimises it for each level.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import inspect
 import json
 import os
 import pkgutil
+from collections.abc import Callable
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -56,7 +59,7 @@ def called_sources(kernel: Kernel, seen: set[str] | None = None) -> list[str]:
     if kernel.name in seen:
         return []
     seen.add(kernel.name)
-    found = [inspect.getsource(kernel.function)]
+    found = [_code_of(kernel.function)]
     scope = kernel.function.__globals__
     for name in sorted(set(kernel.function.__code__.co_names) & scope.keys()):
         value = scope[name]
@@ -67,6 +70,16 @@ def called_sources(kernel: Kernel, seen: set[str] | None = None) -> list[str]:
         elif not inspect.ismodule(value) and not callable(value):
             found.append(f"{name}={value!r}")
     return found
+
+
+@cache
+def _code_of(function: Callable[..., Any]) -> str:
+    """Return the source of a function without comments and docstring."""
+    tree = ast.parse(inspect.getsource(function))
+    body = tree.body[0].body  # type: ignore[attr-defined]
+    if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        body.pop(0)
+    return ast.unparse(tree)
 
 
 def all_objects(level: str, cache: Path) -> list[Path]:
