@@ -41,7 +41,7 @@ def parameters_page() -> str:
     for group in GROUPS.values():
         parts.append(f"## {(group.__doc__ or '').rstrip('.')}\n")
         rows = [
-            (f"`{f.name}`", shown(f.default), sentence(f.metadata["rule"].text), f.metadata["text"])
+            (f"`{f.name}`", shown(f.default), sentence(f.metadata["validator"].allowed), f.metadata["description"])
             for f in dataclasses.fields(group)
         ]
         parts.append(table(("Parameter", "Default", "Allowed", "Meaning"), rows))

@@ -11,7 +11,7 @@ import numpy as np
 from sapwood.errors import InputError, ParameterError
 from sapwood.kernels.numeric.sums import Run, alone, fixed_mean
 from sapwood.native.runtime.kernel import Kernel
-from sapwood.params.callables import check_arguments, read_only
+from sapwood.params.validators import check_signature, read_only
 
 REGRESSION = frozenset({"regression"})
 BINARY = frozenset({"binary"})
@@ -90,7 +90,7 @@ class CustomMetric(Metric):
     def of(cls, function: Callable[..., Any]) -> CustomMetric:
         """Wrap a function."""
         name = getattr(function, "__name__", type(function).__name__)
-        check_arguments(function, "eval_metric", "y", "prediction", "weight")
+        check_signature(function, "eval_metric", "y", "prediction", "weight")
         return cls(name, function, bool(getattr(function, "greater_is_better", False)))
 
     def __call__(

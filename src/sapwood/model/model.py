@@ -26,7 +26,7 @@ from sapwood.model.predict.tree_packing import Packed, pack
 from sapwood.model.tree import frozen_array
 from sapwood.native.threads.team import current_team
 from sapwood.objectives.links import Link, link_from_name
-from sapwood.params.numbers import is_integer
+from sapwood.params.validators import is_integer
 
 
 @dataclass(frozen=True, eq=False)

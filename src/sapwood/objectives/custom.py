@@ -26,7 +26,7 @@ from sapwood.objectives.best_constant import descend
 from sapwood.objectives.dual import REMEDY
 from sapwood.objectives.links import LINKS, Elementwise, Identity, Link
 from sapwood.objectives.trace import Function, Traced, check_rows, trace
-from sapwood.params.callables import check_arguments, read_only
+from sapwood.params.validators import check_signature, read_only
 
 MOST_TRACES = 4
 
@@ -176,7 +176,7 @@ class GradientLoss(OneFunction):
 
 def custom_loss(function: Function) -> Objective:
     """The objective of a plain function: its loss, or, if it returns a tuple, its gradient and hessian."""
-    check_arguments(function, "objective", "y", "score")
+    check_signature(function, "objective", "y", "score")
     y, score = np.array([1.0, 0.0, 1.0]), np.array([0.25, -0.5, 0.75])
     try:
         with np.errstate(all="ignore"):

@@ -15,7 +15,7 @@ from sapwood.kernels.numeric.sums import Run, fixed_mean, fixed_sum
 from sapwood.objectives.base import in_a_row
 from sapwood.objectives.dual import REMEDY, Dual
 from sapwood.objectives.tape import NotRecordableError, Record, Tape
-from sapwood.params.callables import read_only
+from sapwood.params.validators import read_only
 
 # Rows that NumPy takes at a time, so that its temporaries stay in the cache.
 CHUNK = 8192

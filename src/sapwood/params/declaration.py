@@ -16,46 +16,42 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.params.callables import check_arguments
 from sapwood.params.encodings import MOST_CROSSED, Crossing, is_crossing, is_encoding
-from sapwood.params.numbers import is_integer
+from sapwood.params.options import (
+    is_boosting,
+    is_bundle,
+    is_class_weight,
+    is_growth,
+    is_leaf_model,
+    is_sampling,
+    is_validation_fraction,
+)
 from sapwood.params.presets import PRESETS
 from sapwood.params.validators import (
     Validator,
     are_callbacks,
+    boolean,
+    callback_tuple,
     fraction,
     integer,
-    is_boosting,
-    is_bundle,
-    is_class_weight,
+    is_bool,
     is_collection,
-    is_growth,
     is_init,
-    is_leaf_model,
+    is_integer,
     is_metric,
     is_path,
-    is_sampling,
     is_seed,
-    is_validation,
     number,
     one_of,
     or_none,
 )
 
 AUTO = "auto"
-TRUTH = Validator("True or False", lambda v: isinstance(v, (bool, np.bool_)), bool)
 
 
-def _callbacks(value: Any) -> tuple[Callable[..., Any], ...]:
-    functions = (value,) if callable(value) else tuple(value)
-    for function in functions:
-        check_arguments(function, "callbacks", "progress")
-    return functions
-
-
-def declare(default: Any, rule: Validator, text: str) -> Any:
-    """A parameter as a dataclass field."""
-    return dataclasses.field(default=default, metadata={"rule": rule, "text": text})
+def declare(default: Any, validator: Validator, description: str) -> Any:
+    """Declare a parameter as a dataclass field."""
+    return dataclasses.field(default=default, metadata={"validator": validator, "description": description})
 
 
 @dataclass(frozen=True)
@@ -92,7 +88,7 @@ class BinningParams:
     max_bins: int = declare(255, integer(2, 65535), "Value bins per feature at most. Beyond 255 a bin takes two bytes.")
     zero_as_missing: bool = declare(
         False,
-        TRUTH,
+        boolean(),
         "Zeros count as missing, in training and in every prediction: also what a sparse table does not store, False, "
         "and the very instant of 1970-01-01. Category columns and the times of has_time keep theirs.",
     )
@@ -137,7 +133,7 @@ class CategoryParams:
         False,
         Validator(
             "True, False, or the name or number of a column",
-            lambda v: isinstance(v, (bool, np.bool_, str)) or is_integer(v),
+            lambda v: is_bool(v) or isinstance(v, str) or is_integer(v),
             lambda v: bool(v) if isinstance(v, np.bool_) else v,
         ),
         "Ordered statistics and ordered boosting use earlier rows only: those above (True) or of an earlier time by "
@@ -151,7 +147,7 @@ class TreeParams:
 
     growth: object = declare(
         "leafwise",
-        Validator("'leafwise', 'levelwise', 'symmetric' or a Symmetric object", lambda v: is_growth(v)),
+        Validator("'leafwise', 'levelwise', 'symmetric' or a Symmetric object", is_growth),
         "Leaf of largest gain first, level by level, or one split for all nodes of a level.",
     )
     split_search: str = declare(
@@ -162,7 +158,7 @@ class TreeParams:
     )
     leaf_model: object = declare(
         "constant",
-        Validator("'constant', 'linear' or a Linear object", lambda v: is_leaf_model(v)),
+        Validator("'constant', 'linear' or a Linear object", is_leaf_model),
         "What a leaf answers: a number, or a linear model of the numeric features on the way to it. Linear(penalty=1) "
         "has an L2 penalty on slopes, per standard deviation. A row that lacks one of the features gets the number.",
     )
@@ -273,14 +269,14 @@ class EvaluationParams:
         None,
         Validator(
             "a number between 0 and 1, LastRows(fraction), or None (0.1 if early stopping needs it)",
-            is_validation,
+            is_validation_fraction,
         ),
         "Share of the rows that fit splits off for validation: at random, in every class alike, whole groups if there "
         "are groups; LastRows for rows in the order of time. Not with eval_set.",
     )
     refit: bool = declare(
         False,
-        TRUTH,
+        boolean(),
         "Train again on all rows, for as many rounds as were best on the rows split off.",
     )
     time_limit: float | None = declare(
@@ -291,7 +287,7 @@ class EvaluationParams:
         Validator(
             "a function or a list of them",
             are_callbacks,
-            _callbacks,
+            callback_tuple,
         ),
         "Called after each round with a Progress (round, n_rounds, evals, elapsed); True stops training.",
     )

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sapwood.errors import ParameterError
-from sapwood.params.numbers import is_integer, is_number
-from sapwood.params.option_fields import check_integer_field, check_number_field
+from sapwood.params.validators import check_field, integer, is_integer, is_number, number
 
 MOST_BINS = 255  # of a statistic, if it has bins of its own
 MOST_CROSSED = 8  # category columns
@@ -59,10 +58,10 @@ class Partition(Encoding):
 
     def __post_init__(self) -> None:
         for name in ("smoothing", "penalty"):
-            check_number_field(self, name, "a number of at least 0", lambda value: 0.0 <= value < float("inf"))
+            check_field(self, name, number(0))
         for name in ("max_levels", "min_level_rows", "min_group_rows"):
-            check_integer_field(self, name, 1)
-        check_integer_field(self, "max_single", 0)
+            check_field(self, name, integer(1))
+        check_field(self, "max_single", integer(0))
 
 
 def _is_prior(value: Any) -> bool:
@@ -86,9 +85,9 @@ class Statistic(Encoding):
                 f"{type(self).__name__}: priors must be a list of finite numbers or None, got {self.priors!r}"
             )
         object.__setattr__(self, "priors", tuple(None if p is None else float(p) for p in self.priors))
-        check_number_field(self, "prior_weight", "a number above 0", lambda value: 0.0 < value < float("inf"))
+        check_field(self, "prior_weight", number(0, above=True))
         if self.bins is not None:
-            check_integer_field(self, "bins", 2, MOST_BINS)
+            check_field(self, "bins", integer(2, MOST_BINS))
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ class Holdout(Statistic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_number_field(self, "fraction", "a number between 0 and 1", lambda value: 0.0 < value < 1.0)
+        check_field(self, "fraction", number(0, 1, above=True, below=True))
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,7 @@ class Ordered(Statistic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_integer_field(self, "permutations", 1, 64)
+        check_field(self, "permutations", integer(1, 64))
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sapwood.errors import ParameterError
-from sapwood.params.option_fields import check_bool_field, check_integer_field, check_number_field
+from sapwood.params.validators import boolean, check_field, fraction, integer, is_bool, is_number, number, one_of
 
 
 @dataclass(frozen=True)
@@ -15,7 +17,7 @@ class LastRows:
     fraction: float = 0.1
 
     def __post_init__(self) -> None:
-        check_number_field(self, "fraction", "a number between 0 and 1", lambda value: 0.0 < value < 1.0)
+        check_field(self, "fraction", number(0, 1, above=True, below=True))
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class EffectiveNumber:
     beta: float = 0.999
 
     def __post_init__(self) -> None:
-        check_number_field(self, "beta", "a number of at least 0 and below 1", lambda value: 0.0 <= value < 1.0)
+        check_field(self, "beta", number(0, 1, below=True))
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,7 @@ class Symmetric:
     score: str = "l2"
 
     def __post_init__(self) -> None:
-        if self.score not in ("l2", "cosine"):
-            raise ParameterError(f"Symmetric: score must be 'l2' or 'cosine', got {self.score!r}")
+        check_field(self, "score", one_of("l2", "cosine"))
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Linear:
     penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        check_number_field(self, "penalty", "a number of at least 0", lambda value: 0.0 <= value < float("inf"))
+        check_field(self, "penalty", number(0))
 
 
 def linear_of(leaf_model: object) -> Linear | None:
@@ -82,7 +83,7 @@ class Bundle:
     conflicts: float = 0.0
 
     def __post_init__(self) -> None:
-        check_number_field(self, "conflicts", "a number of at least 0 and below 1", lambda value: 0.0 <= value < 1.0)
+        check_field(self, "conflicts", number(0, 1, below=True))
 
 
 def conflicts_of(bundle: object) -> float:
@@ -102,9 +103,8 @@ class Uniform:
     by: str = "rows"
 
     def __post_init__(self) -> None:
-        check_bool_field(self, "replacement")
-        if self.by not in ("rows", "groups", "classes"):
-            raise ParameterError(f"Uniform: by must be 'rows', 'groups' or 'classes', got {self.by!r}")
+        check_field(self, "replacement", boolean())
+        check_field(self, "by", one_of("rows", "groups", "classes"))
         if self.replacement and self.by == "classes":
             raise ParameterError(
                 "Uniform: replacement draws each row by itself, but by='classes' draws a fixed number of every class: "
@@ -125,14 +125,14 @@ class Goss:
     full_rounds: int | None = None
 
     def __post_init__(self) -> None:
-        check_number_field(self, "top", "a number of at least 0 and below 1", lambda value: 0.0 <= value < 1.0)
-        check_number_field(self, "other", "a number above 0 and at most 1", lambda value: 0.0 < value <= 1.0)
+        check_field(self, "top", number(0, 1, below=True))
+        check_field(self, "other", fraction())
         if self.top + self.other > 1.0:
             raise ParameterError(
                 f"Goss: the sum of top and other must be at most 1, got top={self.top!r}, other={self.other!r}"
             )
         if self.full_rounds is not None:
-            check_integer_field(self, "full_rounds", 0)
+            check_field(self, "full_rounds", integer(0))
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class Mvs:
     smoothing: float = 0.1
 
     def __post_init__(self) -> None:
-        check_number_field(self, "smoothing", "a number above 0", lambda value: 0.0 < value < float("inf"))
+        check_field(self, "smoothing", number(0, above=True))
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class Bayesian:
     temperature: float = 1.0
 
     def __post_init__(self) -> None:
-        check_number_field(self, "temperature", "a number from 0 to 40", lambda value: 0.0 <= value <= 40.0)
+        check_field(self, "temperature", number(0, 40))
 
 
 Sampling = Uniform | Goss | Mvs | Bayesian
@@ -191,11 +191,10 @@ class Dart:
 
     def __post_init__(self) -> None:
         for name in ("drop", "skip"):
-            check_number_field(self, name, "a number from 0 to 1", lambda value: 0.0 <= value <= 1.0)
-        check_integer_field(self, "max_drop", 1)
-        check_bool_field(self, "weighted")
-        if self.normalise not in ("mean", "tree", "forest"):
-            raise ParameterError(f"Dart: normalise must be 'mean', 'tree' or 'forest', got {self.normalise!r}")
+            check_field(self, name, number(0, 1))
+        check_field(self, "max_drop", integer(1))
+        check_field(self, "weighted", boolean())
+        check_field(self, "normalise", one_of("mean", "tree", "forest"))
 
 
 def dart_of(boosting: object) -> Dart | None:
@@ -203,3 +202,42 @@ def dart_of(boosting: object) -> Dart | None:
     if boosting == "dart":
         return Dart()
     return boosting if isinstance(boosting, Dart) else None
+
+
+# --- validation of the parameters that take these objects -------------------------------------------------------------
+
+
+def is_class_weight(value: Any) -> bool:
+    """Return whether a value is a ``class_weight``."""
+    is_name = isinstance(value, str) and value in ("balanced", "effective")
+    return value is None or is_name or isinstance(value, (Mapping, EffectiveNumber))
+
+
+def is_validation_fraction(value: Any) -> bool:
+    """Return whether a value is a ``validation_fraction``."""
+    return value is None or isinstance(value, LastRows) or (is_number(value) and 0 < value < 1)
+
+
+def is_leaf_model(value: Any) -> bool:
+    """Return whether a value is a ``leaf_model``."""
+    return isinstance(value, Linear) or (isinstance(value, str) and value in ("constant", "linear"))
+
+
+def is_growth(value: Any) -> bool:
+    """Return whether a value is a ``growth``."""
+    return isinstance(value, Symmetric) or (isinstance(value, str) and value in ("leafwise", "levelwise", "symmetric"))
+
+
+def is_bundle(value: Any) -> bool:
+    """Return whether a value is a ``bundle``."""
+    return is_bool(value) or isinstance(value, Bundle) or (isinstance(value, str) and value == "auto")
+
+
+def is_sampling(value: Any) -> bool:
+    """Return whether a value is a ``sampling``."""
+    return sampling_of(value) is not None or (isinstance(value, str) and value in ("auto", "none"))
+
+
+def is_boosting(value: Any) -> bool:
+    """Return whether a value is a ``boosting``."""
+    return dart_of(value) is not None or (isinstance(value, str) and value in ("plain", "ordered", "forest"))

@@ -76,7 +76,7 @@ def widen_vector_trees(params: Params, user: Mapping[str, Any], n_outputs: int, 
 def check_value(name: str, value: Any) -> Any:
     """Return one parameter's value as a plain Python value, its declared default if it is unset."""
     field = FIELDS[name]
-    return field.default if _is_unset(value) else field.metadata["rule"].check(name, value)
+    return field.default if _is_unset(value) else field.metadata["validator"].check(name, value)
 
 
 def unknown_parameter(name: str, known: Iterable[str] = ()) -> str:

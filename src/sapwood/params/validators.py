@@ -1,140 +1,187 @@
-"""What the values of parameters may be."""
+"""Validators of parameter values: the accepted values, their description and their conversion to plain Python types."""
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from sapwood.errors import ParameterError
-from sapwood.params.numbers import is_integer, is_number
-from sapwood.params.options import Bundle, EffectiveNumber, LastRows, Linear, Symmetric, dart_of, sampling_of
 
 
 @dataclass(frozen=True)
 class Validator:
-    """What a parameter may be: a test, the plain type of a passing value, and both in words."""
+    """The values that a parameter accepts, in words and as a test, and the conversion of an accepted value."""
 
-    text: str
+    allowed: str
     accepts: Callable[[Any], bool]
-    plain: Callable[[Any], Any] = lambda value: value
+    convert: Callable[[Any], Any] = lambda value: value
 
     def check(self, name: str, value: Any) -> Any:
-        """Return ``value`` as a plain Python value, or say what is allowed."""
+        """Return ``value`` converted to a plain Python type; raise a ParameterError if it is not accepted."""
         if not self.accepts(value):
-            raise ParameterError(f"{name} must be {self.text}, got {value!r}")
-        return self.plain(value)
+            raise ParameterError(f"{name} must be {self.allowed}, got {value!r}")
+        return self.convert(value)
+
+
+# --- validators -------------------------------------------------------------------------------------------------------
 
 
 def integer(low: int, high: int | None = None) -> Validator:
-    """Whole numbers from ``low`` to ``high``."""
-    text = f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}"
-    return Validator(text, lambda v: is_integer(v) and v >= low and (high is None or v <= high), int)
+    """Integers from ``low`` to ``high``, both included."""
+    allowed = f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}"
+    return Validator(allowed, lambda v: is_integer(v) and v >= low and (high is None or v <= high), int)
 
 
-def number(low: float, *, above: bool = False) -> Validator:
-    """Finite numbers of at least ``low``, or strictly above it."""
-    text = f"a number above {low:g}" if above else f"a number of at least {low:g}"
-    return Validator(text, lambda v: is_number(v) and (v > low if above else v >= low) and is_finite(v), float)
+def number(low: float, high: float | None = None, *, above: bool = False, below: bool = False) -> Validator:
+    """Finite numbers from ``low`` to ``high``; ``above`` excludes ``low``, ``below`` excludes ``high``."""
+
+    def accepts(value: Any) -> bool:
+        if not is_number(value) or not is_finite(value):
+            return False
+        return bool(
+            (value > low if above else value >= low) and (high is None or (value < high if below else value <= high))
+        )
+
+    if high is None:
+        allowed = f"a number above {low:g}" if above else f"a number of at least {low:g}"
+    elif above == below:
+        allowed = f"a number between {low:g} and {high:g}" if above else f"a number from {low:g} to {high:g}"
+    else:
+        at_low, at_high = ("above", "at most") if above else ("of at least", "below")
+        allowed = f"a number {at_low} {low:g} and {at_high} {high:g}"
+    return Validator(allowed, accepts, float)
 
 
 def fraction() -> Validator:
-    """Shares: above 0, at most 1."""
-    return Validator("a number above 0 and at most 1", lambda v: is_number(v) and 0 < v <= 1, float)
+    """Numbers above 0 and at most 1."""
+    return number(0, 1, above=True)
 
 
-def one_of(*choices: str) -> Validator:
-    """One of a few words."""
-    return Validator("one of " + ", ".join(map(repr, choices)), lambda v: isinstance(v, str) and v in choices)
+def boolean() -> Validator:
+    """True and False, of Python or of NumPy."""
+    return Validator("True or False", is_bool, bool)
 
 
-def or_none(rule: Validator, meaning: str) -> Validator:
-    """What ``rule`` allows, or None with a meaning of its own."""
+def one_of(*words: str) -> Validator:
+    """One of a few strings."""
+    return Validator("one of " + ", ".join(map(repr, words)), lambda v: isinstance(v, str) and v in words)
+
+
+def or_none(validator: Validator, meaning: str) -> Validator:
+    """The values of another validator, and None with the given meaning."""
     return Validator(
-        f"{rule.text}, or None ({meaning})",
-        lambda v: v is None or rule.accepts(v),
-        lambda v: None if v is None else rule.plain(v),
+        f"{validator.allowed}, or None ({meaning})",
+        lambda v: v is None or validator.accepts(v),
+        lambda v: None if v is None else validator.convert(v),
     )
 
 
-def is_collection(value: Any) -> bool:
-    """Tell whether a value is a list, an array or a dict."""
-    if isinstance(value, np.ndarray):
-        return value.ndim > 0
-    return isinstance(value, (Mapping, Sequence)) and not isinstance(value, (str, bytes))
+def check_field(option: Any, name: str, validator: Validator) -> None:
+    """Validate a field of a frozen option object, such as ``Goss.top``, and store its converted value."""
+    value = validator.check(f"{type(option).__name__}: {name}", getattr(option, name))
+    object.__setattr__(option, name, value)
+
+
+# --- tests of values --------------------------------------------------------------------------------------------------
+
+
+def is_integer(value: Any) -> bool:
+    """Return whether a value is of an integer type; bool is not."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is of a real type; bool is not."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def is_finite(value: Any) -> bool:
-    """Tell whether a number can be a float and is no infinity."""
+    """Return whether a number is finite and within the range of float64."""
     try:
         return math.isfinite(value)
     except OverflowError:
         return False
 
 
+def is_bool(value: Any) -> bool:
+    """Return whether a value is a boolean of Python or NumPy."""
+    return isinstance(value, (bool, np.bool_))
+
+
+def is_collection(value: Any) -> bool:
+    """Return whether a value is a list, an array or a dict."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, (Mapping, Sequence)) and not isinstance(value, (str, bytes))
+
+
 def is_seed(value: Any) -> bool:
-    """Tell whether a value can seed random numbers."""
+    """Return whether a value is a ``random_state``."""
     is_generator = isinstance(value, (np.random.Generator, np.random.RandomState))
     return value is None or is_generator or (is_integer(value) and 0 <= value < 2**63)
 
 
-def is_class_weight(value: Any) -> bool:
-    """Tell whether a value says how classes weigh."""
-    by_name = isinstance(value, str) and value in ("balanced", "effective")
-    return value is None or by_name or isinstance(value, (Mapping, EffectiveNumber))
-
-
 def is_init(value: Any) -> bool:
-    """Tell whether boosting can start from a value."""
+    """Return whether a value is an ``init``: initial scores, or an estimator that predicts them."""
     is_estimator = hasattr(value, "fit") and hasattr(value, "predict") and not isinstance(value, type)
     is_scalar = is_number(value) or isinstance(value, np.ndarray)
     return value is None or is_scalar or is_estimator or (is_collection(value) and not isinstance(value, Mapping))
 
 
-def is_validation(value: Any) -> bool:
-    """Tell whether a value says which rows to split off."""
-    return value is None or isinstance(value, LastRows) or (is_number(value) and 0 < value < 1)
-
-
 def is_metric(value: Any) -> bool:
-    """Tell whether a value may name metrics."""
+    """Return whether a value is an ``eval_metric``: a name, a function or a list of these."""
     return value is None or isinstance(value, str) or callable(value) or is_collection(value)
 
 
-def are_callbacks(value: Any) -> bool:
-    """Tell whether a value is a function or a list of them."""
-    return callable(value) or (isinstance(value, (list, tuple)) and all(callable(one) for one in value))
-
-
-def is_leaf_model(value: Any) -> bool:
-    """Tell whether a value says what a leaf answers."""
-    return isinstance(value, Linear) or (isinstance(value, str) and value in ("constant", "linear"))
-
-
-def is_growth(value: Any) -> bool:
-    """Tell whether a value names a growth."""
-    return isinstance(value, Symmetric) or (isinstance(value, str) and value in ("leafwise", "levelwise", "symmetric"))
-
-
-def is_bundle(value: Any) -> bool:
-    """Tell whether a value says which columns share a byte."""
-    return isinstance(value, (bool, np.bool_, Bundle)) or (isinstance(value, str) and value == "auto")
-
-
-def is_sampling(value: Any) -> bool:
-    """Tell whether a value names a way to draw rows."""
-    return sampling_of(value) is not None or (isinstance(value, str) and value in ("auto", "none"))
-
-
 def is_path(value: Any) -> bool:
-    """Tell whether a value may be the path of a file."""
+    """Return whether a value is the path of a file."""
     return isinstance(value, (str, os.PathLike)) and bool(os.fspath(value)) and isinstance(os.fspath(value), str)
 
 
-def is_boosting(value: Any) -> bool:
-    """Tell whether a value names a way to add trees up."""
-    return dart_of(value) is not None or (isinstance(value, str) and value in ("plain", "ordered", "forest"))
+# --- functions of the user --------------------------------------------------------------------------------------------
+
+
+def are_callbacks(value: Any) -> bool:
+    """Return whether a value is a function or a list of functions."""
+    return callable(value) or (isinstance(value, (list, tuple)) and all(callable(function) for function in value))
+
+
+def callback_tuple(value: Any) -> tuple[Callable[..., Any], ...]:
+    """Return callbacks as a tuple; raise a ParameterError if one does not take a ``progress`` argument."""
+    functions = (value,) if callable(value) else tuple(value)
+    for function in functions:
+        check_signature(function, "callbacks", "progress")
+    return functions
+
+
+def check_signature(function: Callable[..., Any], parameter: str, *arguments: str) -> None:
+    """Raise a ParameterError if a function cannot be called with these positional arguments.
+
+    Functions without a signature, such as some built-in ones, are accepted.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        name = getattr(function, "__name__", repr(function))
+        count = len(arguments)
+        raise ParameterError(
+            f"{parameter}: the function {name}{signature} must take {count} argument(s), ({', '.join(arguments)})"
+        ) from error
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """Return a view of an array that a user's function cannot write to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
