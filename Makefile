@@ -8,9 +8,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 help:
 	@echo "make demo   train on census data, show what was learned, write demo-output/"
-	@echo "make test   lint, types, layers and all tests"
+	@echo "make test   lint, spelling, types, layers and all tests"
 	@echo "make test-bounds  some of the tests with every index of every kernel checked"
-	@echo "make lint   lint, types and layers alone"
+	@echo "make lint   lint, spelling, types and layers alone"
 	@echo "make docs   regenerate the pages in docs/ that come from declarations"
 	@echo "make bench  run the quick benchmarks (ten minutes) and write their figures"
 	@echo "make bench-full  run all of them (hours)"
@@ -46,6 +46,7 @@ demo: $(VENV)/installed $(VENV)/kernels
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
