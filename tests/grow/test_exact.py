@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
+from sapwood.data.binning.bin_mapper import ExactBinMapper
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.binning.exact_bin_mapper import ExactBinMapper
 from sapwood.data.dataset import Dataset as UserDataset
 from sapwood.data.tables.table import read_table
 from sapwood.errors import ParameterError

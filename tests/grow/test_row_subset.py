@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.binning.bundle_layout import BundleLayout
+from sapwood.data.binning.bundling import BundleLayout
 from sapwood.data.tables.table import read_table
 from sapwood.grow import row_subset as compaction
 from sapwood.grow.histogram import HistogramGrower

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sapwood.data.binning.bin_mapper import tile_width
-from sapwood.data.binning.sparse_bins import MOST_LISTED
-from sapwood.data.binning.sparse_table_bins import MOST_TILED, TILED_BYTES
+from sapwood.data.binning.sparse_bins import MOST_LISTED, MOST_TILED, TILED_BYTES
+from sapwood.data.binning.tiles import tile_width
 from sapwood.errors import OutOfMemoryError
 from sapwood.grow.histogram import is_wide
 from sapwood.grow.row_subset import MOST_DRAWN

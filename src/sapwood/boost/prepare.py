@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.boost.combination_plan import plan_combinations
 from sapwood.boost.sample import LabeledRows
 from sapwood.data.binning import binned_dataset as binned
-from sapwood.data.binning.bin_mapper import BinMapper
-from sapwood.data.binning.bundle_conflicts import remove_conflicts
-from sapwood.data.binning.edges import Run
-from sapwood.data.binning.exact_bin_mapper import ExactBinMapper
+from sapwood.data.binning.bin_mapper import BinMapper, ExactBinMapper
+from sapwood.data.binning.bundling import remove_conflicts
 from sapwood.data.binning.sparse_bins import SparseBins
+from sapwood.data.categories.combinations import NumericColumns, plan_combinations
 from sapwood.data.categories.encode import EncodedTables, EncodingInputs, encode_categories
 from sapwood.data.categories.fixed_point_target import FixedPointTarget
 from sapwood.data.categories.plan import EncodingPlan, PlanLimits, column_number, plan_encodings
@@ -25,10 +23,12 @@ from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Block, Table, whole_block
 from sapwood.data.tables.zero_as_missing import zeros_kept
 from sapwood.errors import InputError, ParameterError
+from sapwood.grow.constraints import monotone_directions
 from sapwood.kernels.numeric.random import HELD_OUT, ORDERS, draw_all
+from sapwood.kernels.numeric.sums import Run
 from sapwood.objectives.base import Objective
 from sapwood.params.declaration import Params
-from sapwood.params.encodings import Encoding, Holdout, Ordered, Partition
+from sapwood.params.encodings import Encoding, Holdout, Ordered, Partition, crossing_of
 from sapwood.params.options import conflicts_of, linear_of, symmetric_of
 
 HASH_RANGE = 2.0**64
@@ -117,7 +117,12 @@ def _put_into_bins(
         run=run,
         max_bins=params.bins.max_bins,
     )
-    crossings, stuff = plan_combinations(sample, decisions, stuff, params, {} if known is None else known.cuts)
+    crossings, stuff = plan_combinations(
+        decisions,
+        stuff,
+        crossing_of(params.categories.max_combination),
+        _numeric_columns(sample, schema, params, {} if known is None else known.cuts),
+    )
     cooked = encode_categories(table, {f: decision.encodings for f, decision in decisions.items()}, crossings, stuff)
     tables = cooked.tables
     if held_out.any():
@@ -129,6 +134,15 @@ def _put_into_bins(
         others = tuple(replace(one, order=order) for one, order in zip(dataset.others, orders[1:], strict=True))
         dataset = replace(dataset, order=orders[0], others=others)
     return PreparedData(sample, dataset, params, _described(decisions, schema, n_levels))
+
+
+def _numeric_columns(
+    sample: LabeledRows, schema: Schema, params: Params, cuts: Mapping[int, np.ndarray]
+) -> NumericColumns:  # fmt: skip
+    """Numeric columns that may be combined with categories: those without a monotone constraint."""
+    directions = monotone_directions(params.tree.monotone_constraints, schema)
+    features = [f for f in range(schema.n_features) if f not in schema.categories and directions[f] == 0]
+    return NumericColumns(sample.rows, features, sample.weight, sample.row_ids, params.run.random_state, cuts)
 
 
 def _can_divide(params: Params, objective: Objective) -> bool:

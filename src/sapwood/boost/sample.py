@@ -12,9 +12,7 @@ import numpy as np
 
 from sapwood.boost.target import Target
 from sapwood.data.binning import binned_dataset as binned
-from sapwood.data.binning.bin_mapper import BinMapper
-from sapwood.data.binning.edges import Run
-from sapwood.data.binning.exact_bin_mapper import ExactBinMapper
+from sapwood.data.binning.bin_mapper import BinMapper, ExactBinMapper
 from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.data.dataset import Dataset, some_rows
 from sapwood.data.tables.conversion import is_missing, shown
@@ -23,6 +21,7 @@ from sapwood.data.tables.table import Block, Table, read_table, whole_block
 from sapwood.data.tables.targets import read_column, read_numbers
 from sapwood.distributed.workers import Ranks, find_shared_edges
 from sapwood.errors import InputError, InputTypeError, SapwoodError, SapwoodWarning
+from sapwood.kernels.numeric.sums import Run
 from sapwood.objectives.base import LARGEST_SCORE
 from sapwood.params.declaration import Params
 from sapwood.params.options import linear_of

@@ -9,12 +9,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from sapwood.data.binning.edges import GATHERED_VALUES, SAMPLE_ROWS, Run, cut_sample, gather, weight_units
+from sapwood.data.binning.edges import GATHERED_VALUES, SAMPLE_ROWS, cut_sample, gather, weight_units
 from sapwood.data.tables.table import Table
 from sapwood.distributed.communicator import Reducer
 from sapwood.errors import InputError
 from sapwood.kernels.encode import binning
 from sapwood.kernels.numeric.random import EDGES
+from sapwood.kernels.numeric.sums import Run
 
 ROWS, FEATURES = "rows", "features"
 

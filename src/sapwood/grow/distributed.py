@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.binning.bundle_layout import BundleLayout
+from sapwood.data.binning.bundling import BundleLayout
 from sapwood.distributed.workers import Ranks
 from sapwood.errors import ParameterError, TrainingError
 from sapwood.grow.constraints import allowed_features

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.binning.bundle_layout import BundleLayout
+from sapwood.data.binning.bundling import BundleLayout
 from sapwood.errors import TrainingError
 from sapwood.grow.constraints import column_directions, column_groups, count_of, draw_tree_features
 from sapwood.grow.fixed_point import scale_for

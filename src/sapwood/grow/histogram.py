@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.binning.bundle_layout import BundleLayout
+from sapwood.data.binning.bundling import BundleLayout
 from sapwood.errors import ParameterError
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown_tree import GrownTree

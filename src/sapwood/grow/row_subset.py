@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.data.binning.bin_mapper import CACHE_LINE
+from sapwood.data.binning.tiles import CACHE_LINE
 from sapwood.kernels import layout
 from sapwood.kernels.sampling.row_subset import TURNED, compact_bins, compact_gradients, restore_rows
 from sapwood.native.threads.team import Team

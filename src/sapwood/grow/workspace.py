@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from sapwood.data.binning.bin_mapper import aligned_zeros
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.binning.bundle_layout import BundleLayout
+from sapwood.data.binning.bundling import BundleLayout
 from sapwood.data.binning.sparse_bins import SparseBins
+from sapwood.data.binning.tiles import aligned_zeros
 from sapwood.kernels import layout
 from sapwood.kernels.histogram.multi_output import line_width
 from sapwood.kernels.histogram.sparse import turn_over

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sapwood.data.binning.bin_mapper import BinMapper, tile_width
+from sapwood.data.binning.bin_mapper import BinMapper
+from sapwood.data.binning.tiles import tile_width
 from sapwood.data.tables.table import read_table
 from sapwood.errors import ParameterError, SchemaError
 from sapwood.native.threads.team import Team

@@ -7,13 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sapwood.data.binning.edges import run_alone
 from sapwood.data.categories import combinations as combining
-from sapwood.data.categories.combination_codes import combine_categories, combine_codes, find_keys
+from sapwood.data.categories.combination_codes import codes_of_numbers
 from sapwood.data.categories.combinations import CombinationLimits, CombinationSearch, search_combinations
 from sapwood.data.categories.encode import Combination, EncodingInputs, encode_categories
 from sapwood.data.categories.fixed_point_target import FixedPointTarget
-from sapwood.data.categories.number_codes import codes_of_numbers
 from sapwood.data.categories.vocabulary import Vocabulary
 from sapwood.data.tables.table import read_table
 from sapwood.params.encodings import Greedy, Ordered
@@ -113,20 +111,6 @@ def test_statistics_of_crossed_levels_are_those_of_the_pairs():
     np.testing.assert_allclose(fresh, [n / (n + 1), 0.0])
 
 
-def test_different_codes_have_different_keys():
-    source = np.random.default_rng(2)
-    codes = [source.integers(0, 300, 50_000).astype(np.int32) for _ in range(3)]
-    keys = combine_codes(codes)
-    assert len(np.unique(keys)) == len(np.unique(np.array(codes), axis=1).T)
-    assert not np.array_equal(keys, combine_codes(codes[::-1]))
-
-
-def test_a_key_that_is_not_there_is_found_behind_the_last():
-    keys = np.array([3, 5, 9], dtype=np.uint64)
-    assert find_keys(keys, np.array([5, 4, 9, 10, 3], dtype=np.uint64)).tolist() == [1, 3, 2, 3, 0]
-    assert find_keys(keys[:0], np.array([5], dtype=np.uint64)).tolist() == [0]
-
-
 @pytest.mark.parametrize("sources", [(0, 1), (0, 1, 2), (0, 1, 2, 3)])
 def test_every_crossing_numbers_the_levels_that_are_there(sources):
     columns, y = drawn()
@@ -146,17 +130,3 @@ def test_ordered_is_what_crossings_are_judged_by():
     made = encode_categories(table, {0: [Ordered()]}, crossings, stuff).tables[0]
     statistic = np.concatenate([m for _, m in made.matrices(100, made.n_features - 1)])[:, 0]
     assert judge._errors[(1, 3)] == pytest.approx(np.sum((statistic - y) ** 2) - np.sum(y**2))
-
-
-@pytest.mark.parametrize("sizes", [(4, 5), (3000, 4000), (2, 3, 4), (5, 4, 3, 2)])
-def test_levels_are_numbered_as_they_appear_and_known_by_their_keys(sizes):
-    random = np.random.default_rng(0)
-    codes = {f: random.integers(0, size, 400).astype(np.int32) for f, size in enumerate(sizes)}
-    every = tuple(codes)
-    for sources, (places, keys) in zip(
-        [every, every[:2]], combine_categories([every, every[:2]], codes, run_alone), strict=True
-    ):
-        rows = combine_codes([codes[f] for f in sources])
-        assert np.array_equal(keys[places], rows)
-        assert keys.tolist() == list(dict.fromkeys(rows.tolist()))
-        assert places.dtype == np.int32

@@ -17,7 +17,7 @@ from sapwood.errors import InputError, InputTypeError, SchemaError
 @pytest.fixture(autouse=True)
 def small_tables_are_listed(monkeypatch):
     """As large ones are."""
-    monkeypatch.setattr("sapwood.data.binning.sparse_table_bins.MOST_TILED", 0)
+    monkeypatch.setattr("sapwood.data.binning.sparse_bins.MOST_TILED", 0)
 
 
 def dense(n: int = 300, p: int = 12, seed: int = 0) -> np.ndarray:
@@ -130,7 +130,7 @@ def test_columns_that_exclude_each_other_are_not_listed(monkeypatch):
     X, y = sp.csr_matrix(np.eye(20)[levels]), np.sin(3.0 * levels)
     params = {"n_estimators": 4, "max_leaves": 8}
     listed = SapwoodRegressor(**params).fit(X, y).model_.fingerprint()
-    monkeypatch.setattr("sapwood.data.binning.sparse_table_bins.MOST_TILED", 1024)
+    monkeypatch.setattr("sapwood.data.binning.sparse_bins.MOST_TILED", 1024)
     assert Dataset(X).bins.lists is None
     assert SapwoodRegressor(**params).fit(X, y).model_.fingerprint() == listed
     often = sp.csr_matrix(np.random.default_rng(0).uniform(size=(500, 100)) < 0.03)

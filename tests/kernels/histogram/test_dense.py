@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.data.binning.bin_mapper import tile_width
+from sapwood.data.binning.tiles import tile_width
 from sapwood.kernels.histogram import dense as histogram
 from sapwood.kernels.layout import STRIDE
 from tests.guarded import Guards

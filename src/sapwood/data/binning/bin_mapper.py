@@ -8,18 +8,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from sapwood.cached_property import cached_property
-from sapwood.data.binning.edges import Run, edge_table, find_edges, run_alone
-from sapwood.data.binning.sparse_bins import SparseBins, make_sparse_bins
-from sapwood.data.binning.sparse_table_bins import bins_of_entries, encode_sparse, find_sparse_edges, listed_bins
+from sapwood.data.binning.edges import edge_table, find_edges, gather
+from sapwood.data.binning.sparse_bins import (
+    SparseBins,
+    bins_of_entries,
+    encode_sparse,
+    find_sparse_edges,
+    listed_bins,
+    make_sparse_bins,
+)
+from sapwood.data.binning.tiles import aligned_zeros, tile_width
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.sparse import SparseTable
 from sapwood.data.tables.table import Table
-from sapwood.errors import ParameterError
+from sapwood.errors import InputError, ParameterError
 from sapwood.kernels.encode import binning
+from sapwood.kernels.numeric.sums import Run, alone
 
 MAX_BINS = 65_535
-TILE_BYTES = (8, 16, 32)  # that a row may take in a tile; none lies across two cache lines
-CACHE_LINE = 64
 LISTED_AT_ONCE = 64  # columns of a dense table that are looked through together
 
 
@@ -41,7 +47,7 @@ class BinMapper:
         weight: np.ndarray | None = None,
         max_bins: int = 255,
         seed: int = 0,
-        run: Run = run_alone,
+        run: Run = alone,
         row_ids: np.ndarray | None = None,
         bundle: bool = True,
     ) -> BinMapper:
@@ -79,7 +85,7 @@ class BinMapper:
         """The type of a bin: one byte where the greatest number of bins allows, else two."""
         return np.dtype(np.uint8 if int(self.n_bins.max()) <= np.iinfo(np.uint8).max else np.uint16)
 
-    def encode(self, table: Table, run: Run = run_alone, with_columns: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    def encode(self, table: Table, run: Run = alone, with_columns: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """The bins of a table with these columns, as tiles (tile, row, lane) and as columns (feature, row).
 
         Without columns, that array has no lines. Columns that are listed are left out.
@@ -111,7 +117,7 @@ class BinMapper:
             )  # fmt: skip
         return tiles, columns
 
-    def lists(self, table: Table, run: Run = run_alone) -> SparseBins | None:
+    def lists(self, table: Table, run: Run = alone) -> SparseBins | None:
         """The columns that are listed, if there are any."""
         if self.usual is None:
             return None
@@ -130,15 +136,38 @@ class BinMapper:
         return make_sparse_bins(rows, features, bins, table.n_rows, self.n_bins, self.usual)
 
 
-def tile_width(n_columns: int, dtype: np.dtype) -> int:
-    """How many columns of bins a tile holds: all of them if that is possible, and few to spare."""
-    needed = n_columns * dtype.itemsize
-    return min((size for size in TILE_BYTES if size >= needed), default=TILE_BYTES[-1]) // dtype.itemsize
+@dataclass(frozen=True, eq=False)
+class ExactBinMapper(BinMapper):
+    """Gives each distinct value a bin of its own: the edges are the values themselves, and the last bin stays empty."""
+
+    @classmethod
+    def of(cls, table: Table) -> ExactBinMapper:
+        """Find the distinct values of every column."""
+        if table.is_sparse:
+            raise InputError(
+                "split_search='exact' sorts all values of every column, but X is sparse: use split_search='histogram', "
+                "or pass X.toarray()"
+            )
+        columns = _columns(table)
+        return cls(Schema.of(table), tuple(np.unique(line[~np.isnan(line)]).astype(float) + 0.0 for line in columns))
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of a bin: a column may have as many values as rows."""
+        return np.dtype(np.uint32)
+
+    def encode(self, table: Table, run: Run = alone, with_columns: bool = True) -> tuple[np.ndarray, np.ndarray]:
+        """The values (feature, row, 1) in the place of tiles, and their bins as columns (feature, row).
+
+        Without columns, that array has no lines.
+        """
+        values = _columns(self.schema.align(table))
+        bins = np.empty(values.shape if with_columns else (0, table.n_rows), dtype=self.dtype)
+        for f in range(len(bins)):
+            bins[f] = np.searchsorted(self.edges[f], values[f], side="left") + 1
+            bins[f, np.isnan(values[f])] = 0
+        return values[:, :, None], bins
 
 
-def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Zeros that start at a cache line, so that a row of a tile never lies across two."""
-    n_bytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    buffer = np.zeros(n_bytes + CACHE_LINE, dtype=np.uint8)
-    start = -buffer.ctypes.data % CACHE_LINE
-    return buffer[start : start + n_bytes].view(dtype).reshape(shape)
+def _columns(table: Table) -> np.ndarray:
+    return gather(table, np.arange(table.n_rows, dtype=np.int64), 0, table.n_features)

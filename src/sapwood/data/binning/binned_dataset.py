@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sapwood.data.binning.bin_mapper import BinMapper, aligned_zeros
-from sapwood.data.binning.edges import Run, run_alone
+from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.data.binning.sparse_bins import SparseBins
+from sapwood.data.binning.tiles import aligned_zeros
 from sapwood.data.categories.transformer import RANK, DerivedFeature, FeatureTransformer
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Block, Table
 from sapwood.distributed.workers import Ranks
 from sapwood.kernels.layout import INTO_SETS, ONE_FROM_REST
 from sapwood.kernels.numeric.random import TREE_ORDER, draw_all
+from sapwood.kernels.numeric.sums import Run, alone
 from sapwood.params.encodings import Partition
 
 
@@ -53,7 +54,7 @@ class BinnedDataset:
         weight: np.ndarray | None = None,
         max_bins: int = 255,
         seed: int = 0,
-        run: Run = run_alone,
+        run: Run = alone,
     ) -> BinnedDataset:
         """Choose bins and encode the table. Rows of zero weight are left out; ``row_ids`` tells which remain."""
         row_ids = np.arange(table.n_rows, dtype=np.uint64)

@@ -8,19 +8,26 @@ are no advantage.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sapwood.data.categories.combination_codes import CombinedCodes, Sources, Workspace
+from sapwood.data.binning.edges import find_edges
+from sapwood.data.categories.combination_codes import CombinedCodes, Sources, Workspace, codes_of_columns
 from sapwood.data.categories.encode import Combination, EncodingInputs
+from sapwood.data.categories.plan import EncodingPlan
+from sapwood.data.tables.table import Table
 from sapwood.kernels.encode.combinations import judge_crossings
+from sapwood.params.encodings import Crossing, Statistic
 
 # Values of all crossings of all rows at most: 8 bytes each while they are made, 2 afterwards.
 MOST_VALUES = 2**26
 # Rows that crossings are judged by, the first in their order: fewer where there are many pairs, so that it ends soon.
 MOST_JUDGED, LEAST_JUDGED, MOST_LOOKS = 2**17, 2**13, 2**25
+MAX_PAIRS = 40  # combinations of two categories
+MAX_LARGER = 12  # combinations of three categories, and as many of four
+MAX_WITH_NUMBERS = 12  # combinations of categories and a numeric column
 TELLS_MORE = 1.02  # by how much a larger crossing decreases the error of no columns at all, relative to its parts
 
 
@@ -164,3 +171,54 @@ def _with_numbers(
     if min(limits.n_crossed, len(features)) > 1:
         best = judge.best([*best, *judge.best_wider(best, features, limits.n_with_numbers)], limits.n_with_numbers)
     return judge.helped_by(best, numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class NumericColumns:
+    """Numeric columns that may be combined with categories, and the rows from which their cuts are chosen.
+
+    ``features`` are column numbers of ``table``. Columns in ``cuts`` (of a model that is continued) keep their cuts.
+    """
+
+    table: Table
+    features: Sequence[int]
+    weight: np.ndarray | None
+    row_ids: np.ndarray
+    seed: int
+    cuts: Mapping[int, np.ndarray] = field(default_factory=dict)
+
+    def cut(self, n_bins: int, inputs: EncodingInputs) -> EncodingInputs:
+        """Add the cuts of each column into at most ``n_bins`` bins, and the codes of the rows."""
+        if not self.features:
+            return inputs
+        columns = self.table.select(list(self.features))
+        edges = find_edges(columns, self.weight, n_bins, self.seed, self.row_ids, inputs.run)
+        cuts = {f: self.cuts.get(f, line) for f, line in zip(self.features, edges, strict=True)}
+        cuts = {f: line for f, line in cuts.items() if len(line)}
+        return replace(inputs, cuts=cuts, codes={**inputs.codes, **codes_of_columns(self.table, cuts)})
+
+
+PlannedCombinations = list[tuple[Combination, tuple[Statistic, ...]]]
+
+
+def plan_combinations(
+    plans: Mapping[int, EncodingPlan], inputs: EncodingInputs, crossing: Crossing, numbers: NumericColumns
+) -> tuple[PlannedCombinations, EncodingInputs]:
+    """Choose combinations of the columns that have target statistics, and the statistics of each combination.
+
+    A combination has the statistics of its first category column. Return also the inputs, with the cuts of the
+    numeric columns that are combined.
+    """
+    statistics = {f: tuple(one for one in plan.encodings if isinstance(one, Statistic)) for f, plan in plans.items()}
+    features = [f for f, encodings in statistics.items() if encodings]
+    if features and crossing.number_levels:
+        inputs = numbers.cut(crossing.number_levels, inputs)
+    if not features or (crossing.columns == 1 and not inputs.cuts):
+        return [], inputs
+    n_lines = max(len(one.priors) for f in features for one in statistics[f]) * inputs.response.n_targets
+    limits = CombinationLimits(crossing.columns, MAX_PAIRS, MAX_LARGER, MAX_WITH_NUMBERS)
+    chosen = search_combinations(features, limits, n_lines, inputs)
+    combined = {f for one in chosen for f in one.sources}
+    cuts = {f: line for f, line in inputs.cuts.items() if f in combined}
+    planned = [(one, next(statistics[f] for f in one.sources if f in features)) for one in chosen]
+    return planned, replace(inputs, cuts=cuts)

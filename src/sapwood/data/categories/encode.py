@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sapwood.data.binning.edges import Run, run_alone
 from sapwood.data.categories.combination_codes import Sources, combine_categories
 from sapwood.data.categories.fixed_point_target import FixedPointTarget
 from sapwood.data.categories.transformer import (
@@ -23,6 +22,7 @@ from sapwood.data.categories.vocabulary import MISSING, Vocabulary
 from sapwood.data.tables.table import Table
 from sapwood.kernels.encode.target_statistics import ordered_statistics, sum_levels
 from sapwood.kernels.layout import MOST_LEVELS
+from sapwood.kernels.numeric.sums import Run, alone
 from sapwood.params.encodings import (
     Encoding,
     Frequency,
@@ -54,7 +54,7 @@ class EncodingInputs:
     response: FixedPointTarget
     orders: Sequence[np.ndarray]
     held_out: np.ndarray
-    run: Run = run_alone
+    run: Run = alone
     max_bins: int = 255
     cuts: Mapping[int, np.ndarray] = field(default_factory=dict)
     ordered: Mapping[tuple[Sources, Ordered], OrderedSums] = field(default_factory=dict)

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.cached_property import cached_property
-from sapwood.data.categories.combination_codes import combine_codes, find_keys
-from sapwood.data.categories.number_codes import codes_of_columns, codes_of_numbers
+from sapwood.data.categories.combination_codes import codes_of_columns, codes_of_numbers, combine_codes, find_keys
 from sapwood.data.categories.vocabulary import Levels, Vocabulary
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Table
