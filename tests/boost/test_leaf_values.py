@@ -40,7 +40,7 @@ def test_each_leaf_answers_the_quantile_of_its_residuals(objective, with_weights
     assert len(np.unique(leaves)) > 3
     for leaf in np.unique(leaves):
         rows = leaves == leaf
-        expected = slow_quantile(residuals[rows], weights[rows], objective.leaf_levels[0])
+        expected = slow_quantile(residuals[rows], weights[rows], objective.leaf_quantiles[0])
         assert tree.value[leaf, 0] == pytest.approx(expected, rel=1e-12)
 
 

@@ -56,11 +56,11 @@ def test_each_leaf_is_a_ridge_regression_of_the_features_above_it(growth, penalt
     for leaf in np.unique(leaves):
         rows, features = leaves == leaf, features_above(tree, leaf)
         expected = slow_ridge(X[rows][:, features], gradient[rows], weight[rows], 2.0, penalty)
-        terms = slice(int(tree.terms.start[leaf]), int(tree.terms.start[leaf + 1]))
-        assert tree.terms.feature[terms].tolist() == features
-        assert tree.terms.intercept[leaf] == pytest.approx(expected[0], rel=1e-9)
-        np.testing.assert_allclose(tree.terms.centre[terms], expected[1], rtol=1e-9)
-        np.testing.assert_allclose(tree.terms.slope[terms], expected[2], rtol=1e-5, atol=1e-9)
+        terms = slice(int(tree.leaf_coefficients.start[leaf]), int(tree.leaf_coefficients.start[leaf + 1]))
+        assert tree.leaf_coefficients.feature[terms].tolist() == features
+        assert tree.leaf_coefficients.intercept[leaf] == pytest.approx(expected[0], rel=1e-9)
+        np.testing.assert_allclose(tree.leaf_coefficients.centre[terms], expected[1], rtol=1e-9)
+        np.testing.assert_allclose(tree.leaf_coefficients.slope[terms], expected[2], rtol=1e-5, atol=1e-9)
 
 
 def test_a_slope_by_hand():
@@ -71,8 +71,8 @@ def test_a_slope_by_hand():
         n_estimators=1, learning_rate=0.5, max_leaves=2, min_child_samples=1, reg_lambda=0.0, init=0.0,
         leaf_model=Linear(4.0),
     ).fit(X, y)  # fmt: skip
-    assert fitted.model_.terms["slope"].tolist() == pytest.approx([0.5 * 1.0 / 2.0, 0.5 * -2.0 / 2.0])
-    assert fitted.model_.terms["centre"].tolist() == [1.5, 11.5]
+    assert fitted.model_.leaf_coefficients["slope"].tolist() == pytest.approx([0.5 * 1.0 / 2.0, 0.5 * -2.0 / 2.0])
+    assert fitted.model_.leaf_coefficients["centre"].tolist() == [1.5, 11.5]
     assert fitted.predict([[1.5], [11.5], [12.5]]).tolist() == pytest.approx([0.75, 13.5, 13.0])
 
 
@@ -90,7 +90,12 @@ def test_rows_that_lack_a_feature_get_the_constant_and_no_say_in_the_slopes(grow
         complete = rows & np.isfinite(X[:, features]).all(axis=1)
         constant = model.base_scores[0] + tree.value[leaf, 0]
         lacking = rows & ~np.isfinite(
-            X[:, tree.terms.feature[tree.terms.start[leaf] : tree.terms.start[leaf + 1]]]
+            X[
+                :,
+                tree.leaf_coefficients.feature[
+                    tree.leaf_coefficients.start[leaf] : tree.leaf_coefficients.start[leaf + 1]
+                ],
+            ]
         ).all(axis=1)
         np.testing.assert_array_equal(answers[lacking], constant)
         if complete.sum() < 10:

@@ -15,14 +15,14 @@ from sapwood.metrics.base import Metric
 from sapwood.metrics.registry import metrics, resolve_metric
 
 NAMES = sorted({metric.name for metric in metrics().values()})
-CLASS_METRICS = [name for name in NAMES if resolve_metric(name).consumes == "probabilities"]
+CLASS_METRICS = [name for name in NAMES if resolve_metric(name).prediction_kind == "probabilities"]
 
 
 def example(name, n=400):
     random = np.random.default_rng(5)
     weight = random.uniform(0.1, 3, n)
     metric = resolve_metric(name)
-    if metric.consumes == "probabilities":
+    if metric.prediction_kind == "probabilities":
         return random.integers(0, 2, n).astype(float), np.round(random.uniform(0.01, 0.99, n), 2), weight
     if name == "cross_entropy":
         return random.uniform(size=n), random.uniform(0.01, 0.99, n), weight
@@ -84,7 +84,7 @@ def test_a_weight_of_two_is_the_row_twice(name):
 def test_better_predictions_are_better(name):
     y, prediction, _ = example(name)
     metric = resolve_metric(name)
-    truth = y * 0.98 + 0.01 if metric.consumes == "probabilities" else y
+    truth = y * 0.98 + 0.01 if metric.prediction_kind == "probabilities" else y
     better, worse = metric(y, truth), metric(y, prediction)
     assert better > worse if metric.greater_is_better else better < worse
 

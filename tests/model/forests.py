@@ -114,12 +114,12 @@ def slow_scores(ensemble: Ensemble, x: np.ndarray, base: np.ndarray) -> np.ndarr
 
 def same_trees(first: Ensemble, second: Ensemble) -> bool:
     """Tell whether two ensembles hold the same trees, bit for bit."""
-    arrays = [f.name for f in fields(Ensemble) if f.name not in ("n_outputs", "terms", "rescalings")]
+    arrays = [f.name for f in fields(Ensemble) if f.name not in ("n_outputs", "leaf_coefficients", "rescalings")]
     return (
         first.n_outputs == second.n_outputs
         and first.rescalings == second.rescalings
         and all(getattr(first, name).tobytes() == getattr(second, name).tobytes() for name in arrays)
-        and same_terms(first.terms, second.terms)
+        and same_terms(first.leaf_coefficients, second.leaf_coefficients)
     )
 
 
@@ -149,20 +149,22 @@ def linear_ensemble(rng: np.random.Generator, n_trees: int = 5, n_features: int 
     builder = EnsembleBuilder(n_outputs)
     for k in range(n_trees):
         tree = random_tree(rng, int(rng.integers(1, 13)), n_features)
-        tree = replace(tree, terms=random_terms(rng, tree, n_features))
+        tree = replace(tree, leaf_coefficients=random_terms(rng, tree, n_features))
         builder.append(tree, output=k % n_outputs, round=k // n_outputs)
     return builder.build()
 
 
 def leaf_answer(tree: Tree, node: int, row: np.ndarray) -> float:
     """What a leaf answers to a row: the slow twin of linear leaves."""
-    if tree.terms is None:
+    if tree.leaf_coefficients is None:
         return float(tree.value[node, 0])
-    terms = slice(int(tree.terms.start[node]), int(tree.terms.start[node + 1]))
-    x = row[tree.terms.feature[terms]].astype(np.float64)
+    terms = slice(int(tree.leaf_coefficients.start[node]), int(tree.leaf_coefficients.start[node + 1]))
+    x = row[tree.leaf_coefficients.feature[terms]].astype(np.float64)
     if not np.isfinite(x).all():
         return float(tree.value[node, 0])
-    answer = float(tree.terms.intercept[node])
-    for value, centre, slope in zip(x, tree.terms.centre[terms], tree.terms.slope[terms], strict=True):
+    answer = float(tree.leaf_coefficients.intercept[node])
+    for value, centre, slope in zip(
+        x, tree.leaf_coefficients.centre[terms], tree.leaf_coefficients.slope[terms], strict=True
+    ):
         answer += float(slope) * (float(value) - float(centre))
     return answer

@@ -117,8 +117,8 @@ def test_terms_of_another_length_or_type_or_none_are_refused(model, name):
 
 
 def test_tables_and_text_show_the_slopes(model):
-    terms, nodes = model.terms, model.trees
-    assert len(terms["slope"]) == nodes["n_terms"].sum() == len(model.ensemble.terms)
+    terms, nodes = model.leaf_coefficients, model.trees
+    assert len(terms["slope"]) == nodes["n_terms"].sum() == len(model.ensemble.leaf_coefficients)
     first = int(np.argmax(nodes["n_terms"] > 0))
     assert (terms["tree"][0], terms["node"][0]) == (nodes["tree"][first], nodes["node"][first])
     assert f"{terms['slope'][0]:+.6g} * ({terms['name'][0]} - {terms['centre'][0]:.6g})" in model.to_text()
@@ -128,5 +128,5 @@ def test_constant_leaves_have_no_slopes_in_any_table():
     builder = EnsembleBuilder()
     builder.append(random_tree(np.random.default_rng(0), 5, 4))
     model = Model(Schema(4), builder.build(), np.zeros(1))
-    assert len(model.terms["slope"]) == 0
+    assert len(model.leaf_coefficients["slope"]) == 0
     assert "n_terms" not in model.trees

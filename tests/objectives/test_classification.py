@@ -164,7 +164,7 @@ def test_focal_settings_out_of_range_are_refused(gamma, alpha):
 def test_hinge_starts_between_the_margins_where_every_row_has_a_gradient():
     y = np.array([0.0, 0.0, 0.0, 1.0])
     loss = Hinge()
-    start, out = loss.start(y), np.empty((1, 4, 2), dtype=np.float32)
+    start, out = loss.initial_scores(y), np.empty((1, 4, 2), dtype=np.float32)
     assert start.tolist() == [-0.5]
     loss.pairs(y, np.repeat(start[:, None], 4, axis=1), out)
     assert out[0, :, 0].tolist() == [1.0, 1.0, 1.0, -1.0]

@@ -111,7 +111,7 @@ def test_levels_out_of_range_are_refused(level):
 
 
 def test_levels_are_put_in_order():
-    assert Quantile([0.9, 0.1]).leaf_levels == (0.1, 0.9)
+    assert Quantile([0.9, 0.1]).leaf_quantiles == (0.1, 0.9)
 
 
 @pytest.mark.parametrize("delta", [0.0, -1.0, math.nan, math.inf])

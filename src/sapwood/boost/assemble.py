@@ -12,7 +12,7 @@ from sapwood.boost.checkpoint.checkpoint import FittedTree
 from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.grow.grown_tree import join_nodes, thresholds
 from sapwood.model.ensemble import join_trees
-from sapwood.model.linear_leaves import join_terms
+from sapwood.model.linear_leaves import join_coefficients
 
 # What a model keeps of the nodes as they are.
 COLUMNS = ("feature", "missing_left", "left", "count", "gain", "weight", "gradient", "hessian")
@@ -43,5 +43,5 @@ class TreeAssembler:
         return {
             **nodes,
             "tree_start": np.cumsum([0, *(len(tree.value) for tree in trees)]),
-            "terms": join_terms([(tree.grown.terms, tree.value) for tree in trees]),
+            "leaf_coefficients": join_coefficients([(tree.grown.leaf_coefficients, tree.value) for tree in trees]),
         }

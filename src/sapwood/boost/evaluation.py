@@ -51,7 +51,7 @@ def add_tree(
 ) -> None:  # fmt: skip
     """Send binned rows through a tree and add its answers to their scores."""
     tiles = rows.tiles
-    if grown.terms is not None:
+    if grown.leaf_coefficients is not None:
         assert rows.values is not None
         add_answers(rows.values, nodes_in_bins(tiles, grown, run), forest_of(grown, value, output), scores, run)
         return

@@ -183,7 +183,7 @@ class LeafRefit:
         found = np.empty(copies.n_models * n_nodes)
         rules.team.run(
             renew_leaves, order, start, copies.target.y, copies.scores[output], self._leaf_weight,
-            rules.objective.leaf_levels[output], *self._work, found,
+            rules.objective.leaf_quantiles[output], *self._work, found,
         )  # fmt: skip
         limit = rules.rules.max_delta_step or np.inf
         return np.clip(found, -limit, limit)[:, None]

@@ -85,7 +85,7 @@ class QuantileLeaves:
         work, order = np.empty(n), np.empty(n, dtype=np.uint32)
         limit = params.max_delta_step or np.inf
         ranks = dataset.ranks if dataset.ranks is not None and dataset.ranks.share_rows else None
-        return cls(objective, target.y, weight, objective.leaf_levels, directions, limit, work, order, ranks)
+        return cls(objective, target.y, weight, objective.leaf_quantiles, directions, limit, work, order, ranks)
 
     def drawn(self, weight: np.ndarray) -> QuantileLeaves:
         """The renewal for rows that weigh otherwise, as some samplings make them."""

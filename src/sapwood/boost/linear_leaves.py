@@ -72,7 +72,7 @@ class LinearLeaves:
             linear.solve_terms, terms, total, scale, unit, grower.rules(), self.penalty, work, intercept, found
         )  # fmt: skip
         made = _by_node(grown, terms, intercept, found)
-        return dataclasses.replace(grown, terms=made.scaled(self.learning_rate))
+        return dataclasses.replace(grown, leaf_coefficients=made.scaled(self.learning_rate))
 
 
 def _check(objective: Objective, params: TreeParams) -> None:
@@ -149,7 +149,7 @@ def add_answers(
 
 def forest_of(grown: GrownTree, value: np.ndarray, output: int) -> predict_linear.LinearForest:
     """A tree that adds to one output, as kernels read it; ``value`` is for rows that lack a feature."""
-    terms = grown.terms
+    terms = grown.leaf_coefficients
     assert terms is not None
     return predict_linear.LinearForest(
         tree_start=np.array([0, len(value)]),

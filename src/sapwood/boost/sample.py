@@ -22,7 +22,7 @@ from sapwood.data.tables.targets import read_column, read_numbers
 from sapwood.distributed.workers import Ranks, find_shared_edges
 from sapwood.errors import InputError, InputTypeError, SapwoodError, SapwoodWarning
 from sapwood.kernels.numeric.sums import Run
-from sapwood.objectives.base import LARGEST_SCORE
+from sapwood.objectives.base import MAX_SCORE
 from sapwood.params.declaration import Params
 from sapwood.params.options import linear_of
 
@@ -206,11 +206,11 @@ def read_init_score(given: Any, n_rows: int, n_outputs: int) -> np.ndarray | Non
         shapes = f"({n_rows},)" if n_outputs == 1 else f"({n_rows}, {n_outputs}), one score per class or output"
         raise InputError(f"init_score has the shape {np.shape(given)}; allowed is {shapes}")
     values = read_numbers(values, "init_score", "give every row a number")
-    fits = (np.abs(values) <= LARGEST_SCORE).all(axis=1)
+    fits = (np.abs(values) <= MAX_SCORE).all(axis=1)
     if not fits.all():
         row = int(np.argmin(fits))
         raise InputError(
-            f"init_score must be finite, within ±{LARGEST_SCORE:g}: row {row} has {values[row].tolist()}; give it the "
+            f"init_score must be finite, within ±{MAX_SCORE:g}: row {row} has {values[row].tolist()}; give it the "
             "score that training should start from, 0 if there is none"
         )
     return np.ascontiguousarray(values.T)

@@ -32,7 +32,7 @@ class Levels(NamedTuple):
         n_levels = n_leaves.bit_length() - 1
         if n_leaves != 1 << n_levels or not 0 < n_levels <= MOST_LEVELS:
             return None
-        if grown.threshold is not None or grown.terms is not None or grown.sets is not None:
+        if grown.threshold is not None or grown.leaf_coefficients is not None or grown.sets is not None:
             return None
         splits_of = list(
             zip(grown.feature.tolist(), grown.bin.tolist(), grown.missing_left.tolist(), strict=True)
@@ -62,7 +62,7 @@ def add_to_all_rows(
         answers = np.ascontiguousarray(value[levels.leaves])
         team.run(add_symmetric_tree, dataset.columns, levels.features, levels.splits, bits, answers, output, scores)
         return
-    is_cut = grown.threshold is None and grown.terms is None and grown.sets is None
+    is_cut = grown.threshold is None and grown.leaf_coefficients is None and grown.sets is None
     if dataset.lists is not None or not is_cut or n_leaves > MOST_LEAVES:
         add_tree(dataset, grown, value, output, scores, team.run)
         return

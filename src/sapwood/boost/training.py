@@ -56,7 +56,7 @@ def train(
     """
     team = training_team(params.run.n_jobs, dataset.n_rows, dataset.n_features)
     if start is None:
-        start = InitialScores(objective.start(target.y, target.weight, team.run))
+        start = InitialScores(objective.initial_scores(target.y, target.weight, team.run))
     if evaluation is None:
         evaluation = Evaluation((), (), objective)
     work = TrainingContext.make(dataset, target, objective, params, start)

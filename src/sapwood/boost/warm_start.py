@@ -19,7 +19,7 @@ from sapwood.kernels.numeric.elementary import log1p_values, log_values
 from sapwood.kernels.numeric.sums import Run
 from sapwood.model.io.serialize import load
 from sapwood.model.model import Model
-from sapwood.objectives.base import LARGEST_SCORE, Objective
+from sapwood.objectives.base import MAX_SCORE, Objective
 
 # Predictions that no score gives, such as a probability of 0 or a count below it, count as this far from the bound.
 LEAST = 1e-6
@@ -138,7 +138,7 @@ class InitSpec:
         if sample.init_score is not None:
             return FittedInit(np.zeros(n_outputs), link)
         target = sample.target if sample.ranks is None else sample.target.whole(sample.ranks)
-        return FittedInit(self.objective.start(target.y, target.weight, run), link)
+        return FittedInit(self.objective.initial_scores(target.y, target.weight, run), link)
 
     def _check_estimator(self) -> None:
         name = type(self.init).__name__
@@ -167,8 +167,8 @@ def _constants(init: Any, n_outputs: int) -> np.ndarray:
         values = np.asarray(init, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         values = np.array(np.nan)
-    if values.shape not in ((), (1,), (n_outputs,)) or not (np.abs(values) <= LARGEST_SCORE).all():
-        one = f"a finite number within ±{LARGEST_SCORE:g}"
+    if values.shape not in ((), (1,), (n_outputs,)) or not (np.abs(values) <= MAX_SCORE).all():
+        one = f"a finite number within ±{MAX_SCORE:g}"
         allowed = one if n_outputs == 1 else f"{one} or {n_outputs} of them"
         raise ParameterError(f"init must be {allowed} or an estimator, got {init!r}")
     return np.broadcast_to(values, (n_outputs,)).copy()

@@ -36,28 +36,30 @@ def importance(model: Model, kind: str = "gain", *, percent: bool = False) -> np
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         raise ParameterError(f"importance: kind must be one of {', '.join(KINDS)}, got {kind!r}{hint}")
     values = _values(model, kind)
-    return _shares(values) * 100.0 if percent or kind == "frequency" else values
+    return _normalized(values) * 100.0 if percent or kind == "frequency" else values
 
 
 def feature_importances(model: Model) -> np.ndarray:
     """Total gain as shares that sum to 1; all 0 if no tree has a split."""
-    return _shares(_values(model, "total_gain"))
+    return _normalized(_values(model, "total_gain"))
 
 
 def _values(model: Model, kind: str) -> np.ndarray:
     ensemble = model.ensemble
     inner = ensemble.feature != LEAF
     features = ensemble.feature[inner]
-    splits = _folded(model, np.bincount(features, minlength=model.n_columns).astype(np.float64))
+    splits = _by_feature(model, np.bincount(features, minlength=model.n_columns).astype(np.float64))
     if kind in ("weight", "frequency"):
         return splits
-    totals = _folded(model, np.bincount(features, weights=_amounts(ensemble, kind)[inner], minlength=model.n_columns))
+    totals = _by_feature(
+        model, np.bincount(features, weights=_amounts(ensemble, kind)[inner], minlength=model.n_columns)
+    )
     if kind.startswith("total_"):
         return totals
     return np.divide(totals, splits, out=np.zeros(model.n_features), where=splits > 0)
 
 
-def _folded(model: Model, values: np.ndarray) -> np.ndarray:
+def _by_feature(model: Model, values: np.ndarray) -> np.ndarray:
     """Amounts per user's column; what is made of several categories is divided equally among them."""
     return values if model.transformer is None else model.transformer.fold(values, model.n_features)
 
@@ -70,6 +72,6 @@ def _amounts(ensemble: Ensemble, kind: str) -> np.ndarray:
     return ensemble.count.astype(np.float64)
 
 
-def _shares(values: np.ndarray) -> np.ndarray:
+def _normalized(values: np.ndarray) -> np.ndarray:
     total = values.sum()
     return values / total if total > 0 else np.zeros_like(values)

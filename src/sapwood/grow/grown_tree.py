@@ -85,7 +85,7 @@ class GrownTree(NodeTable):
     order: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.uint32))
     n_leaves: int = 0
     threshold: np.ndarray | None = None
-    terms: LeafCoefficients | None = None
+    leaf_coefficients: LeafCoefficients | None = None
     sets: np.ndarray | None = None
 
     @classmethod
@@ -115,7 +115,13 @@ class GrownTree(NodeTable):
 
     def without_rows(self) -> GrownTree:
         """The same tree, which can be kept when the next one is grown."""
-        return GrownTree(self.integers, self.numbers, threshold=self.threshold, terms=self.terms, sets=self.sets)
+        return GrownTree(
+            self.integers,
+            self.numbers,
+            threshold=self.threshold,
+            leaf_coefficients=self.leaf_coefficients,
+            sets=self.sets,
+        )
 
     def node_of_row(self, n_rows: int) -> np.ndarray:
         """The leaf of each of ``n_rows`` rows, all of which the tree was grown on."""

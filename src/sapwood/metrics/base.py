@@ -40,7 +40,7 @@ class MetricInputs:
         self.run(kernel, flat, out)
         return out.reshape(values.shape)
 
-    def need(self, name: str, fits: np.ndarray, allowed: str, remedy: str) -> None:
+    def require(self, name: str, fits: np.ndarray, allowed: str, remedy: str) -> None:
         """Raise an InputError for the first row whose target or prediction does not fit."""
         if not fits.all():
             row = int(np.argmin(fits))
@@ -59,7 +59,7 @@ class Metric:
     numbers: tuple[float, ...] = ()
 
     @property
-    def consumes(self) -> str:
+    def prediction_kind(self) -> str:
         """What ``prediction`` is: ``prediction``, or ``probabilities`` where classes are measured."""
         return "prediction" if "regression" in self.tasks else "probabilities"
 

@@ -10,21 +10,21 @@ from sapwood.metrics.base import ANY, BINARY, CLASSES, MetricInputs
 from sapwood.metrics.registry import register
 
 # Probabilities of 0 count as this, so that one confident error does not make the mean infinite.
-LEAST_PROBABILITY = 2.0**-52
+MIN_PROBABILITY = 2.0**-52
 WEIGHT_BITS = 62
 
 
 @register("binary_logloss", "multi_logloss", "logloss", tasks=CLASSES)
 def log_loss(answers: MetricInputs) -> float:
     """Mean of -log of the probability given to the true class."""
-    true = np.maximum(_of_true_class(answers), LEAST_PROBABILITY)
+    true = np.maximum(_of_true_class(answers), MIN_PROBABILITY)
     return answers.mean(-answers.apply(log_values, true))
 
 
 @register(tasks=ANY)
 def cross_entropy(answers: MetricInputs) -> float:
     """Mean of -y log p - (1 - y) log(1 - p) for targets that are probabilities."""
-    p = np.clip(answers.prediction, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
+    p = np.clip(answers.prediction, MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
     own, rest = answers.apply(log_values, p), answers.apply(log_values, 1.0 - p)
     return answers.mean(-answers.y * own - (1.0 - answers.y) * rest)
 

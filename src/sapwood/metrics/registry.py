@@ -16,15 +16,15 @@ from sapwood.metrics.base import ANY, CustomMetric, Metric, MetricInputs
 
 _METRICS: dict[str, Metric] = {}
 
-Measure = Callable[[MetricInputs], float]
+MetricFunction = Callable[[MetricInputs], float]
 
 
 def register(
     *aliases: str, tasks: frozenset[str] = ANY, greater_is_better: bool = False, numbers: tuple[float, ...] = ()
-) -> Callable[[Measure], Measure]:
+) -> Callable[[MetricFunction], MetricFunction]:
     """Register a function of ``MetricInputs`` under its name and aliases; ``name@numbers`` replaces ``numbers``."""
 
-    def decorate(function: Measure) -> Measure:
+    def decorate(function: MetricFunction) -> MetricFunction:
         made = Metric(function.__name__, function, greater_is_better, tasks, numbers)
         for name in (made.name, *aliases):
             assert name not in _METRICS, name

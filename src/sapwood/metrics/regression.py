@@ -11,7 +11,7 @@ from sapwood.metrics.base import REGRESSION, MetricInputs
 from sapwood.metrics.registry import register
 
 # A prediction of 0 is taken as this where its logarithm is needed.
-LEAST_MEAN = 1e-300
+MIN_MEAN = 1e-300
 
 
 @register("mean_squared_error", "l2", tasks=REGRESSION)
@@ -35,7 +35,7 @@ def mae(answers: MetricInputs) -> float:
 @register("mean_absolute_percentage_error", tasks=REGRESSION)
 def mape(answers: MetricInputs) -> float:
     """Mean of |y - prediction| / |y|."""
-    answers.need("mape", answers.y != 0.0, "a target other than 0", "use 'mae'")
+    answers.require("mape", answers.y != 0.0, "a target other than 0", "use 'mae'")
     return answers.mean(np.abs(answers.prediction - answers.y) / np.abs(answers.y))
 
 
@@ -43,7 +43,7 @@ def mape(answers: MetricInputs) -> float:
 def msle(answers: MetricInputs) -> float:
     """Mean of (log(1 + y) - log(1 + prediction))^2."""
     fits = (answers.y > -1.0) & (answers.prediction > -1.0)
-    answers.need("msle", fits, "a number above -1 for both", "use objective='msle'")
+    answers.require("msle", fits, "a number above -1 for both", "use objective='msle'")
     return answers.mean(
         np.square(answers.apply(log1p_values, answers.prediction) - answers.apply(log1p_values, answers.y))
     )
@@ -100,5 +100,7 @@ def tweedie_deviance(answers: MetricInputs) -> float:
 
 def _means(answers: MetricInputs, name: str, target_fits: np.ndarray) -> np.ndarray:
     fits = target_fits & (answers.prediction >= 0.0)
-    answers.need(name, fits, "a target in the range of the distribution and a prediction above 0", "use its objective")
-    return np.maximum(answers.prediction, LEAST_MEAN)
+    answers.require(
+        name, fits, "a target in the range of the distribution and a prediction above 0", "use its objective"
+    )
+    return np.maximum(answers.prediction, MIN_MEAN)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.model.linear_leaves import LeafCoefficients, join_terms
-from sapwood.model.rescaling import Rescaling, factors_before
-from sapwood.model.tree import LEAF, NODE_FIELDS, Tree, check_terms, frozen_array, node_depths, node_shapes
+from sapwood.model.linear_leaves import LeafCoefficients, join_coefficients
+from sapwood.model.tree import LEAF, NODE_FIELDS, Tree, check_coefficients, frozen_array, node_depths, node_shapes
+from sapwood.model.tree_weights import TreeRescaling, undo_factors
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +37,8 @@ class Ensemble:
     hessian: np.ndarray
     weight: np.ndarray
     count: np.ndarray
-    terms: LeafCoefficients | None = None
-    rescalings: tuple[Rescaling, ...] = ()
+    leaf_coefficients: LeafCoefficients | None = None
+    rescalings: tuple[TreeRescaling, ...] = ()
 
     def __post_init__(self) -> None:
         types = {"tree_start": np.int64, "tree_output": np.int32, "tree_round": np.int32, **NODE_FIELDS}
@@ -52,7 +52,7 @@ class Ensemble:
                 raise ValueError(f"ensemble: {name} has shape {getattr(self, name).shape}, expected {shape}")
         if width not in (1, self.n_outputs):
             raise ValueError(f"ensemble: leaves carry {width} values, expected 1 or {self.n_outputs}")
-        check_terms(self.terms, self.value, "ensemble")
+        check_coefficients(self.leaf_coefficients, self.value, "ensemble")
 
     @property
     def n_trees(self) -> int:
@@ -83,7 +83,8 @@ class Ensemble:
         k %= self.n_trees
         nodes = slice(int(self.tree_start[k]), int(self.tree_start[k + 1]))
         return Tree(
-            **{name: getattr(self, name)[nodes] for name in NODE_FIELDS}, terms=self._terms_of(nodes.start, nodes.stop)
+            **{name: getattr(self, name)[nodes] for name in NODE_FIELDS},
+            leaf_coefficients=self._terms_of(nodes.start, nodes.stop),
         )
 
     def __iter__(self) -> Iterator[Tree]:
@@ -105,25 +106,25 @@ class Ensemble:
             tree_output=self.tree_output[first:last],
             tree_round=self.tree_round[first:last] - np.int32(start),
             **{name: getattr(self, name)[nodes] for name in NODE_FIELDS},
-            terms=self._terms_of(nodes.start, nodes.stop),
+            leaf_coefficients=self._terms_of(nodes.start, nodes.stop),
             rescalings=tuple(one.shifted(-start) for one in self.rescalings if one.round >= start),
         )
 
     def scaled(self, factors: np.ndarray) -> Ensemble:
         """The same trees, the answers of each round multiplied by its factor."""
         of_node = factors[self.tree_round][self.tree_of_node()]
-        terms = None if self.terms is None else self.terms.scaled(of_node)
-        return replace(self, value=self.value * of_node[:, None], terms=terms)
+        terms = None if self.leaf_coefficients is None else self.leaf_coefficients.scaled(of_node)
+        return replace(self, value=self.value * of_node[:, None], leaf_coefficients=terms)
 
     def _before(self, stop: int) -> Ensemble:
         """The trees with what rounds from ``stop`` on did to their answers undone."""
         factors = np.ones(self.n_rounds)
-        factors[:stop] = factors_before(self.rescalings, stop)
+        factors[:stop] = undo_factors(self.rescalings, stop)
         kept = tuple(one for one in self.rescalings if one.round < stop)
         return replace(self.scaled(factors), rescalings=kept)
 
     def _terms_of(self, first: int, last: int) -> LeafCoefficients | None:
-        return None if self.terms is None else self.terms.slice(first, last)
+        return None if self.leaf_coefficients is None else self.leaf_coefficients.slice(first, last)
 
     def concatenate(self, other: Ensemble) -> Ensemble:
         """These trees, then those of ``other``, whose rounds are counted on."""
@@ -138,15 +139,17 @@ class Ensemble:
             tree_output=np.concatenate([self.tree_output, other.tree_output]),
             tree_round=np.concatenate([self.tree_round, other.tree_round + np.int32(self.n_rounds)]),
             **{name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in NODE_FIELDS},
-            terms=join_terms([(self.terms, self.value), (other.terms, other.value)]),
+            leaf_coefficients=join_coefficients(
+                [(self.leaf_coefficients, self.value), (other.leaf_coefficients, other.value)]
+            ),
             rescalings=self.rescalings + tuple(one.shifted(self.n_rounds, self.n_rounds) for one in other.rescalings),
         )
 
     def used(self, n_features: int) -> np.ndarray:
         """Which features some tree splits on."""
         found = np.bincount(self.feature[self.feature != LEAF], minlength=n_features) > 0
-        if self.terms is not None:
-            found[self.terms.feature] = True
+        if self.leaf_coefficients is not None:
+            found[self.leaf_coefficients.feature] = True
         return found
 
     def renumbered(self, place: np.ndarray, first: int = 0) -> Ensemble:
@@ -154,13 +157,13 @@ class Ensemble:
         feature = self.feature.copy()
         later = feature[self.tree_start[first] :]
         later[later != LEAF] = place[later[later != LEAF]]
-        terms = self.terms
+        terms = self.leaf_coefficients
         if terms is not None:
             of_terms = terms.feature.copy()
             changed = terms.nodes() >= self.tree_start[first]
             of_terms[changed] = place[of_terms[changed]]
             terms = replace(terms, feature=of_terms)
-        return replace(self, feature=feature, terms=terms)
+        return replace(self, feature=feature, leaf_coefficients=terms)
 
     def tree_of_node(self) -> np.ndarray:
         """The number of the tree of each node."""
@@ -195,13 +198,13 @@ class Ensemble:
         }
         for name in ("value", "gain", "gradient", "hessian", "weight", "count"):
             columns |= _columns(name, getattr(self, name))
-        if self.terms is not None:
-            columns |= {"intercept": self.terms.intercept, "n_terms": np.diff(self.terms.start)}
+        if self.leaf_coefficients is not None:
+            columns |= {"intercept": self.leaf_coefficients.intercept, "n_terms": np.diff(self.leaf_coefficients.start)}
         return columns
 
-    def terms_table(self, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
+    def coefficients_table(self, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
         """One line per slope of a linear leaf, leaf after leaf; without lines where all leaves are constant."""
-        terms = LeafCoefficients.none(self.value) if self.terms is None else self.terms
+        terms = LeafCoefficients.none(self.value) if self.leaf_coefficients is None else self.leaf_coefficients
         node = terms.nodes()
         tree = self.tree_of_node()[node]
         names = [f"f{f}" for f in range(int(terms.feature.max(initial=-1)) + 1)] if names is None else list(names)
@@ -230,7 +233,7 @@ def join_trees(trees: Sequence[Tree], width: int) -> dict[str, Any]:
     for name, dtype in NODE_FIELDS.items():
         fields[name] = np.concatenate([np.zeros(shapes[name], dtype), *(getattr(tree, name) for tree in trees)])
     fields["tree_start"] = np.cumsum([0, *(tree.n_nodes for tree in trees)])
-    return fields | {"terms": join_terms([(tree.terms, tree.value) for tree in trees])}
+    return fields | {"leaf_coefficients": join_coefficients([(tree.leaf_coefficients, tree.value) for tree in trees])}
 
 
 class EnsembleBuilder:

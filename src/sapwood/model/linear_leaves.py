@@ -9,7 +9,7 @@ import numpy as np
 
 from sapwood.model.tree import frozen_array
 
-TERM_FIELDS: dict[str, type] = {"feature": np.int32, "centre": np.float64, "slope": np.float64}
+COEFFICIENT_FIELDS: dict[str, type] = {"feature": np.int32, "centre": np.float64, "slope": np.float64}
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class LeafCoefficients:
     slope: np.ndarray
 
     def __post_init__(self) -> None:
-        for name, dtype in {"start": np.int64, "intercept": np.float64, **TERM_FIELDS}.items():
+        for name, dtype in {"start": np.int64, "intercept": np.float64, **COEFFICIENT_FIELDS}.items():
             object.__setattr__(self, name, frozen_array(getattr(self, name), dtype))
         n_terms = (len(self.feature),)
         shapes = {"start": (len(self.intercept) + 1,), "centre": n_terms, "slope": n_terms}
@@ -57,7 +57,7 @@ class LeafCoefficients:
     def slice(self, first: int, last: int) -> LeafCoefficients:
         """The terms of nodes ``first`` to ``last`` (excluded)."""
         begin, end = self.start[first], self.start[last]
-        kept = {name: getattr(self, name)[begin:end] for name in TERM_FIELDS}
+        kept = {name: getattr(self, name)[begin:end] for name in COEFFICIENT_FIELDS}
         return LeafCoefficients(
             start=self.start[first : last + 1] - begin, intercept=self.intercept[first:last], **kept
         )
@@ -76,13 +76,13 @@ class LeafCoefficients:
         return " ".join(parts)
 
 
-def join_terms(parts: Sequence[tuple[LeafCoefficients | None, np.ndarray]]) -> LeafCoefficients | None:
+def join_coefficients(parts: Sequence[tuple[LeafCoefficients | None, np.ndarray]]) -> LeafCoefficients | None:
     """The terms of nodes one after another, each part with the values of its nodes; None if no part has any."""
     if all(terms is None for terms, _ in parts):
         return None
     every = [LeafCoefficients.none(value) if terms is None else terms for terms, value in parts]
     starts = np.cumsum([0, *(len(terms) for terms in every)])
     start = [terms.start[:-1] + begin for terms, begin in zip(every, starts[:-1], strict=True)]
-    kept = {name: np.concatenate([getattr(terms, name) for terms in every]) for name in TERM_FIELDS}
+    kept = {name: np.concatenate([getattr(terms, name) for terms in every]) for name in COEFFICIENT_FIELDS}
     intercept = np.concatenate([terms.intercept for terms in every])
     return LeafCoefficients(start=np.concatenate([*start, starts[-1:]]), intercept=intercept, **kept)

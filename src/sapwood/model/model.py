@@ -20,9 +20,9 @@ from sapwood.errors import ParameterError
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.io.fingerprint import fingerprint
 from sapwood.model.predict import batch_predictor as predictor
-from sapwood.model.predict.bitsets import Compact
-from sapwood.model.predict.row_predictor import Predictor
-from sapwood.model.predict.tree_packing import Packed, pack
+from sapwood.model.predict.bitsets import BitsetTransformer
+from sapwood.model.predict.row_predictor import RowPredictor
+from sapwood.model.predict.tree_packing import PackedTrees, pack_trees
 from sapwood.model.tree import frozen_array
 from sapwood.native.threads.team import current_team
 from sapwood.objectives.links import Link, link_from_name
@@ -150,13 +150,13 @@ class Model:
             predictor.add_scores(self._packed, table, self._trees_of(done, done + 1), scores, n_jobs)
             yield self._link.predict(scores.copy())
 
-    def predictor(self) -> Predictor:
+    def predictor(self) -> RowPredictor:
         """What answers for one row at a time, much faster than ``predict`` does for a table of one row."""
-        packed = pack(self.ensemble, with_tops=False, compact=self._compact)
+        packed = pack_trees(self.ensemble, with_tops=False, compact=self._compact)
         prepare: Any = row_zeros_to_missing if self.schema.zero_as_missing else None
         if self._compact is not None:
             prepare = partial(self._compact.transformer.row, schema=self.schema)
-        return Predictor(packed, self.n_features, self.base_scores, self._link, prepare)
+        return RowPredictor(packed, self.n_features, self.base_scores, self._link, prepare)
 
     def leaf_indices(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
         """The node in which each row ends, counted within the tree: int32 (rows, trees)."""
@@ -170,16 +170,16 @@ class Model:
         return (1, self.n_features) if self.transformer is None and not self.schema.zero_as_missing else ()
 
     @cached_property
-    def _of_one_row(self) -> Predictor:
+    def _of_one_row(self) -> RowPredictor:
         return self.predictor()
 
     @cached_property
-    def _packed(self) -> Packed:
-        return pack(self.ensemble, compact=self._compact)
+    def _packed(self) -> PackedTrees:
+        return pack_trees(self.ensemble, compact=self._compact)
 
     @cached_property
-    def _compact(self) -> Compact | None:
-        return None if self.transformer is None else Compact.of(self.transformer)
+    def _compact(self) -> BitsetTransformer | None:
+        return None if self.transformer is None else BitsetTransformer.of(self.transformer)
 
     @cached_property
     def _link(self) -> Link:
@@ -222,9 +222,9 @@ class Model:
         return self.ensemble.to_table(self.column_names)
 
     @property
-    def terms(self) -> dict[str, np.ndarray]:
+    def leaf_coefficients(self) -> dict[str, np.ndarray]:
         """The slopes of linear leaves as a table (see :meth:`Ensemble.terms_table`)."""
-        return self.ensemble.terms_table(self.column_names)
+        return self.ensemble.coefficients_table(self.column_names)
 
     def to_text(self) -> str:
         """Draw all trees."""

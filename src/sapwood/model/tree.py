@@ -50,7 +50,7 @@ class Tree:
     hessian: np.ndarray
     weight: np.ndarray
     count: np.ndarray
-    terms: LeafCoefficients | None = None
+    leaf_coefficients: LeafCoefficients | None = None
 
     def __post_init__(self) -> None:
         for name, dtype in NODE_FIELDS.items():
@@ -59,7 +59,7 @@ class Tree:
         for name, shape in node_shapes(self.n_nodes, self.width).items():
             if getattr(self, name).shape != shape:
                 raise ValueError(f"tree: {name} has shape {getattr(self, name).shape}, expected {shape}")
-        check_terms(self.terms, self.value, "tree")
+        check_coefficients(self.leaf_coefficients, self.value, "tree")
 
     @property
     def n_nodes(self) -> int:
@@ -100,7 +100,7 @@ class Tree:
     def _describe(self, node: int, names: Sequence[str] | None) -> str:
         if self.feature[node] == LEAF:
             value = ", ".join(f"{v:.6g}" for v in self.value[node])
-            slopes = "" if self.terms is None else self.terms.describe(node, names)
+            slopes = "" if self.leaf_coefficients is None else self.leaf_coefficients.describe(node, names)
             return f"{node}: leaf {slopes or value} (rows {self.count[node]})"
         feature = int(self.feature[node])
         name = names[feature] if names is not None else f"f{feature}"
@@ -120,7 +120,7 @@ def node_shapes(n_nodes: int, width: int) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def check_terms(terms: LeafCoefficients | None, value: np.ndarray, what: str) -> None:
+def check_coefficients(terms: LeafCoefficients | None, value: np.ndarray, what: str) -> None:
     """Check that slopes, if there are any, fit the nodes."""
     if terms is not None and value.shape != (terms.n_nodes, 1):
         raise ValueError(f"{what}: terms of {terms.n_nodes} nodes do not fit values of shape {value.shape}")

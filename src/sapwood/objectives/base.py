@@ -19,7 +19,7 @@ from sapwood.native.runtime.kernel import Kernel
 from sapwood.objectives.links import Identity, Link
 
 # Gradients are float32, which ends at 3e38.
-LARGEST_TARGET = LARGEST_SCORE = 1e37
+MAX_TARGET = MAX_SCORE = 1e37
 
 Self = TypeVar("Self", bound="Objective")
 
@@ -59,7 +59,7 @@ class Objective:
         return 1
 
     @property
-    def leaf_levels(self) -> tuple[float, ...]:
+    def leaf_quantiles(self) -> tuple[float, ...]:
         """Per output, the level of the quantile of y - score that is a leaf's best value, if the loss renews leaves."""
         return ()
 
@@ -91,20 +91,20 @@ class Objective:
 
     def check_target(self, y: np.ndarray) -> None:
         """Raise an InputError that names the first row this loss has no value for."""
-        bad = ~(np.abs(y) <= LARGEST_TARGET)
-        refuse(self.name, y, bad, f"a number within ±{LARGEST_TARGET:g}", "drop the row or rescale the target")
+        bad = ~(np.abs(y) <= MAX_TARGET)
+        reject_targets(self.name, y, bad, f"a number within ±{MAX_TARGET:g}", "drop the row or rescale the target")
 
     def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
         """The scores (n_outputs,) that are best for all rows alike."""
         raise NotImplementedError
 
-    def start(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+    def initial_scores(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
         """The scores (n_outputs,) that boosting starts from: the best for all rows alike, unless trees do better."""
         return self.best_constant(y, weight, run)
 
     def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = alone) -> None:
         """Fill ``out`` (n_outputs, n, 2) with gradients and hessians at ``scores`` (n_outputs, n)."""
-        run(self.pairs_kernel, y, scores, self._numbers, in_a_row(out))
+        run(self.pairs_kernel, y, scores, self._numbers, flat_pairs(out))
 
     def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = alone) -> np.ndarray:
         """The loss of each row."""
@@ -117,7 +117,7 @@ class Objective:
         return f"{type(self).__name__}({given})"
 
 
-def in_a_row(pairs: np.ndarray) -> np.ndarray:
+def flat_pairs(pairs: np.ndarray) -> np.ndarray:
     """The pairs (n_outputs, n, 2) as kernels write them: (n_outputs, 2 n), the same memory."""
     assert pairs.flags.c_contiguous
     whole = pairs.base
@@ -133,7 +133,7 @@ def mean_loss(
     return fixed_mean(objective.loss(y, scores, run), weight, run)
 
 
-def refuse(name: str, y: np.ndarray, bad: np.ndarray, allowed: str, remedy: str) -> None:
+def reject_targets(name: str, y: np.ndarray, bad: np.ndarray, allowed: str, remedy: str) -> None:
     """Raise an InputError for the first target that is bad."""
     if bad.any():
         row = int(np.argmax(bad))
@@ -146,11 +146,11 @@ def check_setting(loss: Objective, setting: str, fits: bool, allowed: str) -> No
         raise ParameterError(f"{type(loss).__name__}: {setting}={getattr(loss, setting)!r}; allowed is {allowed}")
 
 
-def weighted_quantile(values: np.ndarray, weight: np.ndarray, level: float, run: Run = alone) -> float:
+def weighted_quantile(values: np.ndarray, weight: np.ndarray, quantile: float, run: Run = alone) -> float:
     """The quantile that ``renew_leaves`` takes, over all rows."""
     n = len(values)
     rows, order = np.arange(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
     leaf_start = np.array([0, n], dtype=np.int64)
     out = np.empty(1)
-    run(renew_leaves, rows, leaf_start, values, np.zeros(n), weight, level, np.empty(n), order, out)
+    run(renew_leaves, rows, leaf_start, values, np.zeros(n), weight, quantile, np.empty(n), order, out)
     return float(out[0])

@@ -10,10 +10,10 @@ import numpy as np
 from sapwood.kernels.numeric.sums import Run, alone, fixed_sum
 from sapwood.objectives.base import Objective
 
-MOST_STEPS = 100
+MAX_STEPS = 100
 
 
-def constant_within(
+def constant_between(
     objective: Objective, y: np.ndarray, weight: np.ndarray | None, low: float, high: float, run: Run = alone
 ) -> float:
     """The score between ``low`` and ``high`` at which the weighted gradients of a one-score loss sum to 0."""
@@ -25,10 +25,10 @@ def constant_within(
         objective.pairs(y, scores, pairs, run)
         return fixed_sum(pairs[0, :, 0], weight, run)
 
-    return rising_root(slope, low, high)
+    return find_root(slope, low, high)
 
 
-def descend(slope: Callable[[float], float], start: float, step: float) -> float:
+def minimize_from(slope: Callable[[float], float], start: float, step: float) -> float:
     """Go downhill from ``start`` in growing steps until the slope turns, then find where it is 0."""
     first = slope(start)
     near, direction = start, 1.0 if first < 0.0 else -1.0
@@ -40,7 +40,7 @@ def descend(slope: Callable[[float], float], start: float, step: float) -> float
         if not math.isfinite(at_far):
             step /= 8.0
         elif at_far * direction >= 0.0:
-            return rising_root(slope, min(near, far), max(near, far))
+            return find_root(slope, min(near, far), max(near, far))
         elif abs(at_far) <= 1e-12 * abs(first):
             return far
         else:
@@ -48,7 +48,7 @@ def descend(slope: Callable[[float], float], start: float, step: float) -> float
     return near
 
 
-def rising_root(function: Callable[[float], float], low: float, high: float) -> float:
+def find_root(function: Callable[[float], float], low: float, high: float) -> float:
     """A root of a function that rises from ``low`` to ``high``, to 1e-12 of their distance; an end if none is between.
 
     Chandrupatla's method: inverse quadratic interpolation where it is safe, bisection elsewhere.
@@ -62,7 +62,7 @@ def rising_root(function: Callable[[float], float], low: float, high: float) -> 
     a, b, c = high, low, high  # the root lies between a and b; c is the point before a
     at_a, at_b, at_c = at_high, at_low, at_high
     part = 0.5
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         x = a + part * (b - a)
         at_x = function(x)
         if (at_x < 0.0) == (at_a < 0.0):
@@ -74,11 +74,11 @@ def rising_root(function: Callable[[float], float], low: float, high: float) -> 
         least = (tolerance + 4.0 * math.ulp(best)) / abs(b - a) if a != b else 1.0
         if least > 0.5 or at_best == 0.0:
             break
-        part = min(max(_interpolated(a, b, c, at_a, at_b, at_c), least), 1.0 - least)
+        part = min(max(_interpolate(a, b, c, at_a, at_b, at_c), least), 1.0 - least)
     return best
 
 
-def _interpolated(a: float, b: float, c: float, at_a: float, at_b: float, at_c: float) -> float:
+def _interpolate(a: float, b: float, c: float, at_a: float, at_b: float, at_c: float) -> float:
     """Where the inverse parabola through three points has its root, as a part of the way from a to b; else half."""
     if at_c in (at_a, at_b) or c == b:
         return 0.5

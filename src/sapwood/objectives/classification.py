@@ -14,23 +14,23 @@ from sapwood.kernels.losses import multiclass as losses_classes
 from sapwood.kernels.numeric.elementary import log_values
 from sapwood.kernels.numeric.sums import Run, alone, fixed_mean
 from sapwood.objectives import links
-from sapwood.objectives.base import Objective, check_setting, in_a_row, refuse
-from sapwood.objectives.best_constant import constant_within
+from sapwood.objectives.base import Objective, check_setting, flat_pairs, reject_targets
+from sapwood.objectives.best_constant import constant_between
 from sapwood.objectives.log_link import apply
 from sapwood.objectives.registry import register
 
 # A class without weight gets this probability, so that its score is finite.
-LEAST_PROBABILITY = 1e-15
-LARGEST_CONSTANT = 34.5  # its log-odds
+MIN_PROBABILITY = 1e-15
+MAX_CONSTANT = 34.5  # its log-odds
 
 
-def log_odds(share: np.ndarray) -> np.ndarray:
+def log_odds(probability: np.ndarray) -> np.ndarray:
     """log(p / (1 - p)) of shares p of the weight, kept finite."""
-    within = np.clip(share, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
+    within = np.clip(probability, MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
     return apply(log_values, within / (1.0 - within))
 
 
-class TwoClasses(Objective):
+class BinaryObjective(Objective):
     """A loss for a target of 0 or 1 and one score."""
 
     task = "binary"
@@ -39,7 +39,7 @@ class TwoClasses(Objective):
     def check_target(self, y: np.ndarray) -> None:
         """Refuse what is neither 0 nor 1."""
         bad = ~((y == 0.0) | (y == 1.0))
-        refuse(self.name, y, bad, "0 or 1", "encode the two classes so, or use 'softmax' for more")
+        reject_targets(self.name, y, bad, "0 or 1", "encode the two classes so, or use 'softmax' for more")
 
     def for_classes(self, n_classes: int) -> Objective:
         """This loss, if there are two classes."""
@@ -50,7 +50,7 @@ class TwoClasses(Objective):
 
 
 @register
-class Logistic(TwoClasses):
+class Logistic(BinaryObjective):
     """log(1 + e^F) - y F, that is log(1 + e^(-sF)); for more than two classes, softmax."""
 
     name = "logistic"
@@ -79,7 +79,9 @@ class CrossEntropy(Logistic):
 
     def check_target(self, y: np.ndarray) -> None:
         """Refuse what lies outside of 0 and 1."""
-        refuse(self.name, y, ~((y >= 0.0) & (y <= 1.0)), "a probability from 0 to 1", "rescale it or use 'squared'")
+        reject_targets(
+            self.name, y, ~((y >= 0.0) & (y <= 1.0)), "a probability from 0 to 1", "rescale it or use 'squared'"
+        )
 
     def for_classes(self, n_classes: int) -> Objective:
         """Refuse: the targets are numbers."""
@@ -87,7 +89,7 @@ class CrossEntropy(Logistic):
 
 
 @register
-class Exponential(TwoClasses):
+class Exponential(BinaryObjective):
     """e^(-sF), AdaBoost's loss: its weights are unbounded, so that outliers can rule it."""
 
     name = "exponential"
@@ -102,7 +104,7 @@ class Exponential(TwoClasses):
 
 @register
 @dataclass(frozen=True, repr=False)
-class Focal(TwoClasses):
+class Focal(BinaryObjective):
     """-w (1 - p)^gamma log p, p the probability of the true class: rows well on their side fade.
 
     ``alpha`` is w for class 1 and 1 - ``alpha`` for class 0; None is 1 for both.
@@ -126,11 +128,11 @@ class Focal(TwoClasses):
 
     def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
         """Where the gradients sum to 0."""
-        return np.array([constant_within(self, y, weight, -LARGEST_CONSTANT, LARGEST_CONSTANT, run)])
+        return np.array([constant_between(self, y, weight, -MAX_CONSTANT, MAX_CONSTANT, run)])
 
 
 @register
-class Hinge(TwoClasses):
+class Hinge(BinaryObjective):
     """max(0, 1 - sF); the prediction is 0 up to a score of -1 and 1 from a score of 1."""
 
     name = "hinge"
@@ -143,12 +145,12 @@ class Hinge(TwoClasses):
         """The side of the heavier class."""
         return np.sign([fixed_mean(y, weight, run) - 0.5])
 
-    def start(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+    def initial_scores(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
         """Between the margins: at the best constant the rows of the heavier class have no gradient at all."""
         return np.array([2.0 * fixed_mean(y, weight, run) - 1.0])
 
 
-class SeveralClasses(Objective):
+class MulticlassObjective(Objective):
     """A loss with one score per class; the target is the number of the class."""
 
     n_classes: int
@@ -165,16 +167,18 @@ class SeveralClasses(Objective):
     def check_target(self, y: np.ndarray) -> None:
         """Refuse what is not the number of a class."""
         fits = (y >= 0.0) & (y < self.n_classes) & (y == np.floor(y))
-        refuse(self.name, y, ~fits, f"the number of a class, 0 to {self.n_classes - 1}", "encode the classes so")
+        reject_targets(
+            self.name, y, ~fits, f"the number of a class, 0 to {self.n_classes - 1}", "encode the classes so"
+        )
 
-    def shares(self, y: np.ndarray, weight: np.ndarray | None, run: Run) -> np.ndarray:
+    def class_frequencies(self, y: np.ndarray, weight: np.ndarray | None, run: Run) -> np.ndarray:
         """The share of the weight that each class has."""
         return np.array([fixed_mean((y == k).astype(np.float64), weight, run) for k in range(self.n_outputs)])
 
 
 @register
 @dataclass(frozen=True, repr=False)
-class Softmax(SeveralClasses):
+class Softmax(MulticlassObjective):
     """-log p of the row's class, p in proportion to e^F.
 
     All scores of a row move together, so the hessian of each is p (1 - p) times ``curvature_factor``, which is
@@ -205,14 +209,14 @@ class Softmax(SeveralClasses):
 
     def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
         """The logarithm of each class's share."""
-        return apply(log_values, np.maximum(self.shares(y, weight, run), LEAST_PROBABILITY))
+        return apply(log_values, np.maximum(self.class_frequencies(y, weight, run), MIN_PROBABILITY))
 
     def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = alone) -> None:
         """Fill ``out`` (n_outputs, n, 2) with gradients and hessians."""
         n_classes = self.n_outputs
         factor = n_classes / (n_classes - 1.0) if self.curvature_factor is None else self.curvature_factor
-        kept = in_a_row(out).view(np.float64)
-        run(losses_classes.softmax_pairs, y, scores, factor, np.empty((3, len(y))), kept, in_a_row(out))
+        kept = flat_pairs(out).view(np.float64)
+        run(losses_classes.softmax_pairs, y, scores, factor, np.empty((3, len(y))), kept, flat_pairs(out))
 
     def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = alone) -> np.ndarray:
         """The loss of each row."""
@@ -223,7 +227,7 @@ class Softmax(SeveralClasses):
 
 @register
 @dataclass(frozen=True, repr=False)
-class OneVsAll(SeveralClasses):
+class OneVsAll(MulticlassObjective):
     """The logistic loss of each class against the rest, with a tree for each or ``vector_leaves`` for all."""
 
     n_classes: int = 0
@@ -241,4 +245,4 @@ class OneVsAll(SeveralClasses):
 
     def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
         """The log-odds of each class's share."""
-        return log_odds(self.shares(y, weight, run))
+        return log_odds(self.class_frequencies(y, weight, run))

@@ -21,24 +21,24 @@ import numpy as np
 from sapwood.errors import ParameterError
 from sapwood.kernels.losses.tape import LEAST_HESSIAN
 from sapwood.kernels.numeric.sums import Run, alone, fixed_mean, fixed_sum
+from sapwood.objectives.autodiff.dual import REMEDY
+from sapwood.objectives.autodiff.traced_loss import Function, TracedLoss, check_row_independence, trace_loss
 from sapwood.objectives.base import Objective
-from sapwood.objectives.best_constant import descend
-from sapwood.objectives.dual import REMEDY
-from sapwood.objectives.links import LINKS, Elementwise, Identity, Link
-from sapwood.objectives.trace import Function, Traced, check_rows, trace
+from sapwood.objectives.best_constant import minimize_from
+from sapwood.objectives.links import LINKS, ElementwiseLink, Identity, Link
 from sapwood.params.validators import check_signature, read_only
 
-MOST_TRACES = 4
+MAX_TRACES = 4
 
 
-class OneFunction(Objective):
+class FunctionObjective(Objective):
     """An objective made of one function of (y, score) and a link, by its name."""
 
     curvature = "floored"
     link: Link = Identity()
 
     def __init__(self, function: Function, link: str = "identity") -> None:
-        allowed = [known for known, made in LINKS.items() if isinstance(made, (Identity, Elementwise))]
+        allowed = [known for known, made in LINKS.items() if isinstance(made, (Identity, ElementwiseLink))]
         if link not in allowed:
             raise ParameterError(f"link={link!r}; allowed is one of {', '.join(allowed)}")
         self.function = function
@@ -63,7 +63,7 @@ class OneFunction(Objective):
         return made
 
 
-class CustomLoss(OneFunction):
+class CustomLoss(FunctionObjective):
     """A loss given as a function of (y, score), with its derivatives found by automatic differentiation.
 
     The hessian is exact where it is above 0; below, its size is taken, and where it is 0 a stand-in. A loss whose
@@ -76,7 +76,7 @@ class CustomLoss(OneFunction):
 
     def __init__(self, function: Function, link: str = "identity") -> None:
         super().__init__(function, link)
-        self._traces: list[tuple[weakref.ref[np.ndarray], Traced]] = []
+        self._traces: list[tuple[weakref.ref[np.ndarray], TracedLoss]] = []
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_traces": []}
@@ -85,14 +85,14 @@ class CustomLoss(OneFunction):
         """Refuse targets that are not finite, and a function whose loss of a row depends on other rows."""
         super().check_target(y)
         self._traces = []
-        check_rows(self.function, y)
+        check_row_independence(self.function, y)
 
-    def _trace(self, y: np.ndarray) -> Traced:
+    def _trace(self, y: np.ndarray) -> TracedLoss:
         for known, found in self._traces:
             if known() is y:
                 return found
-        found = trace(self.function, y)
-        self._traces = [*self._traces[1 - MOST_TRACES :], (weakref.ref(y), found)]
+        found = trace_loss(self.function, y)
+        self._traces = [*self._traces[1 - MAX_TRACES :], (weakref.ref(y), found)]
         return found
 
     def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = alone) -> None:
@@ -122,7 +122,7 @@ class CustomLoss(OneFunction):
             given = f"the mean loss is not finite at any of the scores {', '.join(f'{c:g}' for c in tried)}"
             raise ParameterError(f"custom objective: {given}; {REMEDY}")
         start = min(finite, key=lambda constant: finite[constant])
-        lowest = descend(slope_at, start, max(float(np.ptp(y)), 1e-3) / 8)
+        lowest = minimize_from(slope_at, start, max(float(np.ptp(y)), 1e-3) / 8)
         return np.array([lowest if mean_at(lowest) <= finite[start] else start])
 
 
@@ -131,7 +131,7 @@ def _candidates(y: np.ndarray) -> list[float]:
     return list(dict.fromkeys(found))
 
 
-class GradientLoss(OneFunction):
+class GradientLoss(FunctionObjective):
     """A loss given by its derivatives: a function of (y, score) that returns (gradient, hessian) of every row.
 
     ``constant`` is the score that boosting starts from. Hessians of 0 and below become the least that is allowed.

@@ -48,10 +48,10 @@ class Identity(Link):
 
     def prepared(self, scores: np.ndarray) -> Callable[[], float | np.ndarray]:
         """Copy the scores."""
-        return _reading(scores)
+        return _reader(scores)
 
 
-class Elementwise(Link):
+class ElementwiseLink(Link):
     """A function of each score."""
 
     kernel: ClassVar[Kernel]
@@ -66,7 +66,7 @@ class Elementwise(Link):
     def prepared(self, scores: np.ndarray) -> Callable[[], float | np.ndarray]:
         """Apply the function to every score."""
         out = np.empty_like(scores)
-        call, read = self.kernel.bind(LONE_SYNC, scores, out), _reading(out)
+        call, read = self.kernel.bind(LONE_SYNC, scores, out), _reader(out)
 
         def answer() -> float | np.ndarray:
             call(0, 1)
@@ -75,42 +75,42 @@ class Elementwise(Link):
         return answer
 
 
-class Log(Elementwise):
+class Log(ElementwiseLink):
     """The score is the logarithm of the prediction."""
 
     name = "log"
     kernel = elementary.exp_values
 
 
-class Log1p(Elementwise):
+class Log1p(ElementwiseLink):
     """The score is the logarithm of one plus the prediction."""
 
     name = "log1p"
     kernel = elementary.expm1_values
 
 
-class Logit(Elementwise):
+class Logit(ElementwiseLink):
     """The score is the log-odds of the prediction."""
 
     name = "logit"
     kernel = elementary.sigmoid_values
 
 
-class HalfLogit(Elementwise):
+class HalfLogit(ElementwiseLink):
     """The score is half the log-odds of the prediction."""
 
     name = "half_logit"
     kernel = losses_links.half_logit_values
 
 
-class Margin(Elementwise):
+class Margin(ElementwiseLink):
     """The prediction goes from 0 at a score of -1 to 1 at a score of 1, straight."""
 
     name = "margin"
     kernel = losses_links.margin_values
 
 
-class Rowwise(Link):
+class RowwiseLink(Link):
     """A function of all scores of a row."""
 
     kernel: ClassVar[Kernel]
@@ -134,28 +134,28 @@ class Rowwise(Link):
         return answer
 
 
-class Softmax(Rowwise):
+class Softmax(RowwiseLink):
     """Probabilities in proportion to e^score."""
 
     name = "softmax"
     kernel = losses_links.softmax_values
 
 
-class OneVsAll(Rowwise):
+class OneVsAll(RowwiseLink):
     """Each score is the log-odds of its class against the rest; the probabilities are scaled to sum to 1."""
 
     name = "one_vs_all"
     kernel = losses_links.one_vs_all_values
 
 
-class Sorted(Rowwise):
+class Sorted(RowwiseLink):
     """The scores of a row in ascending order, so that quantiles of several levels do not cross."""
 
     name = "sorted"
     kernel = losses_links.sorted_values
 
 
-def _reading(values: np.ndarray) -> Callable[[], float | np.ndarray]:
+def _reader(values: np.ndarray) -> Callable[[], float | np.ndarray]:
     """What reads the only value, or copies several."""
     return values.item if len(values) == 1 else values.copy
 

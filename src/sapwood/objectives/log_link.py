@@ -11,12 +11,12 @@ from sapwood.kernels.losses import log_link as kernels
 from sapwood.kernels.numeric.elementary import log1p_values, log_values
 from sapwood.kernels.numeric.sums import Run, alone, fixed_mean
 from sapwood.native.runtime.kernel import Kernel
-from sapwood.objectives.base import LARGEST_TARGET, Objective, check_setting, refuse
+from sapwood.objectives.base import MAX_TARGET, Objective, check_setting, reject_targets
 from sapwood.objectives.links import Log, Log1p
 from sapwood.objectives.registry import register
 
 
-class LogOfMean(Objective):
+class LogMeanObjective(Objective):
     """A loss whose best constant is the logarithm of the mean."""
 
     link = Log()
@@ -30,7 +30,7 @@ class LogOfMean(Objective):
 
 
 @register
-class Poisson(LogOfMean):
+class Poisson(LogMeanObjective):
     """e^F - y F for counts y >= 0."""
 
     name = "poisson"
@@ -40,12 +40,12 @@ class Poisson(LogOfMean):
 
     def check_target(self, y: np.ndarray) -> None:
         """Refuse what is below 0."""
-        bad = ~((y >= 0.0) & (y <= LARGEST_TARGET))
-        refuse(self.name, y, bad, "a count of at least 0", "correct it or use 'squared'")
+        bad = ~((y >= 0.0) & (y <= MAX_TARGET))
+        reject_targets(self.name, y, bad, "a count of at least 0", "correct it or use 'squared'")
 
 
 @register
-class Gamma(LogOfMean):
+class Gamma(LogMeanObjective):
     """F + y e^-F for amounts y > 0."""
 
     name = "gamma"
@@ -55,13 +55,13 @@ class Gamma(LogOfMean):
 
     def check_target(self, y: np.ndarray) -> None:
         """Refuse 0 and below."""
-        bad = ~((y > 0.0) & (y <= LARGEST_TARGET))
-        refuse(self.name, y, bad, "an amount above 0", "drop the row or use 'tweedie', which takes 0")
+        bad = ~((y > 0.0) & (y <= MAX_TARGET))
+        reject_targets(self.name, y, bad, "an amount above 0", "drop the row or use 'tweedie', which takes 0")
 
 
 @register
 @dataclass(frozen=True, repr=False)
-class Tweedie(LogOfMean):
+class Tweedie(LogMeanObjective):
     """The deviance of amounts that are 0 or spread out, with a ``power`` between Poisson's 1 and gamma's 2."""
 
     power: float = 1.5
@@ -81,8 +81,8 @@ class Tweedie(LogOfMean):
 
     def check_target(self, y: np.ndarray) -> None:
         """Refuse what is below 0."""
-        bad = ~((y >= 0.0) & (y <= LARGEST_TARGET))
-        refuse(self.name, y, bad, "an amount of at least 0", "correct it or use 'squared'")
+        bad = ~((y >= 0.0) & (y <= MAX_TARGET))
+        reject_targets(self.name, y, bad, "an amount of at least 0", "correct it or use 'squared'")
 
 
 @register
@@ -101,8 +101,8 @@ class Msle(Objective):
 
     def check_target(self, y: np.ndarray) -> None:
         """Refuse -1 and below."""
-        bad = ~((y > -1.0) & (y <= LARGEST_TARGET))
-        refuse(self.name, y, bad, "a number above -1", "correct it or use 'squared'")
+        bad = ~((y > -1.0) & (y <= MAX_TARGET))
+        reject_targets(self.name, y, bad, "a number above -1", "correct it or use 'squared'")
 
     def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
         """The mean of log(1 + y)."""

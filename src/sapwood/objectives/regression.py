@@ -12,8 +12,8 @@ import numpy as np
 from sapwood.errors import ParameterError
 from sapwood.kernels.losses import regression as kernels
 from sapwood.kernels.numeric.sums import Run, alone, fixed_mean
-from sapwood.objectives.base import Objective, check_setting, refuse, weighted_quantile
-from sapwood.objectives.best_constant import constant_within
+from sapwood.objectives.base import Objective, check_setting, reject_targets, weighted_quantile
+from sapwood.objectives.best_constant import constant_between
 from sapwood.objectives.links import Identity, Link, Sorted
 from sapwood.objectives.registry import register
 
@@ -33,7 +33,7 @@ class Squared(Objective):
         return np.array([fixed_mean(y, weight, run)])
 
 
-class QuantileOfResiduals(Objective):
+class QuantileLeafObjective(Objective):
     """A loss with corners, whose best value, of a leaf as of all rows, is a weighted quantile of the residuals."""
 
     curvature = "surrogate"
@@ -42,29 +42,29 @@ class QuantileOfResiduals(Objective):
     def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
         """The weighted quantile of the targets, one per output."""
         weights = self.leaf_weights(y, weight)
-        return np.array([weighted_quantile(y, weights, level, run) for level in self.leaf_levels])
+        return np.array([weighted_quantile(y, weights, level, run) for level in self.leaf_quantiles])
 
 
 @register
-class Absolute(QuantileOfResiduals):
+class Absolute(QuantileLeafObjective):
     """|y - F|; its best constant is the median."""
 
     name = "absolute"
     aliases = ("absolute_error", "mae", "l1")
     default_metric = "mae"
-    leaf_levels = (0.5,)
+    leaf_quantiles = (0.5,)
     pairs_kernel = kernels.absolute_pairs
     loss_kernel = kernels.absolute_loss
 
 
 @register
-class Mape(QuantileOfResiduals):
+class Mape(QuantileLeafObjective):
     """|y - F| / |y|; its best constant is the median under weights 1 / |y|."""
 
     name = "mape"
     aliases = ("mean_absolute_percentage_error",)
     default_metric = "mape"
-    leaf_levels = (0.5,)
+    leaf_quantiles = (0.5,)
     pairs_kernel = kernels.mape_pairs
     loss_kernel = kernels.mape_loss
 
@@ -72,7 +72,7 @@ class Mape(QuantileOfResiduals):
         """Refuse 0, of which nothing is a percentage."""
         super().check_target(y)
         remedy = "drop the row, or use 'absolute' or 'poisson'"
-        refuse(self.name, y, np.abs(y) < 1.0 / kernels.LARGEST, "a number other than 0", remedy)
+        reject_targets(self.name, y, np.abs(y) < 1.0 / kernels.LARGEST, "a number other than 0", remedy)
 
     def leaf_weights(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
         """Weights over |y|."""
@@ -81,7 +81,7 @@ class Mape(QuantileOfResiduals):
 
 @register
 @dataclass(frozen=True, repr=False)
-class Quantile(QuantileOfResiduals):
+class Quantile(QuantileLeafObjective):
     """The pinball loss: a (y - F) above the score, (1 - a) (F - y) below, for a level a or several of them.
 
     Several levels give one score each; the prediction of a row is its scores in ascending order, so that quantiles
@@ -104,14 +104,14 @@ class Quantile(QuantileOfResiduals):
         object.__setattr__(self, "level", levels if several else levels[0])
 
     @property
-    def leaf_levels(self) -> tuple[float, ...]:
+    def leaf_quantiles(self) -> tuple[float, ...]:
         """The levels, ascending."""
         return self.level if isinstance(self.level, tuple) else (self.level,)
 
     @property
     def n_outputs(self) -> int:
         """One score per level."""
-        return len(self.leaf_levels)
+        return len(self.leaf_quantiles)
 
     @property
     def link(self) -> Link:
@@ -121,28 +121,28 @@ class Quantile(QuantileOfResiduals):
     @property
     def default_metric(self) -> str:
         """The pinball loss of the same levels."""
-        return "quantile@" + ",".join(f"{level!r}" for level in self.leaf_levels)
+        return "quantile@" + ",".join(f"{level!r}" for level in self.leaf_quantiles)
 
     def numbers(self) -> np.ndarray:
         """The levels."""
-        return np.array(self.leaf_levels)
+        return np.array(self.leaf_quantiles)
 
     def settings(self) -> dict[str, Any]:
         """The level, or a list of them."""
         return {"level": list(self.level) if isinstance(self.level, tuple) else self.level}
 
 
-class SearchedWithinTargets(Objective):
+class ResidualObjective(Objective):
     """A convex loss of the residual: its best constant lies between the least and the largest target."""
 
     def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
         """Where the gradients sum to 0."""
-        return np.array([constant_within(self, y, weight, float(np.min(y)), float(np.max(y)), run)])
+        return np.array([constant_between(self, y, weight, float(np.min(y)), float(np.max(y)), run)])
 
 
 @register
 @dataclass(frozen=True, repr=False)
-class Huber(SearchedWithinTargets):
+class Huber(ResidualObjective):
     """(y - F)^2 / 2 up to a residual of ``delta``, straight beyond."""
 
     delta: float = 1.0
@@ -159,7 +159,7 @@ class Huber(SearchedWithinTargets):
 
 @register
 @dataclass(frozen=True, repr=False)
-class Expectile(SearchedWithinTargets):
+class Expectile(ResidualObjective):
     """Squared error weighted by ``level`` above the score and by 1 - ``level`` below."""
 
     level: float = 0.5
@@ -173,7 +173,7 @@ class Expectile(SearchedWithinTargets):
 
 
 @register
-class LogCosh(SearchedWithinTargets):
+class LogCosh(ResidualObjective):
     """log(cosh(y - F)): squared error for small residuals, absolute error for large ones."""
 
     name = "log_cosh"

@@ -19,7 +19,7 @@ import sapwood
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.boost.checkpoint.log import LENGTH_BYTES, MAGIC, CheckpointLog
 from sapwood.errors import CheckpointError, ParameterError
-from sapwood.model.io import container
+from sapwood.model.io import safetensors_file as container
 from tests.processes import PYTHONPATH
 
 SETTINGS = {"n_estimators": 14, "subsample": 0.7, "colsample_bynode": 0.6, "max_leaves": 6, "checkpoint_every": 0}

@@ -18,8 +18,9 @@ import pytest
 import sapwood
 from sapwood import Dataset, SapwoodClassifier, SapwoodRegressor
 from sapwood.errors import InputError, InputTypeError, ModelFileError, ParameterError, SchemaError
-from sapwood.model.io import container, serialize
-from sapwood.model.io.container import parse_json
+from sapwood.model.io import safetensors_file as container
+from sapwood.model.io import serialize
+from sapwood.model.io.safetensors_file import parse_json
 from sapwood.objectives import Softmax
 from sapwood.params.encodings import ENCODINGS, Ordered, Partition
 

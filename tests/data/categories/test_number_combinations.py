@@ -14,8 +14,9 @@ import sapwood
 from sapwood import Crossing, SapwoodClassifier, SapwoodRegressor
 from sapwood.data.tables.table import read_table
 from sapwood.errors import ModelFileError, ParameterError
-from sapwood.model.io import container, serialize
-from sapwood.model.io.container import parse_json
+from sapwood.model.io import safetensors_file as container
+from sapwood.model.io import serialize
+from sapwood.model.io.safetensors_file import parse_json
 
 STUMPS = {"category_encoding": "ordered", "n_estimators": 20, "learning_rate": 0.5, "max_leaves": 2, "n_jobs": 1}
 CROSSED = STUMPS | {"max_combination": Crossing(2, number_levels=8)}

@@ -12,14 +12,14 @@ from sapwood.data.tables.table import read_table
 from sapwood.kernels.predict import byte_forest as predict_bytes
 from sapwood.model.ensemble import EnsembleBuilder
 from sapwood.model.predict import batch_predictor as predictor
-from sapwood.model.predict.tree_packing import pack
+from sapwood.model.predict.tree_packing import pack_trees
 from tests.model.forests import leaf_tree, random_ensemble, random_rows, slow_scores, small_tree
 
 SIZES = {"one byte": (1, 8), "few": (9, 32), "many": (33, 100), "most": (256, 256)}
 
 
 def byte_scores(ensemble, x, base, n_jobs=None):
-    packed = pack(ensemble).by_bytes
+    packed = pack_trees(ensemble).by_bytes
     assert packed is not None
     out = np.repeat(np.asarray(base, dtype=np.float64)[:, None], len(x), axis=1)
     predictor._add_by_bytes(packed, read_table(x), range(ensemble.n_trees), out, n_jobs)
@@ -67,7 +67,7 @@ def test_scores_do_not_depend_on_the_number_of_members(members, monkeypatch):
     monkeypatch.setenv("SAPWOOD_TEAM", members)
     monkeypatch.setattr(predictor, "_rows_of_call", lambda *args: 1100)
     expected = np.full((1, len(x)), 0.1)
-    predictor._run(predictor.predict.add_scores, pack(ensemble), read_table(x), range(3), expected, None)
+    predictor._run(predictor.predict.add_scores, pack_trees(ensemble), read_table(x), range(3), expected, None)
     np.testing.assert_array_equal(byte_scores(ensemble, x, [0.1]), expected)
 
 
@@ -120,7 +120,7 @@ def test_nothing_is_written_outside_the_output_and_workspaces_may_hold_anything(
     x = random_rows(rng, 733, 4)
     memory = np.full(50 + 2 * 733 + 50, 7.0)
     out = memory[50:-50].reshape(2, 733)
-    predictor._add_by_bytes(pack(ensemble).by_bytes, read_table(x), range(4), out, None)
+    predictor._add_by_bytes(pack_trees(ensemble).by_bytes, read_table(x), range(4), out, None)
     assert np.all(memory[:50] == 7.0)
     assert np.all(memory[-50:] == 7.0)
     np.testing.assert_array_equal(out, slow_scores(ensemble, x, [7.0, 7.0]))
@@ -130,7 +130,7 @@ def test_tables_that_come_in_several_blocks_are_answered_in_their_places(monkeyp
     monkeypatch.setattr("sapwood.data.tables.table.CHUNK_ROWS", 100)
     rng = np.random.default_rng(13)
     ensemble = random_ensemble(rng, n_trees=3, leaves=(2, 40))
-    x, packed = random_rows(rng, 250, 4), pack(ensemble)
+    x, packed = random_rows(rng, 250, 4), pack_trees(ensemble)
     table = read_table(pd.DataFrame(x))
     assert [block.start for block in table.blocks()] == [0, 100, 200]
     by_bytes, by_words = np.zeros((2, 1, 250))
@@ -147,24 +147,24 @@ def test_only_the_asked_trees_are_added():
     ensemble = random_ensemble(rng, n_trees=6, leaves=(2, 80))
     x = random_rows(rng, 20, 4)
     out = np.zeros((1, 20))
-    predictor._add_by_bytes(pack(ensemble).by_bytes, read_table(x), range(2, 5), out, None)
+    predictor._add_by_bytes(pack_trees(ensemble).by_bytes, read_table(x), range(2, 5), out, None)
     np.testing.assert_array_equal(out, slow_scores(ensemble.slice(2, 5), x, [0.0]))
 
 
 def test_larger_trees_and_more_thresholds_than_bytes_can_tell_apart_are_not_packed():
     rng = np.random.default_rng(10)
-    assert pack(random_ensemble(rng, 1, leaves=(257, 257))).by_bytes is None
+    assert pack_trees(random_ensemble(rng, 1, leaves=(257, 257))).by_bytes is None
     ensemble = random_ensemble(rng, 5, n_features=1, leaves=(52, 52))
     for n_cuts in (254, 255):
         numbers = np.minimum(np.cumsum(ensemble.feature >= 0), n_cuts)
         cut = replace(ensemble, threshold=np.where(ensemble.feature >= 0, numbers * 1.0, 0.0))
-        assert (pack(cut).by_bytes is None) == (n_cuts > predict_bytes.MOST_CUTS)
-    assert pack(random_ensemble(rng, 2, leaves=(1, 1))).by_bytes is None
+        assert (pack_trees(cut).by_bytes is None) == (n_cuts > predict_bytes.MOST_CUTS)
+    assert pack_trees(random_ensemble(rng, 2, leaves=(1, 1))).by_bytes is None
 
 
 def test_bytes_are_used_where_many_rows_meet_many_splits():
     rng = np.random.default_rng(11)
-    packed = pack(random_ensemble(rng, 60, n_features=4, leaves=(20, 31)))
+    packed = pack_trees(random_ensemble(rng, 60, n_features=4, leaves=(20, 31)))
     many, few = read_table(random_rows(rng, 400, 4)), read_table(random_rows(rng, 20, 4))
     assert predictor._for_bytes(packed, many, range(60)) is packed.by_bytes
     assert predictor._for_bytes(packed, many, range(1)) is None

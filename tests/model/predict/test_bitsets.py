@@ -8,7 +8,7 @@ from sapwood import SapwoodRegressor
 from sapwood.data.categories.transformer import SET, DerivedFeature, FeatureTransformer
 from sapwood.data.categories.vocabulary import Vocabulary
 from sapwood.data.tables.table import read_table
-from sapwood.model.predict.bitsets import Compact
+from sapwood.model.predict.bitsets import BitsetTransformer
 from tests.model.forests import slow_scores
 
 N_LEVELS = 20
@@ -29,7 +29,7 @@ def recipe_of(n_sets: int, seed: int = 0) -> FeatureTransformer:
 @pytest.mark.parametrize("n_sets", [0, 1, 2, 127, 128, 129, 300])
 def test_bits_of_words_are_what_sets_answer(n_sets):
     recipe = recipe_of(n_sets)
-    compact = Compact.of(recipe)
+    compact = BitsetTransformer.of(recipe)
     codes = {f: np.random.default_rng(f).integers(0, N_LEVELS + 5, 200) for f in (1, 2)}
     for k, column in enumerate(recipe.columns):
         if isinstance(column, DerivedFeature):
@@ -39,7 +39,7 @@ def test_bits_of_words_are_what_sets_answer(n_sets):
 
 
 def test_a_word_holds_64_sets_of_one_category():
-    compact = Compact.of(recipe_of(300))
+    compact = BitsetTransformer.of(recipe_of(300))
     assert compact.transformer.n_columns == 1 + 2 * 3
     assert len(set(zip(compact.place.tolist(), compact.bit.tolist(), strict=True))) == 301
     assert compact.place[0] == 0

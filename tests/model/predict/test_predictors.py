@@ -12,7 +12,7 @@ from sapwood.data.tables.schema import Schema
 from sapwood.errors import InputError, ParameterError
 from sapwood.model.model import Model
 from sapwood.model.predict import batch_predictor as predictor
-from sapwood.model.predict.tree_packing import pack
+from sapwood.model.predict.tree_packing import pack_trees
 from tests.model.example_models import class_model, regression_model
 from tests.model.forests import random_ensemble, random_rows, slow_scores
 
@@ -98,14 +98,14 @@ def test_few_rows_start_no_threads(monkeypatch):
 
 
 def test_blocks_are_shorter_where_rows_are_wide():
-    narrow = pack(random_ensemble(np.random.default_rng(0), 5, n_features=4))
-    wide = pack(random_ensemble(np.random.default_rng(0), 99, n_features=900, leaves=(20, 30)))
+    narrow = pack_trees(random_ensemble(np.random.default_rng(0), 5, n_features=4))
+    wide = pack_trees(random_ensemble(np.random.default_rng(0), 99, n_features=900, leaves=(20, 30)))
     assert predictor.block_rows(narrow, np.dtype(np.float32)) == predictor.MOST_BLOCK_ROWS
     assert predictor.block_rows(wide, np.dtype(np.float64)) == predictor.LEAST_BLOCK_ROWS
 
 
 def test_a_call_takes_fewer_rows_the_more_trees_there_are():
-    packed = pack(random_ensemble(np.random.default_rng(0), 400))
+    packed = pack_trees(random_ensemble(np.random.default_rng(0), 400))
     many, few = predictor.rows_per_call(packed, range(400), 2), predictor.rows_per_call(packed, range(10), 2)
     assert 512 <= many < few
     assert predictor.rows_per_call(packed, range(0), 1) > 0

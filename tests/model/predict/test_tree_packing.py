@@ -7,13 +7,13 @@ from sapwood.data.tables.table import read_table
 from sapwood.kernels.predict import trees as predict
 from sapwood.model.ensemble import Ensemble, EnsembleBuilder
 from sapwood.model.predict import batch_predictor as predictor
-from sapwood.model.predict.tree_packing import PLACES, pack
+from sapwood.model.predict.tree_packing import PLACES, pack_trees
 from tests.model.forests import random_ensemble, random_rows, slow_scores, tree_of
 
 
 def scores_of(ensemble: Ensemble, x: np.ndarray) -> np.ndarray:
     out = np.zeros((1, len(x)))
-    predictor.add_scores(pack(ensemble), read_table(x), range(ensemble.n_trees), out)
+    predictor.add_scores(pack_trees(ensemble), read_table(x), range(ensemble.n_trees), out)
     return out
 
 
@@ -44,7 +44,7 @@ def test_a_chain_of_any_length_is_walked(n_leaves, missing_left):
 
 @pytest.mark.parametrize("n_leaves", [32, 33])
 def test_trees_with_more_than_32_leaves_are_deep(n_leaves):
-    trees = pack(chain(n_leaves)).forest.trees
+    trees = pack_trees(chain(n_leaves)).forest.trees
     assert trees[0, predict.KIND] == (predict.DEEP if n_leaves > 32 else predict.SHALLOW)
     assert trees[0, predict.LAST] - trees[0, predict.FIRST] == 31
 
@@ -71,11 +71,11 @@ def symmetric_ensemble(rng: np.random.Generator, depths: list[int], width: int =
 def test_symmetric_trees_answer_by_the_bits_of_their_levels(dtype):
     rng = np.random.default_rng(3)
     ensemble = symmetric_ensemble(rng, [1, 2, 5, 6, 9])
-    assert pack(ensemble).forest.trees[:, predict.KIND].tolist() == [predict.SYMMETRIC] * 5
+    assert pack_trees(ensemble).forest.trees[:, predict.KIND].tolist() == [predict.SYMMETRIC] * 5
     x = random_rows(rng, 700, 5).astype(dtype)
     np.testing.assert_array_equal(scores_of(ensemble, x), slow_scores(ensemble, x, [0.0]))
-    found = predictor.leaf_indices(pack(ensemble), read_table(x), range(5))
-    plain = predictor.leaf_indices(pack(ensemble, with_tops=False), read_table(x), range(5))
+    found = predictor.leaf_indices(pack_trees(ensemble), read_table(x), range(5))
+    plain = predictor.leaf_indices(pack_trees(ensemble, with_tops=False), read_table(x), range(5))
     np.testing.assert_array_equal(found, plain)
 
 
@@ -84,7 +84,7 @@ def test_one_split_that_differs_makes_a_tree_ordinary():
     threshold = ensemble.threshold.copy()
     threshold[ensemble.tree_start[1] + 4] += 0.25
     ensemble = Ensemble(**{**ensemble.__dict__, "threshold": threshold})
-    kinds = pack(ensemble).forest.trees[:, predict.KIND].tolist()
+    kinds = pack_trees(ensemble).forest.trees[:, predict.KIND].tolist()
     assert kinds == [predict.SYMMETRIC, predict.SHALLOW, predict.SYMMETRIC]
     x = random_rows(np.random.default_rng(1), 300, 5)
     np.testing.assert_array_equal(scores_of(ensemble, x), slow_scores(ensemble, x, [0.0]))
@@ -94,7 +94,7 @@ def test_tops_hold_the_splits_that_most_rows_pass():
     ensemble = chain(40)
     rows = np.arange(ensemble.n_nodes, 0, -1)
     ensemble = Ensemble(**{**ensemble.__dict__, "count": rows})
-    np.testing.assert_array_equal(pack(ensemble).thresholds, np.arange(31))
+    np.testing.assert_array_equal(pack_trees(ensemble).thresholds, np.arange(31))
 
 
 def test_row_counts_that_contradict_the_tree_do_no_harm():
@@ -111,7 +111,7 @@ def test_only_features_in_use_are_copied():
     builder = EnsembleBuilder()
     builder.append(tree_of([7, -1, -1], [0.0] * 3, [1, 0, 0], [0] * 3, [0.0, 1.0, 2.0]))
     builder.append(tree_of([3, -1, -1], [0.0] * 3, [1, 0, 0], [0] * 3, [0.0, 1.0, 2.0]))
-    assert pack(builder.build()).forest.features.tolist() == [3, 7]
+    assert pack_trees(builder.build()).forest.features.tolist() == [3, 7]
 
 
 def test_float32_thresholds_are_never_above_the_exact_ones():
@@ -119,7 +119,7 @@ def test_float32_thresholds_are_never_above_the_exact_ones():
     builder = EnsembleBuilder()
     for value in values:
         builder.append(tree_of([0, -1, -1], [value, 0, 0], [1, 0, 0], [0] * 3, [0.0, 1.0, 2.0]))
-    rounded = pack(builder.build()).thresholds_32
+    rounded = pack_trees(builder.build()).thresholds_32
     assert rounded.dtype == np.float32
     assert np.all(rounded.astype(np.float64) <= values)
     with np.errstate(over="ignore"):

@@ -10,7 +10,7 @@ from sapwood.boost.boosters.plain import Booster, TrainingState
 from sapwood.boost.checkpoint.checkpoint import FittedTree
 from sapwood.kernels.numeric.random import DROPS, SKIPS, draw_all
 from sapwood.model.ensemble import Ensemble
-from sapwood.model.rescaling import Rescaling
+from sapwood.model.tree_weights import TreeRescaling
 from sapwood.params.options import Dart
 
 TO_UNIT = 2.0**-53
@@ -27,7 +27,7 @@ class DartBooster(Booster):
         self._settings = settings
         self._trees: list[list[FittedTree]] = []
         self._weights: list[float] = []
-        self._rescalings: list[Rescaling] = []
+        self._rescalings: list[TreeRescaling] = []
         self._dropped: tuple[int, ...] = ()
         self._shares = (1.0, 1.0)
 
@@ -55,7 +55,7 @@ class DartBooster(Booster):
         for dropped in self._dropped:
             self._weights[dropped] *= factor
             self._trees[dropped] = [scaled(tree, factor) for tree in self._trees[dropped]]
-        self._rescalings.append(Rescaling(round, factor, self._dropped))
+        self._rescalings.append(TreeRescaling(round, factor, self._dropped))
 
     def build(self, rounds: int) -> Ensemble:
         """The trees of the first rounds with their weights after these."""
@@ -114,6 +114,6 @@ def shares(normalise: str, n_dropped: int, learning_rate: float) -> tuple[float,
 def scaled(tree: FittedTree, factor: float) -> FittedTree:
     """A tree whose answers are multiplied by a number."""
     grown = tree.grown
-    if grown.terms is not None:
-        grown = dataclasses.replace(grown, terms=grown.terms.scaled(factor))
+    if grown.leaf_coefficients is not None:
+        grown = dataclasses.replace(grown, leaf_coefficients=grown.leaf_coefficients.scaled(factor))
     return FittedTree(grown, tree.value * factor, tree.output)

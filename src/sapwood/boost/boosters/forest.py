@@ -9,7 +9,7 @@ import numpy as np
 from sapwood.boost.boosters.plain import Booster, TrainingState
 from sapwood.boost.checkpoint.checkpoint import FittedTree
 from sapwood.model.ensemble import Ensemble
-from sapwood.model.rescaling import Rescaling
+from sapwood.model.tree_weights import TreeRescaling
 
 
 class ForestBooster(Booster):
@@ -36,5 +36,5 @@ class ForestBooster(Booster):
     def build(self, rounds: int) -> Ensemble:
         """The trees of the first rounds, each with its share of the mean."""
         built = self.field.builder.build(rounds)
-        told = tuple(Rescaling(round, round / (round + 1), range(round)) for round in range(1, rounds))
+        told = tuple(TreeRescaling(round, round / (round + 1), range(round)) for round in range(1, rounds))
         return dataclasses.replace(built.scaled(np.full(rounds, 1.0 / rounds)), rescalings=told) if rounds else built

@@ -79,11 +79,11 @@ class TrainingState:
             self.run(add_node_values, tree.nodes, value, output, view.scores)
         elif not has_all_rows:
             add_to_all_rows(view.dataset, grown, value, output, view.scores, self.team)
-        elif grown.terms is None and value.shape[1] > 1:
+        elif grown.leaf_coefficients is None and value.shape[1] > 1:
             leaf_of_row = np.empty(view.dataset.n_rows, dtype=np.uint32)
             leaf_values = value[grown.leaf_node]
             self.team.run(add_leaf_lines, grown.order, grown.span, leaf_values, leaf_of_row, view.scores)
-        elif grown.terms is None:
+        elif grown.leaf_coefficients is None:
             self.run(add_leaf_values, grown.order, grown.leaves, grown.n_leaves, value, output, view.scores)
         else:
             assert view.dataset.values is not None

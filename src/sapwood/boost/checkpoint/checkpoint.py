@@ -214,8 +214,8 @@ def _joined(trees: Sequence[FittedTree]) -> dict[str, np.ndarray]:
 def _arrays(tree: FittedTree) -> dict[str, np.ndarray]:
     """The arrays that a tree has; all trees of a training have the same."""
     arrays = {VALUE: tree.value} | {name: getattr(tree.grown, name) for name in TREE_FIELDS}
-    if tree.grown.terms is not None:
-        arrays |= {f"{TERMS}.{name}": getattr(tree.grown.terms, name) for name in TERM_FIELDS}
+    if tree.grown.leaf_coefficients is not None:
+        arrays |= {f"{TERMS}.{name}": getattr(tree.grown.leaf_coefficients, name) for name in TERM_FIELDS}
     return {name: array for name, array in arrays.items() if array is not None}
 
 
@@ -227,7 +227,8 @@ def _parted(arrays: dict[str, np.ndarray]) -> list[FittedTree]:
     for k, output in enumerate(arrays[OUTPUT].tolist()):
         of_tree: dict[str, Any] = {name: parts[name][k] for name in TREE_FIELDS if name in parts}
         if f"{TERMS}.{TERM_FIELDS[0]}" in parts:
-            of_tree[TERMS] = LeafCoefficients(**{name: parts[f"{TERMS}.{name}"][k] for name in TERM_FIELDS})
+            fields = {name: parts[f"{TERMS}.{name}"][k] for name in TERM_FIELDS}
+            of_tree["leaf_coefficients"] = LeafCoefficients(**fields)
         trees.append(FittedTree(GrownTree(**of_tree), parts[VALUE][k], output))
     return trees
 

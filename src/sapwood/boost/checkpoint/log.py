@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import CheckpointError, ModelFileError
-from sapwood.model.io import container
+from sapwood.model.io import safetensors_file as container
 
 try:
     import fcntl

@@ -12,7 +12,7 @@ from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext
 from sapwood.boost.sampling.selection import MOST, SAMPLED, kth_smallest, room_near, uniform_window, window
 from sapwood.kernels.numeric.random import ROWS
 from sapwood.kernels.sampling import goss
-from sapwood.objectives.base import in_a_row
+from sapwood.objectives.base import flat_pairs
 from sapwood.params.declaration import BoostingParams
 
 EVERY_KEY = (0, MOST)
@@ -72,7 +72,7 @@ class GossSampler(Sampler):
             step = max(1, n // SAMPLED)
             some = np.empty(-(-pool.n_rows // step), dtype=np.uint64)
             pool.team.run(
-                goss.rank_some, in_a_row(pairs), self.relative_weight, pool.seed, ROWS, round, self._ids, step, some
+                goss.rank_some, flat_pairs(pairs), self.relative_weight, pool.seed, ROWS, round, self._ids, step, some
             )
             yield *window(pool.crowd.whole(some), k / n), *others
         yield *EVERY_KEY, *EVERY_KEY
@@ -85,7 +85,7 @@ class GossSampler(Sampler):
         size, room = pool.team.size, room_near(pool.n_rows, pool.team.size, is_everything)
         self._counts = counts = np.empty((size, goss.CANDIDATES + 1), dtype=np.int64)
         near = self._room(room)
-        bounds, flat = np.array(windows, dtype=np.uint64), in_a_row(pairs)
+        bounds, flat = np.array(windows, dtype=np.uint64), flat_pairs(pairs)
         pool.team.run(
             goss.rank_rows, flat, flat.view(np.uint32), self.relative_weight, pool.seed, ROWS, round, self._ids, bounds,
             self._blocks, self._hashes, self._spare, counts, near,

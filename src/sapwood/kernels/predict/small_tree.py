@@ -94,7 +94,7 @@ def find_lowest_bits(n, n_planes, planes, places):
 def add_small_tree(member, members, sync, columns, nodes, values, below, cuts, answers, planes, output, out):
     """Add what a tree of at most 64 leaves answers to ``out`` (outputs, rows).
 
-    ``nodes`` begin with the columns of ``Nodes.integers`` up to the child; missing is bin 0. The others are
+    ``nodes`` begin with the columns of ``NodeIndex.integers`` up to the child; missing is bin 0. The others are
     workspaces of each member: (nodes, 2) numbers of leaves and bins that go left, (leaves, outputs) answers, and as
     many planes of ``BLOCK`` rows as the tree has leaves by eight, and one.
     """

@@ -22,7 +22,7 @@ def fingerprint(model: Model) -> str:
         trees.tree_start, trees.tree_output, trees.feature, trees.left,
         trees.threshold[inner], trees.missing_left[inner], trees.value[~inner], model.base_scores,
     ]  # fmt: skip
-    if (terms := trees.terms) is not None:
+    if (terms := trees.leaf_coefficients) is not None:
         decisive += [terms.start, terms.intercept[~inner], terms.feature, terms.centre, terms.slope]
     digest = hashlib.sha256(f"sapwood 1 {model.link}".encode())
     for array in decisive:

@@ -22,14 +22,15 @@ import sapwood
 from sapwood.data.tables.schema import ZEROS, Schema
 from sapwood.errors import InputTypeError, ModelFileError
 from sapwood.model.ensemble import Ensemble
-from sapwood.model.io import container, labels
+from sapwood.model.io import class_labels as labels
+from sapwood.model.io import safetensors_file as container
 from sapwood.model.io import transformer as recipes
-from sapwood.model.io.container import damaged, parse_json
+from sapwood.model.io.safetensors_file import damaged, parse_json
 from sapwood.model.io.validation import check_ensemble
 from sapwood.model.linear_leaves import LeafCoefficients
 from sapwood.model.model import Model
-from sapwood.model.rescaling import rescalings_from_json
 from sapwood.model.tree import NODE_FIELDS, node_shapes
+from sapwood.model.tree_weights import rescalings_from_json
 from sapwood.objectives.links import link_from_name
 
 # 2: category columns or linear leaves, 3: rescaled rounds, 4: zeros missing, 5: sets, 6: crossed numbers; see
@@ -116,7 +117,7 @@ def to_bytes(model: Model) -> bytes:
     arrays = {"base_scores": model.base_scores} | {
         name: getattr(model.ensemble, name) for name in ARRAYS if name != "base_scores"
     }
-    if (terms := model.ensemble.terms) is not None:
+    if (terms := model.ensemble.leaf_coefficients) is not None:
         arrays |= {name: getattr(terms, field) for name, (field, _) in TERM_ARRAYS.items()}
     # Large items first: every tensor then starts at a multiple of its item size.
     tensors = sorted((arrays | label_tensors | recipe_tensors).items(), key=lambda item: -item[1].itemsize)
@@ -165,7 +166,7 @@ def _plain(described: dict[str, Any], key: str) -> dict[str, Any]:
 
 def _check(model: Model) -> None:
     """Raise ModelFileError unless prediction with the model is safe."""
-    recipes.check_recipe(model.transformer, model.schema)
+    recipes.check_transformer(model.transformer, model.schema)
     check_ensemble(model.ensemble, model.n_columns)
     labels.check_labels(model.classes, model.n_outputs)
     if not np.isfinite(model.base_scores).all():
@@ -183,7 +184,7 @@ def _version_needed(model: Model) -> int:
         return 4
     if model.ensemble.rescalings:
         return 3
-    return 1 if model.transformer is None and model.ensemble.terms is None else 2
+    return 1 if model.transformer is None and model.ensemble.leaf_coefficients is None else 2
 
 
 def _check_version(described: dict[str, Any]) -> None:
@@ -257,7 +258,7 @@ def _ensemble(arrays: dict[str, np.ndarray], terms: LeafCoefficients | None) -> 
         if arrays[name].shape != shape:
             raise damaged(f"tensor {name!r} has the shape {arrays[name].shape} instead of {shape}")
     fields: dict[str, Any] = {name: arrays[name] for name in ARRAYS if name != "base_scores"}
-    return Ensemble(n_outputs=n_outputs, **fields, terms=terms)
+    return Ensemble(n_outputs=n_outputs, **fields, leaf_coefficients=terms)
 
 
 def _rescaled(ensemble: Ensemble, told: Any) -> Ensemble:

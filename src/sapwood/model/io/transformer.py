@@ -22,11 +22,11 @@ from sapwood.data.categories.transformer import (
 from sapwood.data.categories.vocabulary import Vocabulary
 from sapwood.data.tables.schema import Schema
 from sapwood.errors import ModelFileError
-from sapwood.model.io.container import damaged
-from sapwood.model.io.texts import join_texts, split_texts
+from sapwood.model.io.safetensors_file import damaged
+from sapwood.model.io.string_tensors import decode_strings, encode_strings
 
 KINDS = (STATISTIC, FREQUENCY, MEMBER, RANK, SET)
-MOST_SOURCES = 64
+MAX_SOURCES = 64
 SETS = "table_sets"  # the words of all sets, a line each
 CUT = "cut"  # the columns of numbers that have cuts; files without such columns lack it
 
@@ -37,7 +37,7 @@ def to_tensors(recipe: FeatureTransformer | None) -> tuple[dict[str, Any] | None
         return None, {}
     tensors: dict[str, np.ndarray] = {}
     for f, vocabulary in recipe.vocabularies.items():
-        tensors[f"levels_{f}"], tensors[f"levels_{f}_ends"] = join_texts(vocabulary.texts)
+        tensors[f"levels_{f}"], tensors[f"levels_{f}_ends"] = encode_strings(vocabulary.texts)
     for f, cuts in recipe.cuts.items():
         tensors[f"cuts_{f}"] = cuts
     names: dict[int, str] = {}
@@ -86,11 +86,11 @@ def from_tensors(described: Any, tensors: dict[str, np.ndarray], schema: Schema)
     for name in [name for name in tensors if name.startswith(("levels_", "cuts_", "table_"))]:
         del tensors[name]
     recipe = FeatureTransformer(vocabularies, tuple(columns), cuts)
-    check_recipe(recipe, schema)
+    check_transformer(recipe, schema)
     return recipe
 
 
-def check_recipe(recipe: FeatureTransformer | None, schema: Schema) -> None:
+def check_transformer(recipe: FeatureTransformer | None, schema: Schema) -> None:
     """Raise ModelFileError unless the columns of trees can be made safely."""
     if recipe is None:
         return
@@ -114,7 +114,7 @@ def _check_cuts(feature: Any, cuts: np.ndarray, numbers: list[int]) -> None:
 def _check_derived(column: DerivedFeature, recipe: FeatureTransformer, schema: Schema) -> None:
     known = all(type(f) is int and (f in schema.categories or f in recipe.cuts) for f in column.sources)
     known = known and (len(column.sources) > 1 or column.sources[0] in schema.categories)
-    if not known or not 1 <= len(column.sources) <= MOST_SOURCES or column.kind not in KINDS:
+    if not known or not 1 <= len(column.sources) <= MAX_SOURCES or column.kind not in KINDS:
         raise damaged(f"a column is made of {column.sources!r} in the way {column.kind!r}")
     single = len(column.sources) == 1
     n = len(column.sums)
@@ -144,7 +144,7 @@ def _check_set(column: DerivedFeature) -> None:
 
 
 def _vocabulary(feature: int, tensors: dict[str, np.ndarray]) -> Vocabulary:
-    texts = split_texts(tensors[f"levels_{feature}"], tensors[f"levels_{feature}_ends"], "level")
+    texts = decode_strings(tensors[f"levels_{feature}"], tensors[f"levels_{feature}_ends"], "level")
     if len(set(texts)) != len(texts):
         raise damaged(f"a level of column {feature} stands twice")
     return Vocabulary(tuple(texts))

@@ -19,8 +19,8 @@ def check_ensemble(ensemble: Ensemble, n_features: int) -> None:
     _check_trees(ensemble)
     _check_nodes(ensemble, n_features)
     _check_numbers(ensemble)
-    if ensemble.terms is not None:
-        _check_terms(ensemble.terms, ensemble.feature == LEAF, n_features)
+    if ensemble.leaf_coefficients is not None:
+        _check_terms(ensemble.leaf_coefficients, ensemble.feature == LEAF, n_features)
 
 
 def _check_trees(ensemble: Ensemble) -> None:

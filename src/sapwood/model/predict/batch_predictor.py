@@ -10,8 +10,8 @@ from sapwood.data.tables.table import Table
 from sapwood.kernels.predict import byte_forest as predict_bytes
 from sapwood.kernels.predict import linear_leaves as predict_linear
 from sapwood.kernels.predict import trees as predict
-from sapwood.model.predict.byte_packing import BytePacked
-from sapwood.model.predict.tree_packing import Packed
+from sapwood.model.predict.byte_packing import PackedByteTrees
+from sapwood.model.predict.tree_packing import PackedTrees
 from sapwood.native.runtime.kernel import Kernel
 from sapwood.native.threads.team import current_team
 
@@ -27,7 +27,7 @@ SEARCH_NANOSECONDS, BYTE_NANOSECONDS, LEAST_BYTE_ROWS = 4.0, 0.03, 128
 MOST_LEAVES = 1 << 20
 
 
-def add_scores(packed: Packed, table: Table, trees: range, out: np.ndarray, n_jobs: int | None = None) -> None:
+def add_scores(packed: PackedTrees, table: Table, trees: range, out: np.ndarray, n_jobs: int | None = None) -> None:
     """Add the answers of ``trees`` for every row of ``table`` to ``out`` (outputs, rows)."""
     if packed.linear is not None:
         _add_linear(packed, packed.linear, table, trees, out, n_jobs)
@@ -37,14 +37,14 @@ def add_scores(packed: Packed, table: Table, trees: range, out: np.ndarray, n_jo
         _run(predict.add_scores, packed, table, trees, out, n_jobs)
 
 
-def leaf_indices(packed: Packed, table: Table, trees: range, n_jobs: int | None = None) -> np.ndarray:
+def leaf_indices(packed: PackedTrees, table: Table, trees: range, n_jobs: int | None = None) -> np.ndarray:
     """The node in which each row ends, counted within the tree: int32 (rows, trees)."""
     out = np.empty((table.n_rows, len(trees)), dtype=np.int32)
     _run(predict.leaf_indices, packed, table, trees, out, n_jobs)
     return out
 
 
-def _narrowed(packed: Packed, table: Table) -> tuple[Packed, Table]:
+def _narrowed(packed: PackedTrees, table: Table) -> tuple[PackedTrees, Table]:
     """A sparse table with only the columns that trees ask for, so that little of it is made dense at a time."""
     used = packed.forest.features
     if not table.is_sparse or packed.linear is not None or len(used) == 0:
@@ -53,7 +53,7 @@ def _narrowed(packed: Packed, table: Table) -> tuple[Packed, Table]:
     return replace(packed, forest=forest), table.select(used.tolist())
 
 
-def _run(kernel: Kernel, packed: Packed, table: Table, trees: range, out: np.ndarray, n_jobs: int | None) -> None:
+def _run(kernel: Kernel, packed: PackedTrees, table: Table, trees: range, out: np.ndarray, n_jobs: int | None) -> None:
     packed, table = _narrowed(packed, table)
     team = current_team(n_jobs, table.n_rows * len(trees))
     thresholds = packed.thresholds_for(table.dtype)
@@ -67,7 +67,7 @@ def _run(kernel: Kernel, packed: Packed, table: Table, trees: range, out: np.nda
             team.run(kernel, *place, packed.forest, thresholds, *work, bounds, out)
 
 
-def _for_bytes(packed: Packed, table: Table, trees: range) -> BytePacked | None:
+def _for_bytes(packed: PackedTrees, table: Table, trees: range) -> PackedByteTrees | None:
     """The trees for bytes, if they can be had and cutting rows into bins costs less than it saves."""
     if table.is_sparse or table.n_rows < LEAST_BYTE_ROWS or len(trees) == 0:
         return None
@@ -79,7 +79,7 @@ def _for_bytes(packed: Packed, table: Table, trees: range) -> BytePacked | None:
     return packed.by_bytes if saved > SEARCH_NANOSECONDS * len(packed.forest.features) else None
 
 
-def _add_by_bytes(packed: BytePacked, table: Table, trees: range, out: np.ndarray, n_jobs: int | None) -> None:
+def _add_by_bytes(packed: PackedByteTrees, table: Table, trees: range, out: np.ndarray, n_jobs: int | None) -> None:
     team = current_team(n_jobs, table.n_rows * len(trees))
     cuts = packed.cuts_for(table.dtype)
     work = _byte_workspaces(packed, team.size)
@@ -93,15 +93,20 @@ def _add_by_bytes(packed: BytePacked, table: Table, trees: range, out: np.ndarra
             team.run(predict_bytes.add_scores_by_bytes, *place, packed.forest, *cuts, *work, bounds, out)
 
 
-def _byte_workspaces(packed: BytePacked, members: int) -> tuple[np.ndarray, np.ndarray]:
+def _byte_workspaces(packed: PackedByteTrees, members: int) -> tuple[np.ndarray, np.ndarray]:
     lengths = (packed.n_lines, packed.n_planes + 2)
     lines, planes = (np.empty((members, length, predict_bytes.ROWS), dtype=np.uint8) for length in lengths)
     return lines, planes
 
 
 def _add_linear(
-    packed: Packed, forest: predict_linear.LinearForest, table: Table, trees: range, out: np.ndarray, n_jobs: int | None
-) -> None:  # fmt: skip
+    packed: PackedTrees,
+    forest: predict_linear.LinearForest,
+    table: Table,
+    trees: range,
+    out: np.ndarray,
+    n_jobs: int | None,
+) -> None:
     """Find the leaves of some rows at a time, then add what these answer."""
     team = current_team(n_jobs, table.n_rows * len(trees))
     thresholds = packed.thresholds_for(table.dtype)
@@ -118,7 +123,7 @@ def _add_linear(
             team.run(predict_linear.add_linear, *place, leaves, forest, bounds, out)
 
 
-def block_rows(packed: Packed, dtype: np.dtype) -> int:
+def block_rows(packed: PackedTrees, dtype: np.dtype) -> int:
     """How many rows to answer together: as many as stay in the cache, a power of two."""
     line = len(packed.forest.features) * dtype.itemsize
     rows = MOST_BLOCK_ROWS
@@ -127,13 +132,13 @@ def block_rows(packed: Packed, dtype: np.dtype) -> int:
     return rows
 
 
-def _workspaces(packed: Packed, dtype: np.dtype, members: int) -> tuple[np.ndarray, ...]:
+def _workspaces(packed: PackedTrees, dtype: np.dtype, members: int) -> tuple[np.ndarray, ...]:
     rows = block_rows(packed, dtype)
     blocks = np.empty((members, len(packed.forest.features), rows), dtype=dtype)
     return blocks, np.empty((members, rows), dtype=np.uint32), np.empty((members, rows), dtype=np.uint64)
 
 
-def rows_per_call(packed: Packed, trees: range, members: int) -> int:
+def rows_per_call(packed: PackedTrees, trees: range, members: int) -> int:
     """How many rows a team should be given at a time."""
     splits, n_deep = split_counts(packed, trees)
     cost = COPY_NANOSECONDS * len(packed.forest.features) + SPLIT_NANOSECONDS * splits
@@ -141,7 +146,7 @@ def rows_per_call(packed: Packed, trees: range, members: int) -> int:
     return _rows_of_call(cost, members, MOST_BLOCK_ROWS)
 
 
-def split_counts(packed: Packed, trees: range) -> tuple[int, int]:
+def split_counts(packed: PackedTrees, trees: range) -> tuple[int, int]:
     """How many splits the tops of some trees have, and how many of the trees are deep."""
     chosen = packed.forest.trees[trees.start : trees.stop]
     splits = chosen[:, predict.LAST] - chosen[:, predict.FIRST]

@@ -27,7 +27,7 @@ class CategoryBitset(DerivedFeature):
 
 
 @dataclass(frozen=True, eq=False)
-class Compact:
+class BitsetTransformer:
     """A recipe with words for its sets; for each of its former columns the new place, and the bit there (−1: none)."""
 
     transformer: FeatureTransformer
@@ -35,7 +35,7 @@ class Compact:
     bit: np.ndarray
 
     @classmethod
-    def of(cls, recipe: FeatureTransformer) -> Compact:
+    def of(cls, recipe: FeatureTransformer) -> BitsetTransformer:
         """Put the sets of the same ranks together, in the order of their numbers."""
         columns: list[int | DerivedFeature] = []
         place, bit = np.full(recipe.n_columns, -1, dtype=np.int64), np.full(recipe.n_columns, -1, dtype=np.int64)

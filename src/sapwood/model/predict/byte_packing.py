@@ -9,10 +9,10 @@ import numpy as np
 
 from sapwood.cached_property import cached_property
 from sapwood.kernels.predict import byte_forest as predict_bytes
-from sapwood.model.predict.nodes import Nodes, count_before, rounded_down
+from sapwood.model.predict.node_index import NodeIndex, count_true_before, rounded_down
 
 
-class Cuts(NamedTuple):
+class BinSearch(NamedTuple):
     """The thresholds as values of one type are compared with them (see ``add_scores_by_bytes``)."""
 
     edges: np.ndarray
@@ -21,23 +21,23 @@ class Cuts(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class BytePacked:
+class PackedByteTrees:
     """The trees of an ensemble and their thresholds for float64 values, those of each feature together."""
 
     forest: predict_bytes.ByteForest
     edges: np.ndarray
 
     @cached_property
-    def cuts_64(self) -> Cuts:
+    def cuts_64(self) -> BinSearch:
         """The thresholds for float64 values."""
         return _lay_grid(self.edges, self.forest.edge_start)
 
     @cached_property
-    def cuts_32(self) -> Cuts:
+    def cuts_32(self) -> BinSearch:
         """The thresholds for float32 values."""
         return _lay_grid(rounded_down(self.edges), self.forest.edge_start)
 
-    def cuts_for(self, dtype: np.dtype) -> Cuts:
+    def cuts_for(self, dtype: np.dtype) -> BinSearch:
         """The thresholds in the type of the values that are compared with them."""
         return self.cuts_32 if dtype == np.float32 else self.cuts_64
 
@@ -57,10 +57,10 @@ class BytePacked:
         return int((chosen[:, predict_bytes.LAST] - chosen[:, predict_bytes.FIRST]).sum())
 
 
-def pack_bytes(nodes: Nodes) -> BytePacked | None:
+def pack_byte_trees(nodes: NodeIndex) -> PackedByteTrees | None:
     """Lay out the splits plane by plane; None if trees are too large or ask for too many thresholds or for sets."""
     ensemble, inner = nodes.ensemble, nodes.inner
-    n_leaves = np.diff(count_before(~inner, ensemble.tree_start))
+    n_leaves = np.diff(count_true_before(~inner, ensemble.tree_start))
     if not inner.any() or n_leaves.max() > predict_bytes.MOST_LEAVES or (nodes.bit >= 0).any():
         return None
     features, edge_start, edges, cut = _find_cuts(nodes)
@@ -87,10 +87,10 @@ def pack_bytes(nodes: Nodes) -> BytePacked | None:
     trees[:, predict_bytes.OUTPUT] = ensemble.tree_output
     entries = np.stack([line[of], (cut - rises)[of], plane, mask], axis=1)[order]
     forest = predict_bytes.ByteForest(trees, entries.astype(np.int64), features, raised, edge_start, values)
-    return BytePacked(forest, edges)
+    return PackedByteTrees(forest, edges)
 
 
-def _find_cuts(nodes: Nodes) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _find_cuts(nodes: NodeIndex) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The features in use, the different thresholds of each, where they start, and which is that of each split."""
     column, threshold = nodes.column[nodes.inner].astype(np.int64), nodes.ensemble.threshold[nodes.inner]
     order = np.lexsort((threshold, column))
@@ -99,9 +99,9 @@ def _find_cuts(nodes: Nodes) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nda
     is_cut = is_feature | np.concatenate([[True], threshold[1:] != threshold[:-1]])
     features, n_cuts = (
         column[is_feature],
-        np.diff(count_before(is_cut, np.append(np.flatnonzero(is_feature), len(order)))),
+        np.diff(count_true_before(is_cut, np.append(np.flatnonzero(is_feature), len(order)))),
     )
-    number = np.cumsum(is_cut) - count_before(is_cut, np.flatnonzero(is_feature))[np.cumsum(is_feature) - 1]
+    number = np.cumsum(is_cut) - count_true_before(is_cut, np.flatnonzero(is_feature))[np.cumsum(is_feature) - 1]
     # After those of a feature stands infinity, as often as a search may look beyond them.
     edge_start = np.concatenate([[0], np.cumsum(2 * n_cuts)])
     edges = np.full(int(edge_start[-1]), np.inf)
@@ -111,7 +111,7 @@ def _find_cuts(nodes: Nodes) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nda
     return features, edge_start, edges, cut
 
 
-def _lay_grid(edges: np.ndarray, edge_start: np.ndarray) -> Cuts:
+def _lay_grid(edges: np.ndarray, edge_start: np.ndarray) -> BinSearch:
     """Find the part of the grid of each feature that each of its thresholds is in, by the arithmetic of the kernel."""
     n_features = len(edge_start) - 1
     half = np.repeat(np.diff(edge_start) // 2, np.diff(edge_start))
@@ -134,10 +134,10 @@ def _lay_grid(edges: np.ndarray, edge_start: np.ndarray) -> Cuts:
     guide = np.cumsum(counts, axis=1)
     guide[:, -1] = np.ceil(np.log2(counts.max(axis=1) + 1))
     grid = np.stack([low, scale, np.zeros_like(low), np.full_like(low, last)], axis=1)
-    return Cuts(edges, grid, guide.astype(np.uint8))
+    return BinSearch(edges, grid, guide.astype(np.uint8))
 
 
-def _number_leaves(nodes: Nodes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _number_leaves(nodes: NodeIndex) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The first leaf below each node, how many below a split stand first, and whether these are on its right."""
     counts = np.ones(len(nodes.inner), dtype=np.int64)
     for level in reversed(nodes.levels):

@@ -11,7 +11,7 @@ import numpy as np
 from sapwood.errors import InputError, SapwoodError
 from sapwood.kernels.predict import linear_leaves as predict_linear
 from sapwood.kernels.predict import trees as predict
-from sapwood.model.predict.tree_packing import Packed
+from sapwood.model.predict.tree_packing import PackedTrees
 from sapwood.native.runtime.kernel import new_sync
 from sapwood.objectives.links import Link
 
@@ -25,12 +25,12 @@ class _Prepared(NamedTuple):
     answer: Callable[[], float | np.ndarray]
 
 
-class Predictor:
+class RowPredictor:
     """Answers for one row at a time, with everything prepared; any number of threads may use it at once."""
 
     def __init__(
         self,
-        packed: Packed,
+        packed: PackedTrees,
         n_features: int,
         base_scores: np.ndarray,
         link: Link,
@@ -84,7 +84,7 @@ class Predictor:
 
 
 def _linear_call(
-    packed: Packed, forest: predict_linear.LinearForest, x: np.ndarray, scores: np.ndarray
+    packed: PackedTrees, forest: predict_linear.LinearForest, x: np.ndarray, scores: np.ndarray
 ) -> Callable[[int, int], None]:
     """Find the leaves of one row, then add what these answer."""
     n_trees = len(packed.forest.trees)

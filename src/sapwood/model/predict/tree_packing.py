@@ -12,17 +12,17 @@ from sapwood.cached_property import cached_property
 from sapwood.kernels.predict import linear_leaves as predict_linear
 from sapwood.kernels.predict import trees as predict
 from sapwood.model.ensemble import Ensemble
-from sapwood.model.predict.bitsets import Compact
-from sapwood.model.predict.byte_packing import BytePacked, pack_bytes
-from sapwood.model.predict.nodes import Nodes, count_before, rounded_down
+from sapwood.model.predict.bitsets import BitsetTransformer
+from sapwood.model.predict.byte_packing import PackedByteTrees, pack_byte_trees
+from sapwood.model.predict.node_index import NodeIndex, count_true_before, rounded_down
 
 # Where the exits of a tree's top, numbered from the left, stand in its table: in the order of the de Bruijn products.
 PLACES = ((np.int64(predict.BRUIJN) << np.arange(predict.TOP)) & 0xFFFFFFFF) >> 27
-MOST_LEVELS = 16  # of a tree that is asked level by level
+MAX_SYMMETRIC_DEPTH = 16  # of a tree that is asked level by level
 
 
 @dataclass(frozen=True, eq=False)
-class Packed:
+class PackedTrees:
     """The trees of an ensemble as the kernels want them, and the thresholds of small trees for float64 values.
 
     ``linear`` is what their leaves answer, if some of them have slopes; ``find_nodes`` tells what was packed.
@@ -31,12 +31,12 @@ class Packed:
     forest: predict.Forest
     thresholds: np.ndarray
     linear: predict_linear.LinearForest | None = None
-    find_nodes: Callable[[], Nodes] | None = None
+    find_nodes: Callable[[], NodeIndex] | None = None
 
     @cached_property
-    def by_bytes(self) -> BytePacked | None:
+    def by_bytes(self) -> PackedByteTrees | None:
         """The trees for prediction with bytes, if they are fit for it."""
-        return None if self.linear is not None or self.find_nodes is None else pack_bytes(self.find_nodes())
+        return None if self.linear is not None or self.find_nodes is None else pack_byte_trees(self.find_nodes())
 
     @cached_property
     def thresholds_32(self) -> np.ndarray:
@@ -48,13 +48,13 @@ class Packed:
         return self.thresholds_32 if dtype == np.float32 else self.thresholds
 
 
-def pack(ensemble: Ensemble, with_tops: bool = True, compact: Compact | None = None) -> Packed:
+def pack_trees(ensemble: Ensemble, with_tops: bool = True, compact: BitsetTransformer | None = None) -> PackedTrees:
     """Lay out the splits of each tree's top and the tables of all trees (see ``kernels/predict/trees.py``).
 
     Without tops, every tree is walked down from its root, the first entry of its table. Where sets of levels are bits
     in words, ``compact`` tells their places.
     """
-    nodes = Nodes(ensemble, compact)
+    nodes = NodeIndex(ensemble, compact)
     symmetric = _find_symmetric(nodes) if with_tops else np.zeros(ensemble.n_trees, dtype=bool)
     in_symmetric = symmetric[nodes.tree]
     top = _choose_tops(nodes) if with_tops else np.zeros(ensemble.n_nodes, dtype=bool)
@@ -62,17 +62,17 @@ def pack(ensemble: Ensemble, with_tops: bool = True, compact: Compact | None = N
     n_exits, first_exit = _number_exits(nodes, top)
     is_exit = ~top & ((nodes.parent < 0) | top[nodes.parent])
     below = ~top & ~is_exit
-    n_below = np.diff(count_before(below, ensemble.tree_start))
-    n_leaves = np.diff(count_before(~nodes.inner, ensemble.tree_start))
+    n_below = np.diff(count_true_before(below, ensemble.tree_start))
+    n_leaves = np.diff(count_true_before(~nodes.inner, ensemble.tree_start))
     tables = np.concatenate([[0], np.cumsum(np.where(symmetric, n_leaves, predict.TOP + n_below))])
     of_exit = np.where(in_symmetric, first_exit, PLACES[np.where(is_exit & ~in_symmetric, first_exit, 0)])
     place = tables[nodes.tree] + np.where(is_exit, of_exit, predict.TOP)
-    place[below] += (np.cumsum(below) - 1 - count_before(below, ensemble.tree_start)[nodes.tree])[below]
+    place[below] += (np.cumsum(below) - 1 - count_true_before(below, ensemble.tree_start)[nodes.tree])[below]
 
     # Of a symmetric tree the leftmost split of each level stands for all.
     asked = top & (~in_symmetric | (first_exit == 0))
     trees = np.zeros((ensemble.n_trees, 5), dtype=np.int64)
-    starts = count_before(asked, ensemble.tree_start)
+    starts = count_true_before(asked, ensemble.tree_start)
     trees[:, predict.FIRST], trees[:, predict.LAST] = starts[:-1], starts[1:]
     trees[:, predict.TABLE], trees[:, predict.OUTPUT] = tables[:-1], ensemble.tree_output
     trees[:, predict.KIND] = np.where(symmetric, predict.SYMMETRIC, n_below > 0)
@@ -99,12 +99,12 @@ def pack(ensemble: Ensemble, with_tops: bool = True, compact: Compact | None = N
         nodes=numbers,
     )
     linear = linear_forest(ensemble, compact)
-    return Packed(forest, ensemble.threshold[asked], linear, partial(Nodes, ensemble, compact))
+    return PackedTrees(forest, ensemble.threshold[asked], linear, partial(NodeIndex, ensemble, compact))
 
 
-def linear_forest(ensemble: Ensemble, compact: Compact | None = None) -> predict_linear.LinearForest | None:
+def linear_forest(ensemble: Ensemble, compact: BitsetTransformer | None = None) -> predict_linear.LinearForest | None:
     """What the leaves answer, if some of them have slopes."""
-    terms = ensemble.terms
+    terms = ensemble.leaf_coefficients
     if terms is None:
         return None
     return predict_linear.LinearForest(
@@ -119,13 +119,13 @@ def linear_forest(ensemble: Ensemble, compact: Compact | None = None) -> predict
     )
 
 
-def _find_symmetric(nodes: Nodes) -> np.ndarray:
+def _find_symmetric(nodes: NodeIndex) -> np.ndarray:
     """Which trees ask the same question everywhere on a level, and have all their leaves on the last."""
     ensemble = nodes.ensemble
     depths = ensemble.node_depths()
     first = ensemble.tree_start[:-1]
     deepest = np.maximum.reduceat(depths, first) if len(first) else first
-    found = (deepest > 0) & (deepest <= MOST_LEVELS)
+    found = (deepest > 0) & (deepest <= MAX_SYMMETRIC_DEPTH)
     found[nodes.tree[~nodes.inner & (depths < deepest[nodes.tree])]] = False
     found[nodes.tree[nodes.bit >= 0]] = False
     for level in nodes.levels:
@@ -138,7 +138,7 @@ def _find_symmetric(nodes: Nodes) -> np.ndarray:
     return found
 
 
-def _choose_tops(nodes: Nodes) -> np.ndarray:
+def _choose_tops(nodes: NodeIndex) -> np.ndarray:
     """Mark the splits that are asked together: per tree those that most training rows passed, each below another."""
     rows = np.where(nodes.inner, nodes.ensemble.count, -1)
     for level in nodes.levels:
@@ -150,7 +150,7 @@ def _choose_tops(nodes: Nodes) -> np.ndarray:
     return nodes.inner & (rank < predict.TOP - 1)
 
 
-def _number_exits(nodes: Nodes, top: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _number_exits(nodes: NodeIndex, top: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The number of exits below each node of the tops, and the number of the first of them counted from the left."""
     levels = [level[top[level]] for level in nodes.levels]
     counts = np.ones(len(top), dtype=np.int64)
@@ -164,7 +164,7 @@ def _number_exits(nodes: Nodes, top: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return counts, first
 
 
-def _slots(nodes: Nodes) -> tuple[np.ndarray, np.ndarray]:
+def _slots(nodes: NodeIndex) -> tuple[np.ndarray, np.ndarray]:
     """The columns in use (at least one, for the leaves to look at), and for each node the place of its column."""
     features = np.flatnonzero(np.bincount(nodes.column[nodes.inner]))
     if len(features) == 0:
@@ -179,7 +179,7 @@ def _masks(first: np.ndarray, n_left: np.ndarray) -> np.ndarray:
     return (~(ones << first.astype(np.uint64))).astype(np.uint32)
 
 
-def _links(nodes: Nodes, slots: np.ndarray, place: np.ndarray, length: int, kept: np.ndarray) -> np.ndarray:
+def _links(nodes: NodeIndex, slots: np.ndarray, place: np.ndarray, length: int, kept: np.ndarray) -> np.ndarray:
     """The table of nodes as pairs of words; a leaf points to itself and no value is above its threshold."""
     links = np.zeros((length, 2), dtype=np.uint64)
     inner = nodes.inner[kept]

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.kernels.numeric.sums import alone
-from sapwood.objectives.dual import Dual
-from sapwood.objectives.tape import NotRecordableError, Record, Tape
-from sapwood.objectives.trace import Evaluated, Recorded
-from tests.objectives.test_dual import EXPRESSIONS, evaluate
+from sapwood.objectives.autodiff.dual import Dual
+from sapwood.objectives.autodiff.tape import Tape, Trace, UnsupportedOperationError
+from sapwood.objectives.autodiff.traced_loss import NumPyLoss, TapeLoss
+from tests.objectives.autodiff.test_dual import EXPRESSIONS, evaluate
 
 RANDOM = np.random.default_rng(0)
 N = 600
@@ -36,12 +36,12 @@ LOSSES = {
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_recorded_loss_is_what_numpy_makes_of_it(name):
-    twin = Evaluated(LOSSES[name], Y, 0.7)
+    twin = NumPyLoss(LOSSES[name], Y, 0.7)
     if name == "cosine":
-        with pytest.raises(NotRecordableError):
-            Recorded(LOSSES[name], Y, 0.7)
+        with pytest.raises(UnsupportedOperationError):
+            TapeLoss(LOSSES[name], Y, 0.7)
         return
-    recorded = Recorded(LOSSES[name], Y, 0.7)
+    recorded = TapeLoss(LOSSES[name], Y, 0.7)
     pairs, expected = np.full((1, N, 2), 7, dtype=np.float32), np.full((1, N, 2), 8, dtype=np.float32)
     recorded.pairs(F, pairs, alone)
     twin.pairs(F, expected, alone)
@@ -53,10 +53,10 @@ def test_a_recorded_loss_is_what_numpy_makes_of_it(name):
 @settings(max_examples=60)
 @given(EXPRESSIONS, st.floats(-2, 2), st.floats(-2, 2))
 def test_random_expressions_are_recorded_as_they_are(tree, y, f):
-    record = Record(3)
+    record = Trace(3)
     try:
         got = evaluate(tree, np.array([y, 0.5, 0.0]), Dual(record.score(), 1.0, 0.0), exact=False)
-    except NotRecordableError:
+    except UnsupportedOperationError:
         return
     if not isinstance(got, Dual):
         return
@@ -69,7 +69,7 @@ def test_random_expressions_are_recorded_as_they_are(tree, y, f):
 
 
 def test_a_team_gives_the_bits_of_one_thread():
-    recorded = Recorded(LOSSES["cauchy"], Y, 0.7)
+    recorded = TapeLoss(LOSSES["cauchy"], Y, 0.7)
 
     def on_three(kernel, *args):
         with np.errstate(all="ignore"):
@@ -83,14 +83,14 @@ def test_a_team_gives_the_bits_of_one_thread():
 
 
 def test_equal_operations_are_recorded_once():
-    record = Record(4)
+    record = Trace(4)
     score = record.score()
     assert (np.exp(score) + 2.0).number == (np.exp(score) + 2.0).number
     assert len(record.lines) == 4
 
 
 def test_registers_are_used_again():
-    record = Record(4)
+    record = Trace(4)
     x = record.score()
     for _ in range(50):
         x = np.tanh(x)
@@ -98,7 +98,7 @@ def test_registers_are_used_again():
 
 
 def test_no_operation_writes_what_it_reads():
-    record = Record(N)
+    record = Trace(N)
     value = LOSSES["powers"](Y, Dual(record.score(), 1.0, 0.0))
     numbers = [record.number(part) for part in (value.value, value.first, value.second)]
     for operation, destination, *operands in Tape(record, numbers, np.array(record.rows)).code.tolist():
@@ -108,5 +108,5 @@ def test_no_operation_writes_what_it_reads():
 
 
 def test_arrays_of_another_length_are_not_recorded():
-    with pytest.raises(NotRecordableError):
-        Record(4).score() + np.ones(3)
+    with pytest.raises(UnsupportedOperationError):
+        Trace(4).score() + np.ones(3)

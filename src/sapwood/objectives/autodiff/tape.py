@@ -1,8 +1,9 @@
-"""Record what a user's function does to the score, and run it again as one kernel.
+"""Trace a user's function of the score into a tape of operations, which one kernel evaluates.
 
-The function is called once with a ``Node`` for the score. Operations on nodes are written down, equal ones once; what
-depends on the target alone is computed on the spot and kept as a row of numbers. ``Tape`` turns the record into lines
-for ``kernels/losses/tape.py``.
+The function is called once with a ``TraceNode`` in place of the score. Each operation on nodes becomes a node of the
+``Trace``; equal operations are recorded once (common subexpression elimination), and values that depend on the target
+alone are computed immediately and stored as one array per value. ``Tape`` compiles a trace into instructions on
+registers for the interpreter in ``kernels/losses/tape.py``.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from sapwood.kernels.losses import tape as op
 from sapwood.kernels.numeric.sums import Run
 
-LARGEST_POWER = 16
+MAX_POWER = 16
 
 
-class NotRecordableError(Exception):
+class UnsupportedOperationError(Exception):
     """The kernel has no such operation; NumPy may."""
 
 
-class Record:
+class Trace:
     """The operations on the scores of ``n`` rows so far; nodes are numbered in order, operands before results."""
 
     def __init__(self, n: int) -> None:
@@ -31,28 +32,28 @@ class Record:
         self.lines: list[tuple[int, ...]] = []
         self.constants: list[float] = []
         self.rows: list[np.ndarray] = []
-        self._known: dict[tuple[int, ...], Node] = {}
+        self._known: dict[tuple[int, ...], TraceNode] = {}
         self._constant_of: dict[str, int] = {}
 
-    def score(self) -> Node:
+    def score(self) -> TraceNode:
         """The node of the score."""
         return self.node(op.SCORE)
 
-    def node(self, operation: int, *operands: int) -> Node:
+    def node(self, operation: int, *operands: int) -> TraceNode:
         """The node of an operation; the same one if it was recorded before."""
         line = (operation, *operands)
         if line not in self._known:
-            self._known[line] = Node(self, len(self.lines))
+            self._known[line] = TraceNode(self, len(self.lines))
             self.lines.append(line)
         return self._known[line]
 
     def number(self, value: Any) -> int:
         """The number of the node of any operand: a node, a number, or an array with one value per row."""
-        if isinstance(value, Node):
+        if isinstance(value, TraceNode):
             return value.number
         array = np.asarray(value)
         if array.dtype.kind not in "biuf":
-            raise NotRecordableError(f"an array of {array.dtype}")
+            raise UnsupportedOperationError(f"an array of {array.dtype}")
         if array.size == 1:
             constant = float(array.reshape(())[()])
             place = self._constant_of.setdefault(constant.hex(), len(self.constants))
@@ -60,15 +61,15 @@ class Record:
                 self.constants.append(constant)
             return self.node(op.CONSTANT, place).number
         if array.shape != (self.n,):
-            raise NotRecordableError(f"an array of shape {array.shape}")
+            raise UnsupportedOperationError(f"an array of shape {array.shape}")
         self.rows.append(np.array(array, dtype=np.float64))
         return self.node(op.ROW, len(self.rows) - 1).number
 
 
-class Node(NDArrayOperatorsMixin):
+class TraceNode(NDArrayOperatorsMixin):
     """The result of a recorded operation; stands for an array with one number per row."""
 
-    def __init__(self, record: Record, number: int) -> None:
+    def __init__(self, record: Trace, number: int) -> None:
         self.record = record
         self.number = number
         self.shape = (record.n,)
@@ -81,31 +82,31 @@ class Node(NDArrayOperatorsMixin):
             return NotImplemented
         name = ufunc.__name__
         if method != "__call__" or options:
-            raise NotRecordableError(name)
+            raise UnsupportedOperationError(name)
         if name in COMPOSED:
             return COMPOSED[name](*inputs)
         if name not in OPERATIONS:
-            raise NotRecordableError(name)
+            raise UnsupportedOperationError(name)
         return self.apply(OPERATIONS[name], *inputs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function is not np.where or len(args) != 3 or kwargs:
-            raise NotRecordableError(function.__name__)
+            raise UnsupportedOperationError(function.__name__)
         if not all(_is_operand(x) for x in args):
             return NotImplemented
         return self.apply(op.WHERE, *args)
 
-    def apply(self, operation: int, *operands: Any) -> Node:
+    def apply(self, operation: int, *operands: Any) -> TraceNode:
         """Record an operation."""
         return self.record.node(operation, *(self.record.number(x) for x in operands))
 
-    def sigmoid(self) -> Node:
+    def sigmoid(self) -> TraceNode:
         """1 / (1 + e^-x)."""
         return self.apply(op.SIGMOID, self)
 
 
 def _is_operand(x: Any) -> bool:
-    return isinstance(x, (Node, np.ndarray, np.generic, float, int))
+    return isinstance(x, (TraceNode, np.ndarray, np.generic, float, int))
 
 
 def _logaddexp(a: Any, b: Any) -> Any:
@@ -114,17 +115,17 @@ def _logaddexp(a: Any, b: Any) -> Any:
 
 
 def _power(x: Any, p: Any) -> Any:
-    if isinstance(p, Node) or np.ndim(p):
-        if not isinstance(p, Node) and (p == np.floor(p)).any():
-            raise NotRecordableError("power")  # whole powers of negative numbers are not e^(p log x)
+    if isinstance(p, TraceNode) or np.ndim(p):
+        if not isinstance(p, TraceNode) and (p == np.floor(p)).any():
+            raise UnsupportedOperationError("power")  # whole powers of negative numbers are not e^(p log x)
         return np.exp(p * np.log(x))
     p = float(p)
     if p == 0.5:
         return np.sqrt(x)
     if p != np.floor(p):
         return np.exp(p * np.log(x))
-    if not abs(p) <= LARGEST_POWER:
-        raise NotRecordableError("power")
+    if not abs(p) <= MAX_POWER:
+        raise UnsupportedOperationError("power")
     result, square, left = None, x, int(abs(p))
     while left:
         if left % 2:
@@ -167,8 +168,8 @@ class Tape:
     ``rows`` are the record's rows as one array.
     """
 
-    def __init__(self, record: Record, numbers: list[int], rows: np.ndarray) -> None:
-        needed = _needed(record, numbers)
+    def __init__(self, record: Trace, numbers: list[int], rows: np.ndarray) -> None:
+        needed = _dependencies(record, numbers)
         last_use = {number: number for number in needed}
         for number in needed:
             for operand in _operands(record.lines[number]):
@@ -210,7 +211,7 @@ def _operands(line: tuple[int, ...]) -> tuple[int, ...]:
     return () if line[0] in (op.SCORE, op.ROW, op.CONSTANT) else line[1:]
 
 
-def _needed(record: Record, numbers: list[int]) -> list[int]:
+def _dependencies(record: Trace, numbers: list[int]) -> list[int]:
     """What the results are computed from, operands first."""
     found, waiting = set(numbers), list(numbers)
     while waiting:

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from sapwood.errors import ParameterError
-from sapwood.objectives.derivatives import DERIVATIVES, Derivatives, sigmoid
+from sapwood.objectives.autodiff.derivatives import DERIVATIVES, Derivatives, sigmoid
 
 REMEDY = "write it with operations on each row, or give gradient and hessian yourself: objective=GradientLoss(function)"
 
 
-def cannot(operation: str, why: str = "cannot be differentiated row by row") -> ParameterError:
+def unsupported(operation: str, why: str = "cannot be differentiated row by row") -> ParameterError:
     """The error for an operation that has no place in a loss."""
     return ParameterError(f"custom objective: {operation} {why}; {REMEDY}")
 
@@ -71,20 +71,22 @@ class Dual(NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         options.pop("out", None)  # only from a += b, which binds the result anew
         if method != "__call__":
-            raise cannot(f"np.{ufunc.__name__}.{method}", "mixes rows, but the loss of a row may not depend on others")
+            raise unsupported(
+                f"np.{ufunc.__name__}.{method}", "mixes rows, but the loss of a row may not depend on others"
+            )
         if options:
-            raise cannot(f"np.{ufunc.__name__} with {', '.join(options)}")
+            raise unsupported(f"np.{ufunc.__name__} with {', '.join(options)}")
         if ufunc.__name__ in COMPARISONS:
             return ufunc(*(x.value if isinstance(x, Dual) else x for x in inputs))
         rule = RULES.get(ufunc.__name__)
         if rule is None:
-            raise cannot(f"np.{ufunc.__name__}")
+            raise unsupported(f"np.{ufunc.__name__}")
         return rule(*(as_dual(x) for x in inputs))
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         rule = FUNCTIONS.get(function.__name__)
         if rule is None:
-            raise cannot(f"np.{function.__name__}", "is not an operation on each row, or cannot be differentiated")
+            raise unsupported(f"np.{function.__name__}", "is not an operation on each row, or cannot be differentiated")
         return rule(*args, **kwargs)
 
     def clip(self, low: Any = None, high: Any = None) -> Any:
@@ -98,25 +100,27 @@ class Dual(NDArrayOperatorsMixin):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise cannot(f"score.{name}", "is not an operation on each row")
+        raise unsupported(f"score.{name}", "is not an operation on each row")
 
     def __getitem__(self, key: Any) -> Any:
-        raise cannot("score[...]", "picks rows; use np.where(condition, this, that)")
+        raise unsupported("score[...]", "picks rows; use np.where(condition, this, that)")
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        raise cannot("score[...] = ...", "writes rows; use np.where(condition, this, that)")
+        raise unsupported("score[...] = ...", "writes rows; use np.where(condition, this, that)")
 
     def __bool__(self) -> bool:
-        raise cannot("'if' or 'and'", "takes one decision for all rows; use np.where(condition, this, that)")
+        raise unsupported("'if' or 'and'", "takes one decision for all rows; use np.where(condition, this, that)")
 
     def __float__(self) -> float:
-        raise cannot("float() or a function of math", "takes one number, the score is an array; use NumPy's function")
+        raise unsupported(
+            "float() or a function of math", "takes one number, the score is an array; use NumPy's function"
+        )
 
     def __array__(self, *args: Any, **options: Any) -> Any:
-        raise cannot("np.asarray(score) or a function that calls it", "loses the derivatives")
+        raise unsupported("np.asarray(score) or a function that calls it", "loses the derivatives")
 
     def __iter__(self) -> Any:
-        raise cannot("a loop over rows", "is not recorded; use operations on whole arrays")
+        raise unsupported("a loop over rows", "is not recorded; use operations on whole arrays")
 
 
 def _unary(derivatives: Callable[[Any], Derivatives]) -> Callable[[Dual], Dual]:
@@ -202,7 +206,7 @@ def as_dual(x: Any) -> Dual:
 def where(condition: Any, *branches: Any) -> Any:
     """np.where with three arguments."""
     if len(branches) != 2:
-        raise cannot("np.where with one argument", "picks rows; give it three")
+        raise unsupported("np.where with one argument", "picks rows; give it three")
     condition = condition.value if isinstance(condition, Dual) else condition
     return choose(condition, as_dual(branches[0]), as_dual(branches[1]))
 

@@ -12,9 +12,9 @@ import numpy as np
 from sapwood.errors import ParameterError
 from sapwood.kernels.losses.tape import pack_pairs
 from sapwood.kernels.numeric.sums import Run, fixed_mean, fixed_sum
-from sapwood.objectives.base import in_a_row
-from sapwood.objectives.dual import REMEDY, Dual
-from sapwood.objectives.tape import NotRecordableError, Record, Tape
+from sapwood.objectives.autodiff.dual import REMEDY, Dual
+from sapwood.objectives.autodiff.tape import Tape, Trace, UnsupportedOperationError
+from sapwood.objectives.base import flat_pairs
 from sapwood.params.validators import read_only
 
 # Rows that NumPy takes at a time, so that its temporaries stay in the cache.
@@ -24,7 +24,7 @@ CHECKED_ROWS = 64
 Function = Callable[[Any, Any], Any]
 
 
-class Traced:
+class TracedLoss:
     """A loss on given targets; ``spread`` is the width in which these lie."""
 
     def __init__(self, spread: float) -> None:
@@ -43,7 +43,7 @@ class Traced:
         derivatives = self.derivatives(scores, run)
         straight = derivatives[1] == 0.0
         width = self._width(scores, derivatives[0], straight, run) if straight.any() else 1.0
-        run(pack_pairs, derivatives, 1.0 / width, in_a_row(out))
+        run(pack_pairs, derivatives, 1.0 / width, flat_pairs(out))
 
     def _width(self, scores: np.ndarray, slope: np.ndarray, straight: np.ndarray, run: Run) -> float:
         """How far the rows whose loss is straight are from having none, on the whole: over this a corner is rounded.
@@ -56,12 +56,12 @@ class Traced:
         return width if 0.0 < width < math.inf else self._spread
 
 
-class Recorded(Traced):
+class TapeLoss(TracedLoss):
     """A loss that was recorded and runs as a kernel."""
 
     def __init__(self, function: Function, y: np.ndarray, spread: float) -> None:
         super().__init__(spread)
-        record = Record(len(y))
+        record = Trace(len(y))
         result = differentiate(function, y, record.score())
         value, *derivatives = (record.number(part) for part in (result.value, result.first, result.second))
         rows = np.array(record.rows) if record.rows else np.zeros((1, 1))
@@ -77,7 +77,7 @@ class Recorded(Traced):
         return self._derivatives.run(scores, run)
 
 
-class Evaluated(Traced):
+class NumPyLoss(TracedLoss):
     """A loss with operations that no kernel knows, evaluated by NumPy."""
 
     def __init__(self, function: Function, y: np.ndarray, spread: float) -> None:
@@ -128,7 +128,7 @@ def differentiate(function: Function, y: np.ndarray, score: Any) -> Dual:
     return result
 
 
-def check_rows(function: Function, y: np.ndarray) -> None:
+def check_row_independence(function: Function, y: np.ndarray) -> None:
     """Raise a ParameterError if the loss of a row changes when other rows are left out."""
     some = min(CHECKED_ROWS, len(y) // 2)
     if some == 0:
@@ -150,11 +150,11 @@ def check_rows(function: Function, y: np.ndarray) -> None:
         raise ParameterError(f"custom objective: {given}; it may depend on that row's target and score alone")
 
 
-def trace(function: Function, y: np.ndarray) -> Traced:
+def trace_loss(function: Function, y: np.ndarray) -> TracedLoss:
     """Record the function on these targets, or leave it to NumPy."""
     deviation = fixed_mean(np.abs(y - fixed_mean(y)))
     spread = deviation if deviation > 0.0 else 1.0
     try:
-        return Recorded(function, y, spread)
-    except NotRecordableError:
-        return Evaluated(function, y, spread)
+        return TapeLoss(function, y, spread)
+    except UnsupportedOperationError:
+        return NumPyLoss(function, y, spread)

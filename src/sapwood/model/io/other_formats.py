@@ -52,7 +52,7 @@ _FORMATS: tuple[tuple[bytes, str, str], ...] = (
 )
 
 
-def name_of_format(head: bytes) -> tuple[str, str] | None:
+def recognise_format(head: bytes) -> tuple[str, str] | None:
     """What a file that starts with ``head`` is, and what to do with it; None if it may be ours, or is unknown."""
     if head[8:9] == b"{":  # ours start with a length that may look like anything, followed by the header
         return None

@@ -12,20 +12,20 @@ from sapwood.errors import ModelFileError
 
 
 @dataclass(frozen=True)
-class Rescaling:
+class TreeRescaling:
     """When ``round`` was added, the answers of ``rounds`` before it were multiplied by ``factor``."""
 
     round: int
     factor: float
     rounds: range | tuple[int, ...]
 
-    def shifted(self, by: int, first: int = 0) -> Rescaling:
+    def shifted(self, by: int, first: int = 0) -> TreeRescaling:
         """The same with all rounds counted ``by`` further, and those that would come before ``first`` left out."""
         if isinstance(self.rounds, range):
             kept: range | tuple[int, ...] = range(max(self.rounds.start + by, first), max(self.rounds.stop + by, first))
         else:
             kept = tuple(one + by for one in self.rounds if one + by >= first)
-        return Rescaling(self.round + by, self.factor, kept)
+        return TreeRescaling(self.round + by, self.factor, kept)
 
     def to_json(self) -> list[Any]:
         """The rescaling as JSON values: round, factor and the rounds, or the first and the one after the last."""
@@ -34,7 +34,7 @@ class Rescaling:
         return [self.round, self.factor, list(self.rounds)]
 
 
-def factors_before(rescalings: Iterable[Rescaling], stop: int) -> np.ndarray:
+def undo_factors(rescalings: Iterable[TreeRescaling], stop: int) -> np.ndarray:
     """What multiplies the answers of rounds 0 to ``stop`` to make them what they were before round ``stop`` came."""
     factors = np.ones(stop)
     for one in rescalings:
@@ -46,14 +46,14 @@ def factors_before(rescalings: Iterable[Rescaling], stop: int) -> np.ndarray:
     return factors
 
 
-def rescalings_from_json(values: Any, n_rounds: int) -> tuple[Rescaling, ...]:
+def rescalings_from_json(values: Any, n_rounds: int) -> tuple[TreeRescaling, ...]:
     """The rescalings that ``to_json`` wrote; each must make sense for so many rounds."""
     if not isinstance(values, list):
         raise ModelFileError(f"the file is damaged: its rescalings are {values!r}")
     return tuple(_read(value, n_rounds) for value in values)
 
 
-def _read(value: Any, n_rounds: int) -> Rescaling:
+def _read(value: Any, n_rounds: int) -> TreeRescaling:
     wrong = ModelFileError(f"the file is damaged: one of its rescalings is {value!r}")
     if not isinstance(value, list) or len(value) not in (3, 4):
         raise wrong
@@ -64,4 +64,4 @@ def _read(value: Any, n_rounds: int) -> Rescaling:
         raise wrong
     if not 0 <= round < n_rounds or not all(0 <= k <= round for k in rounds):
         raise wrong
-    return Rescaling(round, factor, range(*rounds) if len(value) == 4 else tuple(rounds))
+    return TreeRescaling(round, factor, range(*rounds) if len(value) == 4 else tuple(rounds))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.errors import InputTypeError, ModelFileError
-from sapwood.model.io.container import NAMES, damaged
-from sapwood.model.io.texts import join_texts, split_texts
+from sapwood.model.io.safetensors_file import DTYPE_NAMES, damaged
+from sapwood.model.io.string_tensors import decode_strings, encode_strings
 
 NUMBERS, TEXT, TEXT_OBJECTS = "numbers", "text", "text_objects"
 LABELS, ENDS = "classes", "classes_ends"
@@ -16,7 +16,7 @@ def to_tensors(classes: np.ndarray | None) -> tuple[str | None, dict[str, np.nda
     """The kind of labels, and the tensors that hold them."""
     if classes is None:
         return None, {}
-    if classes.dtype.newbyteorder("<") in NAMES:
+    if classes.dtype.newbyteorder("<") in DTYPE_NAMES:
         return NUMBERS, {LABELS: classes}
     strange = [label for label in classes.tolist() if not isinstance(label, str)]
     if strange:
@@ -24,7 +24,7 @@ def to_tensors(classes: np.ndarray | None) -> tuple[str | None, dict[str, np.nda
             f"a model with class labels such as {strange[0]!r} of type {type(strange[0]).__name__} cannot be saved: "
             "labels must be texts, integers, floats or booleans, all of one type"
         )
-    data, ends = join_texts(classes.tolist())
+    data, ends = encode_strings(classes.tolist())
     tensors: dict[str, np.ndarray] = {ENDS: ends, LABELS: data}
     return (TEXT_OBJECTS if classes.dtype.kind == "O" else TEXT), tensors
 
@@ -53,4 +53,4 @@ def check_labels(classes: np.ndarray | None, n_outputs: int) -> None:
 def _texts(tensors: dict[str, np.ndarray], dtype: type) -> np.ndarray:
     if tensors[ENDS].shape == (0,):
         raise damaged("its class labels are not bytes with their ends")
-    return np.array(split_texts(tensors[LABELS], tensors[ENDS], "class label"), dtype=dtype)
+    return np.array(decode_strings(tensors[LABELS], tensors[ENDS], "class label"), dtype=dtype)

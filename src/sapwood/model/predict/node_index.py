@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.model.ensemble import Ensemble
-from sapwood.model.predict.bitsets import Compact
+from sapwood.model.predict.bitsets import BitsetTransformer
 from sapwood.model.tree import LEAF
 
 
-class Nodes:
+class NodeIndex:
     """Where each node stands: its tree, its number there, its parent and left child counted over all trees.
 
     ``column`` is the one that a split asks, ``bit`` the one of its words that decides, −1 where a threshold does.
     """
 
-    def __init__(self, ensemble: Ensemble, compact: Compact | None = None) -> None:
+    def __init__(self, ensemble: Ensemble, compact: BitsetTransformer | None = None) -> None:
         self.ensemble = ensemble
         self.column, self.bit = ensemble.feature, np.full(ensemble.n_nodes, -1, dtype=np.int64)
         if compact is not None:
@@ -34,7 +34,7 @@ class Nodes:
         self.levels = np.split(order, np.cumsum(np.bincount(depths))[:-1]) if len(order) else []
 
 
-def count_before(chosen: np.ndarray, where: np.ndarray) -> np.ndarray:
+def count_true_before(chosen: np.ndarray, where: np.ndarray) -> np.ndarray:
     """How many are chosen before each of some places."""
     return np.concatenate([[0], np.cumsum(chosen)])[where]
 

@@ -21,18 +21,18 @@ import numpy as np
 from safetensors import SafetensorError, deserialize
 
 from sapwood.errors import ModelFileError
-from sapwood.model.io.foreign import name_of_format
+from sapwood.model.io.other_formats import recognise_format
 
 METADATA, KEY, CHECKSUM = "__metadata__", "sapwood", "sha256"
 LENGTH_BYTES, DIGEST_BYTES, ALIGNMENT = 8, 32, 64
-MOST_HEADER_BYTES = 100_000_000  # the limit of the safetensors library
+MAX_HEADER_BYTES = 100_000_000  # the limit of the safetensors library
 REMEDY = "copy or download it again, or save the model anew"
 
 DTYPES = {
     "BOOL": "|b1", "U8": "|u1", "I8": "|i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4", "U64": "<u8",
     "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8",
 }  # fmt: skip
-NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
+DTYPE_NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
 
 
 def damaged(what: str) -> ModelFileError:
@@ -49,7 +49,7 @@ def write(text: str, tensors: dict[str, np.ndarray]) -> bytes:
         little = tensor.astype(tensor.dtype.newbyteorder("<"), copy=False)
         data = little.tobytes()
         header[name] = {
-            "dtype": NAMES[little.dtype],
+            "dtype": DTYPE_NAMES[little.dtype],
             "shape": list(tensor.shape),
             "data_offsets": [offset, offset + len(data)],
         }
@@ -84,7 +84,7 @@ def read(file: BinaryIO, size: int) -> tuple[str, dict[str, np.ndarray]]:
 def _header_length(head: bytes, size: int) -> int:
     if size == 0:
         raise ModelFileError(f"the file is empty: {REMEDY}")
-    foreign = name_of_format(head)
+    foreign = recognise_format(head)
     if foreign is not None:
         name, remedy = foreign
         raise ModelFileError(f"the file is {name}, not a Sapwood model: {remedy}")
@@ -95,7 +95,7 @@ def _header_length(head: bytes, size: int) -> int:
         raise ModelFileError(
             "the file is not a Sapwood model, nor in any format that Sapwood recognises: check its name"
         )
-    if length > min(MOST_HEADER_BYTES, size - LENGTH_BYTES):
+    if length > min(MAX_HEADER_BYTES, size - LENGTH_BYTES):
         raise ModelFileError(f"the file has {size} bytes but declares a header of {length}, it was cut short: {REMEDY}")
     return length
 

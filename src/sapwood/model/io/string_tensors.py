@@ -6,18 +6,18 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from sapwood.model.io.container import damaged
+from sapwood.model.io.safetensors_file import damaged
 
 
-def join_texts(texts: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
+def encode_strings(texts: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
     """The bytes of all texts, and the ends of each."""
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     ends = np.cumsum([len(one) for one in encoded], dtype=np.int64)
     return np.frombuffer(b"".join(encoded), dtype=np.uint8), ends
 
 
-def split_texts(data: np.ndarray, ends: np.ndarray, what: str) -> list[str]:
-    """The texts that ``join_texts`` joined; ``what`` one of them is, for messages."""
+def decode_strings(data: np.ndarray, ends: np.ndarray, what: str) -> list[str]:
+    """The texts that ``encode_strings`` joined; ``what`` one of them is, for messages."""
     if data.dtype != np.uint8 or data.ndim != 1 or ends.dtype != np.int64 or ends.ndim != 1:
         raise damaged(f"its {what}s are not bytes with their ends")
     starts = np.concatenate([np.zeros(1, np.int64), ends])[:-1]
