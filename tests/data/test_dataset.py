@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -103,3 +106,18 @@ def test_cross_validation_of_scikit_learn_takes_it():
     labels = y > 0
     probability = cross_val_predict(SapwoodClassifier(**FEW), Dataset(X), labels, cv=3, method="predict_proba")
     assert np.mean((probability[:, 1] > 0.5) == labels) > 0.8
+
+
+def test_data_are_read_without_scikit_learn():
+    """A fresh process reads, bins and indexes data with NumPy alone."""
+    script = (
+        "import importlib, pkgutil, sys\n"
+        "import numpy as np\n"
+        "import sapwood, sapwood.data\n"
+        "for module in pkgutil.walk_packages(sapwood.data.__path__, 'sapwood.data.'):\n"
+        "    importlib.import_module(module.name)\n"
+        "sapwood.Dataset(np.eye(9))[[1, 2]]\n"
+        "print([name for name in ('sklearn', 'scipy', 'pandas') if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -14,8 +14,9 @@ from sapwood.boost.target import Target
 from sapwood.data.binning import binned_dataset as binned
 from sapwood.data.binning.bin_mapper import BinMapper, ExactBinMapper
 from sapwood.data.binning.sparse_bins import SparseBins
-from sapwood.data.dataset import Dataset, some_rows
+from sapwood.data.dataset import Dataset
 from sapwood.data.tables.conversion import is_missing, shown
+from sapwood.data.tables.row_selection import select_rows
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Block, Table, read_table, whole_block
 from sapwood.data.tables.targets import read_column, read_numbers
@@ -87,7 +88,7 @@ class LabeledRows:
     @property
     def features(self) -> Any:
         """The rows in the user's own kind of table."""
-        return self.X if self.places is None else some_rows(self.X, self.places)
+        return self.X if self.places is None else select_rows(self.X, self.places)
 
     @property
     def row_ids(self) -> np.ndarray:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from sapwood.data.binning import binned_dataset as binned
 from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.data.categories.plan import find_category_columns
 from sapwood.data.tables.conversion import shown
+from sapwood.data.tables.row_selection import select_rows
 from sapwood.data.tables.table import Table, read_table
 from sapwood.data.tables.targets import check_weight
 from sapwood.data.tables.zero_as_missing import zeros_to_missing
@@ -92,7 +92,7 @@ class Dataset:
         if places.ndim != 1:
             raise ParameterError(f"a Dataset is indexed by rows, as in dataset[[0, 2]]; got {rows!r}")
         made = object.__new__(Dataset)
-        made.X = some_rows(self.X, places)
+        made.X = select_rows(self.X, places)
         made.zero_as_missing = self.zero_as_missing
         made.table = made._read(made.X)
         made.max_bins = self.max_bins
@@ -135,11 +135,6 @@ def settings_of(X: Any, split_search: Any) -> dict[str, Any]:
 def plain_rows(X: Any) -> Any:
     """The table as the user gave it, out of a Dataset if it is one."""
     return X.X if isinstance(X, Dataset) else X
-
-
-def some_rows(X: Any, places: np.ndarray) -> Any:
-    """Rows of a table of any kind; of sparse matrices only some formats can be asked for them."""
-    return _safe_indexing(X.tocsr() if hasattr(X, "tocsr") else X, places)
 
 
 def _is_auto(value: Any) -> bool:

@@ -16,7 +16,8 @@ from sapwood.boost.sample import FitArguments, read_features, read_groups
 from sapwood.boost.target import Target
 from sapwood.boost.train import task_of
 from sapwood.boost.validation_split import fold_of_rows
-from sapwood.data.dataset import Dataset, some_rows
+from sapwood.data.dataset import Dataset
+from sapwood.data.tables.row_selection import select_rows
 from sapwood.data.tables.targets import check_weight
 from sapwood.errors import InputError, InputTypeError, ParameterError
 from sapwood.estimators.base import SapwoodEstimator
@@ -108,7 +109,7 @@ class Rows:
         """Some rows of a table or vector; None stays None."""
         if values is None or isinstance(values, Dataset):
             return None if values is None else values[rows]
-        return some_rows(values, rows)
+        return select_rows(values, rows)
 
 
 @dataclass(frozen=True, eq=False)
