@@ -38,6 +38,7 @@ _WHERE = {
     "cv": "sapwood.estimators.cv",
     "load": "sapwood.model.io.serialize",
     "show_versions": "sapwood.versions",
+    "train": "sapwood.boost.train",
 }
 
 __all__ = [*sorted(_WHERE), "__version__", "errors"]

@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 
 import sapwood
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.boost.warm_start import unlinked
+from sapwood.boost.initial_scores import unlinked
 from sapwood.errors import InputError, ParameterError, SchemaError
 from sapwood.objectives import Softmax
 from sapwood.objectives.links import LINKS

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sapwood import LastRows, SapwoodClassifier, SapwoodRegressor
-from sapwood.boost import interrupt
+from sapwood.boost import interrupt, refit
 from sapwood.boost.validation_split import validation_rows
 from sapwood.errors import InputError, ParameterError, TrainingError
 from sapwood.metrics.registry import resolve_metric
@@ -362,19 +362,14 @@ def test_a_round_that_is_not_complete_is_dropped(long_ago):
 
 
 def test_an_interrupted_refit_leaves_the_model_of_before(long_ago, monkeypatch):
-    from sapwood.boost import train as fitting
-
     X, y = example()
     settings = {"n_estimators": 60, "early_stopping_rounds": 5, **FAST}
     first = SapwoodRegressor(**settings).fit(X, y)
-    original = fitting._train
 
-    def train(problem, sample, sets, began):
-        if not sets:
-            raise interrupt.InterruptedBeforeFirstRound
-        return original(problem, sample, sets, began)
+    def interrupted(*_):
+        raise interrupt.InterruptedBeforeFirstRound
 
-    monkeypatch.setattr(fitting, "_train", train)
+    monkeypatch.setattr(refit, "train_rows", interrupted)
     again = SapwoodRegressor(refit=True, **settings).fit(X, y)
     assert again.stopped_ == "interrupted"
     assert again.model_.fingerprint() == first.model_.fingerprint()

@@ -5,38 +5,41 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sapwood.boost.sample import FitArguments, LabeledRows, naming_eval_set, read_features, read_init_score
-from sapwood.boost.train import LearningTask
+from sapwood.boost.fit_arguments import FitArguments
+from sapwood.boost.initial_scores import read_init_score
+from sapwood.boost.labeled_rows import LabeledRows, naming_eval_set, read_features
+from sapwood.boost.learning_task import LearningTask
 from sapwood.data.tables.targets import check_target, check_weight, encode_known_labels
 from sapwood.errors import InputError, InputTypeError
 
 Given = tuple[Any, Any, Any, Any]
 
 
-def eval_samples(request: FitArguments, problem: LearningTask) -> dict[str, LabeledRows]:
-    """The validation sets given to ``fit``."""
-    named = read_eval_sets(request.eval_set, request.eval_sample_weight)
-    return {name: _read(name, given, problem, request.init_score is not None) for name, given in named.items()}
+def read_eval_rows(arguments: FitArguments, task: LearningTask) -> dict[str, LabeledRows]:
+    """Read the validation sets of ``eval_set`` by name."""
+    named = read_eval_sets(arguments.eval_set, arguments.eval_sample_weight)
+    has_offset = arguments.init_score is not None
+    return {name: _read_rows(name, given, task, has_offset) for name, given in named.items()}
 
 
-def watched_samples(request: FitArguments, problem: LearningTask) -> dict[str, LabeledRows]:
-    """The sets that are measured, but do not tell when to stop."""
-    watched = request.watched or {}
-    return {name: _read(name, (*given, None), problem, False) for name, given in watched.items()}
+def held_out_rows(arguments: FitArguments, task: LearningTask) -> dict[str, LabeledRows]:
+    """Read the sets that are evaluated but never stop training."""
+    held_out = arguments.held_out or {}
+    return {name: _read_rows(name, (*given, None), task, False) for name, given in held_out.items()}
 
 
-def _read(name: str, given: Given, problem: LearningTask, with_offset: bool) -> LabeledRows:
+def _read_rows(name: str, given: Given, task: LearningTask, needs_offset: bool) -> LabeledRows:
     features, target, weights, offset = given
     with naming_eval_set(name):
         X, table, bins = read_features(features)
-        problem.schema.align(table)
-        if problem.classes is not None:
-            y = encode_known_labels(target, table.n_rows, problem.classes)
+        table = task.schema.align(table)
+        if task.classes is not None:
+            y = encode_known_labels(target, table.n_rows, task.classes)
         else:
             y = check_target(target, table.n_rows)
-        problem.objective.check_target(y)
-        init_score = read_init_score(offset, table.n_rows, problem.objective.n_outputs)
-        if with_offset and init_score is None:
+        task.objective.check_target(y)
+        init_score = read_init_score(offset, table.n_rows, task.objective.n_outputs)
+        if needs_offset and init_score is None:
             raise InputError("init_score is given for training and must be given here too, as (X, y, init_score)")
         weight = check_weight(weights, table.n_rows, "eval_sample_weight")
         return LabeledRows(X, table, y, weight, init_score, None, bins)

@@ -1,12 +1,27 @@
-"""Where boosting starts from."""
+"""Initial scores: the constants, estimator or earlier model that boosting starts from."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from sapwood.boost.labeled_rows import LabeledRows
+from sapwood.data.dataset import plain_rows
+from sapwood.data.tables.schema import Schema
+from sapwood.data.tables.targets import read_numbers
+from sapwood.errors import InputError, InputTypeError, ParameterError, SchemaError
+from sapwood.kernels.numeric.elementary import log1p_values, log_values
+from sapwood.kernels.numeric.sums import Run
 from sapwood.model.ensemble import Ensemble
+from sapwood.model.io.serialize import load
+from sapwood.model.model import Model
+from sapwood.objectives.base import MAX_SCORE, Objective
+
+# Predictions that no score gives, such as a probability of 0 or a count below it, count as this far from the bound.
+LEAST = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,3 +52,219 @@ class InitialScores:
 def constant_scores(constants: np.ndarray, n_rows: int) -> np.ndarray:
     """The same scores for every row."""
     return np.repeat(constants[:, None], n_rows, axis=1)
+
+
+def read_init_score(given: Any, n_rows: int, n_outputs: int) -> np.ndarray | None:
+    """Offsets as (outputs, rows) from (rows,) or (rows, outputs)."""
+    if given is None:
+        return None
+    if hasattr(given, "nnz"):
+        raise InputTypeError("init_score is a sparse matrix: pass init_score.toarray()")
+    try:
+        values = given if isinstance(given, np.ma.MaskedArray) else np.asarray(given)
+    except ValueError as error:
+        raise InputTypeError(f"init_score cannot be read as numbers: {error}") from error
+    if values.ndim == 1 and n_outputs == 1:
+        values = values[:, None]
+    if values.shape != (n_rows, n_outputs):
+        shapes = f"({n_rows},)" if n_outputs == 1 else f"({n_rows}, {n_outputs}), one score per class or output"
+        raise InputError(f"init_score has the shape {np.shape(given)}; allowed is {shapes}")
+    values = read_numbers(values, "init_score", "give every row a number")
+    fits = (np.abs(values) <= MAX_SCORE).all(axis=1)
+    if not fits.all():
+        row = int(np.argmin(fits))
+        raise InputError(
+            f"init_score must be finite, within ±{MAX_SCORE:g}: row {row} has {values[row].tolist()}; give it the "
+            "score that training should start from, 0 if there is none"
+        )
+    return np.ascontiguousarray(values.T)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedInit:
+    """Constants that the model keeps, and what comes before its trees: a fitted estimator, an earlier model."""
+
+    base_scores: np.ndarray
+    link: str
+    estimator: Any = None
+    model: Model | None = None
+
+    def start(self, sample: LabeledRows) -> InitialScores:
+        """Where training on these rows starts."""
+        ensemble = None if self.model is None else self.model.ensemble
+        is_constant = self.estimator is None and self.model is None and sample.init_score is None
+        return InitialScores(self.base_scores, ensemble, None if is_constant else self.scores(sample))
+
+    def scores(self, sample: LabeledRows) -> np.ndarray:
+        """The scores (outputs, rows) of rows before the first new tree."""
+        if self.model is None:
+            scores = constant_scores(self.base_scores, len(sample.y))
+        else:
+            raw = self.model.predict_raw(sample.features)
+            scores = np.ascontiguousarray(raw.T).reshape(len(self.base_scores), -1)
+        if self.estimator is not None:
+            scores = scores + estimator_scores(self.estimator, sample.features, self.link, len(scores))
+        return scores if sample.init_score is None else scores + sample.init_score
+
+
+@dataclass(frozen=True, eq=False)
+class WarmStart:
+    """A model to go on from, with the estimator that it starts from if it has one."""
+
+    model: Model
+    estimator: Any = None
+
+    @classmethod
+    def read(cls, given: Any) -> WarmStart | None:
+        """See a model, a fitted estimator or the path of a model file as an earlier model."""
+        if given is None:
+            return None
+        if isinstance(given, Model):
+            return cls(given)
+        if isinstance(given, str | os.PathLike):
+            return cls(load(given))
+        if isinstance(getattr(given, "model_", None), Model):
+            return cls(given.model_, given.init_)
+        raise InputTypeError(
+            f"init_model must be a Model, a fitted estimator or the path of a model file, got {type(given).__name__}"
+        )
+
+    def check(self, schema: Schema, objective: Objective, zero_as_missing: bool) -> None:
+        """Refuse to go on with other columns, or a loss whose scores mean something else."""
+        mine = self.model.schema
+        if mine.n_features != schema.n_features:
+            raise SchemaError(f"X has {schema.n_features} features, but init_model has {mine.n_features}")
+        if mine.names is not None and schema.names is not None and mine.names != schema.names:
+            other = next(f for f in range(mine.n_features) if mine.names[f] != schema.names[f])
+            raise SchemaError(
+                f"column {other} of X is {schema.names[other]!r}, but in init_model it is {mine.names[other]!r}: pass "
+                "the columns that it was trained on, in the same order"
+            )
+        if mine.categories != schema.categories:
+            raise SchemaError(
+                f"the category columns of init_model are {[mine.name_of(f) for f in mine.categories]}, now they are "
+                f"{[schema.name_of(f) for f in schema.categories]}: leave categorical_features unset"
+            )
+        if mine.zero_as_missing != zero_as_missing:
+            raise ParameterError(
+                f"init_model has zero_as_missing={mine.zero_as_missing}, now it is {zero_as_missing}: trees of one "
+                f"model read zeros alike, set zero_as_missing={mine.zero_as_missing}"
+            )
+        if (self.model.link, self.model.n_outputs) != (objective.link.name, objective.n_outputs):
+            raise ParameterError(
+                f"init_model has {self.model.n_outputs} output(s) with the link {self.model.link!r}, objective "
+                f"{objective.name!r} has {objective.n_outputs} with {objective.link.name!r}: use the objective it was "
+                "trained with"
+            )
+        width = objective.n_outputs if objective.vector_leaves else 1
+        if self.model.ensemble.n_trees and self.model.ensemble.width != width:
+            raise ParameterError(
+                f"the leaves of init_model carry {self.model.ensemble.width} value(s), those of objective "
+                f"{objective!r} {width}: use the same vector_leaves"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class InitSpec:
+    """What the user asks training to start from."""
+
+    init: Any
+    warm_start: WarmStart | None
+    objective: Objective
+    classes: np.ndarray | None
+
+    def __post_init__(self) -> None:
+        if self.init is not None and self.warm_start is not None:
+            raise ParameterError("init and init_model are both given: a model that is continued keeps its own start")
+        if hasattr(self.init, "fit"):
+            self._check_estimator()
+        elif self.init is not None:
+            _constants(self.init, self.objective.n_outputs)
+
+    def fit(self, sample: LabeledRows, run: Run) -> FittedInit:
+        """Find the start from the rows of training."""
+        link, n_outputs = self.objective.link.name, self.objective.n_outputs
+        if self.warm_start is not None:
+            return FittedInit(self.warm_start.model.base_scores, link, self.warm_start.estimator, self.warm_start.model)
+        if hasattr(self.init, "fit"):
+            return FittedInit(np.zeros(n_outputs), link, self._fitted(sample))
+        if self.init is not None:
+            return FittedInit(_constants(self.init, n_outputs), link)
+        if sample.init_score is not None:
+            return FittedInit(np.zeros(n_outputs), link)
+        target = sample.target if sample.ranks is None else sample.target.whole(sample.ranks)
+        return FittedInit(self.objective.initial_scores(target.y, target.weight, run), link)
+
+    def _check_estimator(self) -> None:
+        name = type(self.init).__name__
+        if self.classes is not None and not hasattr(self.init, "predict_proba"):
+            raise ParameterError(
+                f"init: {name} has no predict_proba, from which scores of classes come: use a classifier that has, or "
+                "wrap it in CalibratedClassifierCV"
+            )
+
+    def _fitted(self, sample: LabeledRows) -> Any:
+        name = type(self.init).__name__
+        y = sample.y if self.classes is None else self.classes[sample.y.astype(np.intp)]
+        arguments = {}
+        if sample.weight is not None:
+            if not _takes_weights(self.init):
+                raise ParameterError(f"init: {name} takes no sample_weight, and rows are weighted: use another")
+            arguments["sample_weight"] = sample.weight
+        from sklearn.base import clone  # an estimator of its own brings it along
+
+        fitted = clone(self.init).fit(sample.features, y, **arguments)
+        if self.classes is not None and not np.array_equal(fitted.classes_, self.classes):
+            raise InputError(f"init: {name} found the classes {fitted.classes_!r} in y, not {self.classes!r}")
+        return fitted
+
+
+def _takes_weights(estimator: Any) -> bool:
+    from sklearn.utils.validation import has_fit_parameter
+
+    return bool(has_fit_parameter(estimator, "sample_weight"))
+
+
+def _constants(init: Any, n_outputs: int) -> np.ndarray:
+    try:
+        values = np.asarray(init, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        values = np.array(np.nan)
+    if values.shape not in ((), (1,), (n_outputs,)) or not (np.abs(values) <= MAX_SCORE).all():
+        one = f"a finite number within ±{MAX_SCORE:g}"
+        allowed = one if n_outputs == 1 else f"{one} or {n_outputs} of them"
+        raise ParameterError(f"init must be {allowed} or an estimator, got {init!r}")
+    return np.broadcast_to(values, (n_outputs,)).copy()
+
+
+def estimator_scores(estimator: Any, X: Any, link: str, n_outputs: int) -> np.ndarray:
+    """The predictions of an estimator as scores (outputs, rows)."""
+    X = plain_rows(X)
+    if hasattr(estimator, "predict_proba") and hasattr(estimator, "classes_"):
+        probability = np.asarray(estimator.predict_proba(X), dtype=np.float64).T
+        prediction = probability[1:] if n_outputs == 1 else probability
+    else:
+        prediction = np.asarray(estimator.predict(X), dtype=np.float64).reshape(1, -1)
+    scores = unlinked(np.ascontiguousarray(prediction), link)
+    return np.broadcast_to(scores, (n_outputs, scores.shape[1]))
+
+
+def unlinked(prediction: np.ndarray, link: str) -> np.ndarray:
+    """The scores that have these predictions, or the nearest that scores can give."""
+    if link in ("log", "softmax"):
+        return _apply(log_values, np.maximum(prediction, LEAST))
+    if link == "log1p":
+        return _apply(log1p_values, np.maximum(prediction, LEAST - 1.0))
+    if link == "margin":
+        return 2.0 * prediction - 1.0
+    if link in ("logit", "half_logit", "one_vs_all"):
+        within = np.clip(prediction, LEAST, 1.0 - LEAST)
+        return _apply(log_values, within / (1.0 - within)) * (0.5 if link == "half_logit" else 1.0)
+    return prediction
+
+
+def _apply(kernel: Any, values: np.ndarray) -> np.ndarray:
+    flat = np.ascontiguousarray(values).reshape(-1)
+    out = np.empty_like(flat)
+    kernel(flat, out)
+    return out.reshape(values.shape)

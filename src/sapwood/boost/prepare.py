@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.boost.sample import LabeledRows
+from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.data.binning import binned_dataset as binned
 from sapwood.data.binning.bin_mapper import BinMapper, ExactBinMapper
 from sapwood.data.binning.bundling import remove_conflicts
@@ -38,13 +38,13 @@ HASH_RANGE = 2.0**64
 class PreparedData:
     """Rows ready to be trained on: those that trees are grown on, and their bins.
 
-    ``decisions`` tell what became of each category column, by its name.
+    ``encodings`` describes the encoding of each category column, by its name.
     """
 
-    sample: LabeledRows
+    rows: LabeledRows
     dataset: binned.BinnedDataset
     params: Params
-    decisions: Mapping[str, Any] = field(default_factory=dict)
+    encodings: Mapping[str, Any] = field(default_factory=dict)
 
     def tiles(self, sample: LabeledRows, run: Run) -> tuple[np.ndarray, SparseBins | None, Block | None]:
         """Other rows in the same bins, as tiles and lists, and their values if training needs them."""

@@ -3,142 +3,89 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from logging import DEBUG
 
 import numpy as np
 
-from sapwood.boost.assemble import TreeAssembler
-from sapwood.boost.boosters.dart import DartBooster
-from sapwood.boost.boosters.forest import ForestBooster
-from sapwood.boost.boosters.ordered import OrderedBooster
-from sapwood.boost.boosters.plain import Booster, DatasetView, TrainingState
-from sapwood.boost.category_sets import CategorySets
+from sapwood.boost.boosters.plain import Booster
 from sapwood.boost.checkpoint.checkpoint import Checkpoint, FittedTree
+from sapwood.boost.context import TrainingContext, make_booster
 from sapwood.boost.early_stopping import ALL_ROUNDS, CALLBACK, EARLY, INTERRUPTED, TIME, BestRound
 from sapwood.boost.evaluation import Evaluation
 from sapwood.boost.initial_scores import InitialScores
 from sapwood.boost.interrupt import InterruptedBeforeFirstRound, Interruption
-from sapwood.boost.leaf_refit import LeafRefit, LeafRules, SupportingModels
-from sapwood.boost.leaf_values import QuantileLeaves
-from sapwood.boost.linear_leaves import LinearLeaves
 from sapwood.boost.progress import Progress, ProgressBar, describe
-from sapwood.boost.sampling import Sampler, SamplingContext, make_sampler
 from sapwood.boost.sampling.base import SampledRows
 from sapwood.boost.score_update import find_nodes
 from sapwood.boost.split_noise import noise_of
 from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.data.categories.transformer import DerivedFeature
 from sapwood.errors import TrainingError
-from sapwood.grow.factory import make_grower
-from sapwood.grow.grower import Grower
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.log import logger
-from sapwood.model.ensemble import EnsembleBuilder
-from sapwood.native.threads.team import Team, training_team
+from sapwood.model.ensemble import Ensemble
+from sapwood.native.threads.team import training_team
 from sapwood.objectives.base import Objective
 from sapwood.params.declaration import Params
-from sapwood.params.options import dart_of, linear_of
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingContext:
-    """What the rounds read, and the arrays and trees they write.
+class TrainResult:
+    """What training brings: trees, the constants they start from, and how it went.
 
-    A tree answers ``width`` outputs; ``tree_pairs`` are the ``pairs`` of each tree of a round. Without a sampler
-    ``everyone`` is drawn.
+    ``best_iteration`` counts rounds, those of an earlier model included; ``best_score`` is None without validation
+    rows; ``stopped`` says why training ended; ``restored_seconds`` are the seconds of training that a checkpoint saved.
+    ``columns`` are made of categories for the trees, behind those of the dataset.
     """
 
-    dataset: BinnedDataset
-    target: Target
-    objective: Objective
-    params: Params
-    team: Team
-    grower: Grower
-    sampler: Sampler | None
-    everyone: SampledRows
-    quantile_leaves: QuantileLeaves | None
-    linear: LinearLeaves | None
-    leaf_refit: LeafRefit | None
-    assembler: TreeAssembler
-    builder: EnsembleBuilder
-    scores: np.ndarray
-    others: tuple[DatasetView, ...]
-    pairs: np.ndarray
-    tree_pairs: tuple[np.ndarray, ...]
-    first_round: int
-
-    @classmethod
-    def make(
-        cls, dataset: BinnedDataset, target: Target, objective: Objective, params: Params, start: InitialScores
-    ) -> TrainingContext:
-        """Make room for training."""
-        team = training_team(params.run.n_jobs, dataset.n_rows, dataset.n_features)
-        width = objective.n_outputs if objective.vector_leaves else 1
-        seed = params.run.random_state
-        pool = SamplingContext(dataset.numbers, target, objective.task, seed, team, dataset.ranks)
-        grower, scores = make_grower(dataset, width, params.tree, seed, team), start.first_scores(dataset.n_rows)
-        renewal = QuantileLeaves.of(objective, target, params.tree, dataset)
-        linear = LinearLeaves.of(objective, params, dataset, team)
-        grower.tells_rows = renewal is not None or linear is not None
-        rules = leaf_rules(objective, params, grower, team)
-        in_a_row = np.empty((objective.n_outputs, 2 * dataset.n_rows), dtype=np.float32)
-        pairs = in_a_row.reshape(objective.n_outputs, dataset.n_rows, 2)
-        harvest = TreeAssembler(dataset.bin_mapper, CategorySets(dataset))
-        return cls(
-            dataset=dataset,
-            target=target,
-            objective=objective,
-            params=params,
-            team=team,
-            grower=grower,
-            sampler=make_sampler(params.boost, pool),
-            everyone=SampledRows(None, pool.weight),
-            quantile_leaves=renewal,
-            linear=linear,
-            leaf_refit=_leaf_fit(dataset, target, scores, params, rules, pairs),
-            assembler=harvest,
-            builder=EnsembleBuilder(objective.n_outputs, width, harvest.join),
-            scores=scores,
-            others=tuple(DatasetView(other, start.first_scores(dataset.n_rows)) for other in dataset.others),
-            pairs=pairs,
-            tree_pairs=tuple(pairs[k : k + width] for k in range(0, objective.n_outputs, width)),
-            first_round=start.n_rounds,
-        )
+    ensemble: Ensemble
+    base_scores: np.ndarray
+    best_iteration: int
+    best_score: float | None = None
+    stopped: str = "n_estimators"
+    evals: Mapping[str, Mapping[str, list[float]]] = field(default_factory=dict)
+    restored_seconds: float = 0.0
+    columns: tuple[DerivedFeature, ...] = ()
 
 
-def leaf_rules(objective: Objective, params: Params, grower: Grower, team: Team) -> LeafRules:
-    """How leaves are fitted to rows that trees were not grown on."""
-    boost = params.boost
-    return LeafRules(objective, grower.rules(), grower.directions, boost.leaf_steps, boost.learning_rate, team)
+def boost(
+    dataset: BinnedDataset,
+    target: Target,
+    objective: Objective,
+    params: Params,
+    start: InitialScores | None = None,
+    evaluation: Evaluation | None = None,
+) -> TrainResult:
+    """Add ``n_estimators`` rounds of trees to the start, each fitted to the gradients left by those before.
 
-
-def _leaf_fit(
-    dataset: BinnedDataset, target: Target, scores: np.ndarray, params: Params, rules: LeafRules, pairs: np.ndarray
-) -> LeafRefit | None:  # fmt: skip
-    """What fits leaves to all rows, where those that a tree was grown on do not tell; None for linear leaves.
-
-    ``pairs`` are those that trees are grown on.
+    Training may end sooner (``params.watch``). With early stopping the trees are those of the best round, else all.
     """
-    has_helpers = bool(dataset.others) or params.boost.boosting == "ordered"
-    if linear_of(params.tree.leaf_model) is not None or not (has_helpers or params.boost.leaf_steps > 1):
-        return None
-    return LeafRefit(SupportingModels.once(target, scores), rules, None if has_helpers else pairs)
-
-
-def make_booster(work: TrainingContext, evaluation: Evaluation) -> Booster:
-    """What adds trees up as the parameters ask for."""
-    field = TrainingState(
-        work.dataset, work.scores, evaluation.sets, work.builder, work.team, work.params, work.first_round, work.others,
-        work.target, work.objective,
-    )  # fmt: skip
-    spec = work.params.boost.boosting
-    if (dart := dart_of(spec)) is not None:
-        return DartBooster(field, dart)
-    if spec == "ordered" or (spec == "plain" and work.others and work.leaf_refit is not None):
-        rules = leaf_rules(work.objective, work.params, work.grower, work.team)
-        return OrderedBooster(field, rules, spec == "ordered")
-    return ForestBooster(field) if spec == "forest" else Booster(field)
+    team = training_team(params.run.n_jobs, dataset.n_rows, dataset.n_features)
+    if start is None:
+        start = InitialScores(objective.initial_scores(target.y, target.weight, team.run))
+    if evaluation is None:
+        evaluation = Evaluation((), (), objective)
+    work = TrainingContext.make(dataset, target, objective, params, start)
+    boosting = make_booster(work, evaluation)
+    with Checkpoint.open(dataset, target, params, start, evaluation) as checkpoint:
+        size = f"{dataset.n_rows} rows, {dataset.n_features} features, {objective.n_outputs} output(s)"
+        logger.info("training begins: %s, objective %s, %d thread(s)", size, objective.name, team.size)
+        done, best, stopped = run_rounds(work, boosting, evaluation, checkpoint)
+        logger.info("training ended after %d rounds: %s", done, stopped)
+    kept = best.round if best.patience is not None and best.score is not None else done
+    return TrainResult(
+        ensemble=start.joined(boosting.build(kept)),
+        base_scores=start.base_scores,
+        best_iteration=start.n_rounds + (done if best.score is None else best.round),
+        best_score=best.score,
+        stopped=stopped,
+        evals=evaluation.history,
+        restored_seconds=checkpoint.state.elapsed,
+        columns=tuple(work.assembler.sets.columns),
+    )
 
 
 def run_rounds(

@@ -1,200 +1,138 @@
-"""From rows to a trained model: split, bins, start, rounds, and rounds again on all rows."""
+"""Train a model: read the arguments, train on the rows, make the model."""
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from sapwood.boost.early_stopping import INTERRUPTED, TIME
-from sapwood.boost.evaluation import EvalSet, Evaluation, eval_metrics
-from sapwood.boost.interrupt import InterruptedBeforeFirstRound
-from sapwood.boost.memory import DataSize, check_memory
-from sapwood.boost.prepare import prepare
-from sapwood.boost.sample import LabeledRows, naming_eval_set
-from sapwood.boost.training import TrainResult, train
-from sapwood.boost.validation_split import validation_rows
-from sapwood.boost.warm_start import FittedInit, InitSpec
-from sapwood.data.categories.transformer import FeatureTransformer
-from sapwood.data.tables.schema import Schema
-from sapwood.data.tables.sparse import SparseTable
-from sapwood.errors import InputError
+from sapwood.boost.eval_sets import held_out_rows, read_eval_rows
+from sapwood.boost.fit_arguments import FitArguments
+from sapwood.boost.labeled_rows import LabeledRows
+from sapwood.boost.learning_task import LearningTask, read_task
+from sapwood.boost.refit import refit_on_all_rows
+from sapwood.boost.sampling import check_sampling
+from sapwood.boost.training import Training, train_rows
+from sapwood.boost.validation_split import rows_to_split_off
+from sapwood.boost.worker_agreement import check_ranks
 from sapwood.model.model import Model
-from sapwood.native.threads.team import training_team
-from sapwood.objectives.base import Objective
-from sapwood.params.declaration import EvaluationParams, Params
 
-VALIDATION, REFIT = "validation", ".refit"
-DEFAULT_FRACTION = 0.1
-LEAST_SECONDS = 1e-9
+VALIDATION = "validation"
 
 
-@dataclass(frozen=True, eq=False)
-class LearningTask:
-    """What is to be learned, and how."""
+def train(
+    params: Mapping[str, Any] | None,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    eval_set: Any = None,
+    eval_sample_weight: Any = None,
+    init_score: Any = None,
+    groups: Any = None,
+    init_model: Any = None,
+    evals_result: dict[str, dict[str, list[float]]] | None = None,
+) -> Model:
+    """Train a model without scikit-learn.
 
-    objective: Objective
-    params: Params
-    classes: np.ndarray | None
-    init: InitSpec
-    schema: Schema
+    Parameters
+    ----------
+    params : dict
+        Parameters of the estimators by name (``docs/parameters.md``). The objective decides the task: without one, or
+        with a loss for numbers, it is regression; with "logistic", "softmax" and the like, classification.
+    X : array, data frame, sparse matrix or Dataset
+        Rows to train on; NaN is missing.
+    y : array-like
+        Target of each row: numbers, or labels of any kind for classification.
+    sample_weight, eval_set, eval_sample_weight, init_score, groups, init_model
+        As in ``SapwoodRegressor.fit``.
+    evals_result : dict, optional
+        Filled with ``{set: {metric: [one value per round]}}``.
+
+    Returns
+    -------
+    Model
+        The trained model: ``predict``, ``save``, ``importance`` and more.
+    """
+    arguments = FitArguments(
+        params or {}, X, y, sample_weight, eval_set, eval_sample_weight, init_score, groups, init_model
+    )
+    result = fit(arguments)
+    if evals_result is not None:
+        evals_result.update(result.evals_result)
+    return result.model
 
 
 @dataclass(frozen=True, eq=False)
 class FitResult:
-    """A finished training: trees and history, where its scores start from, the number of rows.
+    """Result of a fit: the model and the history of its training.
 
-    ``recipe`` makes the columns of the trees out of the user's where some are categories; ``decisions`` tell how.
+    ``init_estimator`` is the estimator that the trees start from, which the model does not contain;
+    ``feature_names`` are those of X if they are strings.
     """
 
-    outcome: TrainResult
-    init: FittedInit
-    n_rows: int
-    transformer: FeatureTransformer | None = None
-    decisions: Mapping[str, Any] = field(default_factory=dict)
+    model: Model
+    init_estimator: Any
+    evals_result: dict[str, dict[str, list[float]]]
+    best_iteration: int
+    best_score: float | None
+    stopped: str
+    n_features: int
+    feature_names: tuple[str, ...] | None
 
 
-def task_of(classes: np.ndarray | None) -> str:
-    """What metrics are asked to measure: regression, binary or multiclass."""
-    if classes is None:
-        return "regression"
-    return "binary" if len(classes) == 2 else "multiclass"
-
-
-def fit_sample(
-    problem: LearningTask,
-    sample: LabeledRows,
-    sets: Mapping[str, LabeledRows],
-    watched: Mapping[str, LabeledRows],
-    began: float,
-) -> FitResult:
-    """Train on rows; without validation ``sets`` some rows are split off if the parameters ask for it.
-
-    ``watched`` are measured beside them. ``began`` is when the clock of the time limit started.
-    """
-    if sample.weight is not None:
-        sample = sample.take(sample.weight > 0.0)
-    chosen = _rows_to_split_off(problem, sample, sets)
-    if chosen is None:
-        return _train(problem, sample, {**sets, **watched}, began)
-    first = _train(problem, sample.take(~chosen), {VALIDATION: sample.take(chosen), **watched}, began)
-    watch = problem.params.evaluation
-    spent = time.perf_counter() - began + first.outcome.restored_seconds
-    is_late = watch.time_limit is not None and 2.0 * spent > watch.time_limit
-    if not watch.refit or first.outcome.stopped in (INTERRUPTED, TIME) or sample.agree_on(is_late):
-        return first
-    return _refit(problem, sample, first)
-
-
-def _rows_to_split_off(
-    problem: LearningTask, sample: LabeledRows, sets: Mapping[str, LabeledRows]
-) -> np.ndarray | None:
-    watch = problem.params.evaluation
-    if sets:
-        if watch.validation_fraction is not None:
-            raise InputError("eval_set and validation_fraction are both given: validate on one of them")
-        return None
-    share: Any = watch.validation_fraction
-    if share is None:
-        if watch.early_stopping_rounds is None:
-            return None
-        share = DEFAULT_FRACTION
-    whole = sample.whole()
-    strata = whole.y if problem.classes is not None else None
-    chosen = validation_rows(share, whole.row_ids, problem.params.run.random_state, strata, sample.groups)
-    if problem.classes is not None:
-        _check_classes(problem.classes, whole.y, whole.y[~chosen])
-    return chosen[whole.own]
-
-
-def _check_classes(classes: np.ndarray, every: np.ndarray, kept: np.ndarray) -> None:
-    lost = np.setdiff1d(every, kept)
-    if len(lost):
-        label = classes.tolist()[int(lost[0])]
-        raise InputError(
-            f"all rows of class {label!r} would be split off for validation: give eval_set, or another "
-            "validation_fraction"
-        )
-
-
-def _train(problem: LearningTask, sample: LabeledRows, sets: Mapping[str, LabeledRows], began: float) -> FitResult:
-    params = problem.params
-    if params.evaluation.time_limit is not None:
-        left = max(LEAST_SECONDS, params.evaluation.time_limit - (time.perf_counter() - began))
-        params = _watched(params, time_limit=left)
-    team = training_team(params.run.n_jobs, sample.rows.n_rows, sample.table.n_features)
-    check_memory(_size(problem, sample, sets), problem.objective, params, team.size)
-    earlier = None if problem.init.warm_start is None else problem.init.warm_start.model
-    known = None if earlier is None else earlier.transformer
-    prepared = prepare(sample, problem.schema, params, problem.objective, known, team.run)
-    sample, dataset = prepared.sample, prepared.dataset
-    if sample.ranks is not None:
-        dataset = dataclasses.replace(dataset, ranks=sample.ranks.counted(dataset.n_rows))
-    origin = problem.init.fit(sample, team.run)
-    measures = eval_metrics(params.evaluation.eval_metric, problem.objective, task_of(problem.classes))
-    eval_sets = []
-    for name, one in sets.items():
-        with naming_eval_set(name):
-            tiles, lists, values = prepared.tiles(one, team.run)
-            eval_sets.append(EvalSet(name, tiles, one.target, origin.scores(one), values, lists))
-    evaluation = Evaluation(eval_sets, measures, problem.objective, dataset.ranks)
-    outcome = train(dataset, sample.target, problem.objective, params, origin.start(sample), evaluation)
-    outcome, recipe = join_recipes(outcome, earlier, dataset.transformer, problem.schema)
-    n_rows = dataset.n_rows if dataset.ranks is None else dataset.ranks.n_rows
-    return FitResult(outcome, origin, n_rows, recipe, prepared.decisions)
-
-
-def _size(problem: LearningTask, sample: LabeledRows, sets: Mapping[str, LabeledRows]) -> DataSize:
-    """What memory is needed for; sparse tables with categories beside them, or on ranks, are held as dense ones are."""
-    table, n_rows = sample.table, len(sample.y)
-    stored = None
-    if isinstance(table, SparseTable) and not problem.schema.categories and sample.ranks is None:
-        stored = np.diff(table.start).astype(np.int64) * n_rows // table.n_rows
-    return DataSize(n_rows, table.n_features, sum(len(one.y) for one in sets.values()), stored)
-
-
-def join_recipes(
-    outcome: TrainResult, earlier: Model | None, recipe: FeatureTransformer | None, schema: Schema
-) -> tuple[TrainResult, FeatureTransformer | None]:
-    """Leave out the columns that no tree uses; those of new trees come behind those of an earlier model."""
-    if recipe is None:
-        return outcome, None
-    recipe = dataclasses.replace(recipe, columns=recipe.columns + outcome.columns)
-    trees, n_old = outcome.ensemble, 0
-    if earlier is not None and earlier.transformer is not None:
-        n_old = earlier.ensemble.n_trees
-        recipe, place = earlier.transformer.joined(recipe, schema.n_features)
-        trees = trees.renumbered(place, n_old)
-    recipe, place = recipe.keeping(trees.used(recipe.n_columns), schema.n_features)
-    return dataclasses.replace(outcome, ensemble=trees.renumbered(place)), recipe
-
-
-def _refit(problem: LearningTask, sample: LabeledRows, first: FitResult) -> FitResult:
-    """Train on all rows for as many rounds as were best; the history stays that of the first training."""
-    earlier = first.init.model
-    n_rounds = first.outcome.best_iteration - (0 if earlier is None else earlier.n_iterations)
-    params = _watched(problem.params, early_stopping_rounds=None, time_limit=None, callbacks=())
-    if params.run.checkpoint is not None:
-        params = dataclasses.replace(
-            params, run=dataclasses.replace(params.run, checkpoint=params.run.checkpoint + REFIT)
-        )
-    params = dataclasses.replace(params, boost=dataclasses.replace(params.boost, n_estimators=n_rounds))
-    try:
-        second = _train(dataclasses.replace(problem, params=params), sample, {}, 0.0)
-    except InterruptedBeforeFirstRound:
-        second = None
-    if second is None or second.outcome.stopped == INTERRUPTED:
-        return dataclasses.replace(first, outcome=dataclasses.replace(first.outcome, stopped=INTERRUPTED))
-    outcome = dataclasses.replace(
-        first.outcome, ensemble=second.outcome.ensemble, base_scores=second.outcome.base_scores
+def fit(arguments: FitArguments) -> FitResult:
+    """Train on the arguments of a fit; the clock of ``time_limit`` starts here."""
+    start_time = time.perf_counter()
+    task, rows = read_task(arguments)
+    if rows.ranks is not None:
+        check_ranks(task, rows, arguments)
+    check_sampling(task.params.boost, task.objective.task, rows.groups)
+    sets, held_out = read_eval_rows(arguments, task), held_out_rows(arguments, task)
+    training = fit_rows(task, rows, sets, held_out, start_time)
+    result = training.result
+    return FitResult(
+        model=_make_model(task, training),
+        init_estimator=training.init.estimator,
+        evals_result={name: dict(metrics) for name, metrics in result.evals.items()},
+        best_iteration=result.best_iteration,
+        best_score=result.best_score,
+        stopped=result.stopped,
+        n_features=rows.table.n_features,
+        feature_names=rows.table.names if rows.table.has_string_names else None,
     )
-    return dataclasses.replace(second, outcome=outcome)
 
 
-def _watched(params: Params, **changes: object) -> Params:
-    watch: EvaluationParams = dataclasses.replace(params.evaluation, **changes)  # type: ignore[arg-type]
-    return dataclasses.replace(params, evaluation=watch)
+def fit_rows(
+    task: LearningTask,
+    rows: LabeledRows,
+    sets: Mapping[str, LabeledRows],
+    held_out: Mapping[str, LabeledRows],
+    start_time: float,
+) -> Training:
+    """Train on rows; without validation ``sets`` some rows are split off if the parameters ask for it."""
+    if rows.weight is not None:
+        rows = rows.take(rows.weight > 0.0)
+    chosen = rows_to_split_off(task.params, rows, task.classes, bool(sets))
+    if chosen is None:
+        return train_rows(task, rows, {**sets, **held_out}, start_time)
+    first = train_rows(task, rows.take(~chosen), {VALIDATION: rows.take(chosen), **held_out}, start_time)
+    return refit_on_all_rows(task, rows, first, start_time)
+
+
+def _make_model(task: LearningTask, training: Training) -> Model:
+    earlier, schema, objective = training.init.model, task.schema, task.objective
+    metadata: dict[str, Any] = {"n_rows": training.n_rows, "params": task.params.described()}
+    if schema.categories:
+        metadata["categories"] = dict(training.encodings)
+    return Model(
+        schema=schema if earlier is None or schema.names is not None else earlier.schema,
+        ensemble=training.result.ensemble,
+        base_scores=training.result.base_scores,
+        link=objective.link.name,
+        classes=task.classes,
+        objective={"name": objective.name, "settings": objective.settings()},
+        metadata=metadata,
+        transformer=training.transformer,
+    )

@@ -1,79 +1,98 @@
-"""Train a model: rounds of gradients, a tree for each output, and new scores."""
+"""Train on some rows: bin them, boost, translate the trees to the user's columns."""
 
 from __future__ import annotations
 
+import dataclasses
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from sapwood.boost.checkpoint.checkpoint import Checkpoint
-from sapwood.boost.evaluation import Evaluation
-from sapwood.boost.initial_scores import InitialScores
-from sapwood.boost.rounds import TrainingContext, make_booster, run_rounds
-from sapwood.boost.target import Target
-from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.categories.transformer import DerivedFeature
-from sapwood.log import logger
-from sapwood.model.ensemble import Ensemble
+from sapwood.boost.evaluation import EvalSet, Evaluation, eval_metrics
+from sapwood.boost.initial_scores import FittedInit
+from sapwood.boost.labeled_rows import LabeledRows, naming_eval_set
+from sapwood.boost.learning_task import LearningTask
+from sapwood.boost.memory import DataSize, check_memory
+from sapwood.boost.prepare import prepare
+from sapwood.boost.rounds import TrainResult, boost
+from sapwood.data.categories.transformer import FeatureTransformer
+from sapwood.data.tables.schema import Schema
+from sapwood.data.tables.sparse import SparseTable
+from sapwood.model.model import Model
 from sapwood.native.threads.team import training_team
-from sapwood.objectives.base import Objective
 from sapwood.params.declaration import Params
 
-__all__ = ["TrainResult", "Target", "train"]
+MIN_SECONDS = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class TrainResult:
-    """What training brings: trees, the constants they start from, and how it went.
+class Training:
+    """A finished training on some rows: trees and history, fitted initial scores, number of rows.
 
-    ``best_iteration`` counts rounds, those of an earlier model included; ``best_score`` is None without validation
-    rows; ``stopped`` says why training ended; ``restored_seconds`` are the seconds of training that a checkpoint saved.
-    ``columns`` are made of categories for the trees, behind those of the dataset.
+    ``transformer`` turns category columns into features of the trees; ``encodings`` describes the encoding of each.
     """
 
-    ensemble: Ensemble
-    base_scores: np.ndarray
-    best_iteration: int
-    best_score: float | None = None
-    stopped: str = "n_estimators"
-    evals: Mapping[str, Mapping[str, list[float]]] = field(default_factory=dict)
-    restored_seconds: float = 0.0
-    columns: tuple[DerivedFeature, ...] = ()
+    result: TrainResult
+    init: FittedInit
+    n_rows: int
+    transformer: FeatureTransformer | None
+    encodings: Mapping[str, Any]
 
 
-def train(
-    dataset: BinnedDataset,
-    target: Target,
-    objective: Objective,
-    params: Params,
-    start: InitialScores | None = None,
-    evaluation: Evaluation | None = None,
-) -> TrainResult:
-    """Add ``n_estimators`` rounds of trees to the start, each fitted to the gradients left by those before.
+def train_rows(task: LearningTask, rows: LabeledRows, sets: Mapping[str, LabeledRows], start_time: float) -> Training:
+    """Bin the rows, boost, and translate the trees to the user's columns."""
+    params = _with_remaining_time(task.params, start_time)
+    team = training_team(params.run.n_jobs, len(rows.y), rows.table.n_features)
+    check_memory(_data_size(task, rows, sets), task.objective, params, team.size)
+    earlier = None if task.init.warm_start is None else task.init.warm_start.model
+    known = None if earlier is None else earlier.transformer
+    prepared = prepare(rows, task.schema, params, task.objective, known, team.run)
+    rows, dataset = prepared.rows, prepared.dataset
+    if rows.ranks is not None:
+        dataset = dataclasses.replace(dataset, ranks=rows.ranks.counted(dataset.n_rows))
+    init = task.init.fit(rows, team.run)
+    eval_sets = []
+    for name, one in sets.items():
+        with naming_eval_set(name):
+            tiles, lists, values = prepared.tiles(one, team.run)
+            eval_sets.append(EvalSet(name, tiles, one.target, init.scores(one), values, lists))
+    metrics = eval_metrics(params.evaluation.eval_metric, task.objective, task.metric_task)
+    evaluation = Evaluation(eval_sets, metrics, task.objective, dataset.ranks)
+    result = boost(dataset, rows.target, task.objective, params, init.start(rows), evaluation)
+    result, transformer = join_transformers(result, earlier, dataset.transformer, task.schema)
+    n_rows = dataset.n_rows if dataset.ranks is None else dataset.ranks.n_rows
+    return Training(result, init, n_rows, transformer, prepared.encodings)
 
-    Training may end sooner (``params.watch``). With early stopping the trees are those of the best round, else all.
-    """
-    team = training_team(params.run.n_jobs, dataset.n_rows, dataset.n_features)
-    if start is None:
-        start = InitialScores(objective.initial_scores(target.y, target.weight, team.run))
-    if evaluation is None:
-        evaluation = Evaluation((), (), objective)
-    work = TrainingContext.make(dataset, target, objective, params, start)
-    boosting = make_booster(work, evaluation)
-    with Checkpoint.open(dataset, target, params, start, evaluation) as checkpoint:
-        size = f"{dataset.n_rows} rows, {dataset.n_features} features, {objective.n_outputs} output(s)"
-        logger.info("training begins: %s, objective %s, %d thread(s)", size, objective.name, team.size)
-        done, best, stopped = run_rounds(work, boosting, evaluation, checkpoint)
-        logger.info("training ended after %d rounds: %s", done, stopped)
-    kept = best.round if best.patience is not None and best.score is not None else done
-    return TrainResult(
-        ensemble=start.joined(boosting.build(kept)),
-        base_scores=start.base_scores,
-        best_iteration=start.n_rounds + (done if best.score is None else best.round),
-        best_score=best.score,
-        stopped=stopped,
-        evals=evaluation.history,
-        restored_seconds=checkpoint.state.elapsed,
-        columns=tuple(work.assembler.sets.columns),
-    )
+
+def join_transformers(
+    result: TrainResult, earlier: Model | None, transformer: FeatureTransformer | None, schema: Schema
+) -> tuple[TrainResult, FeatureTransformer | None]:
+    """Drop the derived features that no tree uses; those of new trees follow those of an earlier model."""
+    if transformer is None:
+        return result, None
+    transformer = dataclasses.replace(transformer, columns=transformer.columns + result.columns)
+    trees = result.ensemble
+    if earlier is not None and earlier.transformer is not None:
+        transformer, place = earlier.transformer.joined(transformer, schema.n_features)
+        trees = trees.renumbered(place, earlier.ensemble.n_trees)
+    transformer, place = transformer.keeping(trees.used(transformer.n_columns), schema.n_features)
+    return dataclasses.replace(result, ensemble=trees.renumbered(place)), transformer
+
+
+def _with_remaining_time(params: Params, start_time: float) -> Params:
+    limit = params.evaluation.time_limit
+    if limit is None:
+        return params
+    left = max(MIN_SECONDS, limit - (time.perf_counter() - start_time))
+    return dataclasses.replace(params, evaluation=dataclasses.replace(params.evaluation, time_limit=left))
+
+
+def _data_size(task: LearningTask, rows: LabeledRows, sets: Mapping[str, LabeledRows]) -> DataSize:
+    """Return what memory depends on; sparse tables with categories, or on several workers, are binned as dense ones."""
+    table, n_rows = rows.table, len(rows.y)
+    stored = None
+    if isinstance(table, SparseTable) and not task.schema.categories and rows.ranks is None:
+        stored = np.diff(table.start).astype(np.int64) * n_rows // table.n_rows
+    return DataSize(n_rows, table.n_features, sum(len(one.y) for one in sets.values()), stored)

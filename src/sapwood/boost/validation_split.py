@@ -2,11 +2,49 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.errors import InputError
 from sapwood.kernels.numeric.random import FOLDS, SPLIT, draw_all
+from sapwood.params.declaration import Params
 from sapwood.params.options import LastRows
+
+DEFAULT_FRACTION = 0.1
+
+
+def rows_to_split_off(
+    params: Params, rows: LabeledRows, classes: np.ndarray | None, has_eval_sets: bool
+) -> np.ndarray | None:
+    """Return which rows to validate on as booleans, or None where the parameters ask for none."""
+    settings = params.evaluation
+    if has_eval_sets:
+        if settings.validation_fraction is not None:
+            raise InputError("eval_set and validation_fraction are both given: validate on one of them")
+        return None
+    fraction: Any = settings.validation_fraction
+    if fraction is None:
+        if settings.early_stopping_rounds is None:
+            return None
+        fraction = DEFAULT_FRACTION
+    whole = rows.whole()
+    strata = None if classes is None else whole.y
+    chosen = validation_rows(fraction, whole.row_ids, params.run.random_state, strata, rows.groups)
+    if classes is not None:
+        _check_classes(classes, whole.y, whole.y[~chosen])
+    return chosen[whole.own]
+
+
+def _check_classes(classes: np.ndarray, every: np.ndarray, kept: np.ndarray) -> None:
+    lost = np.setdiff1d(every, kept)
+    if len(lost):
+        label = classes.tolist()[int(lost[0])]
+        raise InputError(
+            f"all rows of class {label!r} would be split off for validation: give eval_set, or another "
+            "validation_fraction"
+        )
 
 
 def validation_rows(

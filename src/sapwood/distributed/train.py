@@ -19,12 +19,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from sapwood.boost.sample import FitArguments
+from sapwood.boost import train as engine
 from sapwood.data.tables.conversion import shown
 from sapwood.distributed.communicator import Reducer
 from sapwood.distributed.workers import FEATURES, ROWS, Ranks
 from sapwood.errors import InputError, InputTypeError, ParameterError
-from sapwood.estimators.base import SapwoodEstimator
+from sapwood.estimators.base import SapwoodEstimator, arguments_of, set_fitted
 
 __all__ = ["Reducer", "fit"]
 
@@ -59,7 +59,8 @@ def fit(
         own = ranks.n_rows
         ranks = ranks.counted(own)
         row_numbers = _numbers(row_numbers, own, ranks)
-    estimator._fit(FitArguments(X, y, ranks=ranks, row_numbers=row_numbers, **more))
+    arguments = arguments_of(estimator, X, y, ranks=ranks, row_numbers=row_numbers, **more)
+    set_fitted(estimator, engine.fit(arguments))
     return estimator
 
 

@@ -12,15 +12,17 @@ from sklearn.model_selection import check_cv
 
 from sapwood.boost.early_stopping import INTERRUPTED
 from sapwood.boost.evaluation import EvalMetric, eval_metrics, evaluate
-from sapwood.boost.sample import FitArguments, read_features, read_groups
+from sapwood.boost.labeled_rows import read_features
+from sapwood.boost.learning_task import metric_task, objective_for, read_target
 from sapwood.boost.target import Target
-from sapwood.boost.train import task_of
+from sapwood.boost.train import fit
 from sapwood.boost.validation_split import fold_of_rows
 from sapwood.data.dataset import Dataset
 from sapwood.data.tables.row_selection import select_rows
-from sapwood.data.tables.targets import check_weight
+from sapwood.data.tables.targets import check_weight, read_groups
 from sapwood.errors import InputError, InputTypeError, ParameterError
-from sapwood.estimators.base import SapwoodEstimator
+from sapwood.estimators.base import SapwoodEstimator, arguments_of, set_fitted
+from sapwood.estimators.classifier import SapwoodClassifier
 from sapwood.params.resolve import resolve_params
 
 HELD_OUT = "held_out"
@@ -65,11 +67,11 @@ def cv(
             "and pipelines use sklearn.model_selection.cross_validate"
         )
     rows = Rows.read(estimator, X, y, groups, sample_weight)
-    params = resolve_params(estimator.get_params(deep=False), len(rows.y), estimator._task)
+    params = resolve_params(estimator.get_params(deep=False), len(rows.y), estimator.task)
     if params.run.checkpoint is not None:
         raise ParameterError("checkpoint keeps one training, and cv makes one per fold: leave checkpoint unset")
-    objective = estimator._objective(params, rows.classes)
-    measures = eval_metrics(params.evaluation.eval_metric, objective, task_of(rows.classes))
+    objective = objective_for(params, rows.classes)
+    measures = eval_metrics(params.evaluation.eval_metric, objective, metric_task(rows.classes))
     folds: list[Fold] = []
     splits = list(_split(rows, cv, params.run.random_state))
     if not splits:
@@ -81,7 +83,7 @@ def cv(
         scores = fitted.predict_raw(rows.part(rows.X, test)).T.reshape(objective.n_outputs, -1)
         weight = None if rows.weight is None else rows.weight[test]
         values = evaluate(measures, objective, Target(rows.y[test], weight), np.ascontiguousarray(scores))
-        folds.append(Fold(fitted, test, fitted._answer(rows.part(rows.X, test)), values))
+        folds.append(Fold(fitted, test, _predict(fitted, rows.part(rows.X, test)), values))
     return _gather(folds, measures, len(rows.y))
 
 
@@ -100,7 +102,7 @@ class Rows:
     def read(cls, estimator: SapwoodEstimator, X: Any, y: Any, groups: Any, weight: Any) -> Rows:
         """Check what was given."""
         n_rows = read_features(X)[1].n_rows
-        target, classes = estimator._read_target(y, n_rows, None)
+        target, classes = read_target(estimator.task, y, n_rows)
         labels = target if classes is None else classes[target.astype(np.intp)]
         return cls(X, labels, target, classes, check_weight(weight, n_rows), read_groups(groups, n_rows))
 
@@ -163,18 +165,24 @@ def _check_fold(fold: int, classes: np.ndarray | None, y: np.ndarray) -> None:
 
 def _fit_fold(estimator: SapwoodEstimator, rows: Rows, train: np.ndarray, test: np.ndarray) -> SapwoodEstimator:
     part = rows.part
-    request = FitArguments(
+    arguments = arguments_of(
+        estimator,
         part(rows.X, train),
         rows.labels[train],
         sample_weight=part(rows.weight, train),
         groups=part(rows.groups, train),
-        watched={HELD_OUT: (part(rows.X, test), rows.labels[test], part(rows.weight, test))},
+        held_out={HELD_OUT: (part(rows.X, test), rows.labels[test], part(rows.weight, test))},
     )
-    made = clone(estimator)
-    made._fit(request)
-    if made.stopped_ == INTERRUPTED:
+    fitted = clone(estimator)
+    set_fitted(fitted, fit(arguments))
+    if fitted.stopped_ == INTERRUPTED:
         raise KeyboardInterrupt
-    return made
+    return fitted
+
+
+def _predict(estimator: SapwoodEstimator, X: Any) -> np.ndarray:
+    """Predict numbers, or the probability of each class."""
+    return estimator.predict_proba(X) if isinstance(estimator, SapwoodClassifier) else estimator.predict(X)
 
 
 def _gather(folds: list[Fold], measures: tuple[EvalMetric, ...], n_rows: int) -> CrossValidation:

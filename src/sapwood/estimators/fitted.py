@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sapwood.boost.warm_start import estimator_scores
+from sapwood.boost.initial_scores import estimator_scores
 from sapwood.data.dataset import plain_rows
 from sapwood.data.tables.table import read_table
 from sapwood.errors import ParameterError

@@ -8,26 +8,23 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from sapwood.data.tables.targets import check_target
+from sapwood.boost.fit_arguments import REGRESSION
 from sapwood.estimators.base import SapwoodEstimator
 
 
 class SapwoodRegressor(RegressorMixin, SapwoodEstimator):
-    """Gradient-boosted trees for numbers.
+    """Gradient-boosted trees for regression.
 
     Parameters are keyword-only and ``"auto"`` where unset; ``docs/parameters.md`` lists them with their defaults.
     """
 
-    _task: ClassVar[str] = "regression"
-
-    def _read_target(self, y: Any, n_rows: int, known: np.ndarray | None) -> tuple[np.ndarray, None]:
-        return check_target(y, n_rows), None
-
-    def _answer(self, X: Any) -> np.ndarray:
-        return self.predict(X)
+    task: ClassVar[str] = REGRESSION
 
     def predict(self, X: Any, iterations: int | None = None) -> np.ndarray:
-        """Predict a number for each row, after so many rounds (all by default); several where the loss has them."""
+        """Predict the target of each row with the first ``iterations`` rounds (all by default).
+
+        Returns an array (rows,), or (rows, outputs) for losses with several outputs.
+        """
         return self._predict(X, iterations)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:

@@ -73,18 +73,22 @@ class Schema:
             raise SchemaError(
                 f"X has {table.n_features} features, but {who} is expecting {self.n_features} features as input"
             )
-        for f in table.text_columns:
-            if f not in self.categories:
-                raise InputTypeError(
-                    f"{table.called(f)} holds texts, but {who} takes numbers there: pass numbers, or train with the "
-                    "column in categorical_features"
-                )
+        self.check(table, who)
         if table.zero_as_missing and not self.zero_as_missing:
             raise SchemaError(
                 f"the Dataset was made with zero_as_missing=True, but {who} has zero_as_missing=False: make "
                 "Dataset(X) without it"
             )
         return zeros_to_missing(table) if self.zero_as_missing else table
+
+    def check(self, table: Table, who: str = "this model") -> None:
+        """Raise InputTypeError if a column that is no category column holds texts; columns are in this order."""
+        for f in table.text_columns:
+            if f not in self.categories:
+                raise InputTypeError(
+                    f"{table.called(f)} holds texts, but {who} takes numbers there: pass numbers, or train with the "
+                    "column in categorical_features"
+                )
 
     def _check_names(self, given: tuple[str, ...]) -> None:
         known = self.names or ()

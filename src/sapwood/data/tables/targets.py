@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.data.tables import conversion
-from sapwood.data.tables.conversion import shown
+from sapwood.data.tables.conversion import is_missing, shown
 from sapwood.errors import InputError, InputTypeError, SapwoodWarning
 
 CLASSES_SHOWN = 10
@@ -230,3 +230,25 @@ def _kind(label: Any) -> str:
     if conversion.is_missing(label):
         return "missing"
     return "number" if isinstance(label, conversion.NUMBERS) else type(label).__name__
+
+
+def read_groups(given: Any, n_rows: int) -> np.ndarray | None:
+    """The number of each row's group, from 0."""
+    if given is None:
+        return None
+    labels = read_column(given, n_rows, "groups")
+    number_of: dict[Any, int] = {}
+    groups = np.empty(n_rows, dtype=np.int64)
+    for row, label in enumerate(labels.tolist()):  # a masked entry is listed as None
+        try:
+            is_named = not is_missing(label) and label == label
+            groups[row] = number_of.setdefault(label, len(number_of))
+        except (TypeError, ValueError) as error:
+            raise InputTypeError(
+                f"groups must hold texts or numbers: row {row} has {shown(label)} of type {type(label).__name__}"
+            ) from error
+        if not is_named:
+            raise InputError(
+                f"groups must name the group of every row: row {row} has {label!r}; give it a group of its own"
+            )
+    return groups

@@ -9,8 +9,9 @@ import numpy as np
 
 from sapwood.boost.checkpoint.run_fingerprint import digest, parameters
 from sapwood.boost.eval_sets import read_eval_sets
-from sapwood.boost.sample import FitArguments, LabeledRows
-from sapwood.boost.train import LearningTask
+from sapwood.boost.fit_arguments import FitArguments
+from sapwood.boost.labeled_rows import LabeledRows
+from sapwood.boost.learning_task import LearningTask
 from sapwood.errors import InputError, ParameterError
 from sapwood.params.options import Uniform, conflicts_of, linear_of, sampling_of
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -11,41 +11,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sapwood.boost.target import Target
+from sapwood.cached_property import cached_property
 from sapwood.data.binning import binned_dataset as binned
 from sapwood.data.binning.bin_mapper import BinMapper, ExactBinMapper
 from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.data.dataset import Dataset
-from sapwood.data.tables.conversion import is_missing, shown
 from sapwood.data.tables.row_selection import select_rows
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Block, Table, read_table, whole_block
-from sapwood.data.tables.targets import read_column, read_numbers
 from sapwood.distributed.workers import Ranks, find_shared_edges
-from sapwood.errors import InputError, InputTypeError, SapwoodError, SapwoodWarning
+from sapwood.errors import SapwoodError, SapwoodWarning
 from sapwood.kernels.numeric.sums import Run
-from sapwood.objectives.base import MAX_SCORE
 from sapwood.params.declaration import Params
 from sapwood.params.options import linear_of
-
-
-@dataclass(frozen=True, eq=False)
-class FitArguments:
-    """The arguments of ``fit``. ``watched`` rows are measured, but never tell when to stop.
-
-    ``ranks`` train together, each on rows whose numbers among those of all ranks are ``row_numbers``.
-    """
-
-    X: Any
-    y: Any
-    sample_weight: Any = None
-    eval_set: Any = None
-    eval_sample_weight: Any = None
-    init_score: Any = None
-    groups: Any = None
-    init_model: Any = None
-    watched: Mapping[str, tuple[Any, Any, Any]] | None = None
-    ranks: Ranks | None = None
-    row_numbers: np.ndarray | None = None
 
 
 class Whole(NamedTuple):
@@ -80,9 +58,9 @@ class LabeledRows:
         """What training lowers the loss of."""
         return Target(self.y, self.weight, self.groups)
 
-    @property
+    @cached_property
     def rows(self) -> Table:
-        """The rows as a table."""
+        """The table of these rows alone."""
         return self.table if self.places is None else self.table.take(self.places)
 
     @property
@@ -189,54 +167,6 @@ def warn_of_index_order(X: Any, values: Any, name: str) -> None:
             SapwoodWarning,
             stacklevel=5,
         )
-
-
-def read_init_score(given: Any, n_rows: int, n_outputs: int) -> np.ndarray | None:
-    """Offsets as (outputs, rows) from (rows,) or (rows, outputs)."""
-    if given is None:
-        return None
-    if hasattr(given, "nnz"):
-        raise InputTypeError("init_score is a sparse matrix: pass init_score.toarray()")
-    try:
-        values = given if isinstance(given, np.ma.MaskedArray) else np.asarray(given)
-    except ValueError as error:
-        raise InputTypeError(f"init_score cannot be read as numbers: {error}") from error
-    if values.ndim == 1 and n_outputs == 1:
-        values = values[:, None]
-    if values.shape != (n_rows, n_outputs):
-        shapes = f"({n_rows},)" if n_outputs == 1 else f"({n_rows}, {n_outputs}), one score per class or output"
-        raise InputError(f"init_score has the shape {np.shape(given)}; allowed is {shapes}")
-    values = read_numbers(values, "init_score", "give every row a number")
-    fits = (np.abs(values) <= MAX_SCORE).all(axis=1)
-    if not fits.all():
-        row = int(np.argmin(fits))
-        raise InputError(
-            f"init_score must be finite, within ±{MAX_SCORE:g}: row {row} has {values[row].tolist()}; give it the "
-            "score that training should start from, 0 if there is none"
-        )
-    return np.ascontiguousarray(values.T)
-
-
-def read_groups(given: Any, n_rows: int) -> np.ndarray | None:
-    """The number of each row's group, from 0."""
-    if given is None:
-        return None
-    labels = read_column(given, n_rows, "groups")
-    number_of: dict[Any, int] = {}
-    groups = np.empty(n_rows, dtype=np.int64)
-    for row, label in enumerate(labels.tolist()):  # a masked entry is listed as None
-        try:
-            is_named = not is_missing(label) and label == label
-            groups[row] = number_of.setdefault(label, len(number_of))
-        except (TypeError, ValueError) as error:
-            raise InputTypeError(
-                f"groups must hold texts or numbers: row {row} has {shown(label)} of type {type(label).__name__}"
-            ) from error
-        if not is_named:
-            raise InputError(
-                f"groups must name the group of every row: row {row} has {label!r}; give it a group of its own"
-            )
-    return groups
 
 
 @contextmanager

@@ -10,7 +10,8 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from sapwood import SapwoodRegressor
-from sapwood.boost.training import Target, TrainResult, train
+from sapwood.boost.rounds import TrainResult, boost
+from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.tables.table import read_table
 from sapwood.errors import InputError, TrainingError
@@ -31,7 +32,7 @@ def fit(
     params = Params(tree=tree, boost=BoostingParams(n_estimators=n_estimators, learning_rate=learning_rate))
     target = Target(np.asarray(y, dtype=float), weight)
     loss = resolve(objective) if isinstance(objective, str) else objective
-    return dataset, train(dataset, target, loss, params)
+    return dataset, boost(dataset, target, loss, params)
 
 
 def leaf_values(tree, X) -> np.ndarray:
@@ -174,4 +175,4 @@ def test_the_row_that_is_named_is_that_of_the_table_though_rows_without_weight_w
     dataset = BinnedDataset.build(read_table(X), weight)
     target = Target(X[5:, 0], weight[5:])
     with pytest.raises(TrainingError, match="row 17,"):
-        train(dataset, target, SpoiltSquared(1, 12, np.nan), Params())
+        boost(dataset, target, SpoiltSquared(1, 12, np.nan), Params())

@@ -1,0 +1,38 @@
+"""The arguments of a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sapwood.distributed.workers import Ranks
+
+REGRESSION, CLASSIFICATION = "regression", "classification"
+
+
+@dataclass(frozen=True, eq=False)
+class FitArguments:
+    """Everything that a fit is given: parameters as the user set them, data, and who asks.
+
+    ``task`` is "regression" or "classification"; None lets the objective decide. ``held_out`` sets (X, y, weight) are
+    evaluated like those of ``eval_set`` but never stop training. ``caller`` is named in errors. ``ranks`` train
+    together, each on rows whose numbers among the rows of all workers are ``row_numbers``.
+    """
+
+    params: Mapping[str, Any]
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    eval_set: Any = None
+    eval_sample_weight: Any = None
+    init_score: Any = None
+    groups: Any = None
+    init_model: Any = None
+    task: str | None = None
+    held_out: Mapping[str, tuple[Any, Any, Any]] | None = None
+    ranks: Ranks | None = None
+    row_numbers: np.ndarray | None = None
+    caller: str = "sapwood.train"

@@ -1,0 +1,174 @@
+"""The learning task of a fit: objective, parameters, classes and columns, read from the arguments and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sapwood.boost.evaluation import eval_metrics
+from sapwood.boost.fit_arguments import CLASSIFICATION, REGRESSION, FitArguments
+from sapwood.boost.initial_scores import InitSpec, WarmStart, read_init_score
+from sapwood.boost.labeled_rows import LabeledRows, read_features, warn_of_index_order
+from sapwood.boost.leaf_values import check_constraints, check_steps
+from sapwood.data.categories.plan import find_category_columns
+from sapwood.data.dataset import Dataset, settings_of
+from sapwood.data.tables.class_weights import class_weights
+from sapwood.data.tables.conversion import shown
+from sapwood.data.tables.schema import Schema
+from sapwood.data.tables.table import Table
+from sapwood.data.tables.targets import (
+    check_range,
+    check_target,
+    check_weight,
+    encode_known_labels,
+    encode_labels,
+    read_column,
+    read_groups,
+)
+from sapwood.data.tables.zero_as_missing import zeros_to_missing
+from sapwood.errors import InputError, ParameterError
+from sapwood.objectives.base import Objective
+from sapwood.objectives.registry import resolve
+from sapwood.params.declaration import AUTO, Params
+from sapwood.params.resolve import resolve_params, widen_vector_trees
+
+
+@dataclass(frozen=True, eq=False)
+class LearningTask:
+    """Objective, resolved parameters, classes (None for regression), initial scores and columns of a fit."""
+
+    objective: Objective
+    params: Params
+    classes: np.ndarray | None
+    init: InitSpec
+    schema: Schema
+
+    @property
+    def metric_task(self) -> str:
+        """Task that metrics are checked against: regression, binary or multiclass."""
+        return metric_task(self.classes)
+
+
+def metric_task(classes: np.ndarray | None) -> str:
+    """Return the task that metrics are checked against: regression, binary or multiclass."""
+    if classes is None:
+        return REGRESSION
+    return "binary" if len(classes) == 2 else "multiclass"
+
+
+def read_task(arguments: FitArguments) -> tuple[LearningTask, LabeledRows]:
+    """Read and check the arguments of a fit: X once, the target, weights and all parameters."""
+    warm_start, ranks = WarmStart.read(arguments.init_model), arguments.ranks
+    X, table, bins = _read_table(arguments, warm_start)
+    n_rows = table.n_rows if ranks is None else ranks.n_rows
+    task = arguments.task or task_of_objective(arguments.params)
+    known = None if warm_start is None else warm_start.model.classes
+    y, classes = read_target(task, arguments.y, table.n_rows, known)
+    if ranks is not None and classes is not None:
+        y, classes = read_target(task, arguments.y, table.n_rows, ranks.all_classes(classes))
+    given = dict(arguments.params) | settings_of(arguments.X, arguments.params.get("split_search", AUTO))
+    params = resolve_params(given, n_rows, task, 0 if classes is None else len(classes))
+    weight = _row_weights(arguments, params, y, classes)
+    objective = objective_for(params, classes)
+    if objective.vector_leaves:
+        params = widen_vector_trees(params, given, objective.n_outputs, n_rows)
+    objective.check_target(y)
+    if params.bins.zero_as_missing:
+        table = zeros_to_missing(table)
+    schema = Schema.of(table, _category_columns(params, table, warm_start))
+    schema.check(table)
+    if warm_start is not None:
+        warm_start.check(schema, objective, params.bins.zero_as_missing)
+    check_constraints(params.tree, schema, objective)
+    check_steps(objective, params)
+    eval_metrics(params.evaluation.eval_metric, objective, metric_task(classes))
+    init = InitSpec(params.task.init, warm_start, objective, classes)
+    init_score = read_init_score(arguments.init_score, table.n_rows, objective.n_outputs)
+    groups = read_groups(arguments.groups, table.n_rows)
+    rows = LabeledRows(X, table, y, weight, init_score, groups, bins, None, ranks, arguments.row_numbers)
+    return LearningTask(objective, params, classes, init, schema), rows
+
+
+def task_of_objective(params: Mapping[str, Any]) -> str:
+    """Return the task of the objective that the user set; without one it is regression."""
+    spec = params.get("objective", AUTO)
+    if isinstance(spec, str) and spec == AUTO:
+        return REGRESSION
+    return REGRESSION if resolve(spec).task == REGRESSION else CLASSIFICATION
+
+
+def read_target(
+    task: str, y: Any, n_rows: int, classes: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the target as float64 and the classes, None for regression; labels must be of ``classes`` if given."""
+    if task == REGRESSION:
+        return check_target(y, n_rows), None
+    labels = read_column(y, n_rows, "y")
+    if classes is not None:
+        return encode_known_labels(labels, n_rows, classes), classes
+    classes, codes = encode_labels(labels, n_rows)
+    return codes, classes
+
+
+def objective_for(params: Params, classes: np.ndarray | None) -> Objective:
+    """Return the loss that the parameters name, for the classes if there are any."""
+    spec: Any = params.task.objective
+    objective = resolve(spec)
+    if classes is not None:
+        return objective.for_classes(len(classes))
+    if objective.task != REGRESSION:
+        raise ParameterError(f"objective {objective.name!r} is for classes, not for numbers: use SapwoodClassifier")
+    return objective
+
+
+def _read_table(arguments: FitArguments, warm_start: WarmStart | None) -> tuple[Any, Table, Any]:
+    """Read X as a table; of y only the presence is checked here."""
+    if arguments.y is None:
+        raise InputError(f"{arguments.caller} requires y to be passed, but the target y is None")
+    if isinstance(arguments.X, Dataset):
+        arguments.X.check(arguments.params)
+    X, table, bins = read_features(arguments.X)
+    for name in ("y", "sample_weight", "init_score", "groups"):
+        warn_of_index_order(X, getattr(arguments, name), name)
+    if warm_start is not None and bins is None:
+        table = warm_start.model.schema.align(table, "init_model")
+    return X, table, bins
+
+
+def _category_columns(params: Params, table: Table, warm_start: WarmStart | None) -> tuple[int, ...]:
+    """Return the category columns; those of a continued model unless the user names them."""
+    spec = params.categories.categorical_features
+    if warm_start is not None and isinstance(spec, str):
+        return warm_start.model.schema.categories
+    return find_category_columns(spec, table)
+
+
+def _row_weights(
+    arguments: FitArguments, params: Params, y: np.ndarray, classes: np.ndarray | None
+) -> np.ndarray | None:
+    """Return the sample weights times the weights of classes, which may be on other workers too."""
+    ranks = arguments.ranks
+    may_be_zero = ranks is not None and ranks.share_rows
+    weight = check_weight(arguments.sample_weight, len(y), may_be_zero=may_be_zero)
+    if classes is None:
+        return weight
+    if len(classes) < 2:
+        raise InputError(f"y has one class, {shown(classes[0])}: a classifier needs rows of at least two")
+    codes, given = y, weight
+    if ranks is not None:
+        codes, given = ranks.whole(np.stack([y, np.ones(len(y)) if weight is None else weight]))
+    spec: Any = params.task.class_weight
+    by_class = class_weights(spec, classes, codes, given)
+    if by_class is None:
+        return weight
+    combined = by_class[y.astype(np.intp)] * (1.0 if weight is None else weight)
+    if not may_be_zero and not combined.any():
+        raise InputError(
+            f"class_weight={spec!r} leaves no row with a positive weight: give at least one class that has rows a "
+            "weight above 0"
+        )
+    check_range(combined, "class_weight times sample_weight")
+    return combined

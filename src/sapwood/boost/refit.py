@@ -1,0 +1,50 @@
+"""Refit on all rows after early stopping."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+
+from sapwood.boost.early_stopping import INTERRUPTED, TIME
+from sapwood.boost.interrupt import InterruptedBeforeFirstRound
+from sapwood.boost.labeled_rows import LabeledRows
+from sapwood.boost.learning_task import LearningTask
+from sapwood.boost.training import Training, train_rows
+from sapwood.params.declaration import Params
+
+CHECKPOINT_SUFFIX = ".refit"
+
+
+def refit_on_all_rows(task: LearningTask, rows: LabeledRows, first: Training, start_time: float) -> Training:
+    """Train on all rows for the best number of rounds if ``refit`` is set; the history stays that of the first fit.
+
+    A fit that was interrupted, or for which a second one would exceed the time limit, stays as it is.
+    """
+    settings = task.params.evaluation
+    spent = time.perf_counter() - start_time + first.result.restored_seconds
+    is_late = settings.time_limit is not None and 2.0 * spent > settings.time_limit
+    if not settings.refit or first.result.stopped in (INTERRUPTED, TIME) or rows.agree_on(is_late):
+        return first
+    n_earlier = 0 if first.init.model is None else first.init.model.n_iterations
+    params = _refit_params(task.params, first.result.best_iteration - n_earlier)
+    try:
+        second = train_rows(dataclasses.replace(task, params=params), rows, {}, 0.0)
+    except InterruptedBeforeFirstRound:
+        second = None
+    if second is None or second.result.stopped == INTERRUPTED:
+        return dataclasses.replace(first, result=dataclasses.replace(first.result, stopped=INTERRUPTED))
+    result = dataclasses.replace(first.result, ensemble=second.result.ensemble, base_scores=second.result.base_scores)
+    return dataclasses.replace(second, result=result)
+
+
+def _refit_params(params: Params, n_rounds: int) -> Params:
+    """Return the parameters of the second fit: so many rounds, no stopping, a checkpoint of its own."""
+    run = params.run
+    if run.checkpoint is not None:
+        run = dataclasses.replace(run, checkpoint=run.checkpoint + CHECKPOINT_SUFFIX)
+    return dataclasses.replace(
+        params,
+        boost=dataclasses.replace(params.boost, n_estimators=n_rounds),
+        evaluation=dataclasses.replace(params.evaluation, early_stopping_rounds=None, time_limit=None, callbacks=()),
+        run=run,
+    )
