@@ -6,7 +6,7 @@ import pytest
 from sapwood.data.tables.schema import Schema
 from sapwood.errors import ParameterError
 from sapwood.explain.importance import KINDS, feature_importances, importance
-from sapwood.model.ensemble import EnsembleBuilder
+from sapwood.model.ensemble_builder import EnsembleBuilder
 from sapwood.model.model import Model
 from tests.model.forests import leaf_tree, random_ensemble, small_tree, tree_of
 

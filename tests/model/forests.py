@@ -6,7 +6,8 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from sapwood.model.ensemble import Ensemble, EnsembleBuilder
+from sapwood.model.ensemble import Ensemble
+from sapwood.model.ensemble_builder import EnsembleBuilder
 from sapwood.model.linear_leaves import LeafCoefficients
 from sapwood.model.tree import Tree
 
@@ -106,41 +107,41 @@ def slow_scores(ensemble: Ensemble, x: np.ndarray, base: np.ndarray) -> np.ndarr
     for i, row in enumerate(x):
         for k, tree in enumerate(ensemble):
             leaf = leaf_of(tree, row)
-            value = tree.value[leaf] if tree.width > 1 else [leaf_answer(tree, leaf, row)]
+            value = tree.value[leaf] if tree.width > 1 else [leaf_prediction(tree, leaf, row)]
             for j, v in enumerate(value):
                 scores[ensemble.tree_output[k] + j, i] += v
     return scores
 
 
 def same_trees(first: Ensemble, second: Ensemble) -> bool:
-    """Tell whether two ensembles hold the same trees, bit for bit."""
+    """Return whether two ensembles hold the same trees, bit for bit."""
     arrays = [f.name for f in fields(Ensemble) if f.name not in ("n_outputs", "leaf_coefficients", "rescalings")]
     return (
         first.n_outputs == second.n_outputs
         and first.rescalings == second.rescalings
         and all(getattr(first, name).tobytes() == getattr(second, name).tobytes() for name in arrays)
-        and same_terms(first.leaf_coefficients, second.leaf_coefficients)
+        and same_coefficients(first.leaf_coefficients, second.leaf_coefficients)
     )
 
 
-def same_terms(first: LeafCoefficients | None, second: LeafCoefficients | None) -> bool:
-    """Tell whether linear leaves have the same slopes, bit for bit."""
+def same_coefficients(first: LeafCoefficients | None, second: LeafCoefficients | None) -> bool:
+    """Return whether linear leaves have the same coefficients, bit for bit."""
     if first is None or second is None:
         return first is second
     return all(getattr(first, f.name).tobytes() == getattr(second, f.name).tobytes() for f in fields(LeafCoefficients))
 
 
-def random_terms(rng: np.random.Generator, tree: Tree, n_features: int) -> LeafCoefficients:
+def random_coefficients(rng: np.random.Generator, tree: Tree, n_features: int) -> LeafCoefficients:
     """Slopes on random features for about two thirds of the leaves."""
     features, intercept = [], tree.value[:, 0].copy()
     for node in range(tree.n_nodes):
         chosen = rng.random(n_features) < rng.choice([0.0, 0.5, 0.9]) * (tree.feature[node] < 0)
         features.append(np.flatnonzero(chosen))
         intercept[node] += rng.normal() if chosen.any() else 0.0
-    n_terms = sum(map(len, features))
+    n_coefficients = sum(map(len, features))
     start = np.cumsum([0, *map(len, features)])
     return LeafCoefficients(
-        start, intercept, np.concatenate(features), rng.normal(size=n_terms), rng.normal(size=n_terms)
+        start, intercept, np.concatenate(features), rng.normal(size=n_coefficients), rng.normal(size=n_coefficients)
     )
 
 
@@ -149,22 +150,21 @@ def linear_ensemble(rng: np.random.Generator, n_trees: int = 5, n_features: int 
     builder = EnsembleBuilder(n_outputs)
     for k in range(n_trees):
         tree = random_tree(rng, int(rng.integers(1, 13)), n_features)
-        tree = replace(tree, leaf_coefficients=random_terms(rng, tree, n_features))
+        tree = replace(tree, leaf_coefficients=random_coefficients(rng, tree, n_features))
         builder.append(tree, output=k % n_outputs, round=k // n_outputs)
     return builder.build()
 
 
-def leaf_answer(tree: Tree, node: int, row: np.ndarray) -> float:
-    """What a leaf answers to a row: the slow twin of linear leaves."""
-    if tree.leaf_coefficients is None:
+def leaf_prediction(tree: Tree, node: int, row: np.ndarray) -> float:
+    """The prediction of a leaf for a row: the slow twin of linear leaves."""
+    leaves = tree.leaf_coefficients
+    if leaves is None:
         return float(tree.value[node, 0])
-    terms = slice(int(tree.leaf_coefficients.start[node]), int(tree.leaf_coefficients.start[node + 1]))
-    x = row[tree.leaf_coefficients.feature[terms]].astype(np.float64)
+    own = slice(int(leaves.start[node]), int(leaves.start[node + 1]))
+    x = row[leaves.feature[own]].astype(np.float64)
     if not np.isfinite(x).all():
         return float(tree.value[node, 0])
-    answer = float(tree.leaf_coefficients.intercept[node])
-    for value, centre, slope in zip(
-        x, tree.leaf_coefficients.centre[terms], tree.leaf_coefficients.slope[terms], strict=True
-    ):
-        answer += float(slope) * (float(value) - float(centre))
-    return answer
+    prediction = float(leaves.intercept[node])
+    for value, centre, slope in zip(x, leaves.centre[own], leaves.slope[own], strict=True):
+        prediction += float(slope) * (float(value) - float(centre))
+    return prediction

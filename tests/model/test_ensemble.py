@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sapwood.model.ensemble import EnsembleBuilder
+from sapwood.model.ensemble_builder import EnsembleBuilder
 from sapwood.model.tree import NODE_FIELDS
 from tests.model.forests import leaf_tree, random_ensemble, same_trees, small_tree
 

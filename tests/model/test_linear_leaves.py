@@ -8,7 +8,7 @@ import pytest
 import sapwood
 from sapwood.data.tables.schema import Schema
 from sapwood.errors import ModelFileError
-from sapwood.model.ensemble import EnsembleBuilder
+from sapwood.model.ensemble_builder import EnsembleBuilder
 from sapwood.model.io.serialize import from_bytes, to_bytes
 from sapwood.model.model import Model
 from tests.model.forests import linear_ensemble, random_rows, random_tree, same_trees, slow_scores
@@ -117,11 +117,16 @@ def test_terms_of_another_length_or_type_or_none_are_refused(model, name):
 
 
 def test_tables_and_text_show_the_slopes(model):
-    terms, nodes = model.leaf_coefficients, model.trees
-    assert len(terms["slope"]) == nodes["n_terms"].sum() == len(model.ensemble.leaf_coefficients)
+    slopes, nodes = model.leaf_coefficients, model.trees
+    assert (
+        len(slopes["slope"])
+        == len(model.terms["slope"])
+        == nodes["n_terms"].sum()
+        == len(model.ensemble.leaf_coefficients)
+    )
     first = int(np.argmax(nodes["n_terms"] > 0))
-    assert (terms["tree"][0], terms["node"][0]) == (nodes["tree"][first], nodes["node"][first])
-    assert f"{terms['slope'][0]:+.6g} * ({terms['name'][0]} - {terms['centre'][0]:.6g})" in model.to_text()
+    assert (slopes["tree"][0], slopes["node"][0]) == (nodes["tree"][first], nodes["node"][first])
+    assert f"{slopes['slope'][0]:+.6g} * ({slopes['name'][0]} - {slopes['centre'][0]:.6g})" in model.to_text()
 
 
 def test_constant_leaves_have_no_slopes_in_any_table():

@@ -11,7 +11,7 @@ from sapwood.boost.category_sets import CategorySets
 from sapwood.boost.checkpoint.checkpoint import FittedTree
 from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.grow.grown_tree import join_nodes, thresholds
-from sapwood.model.ensemble import join_trees
+from sapwood.model.ensemble_builder import join_trees
 from sapwood.model.linear_leaves import join_coefficients
 
 # What a model keeps of the nodes as they are.

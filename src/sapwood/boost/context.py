@@ -23,7 +23,7 @@ from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.grow.factory import make_grower
 from sapwood.grow.grower import Grower
-from sapwood.model.ensemble import EnsembleBuilder
+from sapwood.model.ensemble_builder import EnsembleBuilder
 from sapwood.native.threads.team import Team, training_team
 from sapwood.objectives.base import Objective
 from sapwood.params.declaration import Params

@@ -76,9 +76,9 @@ def join_transformers(
     trees = result.ensemble
     if earlier is not None and earlier.transformer is not None:
         transformer, place = earlier.transformer.joined(transformer, schema.n_features)
-        trees = trees.renumbered(place, earlier.ensemble.n_trees)
-    transformer, place = transformer.keeping(trees.used(transformer.n_columns), schema.n_features)
-    return dataclasses.replace(result, ensemble=trees.renumbered(place)), transformer
+        trees = trees.renumber_features(place, earlier.ensemble.n_trees)
+    transformer, place = transformer.keeping(trees.used_features(transformer.n_columns), schema.n_features)
+    return dataclasses.replace(result, ensemble=trees.renumber_features(place)), transformer
 
 
 def _with_remaining_time(params: Params, start_time: float) -> Params:

@@ -1,1 +1,1 @@
-"""Finished models: trees, prediction, files."""
+"""Trained models: trees, prediction, model files."""

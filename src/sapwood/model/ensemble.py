@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -15,12 +14,12 @@ from sapwood.model.tree_weights import TreeRescaling, undo_factors
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Trees in the order in which their answers are added.
+    """Trees in the order in which they are added to the scores.
 
     Tree k has the nodes ``tree_start[k]`` to ``tree_start[k + 1]``, belongs to round ``tree_round[k]`` and adds to
-    score ``tree_output[k]``, or to all scores when its leaves carry ``n_outputs`` values (``width``). ``left`` counts
-    within the tree. The node arrays and ``terms`` are those of :class:`Tree`. ``rescalings`` tell what later rounds
-    did to the answers of earlier ones.
+    score ``tree_output[k]``, or to all scores when its leaves have ``n_outputs`` values (``width``). ``left`` counts
+    within the tree. The node arrays and ``leaf_coefficients`` are those of :class:`Tree`. ``rescalings`` are the
+    multiplications of trees by later rounds that are already contained in their values.
     """
 
     n_outputs: int
@@ -51,7 +50,7 @@ class Ensemble:
             if getattr(self, name).shape != shape:
                 raise ValueError(f"ensemble: {name} has shape {getattr(self, name).shape}, expected {shape}")
         if width not in (1, self.n_outputs):
-            raise ValueError(f"ensemble: leaves carry {width} values, expected 1 or {self.n_outputs}")
+            raise ValueError(f"ensemble: leaves have {width} values, expected 1 or {self.n_outputs}")
         check_coefficients(self.leaf_coefficients, self.value, "ensemble")
 
     @property
@@ -84,20 +83,20 @@ class Ensemble:
         nodes = slice(int(self.tree_start[k]), int(self.tree_start[k + 1]))
         return Tree(
             **{name: getattr(self, name)[nodes] for name in NODE_FIELDS},
-            leaf_coefficients=self._terms_of(nodes.start, nodes.stop),
+            leaf_coefficients=_slice_of(self.leaf_coefficients, nodes),
         )
 
     def __iter__(self) -> Iterator[Tree]:
         return (self[k] for k in range(self.n_trees))
 
     def slice(self, start: int = 0, stop: int | None = None) -> Ensemble:
-        """The trees of rounds ``start`` to ``stop`` (excluded), rounds counted from 0 again.
+        """Return the trees of rounds ``start`` to ``stop`` (excluded), with their rounds counted from 0.
 
-        They answer what they did after ``stop`` rounds of training.
+        Their values are those after ``stop`` rounds of training: later rescalings are undone.
         """
         stop = self.n_rounds if stop is None else min(stop, self.n_rounds)
-        if any(one.round >= stop for one in self.rescalings):
-            return self._before(stop).slice(start, stop)
+        if any(rescaling.round >= stop for rescaling in self.rescalings):
+            return self._before_round(stop).slice(start, stop)
         first, last = np.searchsorted(self.tree_round, [start, max(start, stop)])
         nodes = slice(int(self.tree_start[first]), int(self.tree_start[last]))
         return Ensemble(
@@ -106,28 +105,25 @@ class Ensemble:
             tree_output=self.tree_output[first:last],
             tree_round=self.tree_round[first:last] - np.int32(start),
             **{name: getattr(self, name)[nodes] for name in NODE_FIELDS},
-            leaf_coefficients=self._terms_of(nodes.start, nodes.stop),
-            rescalings=tuple(one.shifted(-start) for one in self.rescalings if one.round >= start),
+            leaf_coefficients=_slice_of(self.leaf_coefficients, nodes),
+            rescalings=tuple(r.shifted(-start) for r in self.rescalings if r.round >= start),
         )
 
     def scaled(self, factors: np.ndarray) -> Ensemble:
-        """The same trees, the answers of each round multiplied by its factor."""
-        of_node = factors[self.tree_round][self.tree_of_node()]
-        terms = None if self.leaf_coefficients is None else self.leaf_coefficients.scaled(of_node)
-        return replace(self, value=self.value * of_node[:, None], leaf_coefficients=terms)
+        """Multiply the trees of each round by its factor."""
+        node_factors = factors[self.tree_round][self.tree_of_node()]
+        coefficients = None if self.leaf_coefficients is None else self.leaf_coefficients.scaled(node_factors)
+        return replace(self, value=self.value * node_factors[:, None], leaf_coefficients=coefficients)
 
-    def _before(self, stop: int) -> Ensemble:
-        """The trees with what rounds from ``stop`` on did to their answers undone."""
+    def _before_round(self, stop: int) -> Ensemble:
+        """Undo the rescalings by rounds from ``stop`` on."""
         factors = np.ones(self.n_rounds)
         factors[:stop] = undo_factors(self.rescalings, stop)
-        kept = tuple(one for one in self.rescalings if one.round < stop)
-        return replace(self.scaled(factors), rescalings=kept)
-
-    def _terms_of(self, first: int, last: int) -> LeafCoefficients | None:
-        return None if self.leaf_coefficients is None else self.leaf_coefficients.slice(first, last)
+        remaining = tuple(rescaling for rescaling in self.rescalings if rescaling.round < stop)
+        return replace(self.scaled(factors), rescalings=remaining)
 
     def concatenate(self, other: Ensemble) -> Ensemble:
-        """These trees, then those of ``other``, whose rounds are counted on."""
+        """Append the trees of ``other``; their rounds continue the count of these."""
         if (self.n_outputs, self.width) != (other.n_outputs, other.width):
             raise ValueError(
                 f"cannot join trees of {self.n_outputs} outputs and {self.width} values per leaf with trees of "
@@ -142,47 +138,46 @@ class Ensemble:
             leaf_coefficients=join_coefficients(
                 [(self.leaf_coefficients, self.value), (other.leaf_coefficients, other.value)]
             ),
-            rescalings=self.rescalings + tuple(one.shifted(self.n_rounds, self.n_rounds) for one in other.rescalings),
+            rescalings=self.rescalings + tuple(r.shifted(self.n_rounds, self.n_rounds) for r in other.rescalings),
         )
 
-    def used(self, n_features: int) -> np.ndarray:
-        """Which features some tree splits on."""
-        found = np.bincount(self.feature[self.feature != LEAF], minlength=n_features) > 0
+    def used_features(self, n_features: int) -> np.ndarray:
+        """Return a mask of the features that splits or linear leaves use."""
+        is_used = np.bincount(self.feature[self.feature != LEAF], minlength=n_features) > 0
         if self.leaf_coefficients is not None:
-            found[self.leaf_coefficients.feature] = True
-        return found
+            is_used[self.leaf_coefficients.feature] = True
+        return is_used
 
-    def renumbered(self, place: np.ndarray, first: int = 0) -> Ensemble:
-        """The same trees, feature f of those from tree ``first`` on being called ``place[f]``."""
+    def renumber_features(self, new_number: np.ndarray, first_tree: int = 0) -> Ensemble:
+        """Replace feature f by ``new_number[f]`` in all trees from ``first_tree`` on."""
         feature = self.feature.copy()
-        later = feature[self.tree_start[first] :]
-        later[later != LEAF] = place[later[later != LEAF]]
-        terms = self.leaf_coefficients
-        if terms is not None:
-            of_terms = terms.feature.copy()
-            changed = terms.nodes() >= self.tree_start[first]
-            of_terms[changed] = place[of_terms[changed]]
-            terms = replace(terms, feature=of_terms)
-        return replace(self, feature=feature, leaf_coefficients=terms)
+        renumbered = feature[self.tree_start[first_tree] :]
+        renumbered[renumbered != LEAF] = new_number[renumbered[renumbered != LEAF]]
+        coefficients = self.leaf_coefficients
+        if coefficients is not None:
+            coefficient_feature = coefficients.feature.copy()
+            changed = coefficients.nodes() >= self.tree_start[first_tree]
+            coefficient_feature[changed] = new_number[coefficient_feature[changed]]
+            coefficients = replace(coefficients, feature=coefficient_feature)
+        return replace(self, feature=feature, leaf_coefficients=coefficients)
 
     def tree_of_node(self) -> np.ndarray:
-        """The number of the tree of each node."""
+        """Return the tree of each node."""
         return np.repeat(np.arange(self.n_trees), np.diff(self.tree_start))
 
     def node_depths(self) -> np.ndarray:
-        """Number of splits above each node."""
+        """Return the number of splits above each node."""
         return node_depths(self.feature, self.left, self.tree_start[:-1])
 
     def to_table(self, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-        """One column per property and one line per node, all trees below one another.
+        """Return all nodes as a table: one column per property, one row per node, tree after tree.
 
         ``node``, ``left`` and ``right`` count within the tree; leaves have -1 there and in ``feature``, an empty name
         and NaN as threshold. Vector leaves have one column ``value_k`` (``hessian_k``, ...) per output; linear leaves
-        have an ``intercept`` and a number of terms, which ``terms_table`` lists.
+        have an ``intercept`` and a number ``n_terms`` of coefficients, which ``coefficients_table`` lists.
         """
         tree = self.tree_of_node()
         leaf = self.feature == LEAF
-        names = [f"f{f}" for f in range(int(self.feature.max(initial=-1)) + 1)] if names is None else list(names)
         columns = {
             "tree": tree,
             "round": self.tree_round[tree],
@@ -190,7 +185,7 @@ class Ensemble:
             "node": np.arange(self.n_nodes) - self.tree_start[tree],
             "depth": self.node_depths(),
             "feature": self.feature,
-            "name": np.array([*names, ""])[self.feature],
+            "name": _names_of(self.feature, names),
             "threshold": np.where(leaf, np.nan, self.threshold),
             "missing_left": self.missing_left.astype(bool),
             "left": np.where(leaf, -1, self.left),
@@ -203,19 +198,30 @@ class Ensemble:
         return columns
 
     def coefficients_table(self, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-        """One line per slope of a linear leaf, leaf after leaf; without lines where all leaves are constant."""
-        terms = LeafCoefficients.none(self.value) if self.leaf_coefficients is None else self.leaf_coefficients
-        node = terms.nodes()
+        """Return the coefficients of linear leaves as a table, one row per slope; empty if all leaves are constant."""
+        coefficients = self.leaf_coefficients
+        if coefficients is None:
+            coefficients = LeafCoefficients.constant(self.value)
+        node = coefficients.nodes()
         tree = self.tree_of_node()[node]
-        names = [f"f{f}" for f in range(int(terms.feature.max(initial=-1)) + 1)] if names is None else list(names)
         return {
             "tree": tree,
             "node": node - self.tree_start[tree],
-            "feature": terms.feature,
-            "name": np.array([*names, ""])[terms.feature],
-            "centre": terms.centre,
-            "slope": terms.slope,
+            "feature": coefficients.feature,
+            "name": _names_of(coefficients.feature, names),
+            "centre": coefficients.centre,
+            "slope": coefficients.slope,
         }
+
+
+def _slice_of(coefficients: LeafCoefficients | None, nodes: slice) -> LeafCoefficients | None:
+    return None if coefficients is None else coefficients.slice(nodes.start, nodes.stop)
+
+
+def _names_of(feature: np.ndarray, names: Sequence[str] | None) -> np.ndarray:
+    """Return the name of each feature, empty for the -1 of leaves."""
+    known = [f"f{f}" for f in range(int(feature.max(initial=-1)) + 1)] if names is None else names
+    return np.array([*known, ""])[feature]
 
 
 def _columns(name: str, values: np.ndarray) -> dict[str, np.ndarray]:
@@ -224,53 +230,3 @@ def _columns(name: str, values: np.ndarray) -> dict[str, np.ndarray]:
     if values.shape[1] == 1:
         return {name: values[:, 0]}
     return {f"{name}_{k}": values[:, k] for k in range(values.shape[1])}
-
-
-def join_trees(trees: Sequence[Tree], width: int) -> dict[str, Any]:
-    """The arrays of several trees, one behind the other, and where each begins."""
-    shapes = node_shapes(0, width)
-    fields: dict[str, Any] = {}
-    for name, dtype in NODE_FIELDS.items():
-        fields[name] = np.concatenate([np.zeros(shapes[name], dtype), *(getattr(tree, name) for tree in trees)])
-    fields["tree_start"] = np.cumsum([0, *(tree.n_nodes for tree in trees)])
-    return fields | {"leaf_coefficients": join_coefficients([(tree.leaf_coefficients, tree.value) for tree in trees])}
-
-
-class EnsembleBuilder:
-    """Collects trees while a model is trained; ``join`` makes arrays of them when all are there."""
-
-    def __init__(
-        self, n_outputs: int = 1, width: int = 1, join: Callable[[Sequence[Any], int], dict[str, Any]] = join_trees
-    ) -> None:
-        self.n_outputs = n_outputs
-        self.width = width
-        self._join = join
-        self._trees: list[Any] = []
-        self._outputs: list[int] = []
-        self._rounds: list[int] = []
-
-    def __len__(self) -> int:
-        return len(self._trees)
-
-    def append(self, tree: Any, output: int = 0, round: int = 0) -> None:
-        """Add a tree to score ``output`` in ``round``: that of the tree before or the next, from 0."""
-        if tree.width != self.width:
-            raise ValueError(f"the tree has {tree.width} values per leaf, expected {self.width}")
-        if not 0 <= output < self.n_outputs:
-            raise ValueError(f"output {output} is not among the {self.n_outputs} outputs")
-        last = self._rounds[-1] if self._rounds else -1
-        if round not in (max(last, 0), last + 1):
-            raise ValueError(f"a tree of round {round} cannot follow one of round {last}")
-        self._trees.append(tree)
-        self._outputs.append(output)
-        self._rounds.append(round)
-
-    def build(self, rounds: int | None = None) -> Ensemble:
-        """Join the trees of the first ``rounds`` rounds (all by default)."""
-        built = Ensemble(
-            n_outputs=self.n_outputs,
-            tree_output=np.array(self._outputs, dtype=np.int32),
-            tree_round=np.array(self._rounds, dtype=np.int32),
-            **self._join(self._trees, self.width),
-        )
-        return built if rounds is None or rounds >= built.n_rounds else built.slice(0, rounds)

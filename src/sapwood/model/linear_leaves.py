@@ -1,4 +1,4 @@
-"""The slopes of leaves that answer by a linear model."""
+"""Coefficients of linear leaves, which predict with a linear model instead of a constant."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ COEFFICIENT_FIELDS: dict[str, type] = {"feature": np.int32, "centre": np.float64
 
 @dataclass(frozen=True, eq=False)
 class LeafCoefficients:
-    """Node i answers ``intercept[i]`` plus slope · (x[feature] − centre) for each of its terms.
+    """Node i predicts ``intercept[i]`` plus the sum of slope · (x[feature] − centre) over its coefficients.
 
-    Its terms are ``start[i]`` to ``start[i + 1]``. A node without terms has its value as
-    intercept. A row that lacks a finite value of a term's feature gets the node's value instead.
+    Its coefficients are those from ``start[i]`` to ``start[i + 1]``. A node without coefficients has its value as
+    intercept. A row in which a feature of the node is missing or infinite gets the node's value instead.
     """
 
     start: np.ndarray
@@ -29,15 +29,15 @@ class LeafCoefficients:
     def __post_init__(self) -> None:
         for name, dtype in {"start": np.int64, "intercept": np.float64, **COEFFICIENT_FIELDS}.items():
             object.__setattr__(self, name, frozen_array(getattr(self, name), dtype))
-        n_terms = (len(self.feature),)
-        shapes = {"start": (len(self.intercept) + 1,), "centre": n_terms, "slope": n_terms}
+        n_coefficients = (len(self.feature),)
+        shapes = {"start": (len(self.intercept) + 1,), "centre": n_coefficients, "slope": n_coefficients}
         for name, shape in shapes.items():
             if getattr(self, name).shape != shape:
-                raise ValueError(f"terms: {name} has shape {getattr(self, name).shape}, expected {shape}")
+                raise ValueError(f"leaf coefficients: {name} has shape {getattr(self, name).shape}, expected {shape}")
 
     @classmethod
-    def none(cls, value: np.ndarray) -> LeafCoefficients:
-        """Those of nodes with these values (nodes, 1) and no slope."""
+    def constant(cls, value: np.ndarray) -> LeafCoefficients:
+        """Return those of constant nodes with these values (nodes, 1): intercepts without slopes."""
         empty = np.empty(0)
         return cls(np.zeros(len(value) + 1, np.int64), value[:, 0], empty, empty, empty)
 
@@ -50,24 +50,26 @@ class LeafCoefficients:
         return len(self.feature)
 
     def scaled(self, factor: float | np.ndarray) -> LeafCoefficients:
-        """The terms of answers times a number, or one for each node."""
-        of_terms = factor if isinstance(factor, float) else factor[self.nodes()]
-        return LeafCoefficients(self.start, self.intercept * factor, self.feature, self.centre, self.slope * of_terms)
+        """Multiply the predictions of all nodes by a number, or of each node by its own."""
+        slope_factor = factor if isinstance(factor, float) else factor[self.nodes()]
+        return LeafCoefficients(
+            self.start, self.intercept * factor, self.feature, self.centre, self.slope * slope_factor
+        )
 
     def slice(self, first: int, last: int) -> LeafCoefficients:
-        """The terms of nodes ``first`` to ``last`` (excluded)."""
+        """Return the coefficients of nodes ``first`` to ``last`` (excluded)."""
         begin, end = self.start[first], self.start[last]
-        kept = {name: getattr(self, name)[begin:end] for name in COEFFICIENT_FIELDS}
+        fields = {name: getattr(self, name)[begin:end] for name in COEFFICIENT_FIELDS}
         return LeafCoefficients(
-            start=self.start[first : last + 1] - begin, intercept=self.intercept[first:last], **kept
+            start=self.start[first : last + 1] - begin, intercept=self.intercept[first:last], **fields
         )
 
     def nodes(self) -> np.ndarray:
-        """The node of each term."""
+        """Return the node of each coefficient."""
         return np.repeat(np.arange(self.n_nodes), np.diff(self.start))
 
     def describe(self, node: int, names: Sequence[str] | None) -> str:
-        """A node's terms in words, empty if it has none."""
+        """Return the formula of a node as text, empty if it has no coefficients."""
         parts = [f"{self.intercept[node]:.6g}"] if self.start[node] < self.start[node + 1] else []
         for k in range(self.start[node], self.start[node + 1]):
             feature = int(self.feature[k])
@@ -77,12 +79,12 @@ class LeafCoefficients:
 
 
 def join_coefficients(parts: Sequence[tuple[LeafCoefficients | None, np.ndarray]]) -> LeafCoefficients | None:
-    """The terms of nodes one after another, each part with the values of its nodes; None if no part has any."""
-    if all(terms is None for terms, _ in parts):
+    """Concatenate the coefficients of groups of nodes, each with the values of its nodes; None if no group has any."""
+    if all(coefficients is None for coefficients, _ in parts):
         return None
-    every = [LeafCoefficients.none(value) if terms is None else terms for terms, value in parts]
-    starts = np.cumsum([0, *(len(terms) for terms in every)])
-    start = [terms.start[:-1] + begin for terms, begin in zip(every, starts[:-1], strict=True)]
-    kept = {name: np.concatenate([getattr(terms, name) for terms in every]) for name in COEFFICIENT_FIELDS}
-    intercept = np.concatenate([terms.intercept for terms in every])
-    return LeafCoefficients(start=np.concatenate([*start, starts[-1:]]), intercept=intercept, **kept)
+    groups = [LeafCoefficients.constant(value) if group is None else group for group, value in parts]
+    offsets = np.cumsum([0, *(len(group) for group in groups)])
+    start = [group.start[:-1] + offset for group, offset in zip(groups, offsets[:-1], strict=True)]
+    fields = {name: np.concatenate([getattr(group, name) for group in groups]) for name in COEFFICIENT_FIELDS}
+    intercept = np.concatenate([group.intercept for group in groups])
+    return LeafCoefficients(start=np.concatenate([*start, offsets[-1:]]), intercept=intercept, **fields)

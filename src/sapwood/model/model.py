@@ -226,6 +226,11 @@ class Model:
         """The slopes of linear leaves as a table (see :meth:`Ensemble.terms_table`)."""
         return self.ensemble.coefficients_table(self.column_names)
 
+    @property
+    def terms(self) -> dict[str, np.ndarray]:
+        """Alias of ``leaf_coefficients``, the name in version 0.1."""
+        return self.leaf_coefficients
+
     def to_text(self) -> str:
         """Draw all trees."""
         parts = [f"base scores: {', '.join(f'{score:.6g}' for score in self.base_scores)}"]

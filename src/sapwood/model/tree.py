@@ -1,4 +1,4 @@
-"""One finished tree: flat arrays, one entry per node, the root first."""
+"""One trained tree as flat arrays with one entry per node, the root first."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import DTypeLike
 if TYPE_CHECKING:
     from sapwood.model.linear_leaves import LeafCoefficients
 
-# What a node carries, in the order of files and tables. Arrays with a second axis ("value", and with vector leaves
-# "gradient" and "hessian") have one column per output there.
+# Fields of a node and their types, in the order of model files and tables. Arrays with a second axis ("value", and with
+# vector leaves "gradient" and "hessian") have one column per output.
 NODE_FIELDS: dict[str, type] = {
     "feature": np.int32,
     "threshold": np.float64,
@@ -35,9 +35,9 @@ class Tree:
     """The nodes of one tree.
 
     A row goes from node i to ``left[i]`` when ``x[feature[i]] <= threshold[i]``, else to ``left[i] + 1``; a missing
-    value goes left where ``missing_left[i]``. A leaf has ``feature`` -1 and ``left`` 0. ``value`` holds the answer of
-    each node, the learning rate included; for inner nodes it is what the node would answer as a leaf. ``terms`` are
-    the slopes of linear leaves, None where all leaves are constant.
+    value goes left where ``missing_left[i]``. A leaf has ``feature`` -1 and ``left`` 0. ``value`` holds the value of
+    each node with the learning rate applied; that of an inner node is the value it would have as a leaf.
+    ``leaf_coefficients`` are those of linear leaves, None if all leaves are constant.
     """
 
     feature: np.ndarray
@@ -78,15 +78,15 @@ class Tree:
 
     @property
     def depth(self) -> int:
-        """Number of splits on the longest way from the root to a leaf."""
+        """Number of splits on the longest path from the root to a leaf."""
         return int(self.node_depths().max())
 
     def node_depths(self) -> np.ndarray:
-        """Number of splits above each node."""
+        """Return the number of splits above each node."""
         return node_depths(self.feature, self.left, np.zeros(1, np.int64))
 
     def to_text(self, names: Sequence[str] | None = None) -> str:
-        """Draw the tree with one line per node, children indented below their parent, the left one first."""
+        """Return a text of one line per node, children indented below their parent, the left one first."""
         lines: list[str] = []
         pending = [(0, "")]
         while pending:
@@ -112,7 +112,7 @@ class Tree:
 
 
 def node_shapes(n_nodes: int, width: int) -> dict[str, tuple[int, ...]]:
-    """The shape of each node array for so many nodes and values per leaf."""
+    """Return the shape of each node array for a number of nodes and of values per leaf."""
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(NODE_FIELDS, (n_nodes,))
     if width > 1:
         shapes.update(dict.fromkeys(PER_OUTPUT, (n_nodes, width)))
@@ -120,14 +120,16 @@ def node_shapes(n_nodes: int, width: int) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def check_coefficients(terms: LeafCoefficients | None, value: np.ndarray, what: str) -> None:
-    """Check that slopes, if there are any, fit the nodes."""
-    if terms is not None and value.shape != (terms.n_nodes, 1):
-        raise ValueError(f"{what}: terms of {terms.n_nodes} nodes do not fit values of shape {value.shape}")
+def check_coefficients(coefficients: LeafCoefficients | None, value: np.ndarray, owner: str) -> None:
+    """Raise a ValueError unless leaf coefficients, if any, have one entry per node and leaves have one value."""
+    if coefficients is not None and value.shape != (coefficients.n_nodes, 1):
+        raise ValueError(
+            f"{owner}: leaf coefficients of {coefficients.n_nodes} nodes do not fit values of shape {value.shape}"
+        )
 
 
 def frozen_array(values: Any, dtype: DTypeLike) -> np.ndarray:
-    """A C-contiguous array of this type that nobody can write; what somebody can is copied."""
+    """Return a read-only C-contiguous array of this type; memory that is writable elsewhere is copied."""
     array = np.ascontiguousarray(values, dtype=dtype)
     if array.flags.writeable:
         array = array.copy() if array is values or array.base is not None else array
@@ -136,7 +138,7 @@ def frozen_array(values: Any, dtype: DTypeLike) -> np.ndarray:
 
 
 def node_depths(feature: np.ndarray, left: np.ndarray, roots: np.ndarray) -> np.ndarray:
-    """Number of splits above each node of several trees that start at ``roots``; ``left`` counts within the tree."""
+    """Return the number of splits above each node of trees with these ``roots``; ``left`` counts within the tree."""
     depths = np.zeros(len(feature), dtype=np.int64)
     nodes, base = np.asarray(roots, dtype=np.int64), np.asarray(roots, dtype=np.int64)
     depth = 0

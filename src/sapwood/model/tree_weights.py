@@ -1,4 +1,7 @@
-"""What later rounds did to the answers of earlier ones, where training rescales trees: dropouts and averages."""
+"""Rescaling of the trees of earlier rounds by later ones: DART's normalisation and the averaging of a forest.
+
+The history is kept in the model, so that a model cut after fewer rounds has the leaf values that it had then.
+"""
 
 from __future__ import annotations
 
@@ -13,55 +16,56 @@ from sapwood.errors import ModelFileError
 
 @dataclass(frozen=True)
 class TreeRescaling:
-    """When ``round`` was added, the answers of ``rounds`` before it were multiplied by ``factor``."""
+    """When ``round`` was added, the leaf values of the trees of ``rounds`` were multiplied by ``factor``."""
 
     round: int
     factor: float
     rounds: range | tuple[int, ...]
 
-    def shifted(self, by: int, first: int = 0) -> TreeRescaling:
-        """The same with all rounds counted ``by`` further, and those that would come before ``first`` left out."""
+    def shifted(self, offset: int, first: int = 0) -> TreeRescaling:
+        """Add ``offset`` to all round numbers and drop those of ``rounds`` that are then below ``first``."""
         if isinstance(self.rounds, range):
-            kept: range | tuple[int, ...] = range(max(self.rounds.start + by, first), max(self.rounds.stop + by, first))
+            start, stop = self.rounds.start + offset, self.rounds.stop + offset
+            rounds: range | tuple[int, ...] = range(max(start, first), max(stop, first))
         else:
-            kept = tuple(one + by for one in self.rounds if one + by >= first)
-        return TreeRescaling(self.round + by, self.factor, kept)
+            rounds = tuple(k + offset for k in self.rounds if k + offset >= first)
+        return TreeRescaling(self.round + offset, self.factor, rounds)
 
     def to_json(self) -> list[Any]:
-        """The rescaling as JSON values: round, factor and the rounds, or the first and the one after the last."""
+        """Return [round, factor, first round, end of rounds] for a range, else [round, factor, list of rounds]."""
         if isinstance(self.rounds, range):
             return [self.round, self.factor, self.rounds.start, self.rounds.stop]
         return [self.round, self.factor, list(self.rounds)]
 
 
 def undo_factors(rescalings: Iterable[TreeRescaling], stop: int) -> np.ndarray:
-    """What multiplies the answers of rounds 0 to ``stop`` to make them what they were before round ``stop`` came."""
+    """Return the factors that give the trees of rounds 0 to ``stop`` the values they had before round ``stop``."""
     factors = np.ones(stop)
-    for one in rescalings:
-        if one.round >= stop:
-            if isinstance(one.rounds, range):
-                factors[one.rounds.start : min(one.rounds.stop, stop)] /= one.factor
+    for rescaling in rescalings:
+        if rescaling.round >= stop:
+            if isinstance(rescaling.rounds, range):
+                factors[rescaling.rounds.start : min(rescaling.rounds.stop, stop)] /= rescaling.factor
             else:
-                factors[[k for k in one.rounds if k < stop]] /= one.factor
+                factors[[k for k in rescaling.rounds if k < stop]] /= rescaling.factor
     return factors
 
 
 def rescalings_from_json(values: Any, n_rounds: int) -> tuple[TreeRescaling, ...]:
-    """The rescalings that ``to_json`` wrote; each must make sense for so many rounds."""
+    """Read what ``to_json`` wrote, for a model of ``n_rounds`` rounds; raise a ModelFileError if it is invalid."""
     if not isinstance(values, list):
         raise ModelFileError(f"the file is damaged: its rescalings are {values!r}")
-    return tuple(_read(value, n_rounds) for value in values)
+    return tuple(_from_json(value, n_rounds) for value in values)
 
 
-def _read(value: Any, n_rounds: int) -> TreeRescaling:
-    wrong = ModelFileError(f"the file is damaged: one of its rescalings is {value!r}")
+def _from_json(value: Any, n_rounds: int) -> TreeRescaling:
+    invalid = ModelFileError(f"the file is damaged: one of its rescalings is {value!r}")
     if not isinstance(value, list) or len(value) not in (3, 4):
-        raise wrong
+        raise invalid
     round, factor = value[:2]
     rounds: Sequence[Any] = value[2] if len(value) == 3 else value[2:]
-    is_whole = isinstance(rounds, list) and all(type(k) is int for k in [round, *rounds])
-    if not is_whole or not isinstance(factor, float) or not 0.0 < factor < float("inf"):
-        raise wrong
+    are_integers = isinstance(rounds, list) and all(type(k) is int for k in [round, *rounds])
+    if not are_integers or not isinstance(factor, float) or not 0.0 < factor < float("inf"):
+        raise invalid
     if not 0 <= round < n_rounds or not all(0 <= k <= round for k in rounds):
-        raise wrong
+        raise invalid
     return TreeRescaling(round, factor, range(*rounds) if len(value) == 4 else tuple(rounds))

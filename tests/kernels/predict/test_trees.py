@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.data.tables.table import read_table
-from sapwood.model.ensemble import EnsembleBuilder
+from sapwood.model.ensemble_builder import EnsembleBuilder
 from sapwood.model.predict import batch_predictor as predictor
 from sapwood.model.predict.tree_packing import pack_trees
 from tests.model.forests import leaf_of, leaf_tree, random_ensemble, random_rows, slow_scores, small_tree

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from sapwood.data.tables.schema import Schema
 from sapwood.errors import ModelFileError
-from sapwood.model.ensemble import EnsembleBuilder
+from sapwood.model.ensemble_builder import EnsembleBuilder
 from sapwood.model.io.serialize import VERSION, from_bytes, to_bytes
 from sapwood.model.model import Model
 from tests.model.example_models import class_model

@@ -5,7 +5,8 @@ import pytest
 
 from sapwood.data.tables.table import read_table
 from sapwood.kernels.predict import trees as predict
-from sapwood.model.ensemble import Ensemble, EnsembleBuilder
+from sapwood.model.ensemble import Ensemble
+from sapwood.model.ensemble_builder import EnsembleBuilder
 from sapwood.model.predict import batch_predictor as predictor
 from sapwood.model.predict.tree_packing import PLACES, pack_trees
 from tests.model.forests import random_ensemble, random_rows, slow_scores, tree_of

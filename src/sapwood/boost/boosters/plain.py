@@ -17,7 +17,8 @@ from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.kernels.leaves.leaf_refit import add_node_values
 from sapwood.kernels.leaves.leaf_values import add_leaf_lines, add_leaf_values
-from sapwood.model.ensemble import Ensemble, EnsembleBuilder
+from sapwood.model.ensemble import Ensemble
+from sapwood.model.ensemble_builder import EnsembleBuilder
 from sapwood.native.runtime.kernel import Repeats
 from sapwood.native.threads.team import Team
 from sapwood.objectives.base import Objective
