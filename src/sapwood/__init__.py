@@ -9,7 +9,7 @@ from typing import Any
 
 from sapwood import errors
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _WHERE = {
     "Auto": "sapwood.params.encodings",
