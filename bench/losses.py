@@ -4,7 +4,7 @@ LightGBM and XGBoost shorten Poisson's steps (``max_delta_step`` of 0.7 in its h
 half as large; ``poisson`` compares without that, ``poisson, damped`` with it. XGBoost has no smallest number of rows in
 a leaf: beside it stands our loss with its rule, a sum of hessians of at least 1. Beyond delta our Huber loss takes
 a curvature of 2 delta / (delta + |r|), LightGBM's takes 1: ours learns faster, so after as many rounds it is lower on
-large tables and past its best round on abalone (docs/decisions/0023).
+large tables and past its best round on abalone (docs/decisions/0014-hessian-of-the-huber-loss.md).
 """
 
 from __future__ import annotations
