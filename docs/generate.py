@@ -35,7 +35,7 @@ def parameters_page() -> str:
     """Every parameter with its range, default and text, and what the presets change."""
     parts = [
         "# Parameters\n",
-        "Written by `python docs/generate.py` from `src/sapwood/params.py`.\n",
+        "Written by `python docs/generate.py` from `src/sapwood/params/declaration.py`.\n",
         'Unset is `"auto"`: the value then comes from the preset, or else is the default below.\n',
     ]
     for group in GROUPS.values():
@@ -59,7 +59,7 @@ def peers_page() -> str:
     """The parameters of other libraries, in our words."""
     parts = [
         "# Coming from XGBoost, LightGBM or CatBoost\n",
-        "Written by `python docs/generate.py` from `src/sapwood/peers.py`. A dash: Sapwood has no counterpart.\n",
+        "Written by `python docs/generate.py` from `src/sapwood/params/aliases.py`. A dash: Sapwood has no counterpart.\n",
         "`SapwoodClassifier(num_leaves=63)` is refused with the name to use instead, and so is every name below.\n",
     ]
     for library in (XGBOOST, LIGHTGBM, CATBOOST):
