@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sapwood.boost.score_update import Levels, add_to_all_rows
-from sapwood.grow.grown_tree import GrownTree
+from sapwood.boost.score_update import SymmetricLevels, add_tree
+from sapwood.grow.grown_tree import FittedTree, GrownTree
 from sapwood.kernels import layout
 from sapwood.model.tree import LEAF
 from sapwood.native.threads.team import Team
@@ -38,6 +38,10 @@ def random_tree(random: np.random.Generator, n_leaves: int, n_features: int, n_b
     return make_tree(feature, bins, side, left)
 
 
+def binned_rows(columns: np.ndarray) -> SimpleNamespace:
+    return SimpleNamespace(tiles=columns[None, :, :0], columns=columns, lists=None, values=None)
+
+
 def walk(tree: GrownTree, columns: np.ndarray, row: int) -> int:
     node = 0
     while tree.feature[node] != LEAF:
@@ -61,7 +65,7 @@ def test_it_answers_what_walking_down_answers(n_leaves, dtype, n_bins, width):
         expected[1 : 1 + width, row] += value[walk(tree, columns, row)]
     for members in (1, 3):
         scores = first.copy()
-        add_to_all_rows(SimpleNamespace(columns=columns, lists=None), tree, value, 1, scores, Team(members))
+        add_tree(binned_rows(columns), FittedTree(tree, value, 1), scores, Team(members))
         assert np.array_equal(scores[:, ::7], expected[:, ::7])
         assert np.array_equal(scores[[0, -1]], first[[0, -1]])
 
@@ -88,7 +92,7 @@ def test_a_symmetric_tree_answers_what_walking_down_answers(n_levels, dtype, n_b
     random = np.random.default_rng(n_levels)
     columns = random.integers(0, n_bins + 1, (4, 2500)).astype(dtype)
     tree = symmetric_tree(random, n_levels, 4, n_bins)
-    assert Levels.of(tree, columns.dtype) is not None
+    assert SymmetricLevels.of(tree, columns.dtype) is not None
     value = random.normal(size=(len(tree.feature), width))
     first = random.normal(size=(width + 2, 2500))
     expected = first.copy()
@@ -96,7 +100,7 @@ def test_a_symmetric_tree_answers_what_walking_down_answers(n_levels, dtype, n_b
         expected[1 : 1 + width, row] += value[walk(tree, columns, row)]
     for members in (1, 3):
         scores = first.copy()
-        add_to_all_rows(SimpleNamespace(columns=columns, lists=None), tree, value, 1, scores, Team(members))
+        add_tree(binned_rows(columns), FittedTree(tree, value, 1), scores, Team(members))
         assert np.array_equal(scores[:, ::7], expected[:, ::7])
         assert np.array_equal(scores[[0, -1]], first[[0, -1]])
 
@@ -105,4 +109,4 @@ def test_a_symmetric_tree_answers_what_walking_down_answers(n_levels, dtype, n_b
 def test_a_tree_whose_leaves_are_split_otherwise_is_not_symmetric(changed):
     tree = symmetric_tree(np.random.default_rng(0), 3, 4, 9)
     getattr(tree, changed)[2] ^= 1
-    assert Levels.of(tree, np.dtype(np.uint8)) is None
+    assert SymmetricLevels.of(tree, np.dtype(np.uint8)) is None

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from sapwood.boost.category_sets import CategorySets
-from sapwood.boost.checkpoint.checkpoint import FittedTree
 from sapwood.data.binning.bin_mapper import BinMapper
-from sapwood.grow.grown_tree import join_nodes, thresholds
+from sapwood.grow.grown_tree import FittedTree, join_nodes, thresholds
 from sapwood.model.ensemble_builder import join_trees
 from sapwood.model.linear_leaves import join_coefficients
 

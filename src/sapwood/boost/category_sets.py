@@ -6,10 +6,7 @@ import numpy as np
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.categories.transformer import SET, DerivedFeature
-from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels.layout import IS_SET
-from sapwood.kernels.numeric.sums import Run
-from sapwood.kernels.split.categorical import find_leaves
 
 HALF = 0.5
 
@@ -41,14 +38,3 @@ class CategorySets:
             # The bin of a level is its rank.
             self.columns.append(DerivedFeature(source.sources, SET, source.sums, source.sums, members=words))
         return self._numbers[key]
-
-
-def leaves_of(tiles: np.ndarray, grown: GrownTree, run: Run) -> np.ndarray:
-    """The leaf in which each binned row ends, of a tree with sets of levels."""
-    assert grown.sets is not None
-    out = np.empty(tiles.shape[1], dtype=np.int32)
-    run(
-        find_leaves, tiles, grown.feature, grown.bin, grown.missing_left, grown.left,
-        np.ascontiguousarray(grown.sets), out,
-    )  # fmt: skip
-    return out

@@ -8,18 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.boost.category_sets import leaves_of
-from sapwood.boost.linear_leaves import add_answers, forest_of, nodes_in_bins
 from sapwood.boost.target import Target
-from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.data.tables.table import Block
 from sapwood.distributed.workers import Ranks
 from sapwood.errors import ParameterError
-from sapwood.grow.grown_tree import GrownTree
-from sapwood.kernels.histogram.sparse import add_scores_listed
 from sapwood.kernels.numeric.sums import Run, alone
-from sapwood.kernels.predict.binned import add_scores_binned
 from sapwood.metrics.base import Metric
 from sapwood.metrics.registry import resolve_metric
 from sapwood.objectives.base import Objective, mean_loss
@@ -40,38 +34,7 @@ class EvalSet:
     scores: np.ndarray
     values: Block | None = None
     lists: SparseBins | None = None
-
-    def add_tree(self, grown: GrownTree, value: np.ndarray, output: int, run: Run) -> None:
-        """Add what a tree with these values answers."""
-        add_tree(self, grown, value, output, self.scores, run)
-
-
-def add_tree(
-    rows: EvalSet | BinnedDataset, grown: GrownTree, value: np.ndarray, output: int, scores: np.ndarray, run: Run
-) -> None:  # fmt: skip
-    """Send binned rows through a tree and add its answers to their scores."""
-    tiles = rows.tiles
-    if grown.leaf_coefficients is not None:
-        assert rows.values is not None
-        add_answers(rows.values, nodes_in_bins(tiles, grown, run), forest_of(grown, value, output), scores, run)
-        return
-    if grown.threshold is not None:  # exact search has the values in the place of tiles
-        scores[output : output + value.shape[1]] += value[grown.nodes_of(tiles)].T
-        return
-    if rows.lists is not None:
-        lists = rows.lists
-        run(
-            add_scores_listed, tiles, lists.table, lists.start, lists.entries, grown.feature, grown.bin,
-            grown.missing_left, grown.left, value, output, scores,
-        )  # fmt: skip
-        return
-    if grown.sets is not None:
-        scores[output : output + value.shape[1]] += value[leaves_of(tiles, grown, run)].T
-        return
-    run(
-        add_scores_binned, tiles, grown.feature, grown.bin, grown.missing_left, grown.left, value, output, scores,
-        0, tiles.shape[1],
-    )  # fmt: skip
+    columns: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,6 @@ from sapwood.errors import ParameterError
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels.leaves import linear
-from sapwood.kernels.numeric.sums import Run
-from sapwood.kernels.predict import linear_leaves as predict_linear
-from sapwood.kernels.predict.binned import add_scores_binned
 from sapwood.model.linear_leaves import LeafCoefficients
 from sapwood.model.tree import LEAF
 from sapwood.native.threads.team import Team
@@ -136,41 +133,3 @@ def _by_node(grown: GrownTree, terms: linear.LeafTerms, intercept: np.ndarray, f
         centre=found[order, 0],
         slope=found[order, 1],
     )
-
-
-def add_answers(
-    values: Block, nodes: np.ndarray, forest: predict_linear.LinearForest, scores: np.ndarray, run: Run
-) -> None:  # fmt: skip
-    """Add to the scores of rows what the leaves in which they end answer; ``nodes`` (rows,) are those of one tree."""
-    bounds = np.array([0, len(nodes), 0, 0], dtype=np.int64)
-    place = (values.values, values.row_stride, values.column_stride)
-    run(predict_linear.add_linear, *place, nodes[:, None], forest, bounds, scores)
-
-
-def forest_of(grown: GrownTree, value: np.ndarray, output: int) -> predict_linear.LinearForest:
-    """A tree that adds to one output, as kernels read it; ``value`` is for rows that lack a feature."""
-    terms = grown.leaf_coefficients
-    assert terms is not None
-    return predict_linear.LinearForest(
-        tree_start=np.array([0, len(value)]),
-        tree_output=np.array([output], dtype=np.int32),
-        value=value.reshape(-1),
-        intercept=terms.intercept,
-        start=terms.start,
-        feature=terms.feature,
-        centre=terms.centre,
-        slope=terms.slope,
-    )
-
-
-def nodes_in_bins(tiles: np.ndarray, grown: GrownTree, run: Run) -> np.ndarray:
-    """The leaf in which each row of tiles ends."""
-    if grown.threshold is not None:
-        return grown.nodes_of(tiles).astype(np.int32)
-    found = np.zeros((1, tiles.shape[1]))
-    number = np.arange(len(grown.feature), dtype=np.float64)[:, None]
-    run(
-        add_scores_binned, tiles, grown.feature, grown.bin, grown.missing_left, grown.left, number, 0, found,
-        0, tiles.shape[1],
-    )  # fmt: skip
-    return found[0].astype(np.int32)

@@ -10,7 +10,7 @@ from logging import DEBUG
 import numpy as np
 
 from sapwood.boost.boosters.plain import Booster
-from sapwood.boost.checkpoint.checkpoint import Checkpoint, FittedTree
+from sapwood.boost.checkpoint.checkpoint import Checkpoint
 from sapwood.boost.context import TrainingContext, make_booster
 from sapwood.boost.early_stopping import ALL_ROUNDS, CALLBACK, EARLY, INTERRUPTED, TIME, BestRound
 from sapwood.boost.evaluation import Evaluation
@@ -24,7 +24,7 @@ from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.categories.transformer import DerivedFeature
 from sapwood.errors import TrainingError
-from sapwood.grow.grown_tree import GrownTree
+from sapwood.grow.grown_tree import FittedTree, GrownTree
 from sapwood.log import logger
 from sapwood.model.ensemble import Ensemble
 from sapwood.native.threads.team import training_team

@@ -1,44 +1,166 @@
-"""Add what a new tree answers to the scores of all rows of the table that it was grown on a part of."""
+"""Add a new tree to the scores of binned rows: training rows, validation sets and supporting models alike.
+
+This is the one way of rows through a tree in bins. Rows that a tree was just grown on already lie in its leaves; others
+are sent through it by the fastest kernel that fits the tree and the layout of the bins.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from sapwood.boost.evaluation import add_tree
-from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.grow.grown_tree import GrownTree
-from sapwood.kernels.leaves.leaf_values import add_leaf_values
+from sapwood.data.binning.sparse_bins import SparseBins
+from sapwood.data.tables.table import Block
+from sapwood.grow.grown_tree import FittedTree, GrownTree
+from sapwood.kernels.histogram.sparse import add_scores_listed
+from sapwood.kernels.leaves.leaf_refit import add_node_values
+from sapwood.kernels.leaves.leaf_values import add_leaf_lines, add_leaf_values
+from sapwood.kernels.numeric.sums import Run
+from sapwood.kernels.predict.binned import add_scores_binned
+from sapwood.kernels.predict.linear_leaves import LinearForest, add_linear
 from sapwood.kernels.predict.small_tree import BLOCK, add_small_tree, add_symmetric_tree
+from sapwood.kernels.split.categorical import find_leaves
 from sapwood.model.tree import LEAF
 from sapwood.native.threads.team import Team
 
-MOST_LEAVES = 64  # that have a bit each
-MOST_LEVELS = 8  # of a symmetric tree whose leaves are numbered by bits
+MAX_BIT_LEAVES = 64  # leaves of a tree that have a bit each
+MAX_BIT_DEPTH = 8  # of a symmetric tree whose leaves are numbered by bits
 
 
-class Levels(NamedTuple):
-    """A symmetric tree as ``kernels.route`` asks it: columns and splits by level, and nodes by the leaf's number."""
+class BinnedRows(Protocol):
+    """Rows in bins: by rows in ``tiles``, by features in ``columns`` (None where they are not kept).
+
+    Columns of mostly one bin may be in sparse bins (``lists``); ``values`` are there where leaves are linear.
+    """
+
+    @property
+    def tiles(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def columns(self) -> np.ndarray | None: ...  # noqa: D102
+    @property
+    def lists(self) -> SparseBins | None: ...  # noqa: D102
+    @property
+    def values(self) -> Block | None: ...  # noqa: D102
+
+
+def add_tree(rows: BinnedRows, tree: FittedTree, scores: np.ndarray, team: Team) -> None:
+    """Send rows through a tree and add its values to their scores (outputs, rows)."""
+    if tree.grown.leaf_coefficients is None:
+        _add_values(rows, tree.grown, tree.value, tree.output, scores, team)
+    else:
+        _add_linear(rows, find_nodes(rows, tree.grown, team), tree, scores, team.run)
+
+
+def add_grown_tree(rows: BinnedRows, tree: FittedTree, scores: np.ndarray, team: Team, run: Run) -> None:
+    """Add a tree to the scores of the very rows that it was just grown on, all of which lie in its leaves.
+
+    ``run`` may remember the arguments of the round before.
+    """
+    grown, value, output = tree.grown, tree.value, tree.output
+    if grown.leaf_coefficients is not None:
+        _add_linear(rows, _nodes_of_grown_rows(rows, grown, team), tree, scores, team.run)
+    elif value.shape[1] > 1:
+        leaf_of_row = np.empty(scores.shape[1], dtype=np.uint32)
+        team.run(add_leaf_lines, grown.order, grown.span, value[grown.leaf_node], leaf_of_row, scores)
+    else:
+        run(add_leaf_values, grown.order, grown.leaves, grown.n_leaves, value, output, scores)
+
+
+def add_by_nodes(nodes: np.ndarray, tree: FittedTree, scores: np.ndarray, run: Run) -> None:
+    """Add a tree to the scores of rows whose leaves are known (``find_nodes``)."""
+    run(add_node_values, nodes, tree.value, tree.output, scores)
+
+
+def find_nodes(rows: BinnedRows, grown: GrownTree, team: Team, is_grown_on: bool = False) -> np.ndarray:
+    """Return the leaf of every row as a float64; the tree may just have been grown on all of the rows."""
+    if is_grown_on:
+        return _nodes_of_grown_rows(rows, grown, team)
+    found = np.zeros((1, rows.tiles.shape[1]))
+    _add_values(rows, grown, _node_numbers(grown), 0, found, team)
+    return found[0]
+
+
+def _nodes_of_grown_rows(rows: BinnedRows, grown: GrownTree, team: Team) -> np.ndarray:
+    found = np.zeros((1, rows.tiles.shape[1]))
+    team.run(add_leaf_values, grown.order, grown.leaves, grown.n_leaves, _node_numbers(grown), 0, found)
+    return found[0]
+
+
+def _node_numbers(grown: GrownTree) -> np.ndarray:
+    return np.arange(len(grown.feature), dtype=np.float64)[:, None]
+
+
+def _add_values(
+    rows: BinnedRows, grown: GrownTree, value: np.ndarray, output: int, scores: np.ndarray, team: Team
+) -> None:
+    """Add ``value`` (nodes, width) of the leaf of each row to the scores from ``output`` on."""
+    tiles = rows.tiles
+    if grown.threshold is not None:  # exact search keeps the values in the place of tiles
+        scores[output : output + value.shape[1]] += value[grown.nodes_of(tiles)].T
+    elif rows.lists is not None:
+        sparse = rows.lists
+        team.run(
+            add_scores_listed, tiles, sparse.table, sparse.start, sparse.entries, grown.feature, grown.bin,
+            grown.missing_left, grown.left, value, output, scores,
+        )  # fmt: skip
+    elif grown.sets is not None:
+        leaves = np.empty(tiles.shape[1], dtype=np.int32)
+        team.run(
+            find_leaves, tiles, grown.feature, grown.bin, grown.missing_left, grown.left,
+            np.ascontiguousarray(grown.sets), leaves,
+        )  # fmt: skip
+        scores[output : output + value.shape[1]] += value[leaves].T
+    elif rows.columns is None or not _add_by_columns(rows.columns, grown, value, output, scores, team):
+        team.run(
+            add_scores_binned, tiles, grown.feature, grown.bin, grown.missing_left, grown.left, value, output, scores,
+            0, tiles.shape[1],
+        )  # fmt: skip
+
+
+def _add_by_columns(
+    columns: np.ndarray, grown: GrownTree, value: np.ndarray, output: int, scores: np.ndarray, team: Team
+) -> bool:
+    """Add the values of a symmetric or small tree, column by column; return whether the tree is one of these."""
+    n_leaves = len(value) // 2 + 1
+    levels = SymmetricLevels.of(grown, columns.dtype)
+    if levels is not None:
+        bits = np.empty((team.size, BLOCK), dtype=np.uint8)
+        values = np.ascontiguousarray(value[levels.leaves])
+        team.run(add_symmetric_tree, columns, levels.features, levels.splits, bits, values, output, scores)
+        return True
+    if n_leaves > MAX_BIT_LEAVES:
+        return False
+    nodes, size = grown.integers, team.size
+    below, cuts = (np.empty((size, len(nodes), 2), dtype) for dtype in (np.int64, columns.dtype))
+    values = np.empty((size, n_leaves, value.shape[1]))
+    planes = np.empty((size, -(-n_leaves // 8) + 1, BLOCK), np.uint8)
+    team.run(add_small_tree, columns, nodes, np.ascontiguousarray(value), below, cuts, values, planes, output, scores)
+    return True
+
+
+class SymmetricLevels(NamedTuple):
+    """A symmetric tree level by level: the column and split of each, and the node of each leaf by the bits of its path.
+
+    Read by ``kernels/predict/small_tree.py``.
+    """
 
     features: np.ndarray
     splits: np.ndarray
     leaves: np.ndarray
 
     @classmethod
-    def of(cls, grown: GrownTree, dtype: np.dtype) -> Levels | None:
-        """The levels of a tree cut between bins of a type; None if leaves of a level are not split alike."""
+    def of(cls, grown: GrownTree, dtype: np.dtype) -> SymmetricLevels | None:
+        """Return the levels of a tree that splits bins of a type; None if nodes of one depth are not split alike."""
         n_leaves = len(grown.feature) // 2 + 1
-        n_levels = n_leaves.bit_length() - 1
-        if n_leaves != 1 << n_levels or not 0 < n_levels <= MOST_LEVELS:
-            return None
-        if grown.threshold is not None or grown.leaf_coefficients is not None or grown.sets is not None:
+        depth = n_leaves.bit_length() - 1
+        if n_leaves != 1 << depth or not 0 < depth <= MAX_BIT_DEPTH:
             return None
         splits_of = list(
             zip(grown.feature.tolist(), grown.bin.tolist(), grown.missing_left.tolist(), strict=True)
         )  # fmt: skip
         left, nodes, chosen = grown.left.tolist(), [0], []
-        for _ in range(n_levels):
+        for _ in range(depth):
             split = splits_of[nodes[0]]
             if split[0] == LEAF or any(splits_of[node] != split for node in nodes):
                 return None
@@ -50,35 +172,20 @@ class Levels(NamedTuple):
         return cls(np.array([feature for feature, _, _ in chosen], dtype=np.int64), splits, np.array(nodes))
 
 
-def add_to_all_rows(
-    dataset: BinnedDataset, grown: GrownTree, value: np.ndarray, output: int, scores: np.ndarray, team: Team
-) -> None:  # fmt: skip
-    """Add the answers of a tree with these values to the scores of every row of a dataset."""
-    n_leaves = len(value) // 2 + 1
-    may_be_even = dataset.lists is None and n_leaves & (n_leaves - 1) == 0
-    levels = Levels.of(grown, dataset.columns.dtype) if may_be_even else None
-    if levels is not None:
-        bits = np.empty((team.size, BLOCK), dtype=np.uint8)
-        answers = np.ascontiguousarray(value[levels.leaves])
-        team.run(add_symmetric_tree, dataset.columns, levels.features, levels.splits, bits, answers, output, scores)
-        return
-    is_cut = grown.threshold is None and grown.leaf_coefficients is None and grown.sets is None
-    if dataset.lists is not None or not is_cut or n_leaves > MOST_LEAVES:
-        add_tree(dataset, grown, value, output, scores, team.run)
-        return
-    columns, nodes, size = dataset.columns, grown.integers, team.size
-    below, cuts = (np.empty((size, len(nodes), 2), dtype) for dtype in (np.int64, columns.dtype))
-    answers = np.empty((size, n_leaves, value.shape[1]))
-    planes = np.empty((size, -(-n_leaves // 8) + 1, BLOCK), np.uint8)
-    team.run(add_small_tree, columns, nodes, np.ascontiguousarray(value), below, cuts, answers, planes, output, scores)
-
-
-def find_nodes(dataset: BinnedDataset, grown: GrownTree, team: Team, has_all_rows: bool = False) -> np.ndarray:
-    """The leaf of every row of a dataset, as a float; the tree may just have been grown on all of them."""
-    found = np.zeros((1, dataset.n_rows))
-    numbers = np.arange(len(grown.feature), dtype=np.float64)[:, None]
-    if has_all_rows:
-        team.run(add_leaf_values, grown.order, grown.leaves, grown.n_leaves, numbers, 0, found)
-    else:
-        add_to_all_rows(dataset, grown, numbers, 0, found, team)
-    return found[0]
+def _add_linear(rows: BinnedRows, nodes: np.ndarray, tree: FittedTree, scores: np.ndarray, run: Run) -> None:
+    """Add the linear models of the leaves to the scores; constant values serve rows that lack a feature."""
+    coefficients, values = tree.grown.leaf_coefficients, rows.values
+    assert coefficients is not None and values is not None
+    forest = LinearForest(
+        tree_start=np.array([0, len(tree.value)]),
+        tree_output=np.array([tree.output], dtype=np.int32),
+        value=tree.value.reshape(-1),
+        intercept=coefficients.intercept,
+        start=coefficients.start,
+        feature=coefficients.feature,
+        centre=coefficients.centre,
+        slope=coefficients.slope,
+    )
+    bounds = np.array([0, len(nodes), 0, 0], dtype=np.int64)
+    place = (values.values, values.row_stride, values.column_stride)
+    run(add_linear, *place, nodes.astype(np.int32)[:, None], forest, bounds, scores)

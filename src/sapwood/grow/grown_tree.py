@@ -123,13 +123,6 @@ class GrownTree(NodeTable):
             sets=self.sets,
         )
 
-    def node_of_row(self, n_rows: int) -> np.ndarray:
-        """The leaf of each of ``n_rows`` rows, all of which the tree was grown on."""
-        found = np.empty(n_rows, dtype=np.int32)
-        for node, (first, last) in zip(self.leaf_node, self.span, strict=True):
-            found[self.order[first:last]] = node
-        return found
-
     def nodes_of(self, values: np.ndarray) -> np.ndarray:
         """The leaf in which each row of values (feature, row, 1) ends, by ``threshold``."""
         assert self.threshold is not None
@@ -140,6 +133,24 @@ class GrownTree(NodeTable):
             right = np.where(np.isnan(x), self.missing_left[node] == 0, x > self.threshold[node])
             node = np.where(inner, self.left[node] + right, node)
         return node
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FittedTree:
+    """A grown tree with the values of its nodes, shrinkage included, and the output that it adds them to.
+
+    ``nodes`` has the leaf of every training row where it is known.
+    """
+
+    grown: GrownTree
+    value: np.ndarray
+    output: int
+    nodes: np.ndarray | None = None
+
+    @property
+    def width(self) -> int:
+        """Number of values per leaf."""
+        return self.value.shape[1]
 
 
 def join_nodes(trees: Sequence[GrownTree]) -> NodeTable:

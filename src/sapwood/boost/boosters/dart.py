@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from sapwood.boost.boosters.plain import Booster, TrainingState
-from sapwood.boost.checkpoint.checkpoint import FittedTree
+from sapwood.grow.grown_tree import FittedTree
 from sapwood.kernels.numeric.random import DROPS, SKIPS, draw_all
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.tree_weights import TreeRescaling

@@ -7,7 +7,8 @@ import dataclasses
 import numpy as np
 
 from sapwood.boost.boosters.plain import Booster, TrainingState
-from sapwood.boost.checkpoint.checkpoint import FittedTree
+from sapwood.boost.score_update import add_tree
+from sapwood.grow.grown_tree import FittedTree
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.tree_weights import TreeRescaling
 
@@ -24,8 +25,7 @@ class ForestBooster(Booster):
         """Add the tree to the sums."""
         if self.is_live:
             for one, total in zip(self.field.sets, self._sums, strict=True):
-                summed = dataclasses.replace(one, scores=total)
-                summed.add_tree(tree.grown, tree.value, tree.output, self.field.team.run)
+                add_tree(one, tree, total, self.field.team)
         self.field.keep(tree, round)
 
     def end_round(self, round: int) -> None:

@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.boost.boosters.plain import Booster, DatasetView, TrainingState
-from sapwood.boost.checkpoint.checkpoint import FittedTree
 from sapwood.boost.leaf_refit import LeafRefit, LeafRules, SupportingModels
 from sapwood.boost.score_update import find_nodes
 from sapwood.boost.target import Target
+from sapwood.grow.grown_tree import FittedTree
 
 FIRST_PART = 64  # the first helper learns from so many parts of the rows less one
 

@@ -9,14 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sapwood.boost.checkpoint.checkpoint import FittedTree
 from sapwood.boost.evaluation import EvalSet
-from sapwood.boost.linear_leaves import add_answers, forest_of
-from sapwood.boost.score_update import add_to_all_rows
+from sapwood.boost.score_update import add_by_nodes, add_grown_tree, add_tree
 from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.kernels.leaves.leaf_refit import add_node_values
-from sapwood.kernels.leaves.leaf_values import add_leaf_lines, add_leaf_values
+from sapwood.grow.grown_tree import FittedTree
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.ensemble_builder import EnsembleBuilder
 from sapwood.native.runtime.kernel import Repeats
@@ -75,26 +72,17 @@ class TrainingState:
 
     def add_to_view(self, tree: FittedTree, view: DatasetView, has_all_rows: bool) -> None:
         """Add a tree's answers to the scores of one view of the rows; it may have been grown on all of its rows."""
-        grown, value, output = tree.grown, tree.value, tree.output
         if tree.nodes is not None and view.dataset is self.dataset:
-            self.run(add_node_values, tree.nodes, value, output, view.scores)
-        elif not has_all_rows:
-            add_to_all_rows(view.dataset, grown, value, output, view.scores, self.team)
-        elif grown.leaf_coefficients is None and value.shape[1] > 1:
-            leaf_of_row = np.empty(view.dataset.n_rows, dtype=np.uint32)
-            leaf_values = value[grown.leaf_node]
-            self.team.run(add_leaf_lines, grown.order, grown.span, leaf_values, leaf_of_row, view.scores)
-        elif grown.leaf_coefficients is None:
-            self.run(add_leaf_values, grown.order, grown.leaves, grown.n_leaves, value, output, view.scores)
+            add_by_nodes(tree.nodes, tree, view.scores, self.run)
+        elif has_all_rows:
+            add_grown_tree(view.dataset, tree, view.scores, self.team, self.run)
         else:
-            assert view.dataset.values is not None
-            nodes = grown.node_of_row(view.dataset.n_rows)
-            add_answers(view.dataset.values, nodes, forest_of(grown, value, output), view.scores, self.team.run)
+            add_tree(view.dataset, tree, view.scores, self.team)
 
     def add_to_sets(self, tree: FittedTree) -> None:
         """Add a tree's answers to the scores of the validation sets."""
         for one in self.sets:
-            one.add_tree(tree.grown, tree.value, tree.output, self.team.run)
+            add_tree(one, tree, one.scores, self.team)
 
     def keep(self, tree: FittedTree, round: int) -> None:
         """Add a tree to the model."""

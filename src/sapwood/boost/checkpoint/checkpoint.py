@@ -27,7 +27,7 @@ from sapwood.boost.initial_scores import InitialScores
 from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.errors import CheckpointError
-from sapwood.grow.grown_tree import GrownTree
+from sapwood.grow.grown_tree import FittedTree, GrownTree
 from sapwood.model.linear_leaves import LeafCoefficients
 from sapwood.params.declaration import Params
 
@@ -37,24 +37,6 @@ OUTPUT, VALUE, LENGTHS = "output", "added", "lengths."
 TREE_FIELDS = ("integers", "numbers", "threshold", "sets")
 TERMS = "terms"
 TERM_FIELDS = [one.name for one in dataclasses.fields(LeafCoefficients)]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class FittedTree:
-    """A tree in bins, the values of its nodes with shrinkage, and the score it adds them to.
-
-    ``nodes`` has the leaf of every training row, if it is known; it is not kept.
-    """
-
-    grown: GrownTree
-    value: np.ndarray
-    output: int
-    nodes: np.ndarray | None = None
-
-    @property
-    def width(self) -> int:
-        """Number of values per leaf."""
-        return self.value.shape[1]
 
 
 @dataclass(eq=False)
