@@ -42,7 +42,8 @@ def test_the_history_is_written_into_a_dict():
     X, y = example()
     history: dict[str, dict[str, list[float]]] = {}
     model = sapwood.train(
-        {"n_estimators": 500, "learning_rate": 0.5, "early_stopping_rounds": 3}, X[:200], y[:200], eval_set=(X[200:], y[200:]),
+        {"n_estimators": 500, "learning_rate": 0.5, "early_stopping_rounds": 3}, X[:200], y[:200],
+        eval_set=(X[200:], y[200:]),
         evals_result=history,
     )  # fmt: skip
     assert len(history["validation"]["rmse"]) == model.n_iterations + 3
