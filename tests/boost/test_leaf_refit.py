@@ -7,7 +7,7 @@ import pytest
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.errors import ParameterError
-from sapwood.kernels.layout import Rules
+from sapwood.kernels.layout import GrowParams
 from sapwood.kernels.leaves.leaf_refit import add_to_copies, merge_sums, sum_copies
 from sapwood.kernels.leaves.logistic import BLOCK, fit_logistic
 from sapwood.native.threads.team import current_team
@@ -146,7 +146,7 @@ def test_steps_of_the_logistic_loss_equal_plain_newton_steps(members, weighted, 
     slow[0] = np.average(slow[1:], weights=[w[node == 1].sum(), w[node == 2].sum()])
     monkeypatch.setenv("SAPWOOD_TEAM", members)
     team = current_team(None)
-    rules = Rules(*[0] * len(Rules._fields))._replace(reg_lambda=reg_lambda)
+    rules = GrowParams(*[0] * len(GrowParams._fields))._replace(reg_lambda=reg_lambda)
     room, partial = np.full((team.size, 2, BLOCK), 77.0), np.full((team.size, 12), 77)
     sums, values = np.full((3, 4), 77.0), np.full((3, 3), 77.0)
     team.run(

@@ -86,7 +86,7 @@ def test_renewed_leaves_keep_the_direction_of_a_feature(direction):
 
 
 def small_tree(feature, left, weight) -> GrownTree:
-    integers, numbers = np.zeros((len(feature), layout.NODE_SET), np.int64), np.zeros((len(feature), 7))
+    integers, numbers = np.zeros((len(feature), layout.NODE_BITSET), np.int64), np.zeros((len(feature), 7))
     integers[:, layout.NODE_FEATURE], integers[:, layout.NODE_LEFT] = feature, left
     numbers[:, layout.NODE_WEIGHT] = weight
     return GrownTree(integers, numbers, *(np.empty(0) for _ in range(4)))

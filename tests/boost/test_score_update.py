@@ -17,11 +17,11 @@ from sapwood.native.threads.team import Team
 
 def make_tree(*columns: Sequence[int] | np.ndarray) -> GrownTree:
     """A tree of these features, bins, sides of missing values and left children; nothing else is asked for."""
-    integers = np.zeros((len(columns[0]), layout.NODE_SET), np.int64)
+    integers = np.zeros((len(columns[0]), layout.NODE_BITSET), np.int64)
     places = (layout.NODE_FEATURE, layout.NODE_BIN, layout.NODE_MISSING_LEFT, layout.NODE_LEFT)
     for place, column in zip(places, columns, strict=True):
         integers[:, place] = column
-    return GrownTree(integers, np.zeros((len(integers), layout.NODE_OUTPUTS + layout.PER_OUTPUT)))
+    return GrownTree(integers, np.zeros((len(integers), layout.NODE_OUTPUTS + layout.NODE_PER_OUTPUT)))
 
 
 def random_tree(random: np.random.Generator, n_leaves: int, n_features: int, n_bins: int) -> GrownTree:

@@ -46,8 +46,8 @@ def test_bins_of_the_rows_are_copied_by_rows_and_by_columns(kind, size):
     dataset, rows = make_dataset(kind), some_rows(0.3)
     bins = make_bins(dataset, BundleLayout.find(dataset))
     found = RowSubset(bins, 1, Team(size), kind != "bundles").take_bins(rows)
-    assert np.array_equal(found.words, bins.words[:, rows])
-    name = "halves" if kind == "halves" else "bytes"
+    assert np.array_equal(found.tiles, bins.tiles[:, rows])
+    name = "bins_u16" if kind == "halves" else "bins_u8"
     assert np.array_equal(getattr(found, name)[:, : len(rows)], getattr(bins, name)[:, rows])
 
 
@@ -59,7 +59,7 @@ def test_gradients_of_the_rows_are_copied_with_their_numbers(weighed, numbered):
     found = copies.take_gradients(given)
     assert np.array_equal(found.pairs.reshape(3, -1, 2), given.pairs.reshape(3, N, 2)[:, rows])
     assert np.array_equal(found.weight, given.weight[rows] if weighed else given.weight)
-    assert np.array_equal(found.ids, given.ids[rows] if numbered else rows)
+    assert np.array_equal(found.row_ids, given.row_ids[rows] if numbered else rows)
 
 
 def test_a_larger_draw_makes_more_room():
@@ -67,7 +67,7 @@ def test_a_larger_draw_makes_more_room():
     bins = make_bins(dataset, BundleLayout.find(dataset))
     copies = RowSubset(bins, 1, Team(1), True)
     for rows in (some_rows(0.1), some_rows(0.45), some_rows(0.02)):
-        assert np.array_equal(copies.take_bins(rows).words, bins.words[:, rows])
+        assert np.array_equal(copies.take_bins(rows).tiles, bins.tiles[:, rows])
 
 
 @pytest.mark.parametrize("growth", ["leafwise", "symmetric"])

@@ -81,8 +81,13 @@ def test_a_split_parts_the_rows_of_a_leaf_in_every_list_and_keeps_their_order():
     for line, own in zip(lists[n_features:], before, strict=False):
         line[first:last] = own
     split = np.zeros(layout.LEAF_SUMS, np.int64)
-    split[[layout.FEATURE, layout.BIN, layout.FIRST, layout.LAST]] = 2, bins[2].max() // 2, first, last
-    goes_left = bins[2] <= split[layout.BIN]
+    split[[layout.SPLIT_FEATURE, layout.SPLIT_BIN, layout.LEAF_BEGIN, layout.LEAF_END]] = (
+        2,
+        bins[2].max() // 2,
+        first,
+        last,
+    )
+    goes_left = bins[2] <= split[layout.SPLIT_BIN]
     others = lists[n_features : 2 * n_features].copy()
     with np.errstate(all="ignore"):
         sorted_rows.part_sorted(0, 0, n_features, bins, split, int(goes_left[rows].sum()), lists)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sapwood.kernels.layout import Rules
+from sapwood.kernels.layout import GrowParams
 from sapwood.kernels.split import gain as formulas
 
 NONE = -np.inf
@@ -42,7 +42,7 @@ class Node:
     children: list[Node] = field(default_factory=list)
 
 
-def grow_slowly(data: Data, rules: Rules, level_by_level: bool) -> Node:
+def grow_slowly(data: Data, rules: GrowParams, level_by_level: bool) -> Node:
     """The whole tree; its nodes hold their rows and cuts."""
     root = Node(np.arange(len(data.X)))
     root.cut = best_cut(root, data, rules)
@@ -67,7 +67,7 @@ def index_of(node: Node, nodes: list[Node]) -> int:
     return next(k for k, other in enumerate(nodes) if other is node)
 
 
-def split(node: Node, data: Data, rules: Rules) -> None:
+def split(node: Node, data: Data, rules: GrowParams) -> None:
     left = goes_left(data.X[node.rows, node.cut.feature], node.cut)
     bounds = [[node.low, node.high], [node.low, node.high]]
     direction = data.monotone[node.cut.feature]
@@ -86,7 +86,7 @@ def goes_left(x: np.ndarray, cut: Cut) -> np.ndarray:
     return np.where(np.isnan(x), cut.missing_left, x <= cut.below)
 
 
-def best_cut(node: Node, data: Data, rules: Rules) -> Cut | None:
+def best_cut(node: Node, data: Data, rules: GrowParams) -> Cut | None:
     """The first of the cuts with the largest gain, or None."""
     best = None
     if node.depth >= rules.max_depth:
@@ -114,7 +114,7 @@ def cuts_of(node: Node, f: int, data: Data) -> Iterator[Cut]:
         yield from (Cut(0.0, f, ends[k], ends[k + 1], True) for k in reversed(range(len(values) - 1)))
 
 
-def gain_of(node: Node, cut: Cut, data: Data, rules: Rules) -> float:
+def gain_of(node: Node, cut: Cut, data: Data, rules: GrowParams) -> float:
     """The gain of a cut, or NONE where it breaks a rule."""
     left = goes_left(data.X[node.rows, cut.feature], cut)
     sides = [node.rows[left], node.rows[~left]]
@@ -131,7 +131,7 @@ def gain_of(node: Node, cut: Cut, data: Data, rules: Rules) -> float:
     return formulas.split_gain(score, score_of(node, node.rows, data, rules), rules.min_split_gain)
 
 
-def score_of(node: Node, rows: np.ndarray, data: Data, rules: Rules) -> float:
+def score_of(node: Node, rows: np.ndarray, data: Data, rules: GrowParams) -> float:
     score = 0.0
     for k in range(len(data.pairs)):
         g, h = data.pairs[k, rows].sum(axis=0)
@@ -139,6 +139,6 @@ def score_of(node: Node, rows: np.ndarray, data: Data, rules: Rules) -> float:
     return score
 
 
-def value_of(node: Node, rows: np.ndarray, k: int, data: Data, rules: Rules) -> float:
+def value_of(node: Node, rows: np.ndarray, k: int, data: Data, rules: GrowParams) -> float:
     g, h = data.pairs[k, rows].sum(axis=0)
     return formulas.within(formulas.leaf_value(g, h, rules), node.low, node.high)

@@ -6,7 +6,7 @@ import numpy as np
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.categories.transformer import SET, DerivedFeature
-from sapwood.kernels.layout import IS_SET
+from sapwood.kernels.layout import BITSET_SPLIT
 
 HALF = 0.5
 
@@ -22,7 +22,7 @@ class CategorySets:
     def name(self, nodes: dict[str, np.ndarray], bins: np.ndarray, sets: np.ndarray) -> None:
         """Put a column of 0 (left) and 1 in the place of each set, given the columns of nodes with their bins."""
         feature, threshold, missing_left = nodes["feature"], nodes["threshold"], nodes["missing_left"]
-        places = np.flatnonzero((bins == IS_SET) & (feature >= 0))
+        places = np.flatnonzero((bins == BITSET_SPLIT) & (feature >= 0))
         feature[places] = [
             self._number(f, words) for f, words in zip(feature[places].tolist(), sets[places], strict=True)
         ]

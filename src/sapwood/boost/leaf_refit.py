@@ -13,7 +13,7 @@ from sapwood.boost.logistic_leaves import LogisticLeaves
 from sapwood.boost.target import Target
 from sapwood.errors import TrainingError
 from sapwood.grow.grown_tree import GRADIENTS, HESSIANS, GrownTree
-from sapwood.kernels.layout import IS_SET, NODE_COUNT, NODE_WEIGHT, UNPENALISED, Rules
+from sapwood.kernels.layout import BITSET_SPLIT, NODE_COUNT, NODE_WEIGHT, UNPENALISED, GrowParams
 from sapwood.kernels.leaves.leaf_refit import (
     add_to_copies,
     bound_copies,
@@ -58,7 +58,7 @@ class LeafRules:
     """How leaves get their values: ``n_steps`` Newton steps by rules, or the loss's own optimum; monotone ones."""
 
     objective: Objective
-    rules: Rules
+    rules: GrowParams
     directions: np.ndarray
     n_steps: int
     learning_rate: float
@@ -123,7 +123,7 @@ class LeafRefit:
         """Sums and values (models * nodes, ...) of a tree's nodes, shrinkage included."""
         rules, width, n_nodes = self._rules, grown.value.shape[1], len(grown.feature)
         if self._logistic is not None:
-            penalty = _penalties(grown, rules.rules.level_lambda)
+            penalty = _penalties(grown, rules.rules.category_lambda)
             pairs = self.pairs[0]
             sums, values = self._logistic.fit(grown, node_of_row, pairs, rules.n_steps, penalty, rules.rules)
         else:
@@ -142,7 +142,7 @@ class LeafRefit:
         rules, copies, width = self._rules, self.copies, grown.value.shape[1]
         values = np.zeros((len(sums), width))
         bounds = np.tile(np.array([-np.inf, np.inf]), (*values.shape, 1))
-        penalty = _penalties(grown, rules.rules.level_lambda)
+        penalty = _penalties(grown, rules.rules.category_lambda)
         step_values(sums, penalty, rules.rules, bounds, values)
         scores, pairs = self._further
         for _ in range(1, rules.n_steps):
@@ -193,7 +193,7 @@ def _penalties(grown: GrownTree, of_sets: float) -> np.ndarray:
     """What is added to λ in each node: the penalty of sets of levels below a split by one."""
     penalty = np.zeros(len(grown.feature))
     if grown.sets is not None:
-        pays = (grown.feature >= 0) & (grown.bin == IS_SET) & (grown.missing_left < UNPENALISED)
+        pays = (grown.feature >= 0) & (grown.bin == BITSET_SPLIT) & (grown.missing_left < UNPENALISED)
         for left in grown.left[pays].tolist():
             penalty[left : left + 2] = of_sets
     return penalty

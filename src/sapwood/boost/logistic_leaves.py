@@ -6,7 +6,7 @@ import numpy as np
 
 from sapwood.boost.target import Target
 from sapwood.grow.grown_tree import GrownTree
-from sapwood.kernels.layout import Rules
+from sapwood.kernels.layout import GrowParams
 from sapwood.kernels.leaves.logistic import BLOCK, fit_logistic
 from sapwood.native.runtime.kernel import Repeats
 from sapwood.native.threads.team import Team
@@ -34,7 +34,7 @@ class LogisticLeaves:
         pairs: np.ndarray,
         n_steps: int,
         penalty: np.ndarray,
-        rules: Rules,
+        rules: GrowParams,
     ) -> tuple[np.ndarray, np.ndarray]:
         """G, H, weight and count of every node, and its value before shrinkage; ``penalty`` is added to λ by node."""
         if len(self._values) != len(grown.feature):

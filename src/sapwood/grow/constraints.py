@@ -105,15 +105,18 @@ def draw_tree_features(fraction: float, n_features: int, seed: int, round: int) 
 
 
 def allowed_features(
-    choice: layout.Choice, active: np.ndarray, depth: int, node: int, draws: layout.Draws
+    choice: layout.ColumnSampler, active: np.ndarray, depth: int, node: int, draws: layout.RandomKey
 ) -> np.ndarray:  # fmt: skip
     """Which features a leaf may use: those of the tree and of its active groups, drawn by its level and its node.
 
     The twin of ``kernels.choose.allow_features`` for growers that go step by step.
     """
-    allowed = choice.tree.astype(bool)
+    allowed = choice.in_tree.astype(bool)
     n = len(allowed)
-    for n_drawn, purpose, place in ((choice.n_level, LEVEL_COLUMNS, depth), (choice.n_node, NODE_COLUMNS, node)):
+    for n_drawn, purpose, place in (
+        (choice.n_per_level, LEVEL_COLUMNS, depth),
+        (choice.n_per_node, NODE_COLUMNS, node),
+    ):
         if n_drawn > 0:
             ids, hashes = np.arange(place * n, (place + 1) * n, dtype=np.uint64), np.empty(n, dtype=np.uint64)
             draw_all(draws.seed, purpose, draws.round, ids, hashes)

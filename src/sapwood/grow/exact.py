@@ -26,17 +26,17 @@ class ExactGrower(Grower):
         n_features, n_rows = dataset.columns.shape
         self._columns = np.ascontiguousarray(dataset.columns, dtype=np.uint32)
         share = np.array([t * n_features // team.size for t in range(team.size + 1)])
-        self._features = self._features._replace(share=share)
-        self._lists = layout.Lists(
-            sorted=np.empty((n_features, n_rows), np.uint32),
-            rows=np.empty((n_features, n_rows), np.uint32),
-            spare=np.empty((team.size, n_rows), np.uint32),
-            marked=np.empty(n_rows, np.uint8),
+        self._features = self._features._replace(slices=share)
+        self._lists = layout.PresortedRows(
+            all_rows=np.empty((n_features, n_rows), np.uint32),
+            tree_rows=np.empty((n_features, n_rows), np.uint32),
+            scratch=np.empty((team.size, n_rows), np.uint32),
+            goes_left=np.empty(n_rows, np.uint8),
             pairs=np.empty((n_rows, self._shape.n_planes), np.int64),
             next_bin=np.empty(self._shape.max_nodes, np.int64),
         )
         counts = np.empty((team.size, int(dataset.n_bins.max()) + 2), np.int64)
-        team.run(grow_exact.sort_columns, self._columns, self._features.n_bins, counts, self._lists.sorted)
+        team.run(grow_exact.sort_columns, self._columns, self._features.n_bins, counts, self._lists.all_rows)
 
     def see(self, dataset: BinnedDataset) -> None:
         """Stay with the bins that were sorted."""
@@ -45,12 +45,12 @@ class ExactGrower(Grower):
     def _is_wide(self) -> bool:
         return True
 
-    def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> GrownTree:
+    def _grow_tree(self, gradients: layout.Gradients, rows: layout.RowPartition, draws: layout.RandomKey) -> GrownTree:
         self._team.run(
             grow_exact.grow_exact_tree, self._columns, self._lists, self._features, self.rules(), gradients,
             rows, self._scales, self._scratch, self._leaves, self._search, self._choice, draws, self._nodes,
         )  # fmt: skip
-        grown = GrownTree.read(self._nodes, self._leaves, rows.order)
+        grown = GrownTree.read(self._nodes, self._leaves, rows.rows)
         return _between_values(grown, self._lists.next_bin, self._dataset.bin_mapper)
 
 

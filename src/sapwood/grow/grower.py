@@ -35,7 +35,7 @@ from sapwood.params.options import symmetric_of
 
 UNLIMITED = 1 << 30
 # What a tree is before it has grown.
-ROOT_ALONE = np.array([1, 1, layout.FINE])
+ROOT_ALONE = np.array([1, 1, layout.OK])
 NOTHING = np.empty(0)
 
 
@@ -71,7 +71,7 @@ class Grower(ABC):
         self._search = make_search(self._shape, n_features)
         groups = np.ascontiguousarray(groups[:, self._tiling.order])
         self._choice = make_choice(self._shape, n_features, groups, counts)
-        self._choice.tree[self._hopeless] = 0
+        self._choice.in_tree[self._hopeless] = 0
         self._nodes = make_nodes(self._shape)
         self._symmetric = symmetric_of(params.growth)
         self._number = 0
@@ -107,7 +107,7 @@ class Grower(ABC):
         """Tell whether pairs are kept as wide integers."""
 
     @abstractmethod
-    def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> GrownTree:
+    def _grow_tree(self, gradients: layout.Gradients, rows: layout.RowPartition, draws: layout.RandomKey) -> GrownTree:
         """Grow a tree from the quantised rows."""
 
     def see(self, dataset: BinnedDataset) -> None:
@@ -124,7 +124,7 @@ class Grower(ABC):
         """
         self._number = number
         self._nodes.info[:] = ROOT_ALONE
-        draws = layout.Draws(self._seed, number)
+        draws = layout.RandomKey(self._seed, number)
         given = self._take_gradients(pairs, weight)
         gradients = self._compacted(rows, given)
         room = self._rows.take(rows, gradients.pairs is not given.pairs)
@@ -133,9 +133,9 @@ class Grower(ABC):
         if self._params.colsample_bytree < 1.0:
             n_features = self._dataset.n_features
             drawn = draw_tree_features(self._params.colsample_bytree, n_features, self._seed, number)
-            self._choice.tree[:] = drawn[self._tiling.order]
-            self._choice.tree[self._hopeless] = 0
-        self._choice.active[0] = 1
+            self._choice.in_tree[:] = drawn[self._tiling.order]
+            self._choice.in_tree[self._hopeless] = 0
+        self._choice.active_groups[0] = 1
         return self._grow_tree(gradients, room, draws)
 
     def _compacted(self, rows: np.ndarray | None, gradients: layout.Gradients) -> layout.Gradients:
@@ -150,14 +150,14 @@ class Grower(ABC):
     def _take_gradients(self, pairs: np.ndarray, weight: np.ndarray) -> layout.Gradients:
         """The gradients of the rows: the same object again if they are in the same arrays."""
         last = self._gradients
-        if self._given is not pairs or last.ids is not self._ids or len(last.weight) or len(weight):
+        if self._given is not pairs or last.row_ids is not self._ids or len(last.weight) or len(weight):
             self._given = pairs
             self._gradients = layout.Gradients(
                 pairs.reshape(len(pairs), -1), weight, self._ids, self._weight_scale(weight)
             )
         return self._gradients
 
-    def _quantise(self, rows: layout.Rows, gradients: layout.Gradients, draws: layout.Draws) -> None:
+    def _quantise(self, rows: layout.RowPartition, gradients: layout.Gradients, draws: layout.RandomKey) -> None:
         """Turn the pairs of the rows into integers."""
         wide, info = int(self._shape.wide), self._nodes.info
         self._team.run(self._quantise_kernel, rows, gradients, wide, draws, self._scales, self._scratch, info)
@@ -188,20 +188,20 @@ class Grower(ABC):
         draw_all(self._seed, LUCK, self._number, np.zeros(1, dtype=np.uint64), drawn)
         return int(drawn[0] >> np.uint64(1))
 
-    def rules(self) -> layout.Rules:
+    def rules(self) -> layout.GrowParams:
         """When and how leaves are split, and what they answer."""
         if self.noise == 0.0:
             return self._fixed_rules
-        return self._fixed_rules._replace(noise=self.noise, noise_key=self._noise_key())
+        return self._fixed_rules._replace(split_noise=self.noise, split_noise_key=self._noise_key())
 
-    def _make_rules(self) -> layout.Rules:
+    def _make_rules(self) -> layout.GrowParams:
         """The rules without noise."""
         params, partition = self._params, self._dataset.partition or Partition()
-        return layout.Rules(
-            order=layout.LEVELWISE if params.growth == "levelwise" else layout.LEAFWISE,
+        return layout.GrowParams(
+            growth=layout.LEVELWISE if params.growth == "levelwise" else layout.LEAFWISE,
             wide=int(self._shape.wide),
-            constrained=int(self._features.monotone.any()),
-            cosine=int(self._symmetric is not None and self._symmetric.score == "cosine"),
+            has_monotone=int(self._features.monotone.any()),
+            cosine_score=int(self._symmetric is not None and self._symmetric.score == "cosine"),
             max_leaves=self._shape.max_leaves,
             max_depth=UNLIMITED if params.max_depth is None else params.max_depth,
             min_child_samples=params.min_child_samples,
@@ -210,13 +210,13 @@ class Grower(ABC):
             reg_alpha=params.reg_alpha,
             min_split_gain=params.min_split_gain,
             max_delta_step=params.max_delta_step,
-            max_levels=partition.max_levels,
-            level_smoothing=partition.smoothing,
-            level_lambda=partition.penalty,
-            level_rows=partition.min_level_rows,
-            group_rows=partition.min_group_rows,
-            noise=0.0,
-            noise_key=0,
+            max_categories=partition.max_levels,
+            category_smoothing=partition.smoothing,
+            category_lambda=partition.penalty,
+            min_category_rows=partition.min_level_rows,
+            min_group_rows=partition.min_group_rows,
+            split_noise=0.0,
+            split_noise_key=0,
         )
 
     def _check(self, round: int, gradients: layout.Gradients, rows: np.ndarray | None) -> None:

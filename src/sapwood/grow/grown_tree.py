@@ -68,7 +68,7 @@ class NodeTable:
 
 
 # Where each output has its sums and value among a node's numbers.
-GRADIENTS, HESSIANS, VALUES = (slice(layout.NODE_OUTPUTS + j, None, layout.PER_OUTPUT) for j in range(3))
+GRADIENTS, HESSIANS, VALUES = (slice(layout.NODE_OUTPUTS + j, None, layout.NODE_PER_OUTPUT) for j in range(3))
 
 
 @dataclass(eq=False)
@@ -89,13 +89,15 @@ class GrownTree(NodeTable):
     sets: np.ndarray | None = None
 
     @classmethod
-    def read(cls, nodes: layout.Nodes, leaves: layout.Leaves, order: np.ndarray, has_sets: bool = False) -> GrownTree:
+    def read(
+        cls, nodes: layout.TreeNodes, leaves: layout.LeafTable, order: np.ndarray, has_sets: bool = False
+    ) -> GrownTree:
         """Take a finished tree out of the grower's tables."""
         n_nodes, n_leaves, _ = nodes.info.tolist()
-        integers, numbers = nodes.integers[:n_nodes], nodes.numbers[:n_nodes]
-        sets = integers[:, layout.NODE_SET : layout.NODE_SET + layout.SET_WORDS].copy() if has_sets else None
+        integers, numbers = nodes.ints[:n_nodes], nodes.floats[:n_nodes]
+        sets = integers[:, layout.NODE_BITSET : layout.NODE_BITSET + layout.BITSET_WORDS].copy() if has_sets else None
         return cls(
-            integers[:, : layout.NODE_SET].copy(), numbers.copy(), leaves.integers, order, n_leaves, None, None, sets
+            integers[:, : layout.NODE_BITSET].copy(), numbers.copy(), leaves.ints, order, n_leaves, None, None, sets
         )
 
     @property
@@ -106,12 +108,12 @@ class GrownTree(NodeTable):
     @property
     def leaf_node(self) -> np.ndarray:
         """The node of each leaf."""
-        return self.leaves[: self.n_leaves, layout.NODE].copy()
+        return self.leaves[: self.n_leaves, layout.LEAF_NODE].copy()
 
     @property
     def span(self) -> np.ndarray:
         """Where the rows of each leaf begin and end in ``order``."""
-        return self.leaves[: self.n_leaves, layout.FIRST : layout.LAST + 1].copy()
+        return self.leaves[: self.n_leaves, layout.LEAF_BEGIN : layout.LEAF_END + 1].copy()
 
     def without_rows(self) -> GrownTree:
         """The same tree, which can be kept when the next one is grown."""

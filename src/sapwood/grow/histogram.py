@@ -38,24 +38,24 @@ class HistogramGrower(Grower):
 
     def __init__(self, dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
         super().__init__(dataset, n_outputs, params, seed, team)
-        _check_levels(self._features.levels, n_outputs, self._symmetric is not None)
+        _check_levels(self._features.category_kind, n_outputs, self._symmetric is not None)
         counts = params.min_child_samples > 1 or bool(dataset.level_kinds.any())
         self._cells = make_cells(self._shape, self._features, self._symmetric is not None, self._has_lines(), counts)
-        self._sorted: layout.Cells | None = None
+        self._sorted: layout.Histograms | None = None
         self._is_reordered = self._tiling.is_reordered
         if (
             self._symmetric is None
             and not self._is_reordered
             and is_sorted_quicker(dataset, self._shape, self._fixed_rules)
         ):
-            self._sorted = self._cells._replace(sorted=sort_rows(dataset, team.size))
+            self._sorted = self._cells._replace(sorted_rows=sort_rows(dataset, team.size))
         self._bins = make_bins(dataset, self._tiling, team.size)
         self._compaction = RowSubset(self._bins, n_outputs, team, not self._tiling.has_bundles)
-        self._compact: layout.Bins | None = None
+        self._compact: layout.BinMatrix | None = None
         most_bins = int(self._features.n_bins.max())
         self._worth: tuple[np.ndarray, ...] = make_worth(self._shape, most_bins) if self._symmetric else ()
         self._kernel = Repeated(grow.grow_tree if self._symmetric is None else grow_symmetric.grow_symmetric_tree)
-        self._has_sets = bool(self._features.levels.any())
+        self._has_sets = bool(self._features.category_kind.any())
 
     def see(self, dataset: BinnedDataset) -> None:
         """Grow the next trees on the same rows in other bins."""
@@ -81,7 +81,7 @@ class HistogramGrower(Grower):
         self._compact = self._compaction.take_bins(rows)
         return self._compaction.take_gradients(gradients)
 
-    def _grow_tree(self, gradients: layout.Gradients, rows: layout.Rows, draws: layout.Draws) -> GrownTree:
+    def _grow_tree(self, gradients: layout.Gradients, rows: layout.RowPartition, draws: layout.RandomKey) -> GrownTree:
         cells = self._cells
         if self._sorted is not None and rows is self._rows.whole:
             cells = self._sorted
@@ -90,11 +90,11 @@ class HistogramGrower(Grower):
             self._scratch, cells, self._leaves, self._search, self._choice, draws, self._nodes, *self._worth,
         )  # fmt: skip
         if self._compact is not None and self.tells_rows:
-            self._compaction.restore(rows.order)
+            self._compaction.restore(rows.rows)
         if self._is_reordered:
-            feature = self._nodes.integers[: self._nodes.info[layout.N_NODES], layout.NODE_FEATURE]
+            feature = self._nodes.ints[: self._nodes.info[layout.N_NODES], layout.NODE_FEATURE]
             feature[:] = np.where(feature < 0, feature, self._tiling.order[feature])
-        return GrownTree.read(self._nodes, self._leaves, rows.order, self._has_sets)
+        return GrownTree.read(self._nodes, self._leaves, rows.rows, self._has_sets)
 
 
 def _check_levels(levels: np.ndarray, n_outputs: int, is_symmetric: bool) -> None:

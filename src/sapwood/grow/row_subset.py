@@ -19,18 +19,18 @@ class RowSubset:
     ``is_plain`` tells that columns and tiles hold the same, feature by feature.
     """
 
-    def __init__(self, bins: layout.Bins, n_outputs: int, team: Team, is_plain: bool) -> None:
+    def __init__(self, bins: layout.BinMatrix, n_outputs: int, team: Team, is_plain: bool) -> None:
         self._bins = bins
         self._n_outputs = n_outputs
         self._team = team
-        self._is_turned = is_plain and len(bins.bytes) > 0
-        self._n_rows = bins.words.shape[1]
+        self._is_turned = is_plain and len(bins.bins_u8) > 0
+        self._n_rows = bins.tiles.shape[1]
         self._room = 0
         self._turned = np.empty((team.size, TURNED), dtype=np.uint64)
         self._rows: np.ndarray | None = None
         self._compact = bins
 
-    def see(self, bins: layout.Bins) -> None:
+    def see(self, bins: layout.BinMatrix) -> None:
         """Copy from other bins of the same rows from now on."""
         self._bins = bins
         self._rows = None
@@ -39,12 +39,12 @@ class RowSubset:
         """Tell whether so few rows are drawn that copying them saves time."""
         return n_drawn <= MOST_DRAWN * self._n_rows
 
-    def take_bins(self, rows: np.ndarray) -> layout.Bins:
+    def take_bins(self, rows: np.ndarray) -> layout.BinMatrix:
         """The bins of some rows, ascending, in which they have their places among themselves as numbers."""
         if rows is not self._rows:
             self._make_room(len(rows))
             self._compact = self._bins_room(len(rows))
-            eights = self._compact.bytes if self._is_turned else self._bytes[:0].reshape(0, 8)
+            eights = self._compact.bins_u8 if self._is_turned else self._bytes[:0].reshape(0, 8)
             self._team.run(compact_bins, rows, self._bins, self._compact, eights.view(np.uint64), self._turned)
             self._rows = rows
         return self._compact
@@ -71,21 +71,21 @@ class RowSubset:
             return
         self._room = room = min(n + n // 16 + 64, self._n_rows)
         bins = self._bins
-        self._words = _aligned(bins.words.shape[0] * room * bins.words.shape[2], bins.words.dtype)
-        self._bytes = _aligned(len(bins.bytes) * (room + 7), bins.bytes.dtype)
-        self._halves = np.empty(len(bins.halves) * room, np.uint16)
+        self._words = _aligned(bins.tiles.shape[0] * room * bins.tiles.shape[2], bins.tiles.dtype)
+        self._bytes = _aligned(len(bins.bins_u8) * (room + 7), bins.bins_u8.dtype)
+        self._halves = np.empty(len(bins.bins_u16) * room, np.uint16)
         self._pairs = np.empty(self._n_outputs * 2 * room, np.float32)
         self._weight = np.empty(room)
         self._ids = np.empty(room, np.uint64)
 
-    def _bins_room(self, n: int) -> layout.Bins:
+    def _bins_room(self, n: int) -> layout.BinMatrix:
         bins = self._bins
-        n_tiles, _, n_words = bins.words.shape
+        n_tiles, _, n_words = bins.tiles.shape
         whole = -(-n // 8) * 8  # places of a column of bytes, so that each is whole words
         return bins._replace(
-            words=self._words[: n_tiles * n * n_words].reshape(n_tiles, n, n_words),
-            bytes=self._bytes[: len(bins.bytes) * whole].reshape(-1, whole),
-            halves=self._halves[: len(bins.halves) * n].reshape(-1, n),
+            tiles=self._words[: n_tiles * n * n_words].reshape(n_tiles, n, n_words),
+            bins_u8=self._bytes[: len(bins.bins_u8) * whole].reshape(-1, whole),
+            bins_u16=self._halves[: len(bins.bins_u16) * n].reshape(-1, n),
         )
 
     def _gradients_room(self, n: int, gradients: layout.Gradients) -> layout.Gradients:

@@ -13,9 +13,9 @@ from sapwood.kernels.split.numeric import LEAST_HESSIAN
 MOST_ROWS_PER_BIN = 2.0
 
 
-def is_sorted_quicker(dataset: BinnedDataset, shape: Shape, rules: layout.Rules) -> bool:
+def is_sorted_quicker(dataset: BinnedDataset, shape: Shape, rules: layout.GrowParams) -> bool:
     """Tell whether leaves are searched by sorted rows: few rows, none of them missing, and no rule but λ."""
-    is_usual = rules.reg_alpha == 0.0 and rules.max_delta_step == 0.0 and rules.constrained == 0
+    is_usual = rules.reg_alpha == 0.0 and rules.max_delta_step == 0.0 and rules.has_monotone == 0
     is_safe = rules.reg_lambda > LEAST_HESSIAN or rules.min_child_weight > LEAST_HESSIAN
     has_bins = dataset.columns.dtype == np.uint8 and dataset.lists is None and not dataset.level_kinds.any()
     return (

@@ -43,20 +43,20 @@ class Shape:
         return 2 * self.max_leaves - 1
 
 
-def make_bins(dataset: BinnedDataset, tiling: BundleLayout, members: int = 1) -> layout.Bins:
+def make_bins(dataset: BinnedDataset, tiling: BundleLayout, members: int = 1) -> layout.BinMatrix:
     """The bins of a dataset, and room of the members for a listed column."""
     by_bytes = dataset.columns.dtype == np.uint8
-    return layout.Bins(
-        words=tiling.tiles(dataset).view(np.uint64),
-        bytes=dataset.columns if by_bytes else np.empty((0, 0), np.uint8),
-        halves=np.empty((0, 0), np.uint16) if by_bytes else dataset.columns,
-        unpacked=np.empty((members, 0 if dataset.lists is None else dataset.n_rows), np.uint16),
+    return layout.BinMatrix(
+        tiles=tiling.tiles(dataset).view(np.uint64),
+        bins_u8=dataset.columns if by_bytes else np.empty((0, 0), np.uint8),
+        bins_u16=np.empty((0, 0), np.uint16) if by_bytes else dataset.columns,
+        decoded=np.empty((members, 0 if dataset.lists is None else dataset.n_rows), np.uint16),
     )
 
 
 def make_features(
     dataset: BinnedDataset, members: int, tiling: BundleLayout, monotone: np.ndarray | None = None
-) -> layout.Features:
+) -> layout.FeatureMeta:
     """Describe the features of a dataset: where their cells lie and who searches them."""
     order = tiling.order
     n_bins = dataset.n_bins[order].astype(np.int64)
@@ -66,47 +66,47 @@ def make_features(
     tile_start = start[firsts]
     tile_share = _shares(tile_start, members)
     share = firsts[tile_share]
-    return layout.Features(
+    return layout.FeatureMeta(
         n_bins=n_bins,
-        start=start,
-        share=share,
+        offset=start,
+        slices=share,
         monotone=np.zeros(len(order), dtype=np.int64) if monotone is None else monotone[order],
-        bits=bits,
-        levels=dataset.level_kinds[order],
-        number=order,
+        log2_bin_bits=bits,
+        category_kind=dataset.level_kinds[order],
+        ids=order,
         column=order,
-        usual=tiling.usual,
-        tile_start=tile_start,
-        tile_share=tile_share,
-        row_start=np.empty(0, np.int64),
-        entries=np.empty(0, np.uint32),
-        cell_start=np.empty(0, np.int64),
-        listers=np.empty(0, np.uint32),
-        every=_all_live(start, share),
+        default_bin=tiling.usual,
+        tile_offset=tile_start,
+        tile_slices=tile_share,
+        csr_start=np.empty(0, np.int64),
+        csr_cells=np.empty(0, np.uint32),
+        csc_start=np.empty(0, np.int64),
+        csc_rows=np.empty(0, np.uint32),
+        all_active=_all_live(start, share),
     )
 
 
-def make_listed_features(features: layout.Features, lists: SparseBins, hopeless: np.ndarray) -> layout.Features:
+def make_listed_features(features: layout.FeatureMeta, lists: SparseBins, hopeless: np.ndarray) -> layout.FeatureMeta:
     """The same where some features are listed; those that are ``hopeless`` get no cells."""
     room = np.where(hopeless, 0, features.n_bins + 1)
     start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
-    share = _shares(start, len(features.share) - 3)
+    share = _shares(start, len(features.slices) - 3)
     lists = lists.without(hopeless)
     cell_start, listers = np.empty(start[-1] + 1, np.int64), np.empty_like(lists.entries)
     turn_over(lists.start, lists.entries, cell_start, listers)
     in_tiles = np.flatnonzero(lists.column >= 0)
     return features._replace(
-        start=start,
-        share=share,
+        offset=start,
+        slices=share,
         column=lists.column,
-        usual=lists.usual,
-        tile_start=np.append(start[in_tiles], start[-1]),
-        tile_share=np.searchsorted(in_tiles, share),
-        row_start=lists.start,
-        entries=lists.entries,
-        cell_start=cell_start,
-        listers=listers,
-        every=_all_live(start, share),
+        default_bin=lists.usual,
+        tile_offset=np.append(start[in_tiles], start[-1]),
+        tile_slices=np.searchsorted(in_tiles, share),
+        csr_start=lists.start,
+        csr_cells=lists.entries,
+        csc_start=cell_start,
+        csc_rows=listers,
+        all_active=_all_live(start, share),
     )
 
 
@@ -147,7 +147,7 @@ def _cell_room(n_bins: np.ndarray, bits: int, tiling: BundleLayout) -> np.ndarra
             word = groups[first : first + size]
             cells = np.array([room[group.start : group.stop].sum() for group in word])
             if len(word) == size and cells.mean() > MANY_BINS:
-                room[[group.stop - 1 for group in word]] += layout.STRIDE - cells
+                room[[group.stop - 1 for group in word]] += layout.FEATURE_STRIDE - cells
     return room
 
 
@@ -155,7 +155,7 @@ def _cell_room(n_bins: np.ndarray, bits: int, tiling: BundleLayout) -> np.ndarra
 class RowRoom:
     """Room for the rows of a tree in leaf order, as many as there are."""
 
-    whole: layout.Rows
+    whole: layout.RowPartition
 
     @classmethod
     def make(cls, shape: Shape, has_lines: bool) -> RowRoom:
@@ -163,9 +163,9 @@ class RowRoom:
         n, p = shape.n_rows, shape.n_planes
         order, spare = np.empty(n, np.uint32), np.empty(n, np.uint32)
         lines = aligned_zeros((n, line_width(p)) if has_lines else (0, 0), np.dtype(np.int64))
-        return cls(layout.Rows(order, spare, np.empty((p, n), np.int64), lines))
+        return cls(layout.RowPartition(order, spare, np.empty((p, n), np.int64), lines))
 
-    def take(self, rows: np.ndarray | None, are_compact: bool = False) -> layout.Rows:
+    def take(self, rows: np.ndarray | None, are_compact: bool = False) -> layout.RowPartition:
         """Put these rows at the root, in their order.
 
         All of them (None), or those whose gradients alone are there, are numbered when these are quantised.
@@ -176,7 +176,7 @@ class RowRoom:
         m = len(rows)
         if not are_compact:
             order[:m] = rows
-        return self.whole._replace(order=order[:m], spare=spare[:m])
+        return self.whole._replace(rows=order[:m], scratch=spare[:m])
 
 
 def make_scales(shape: Shape) -> layout.Scales:
@@ -189,9 +189,9 @@ def make_scratch(shape: Shape, most_bins: int) -> layout.Scratch:
     """Room of the members' own, on cache lines of their own."""
     k, p, t = shape.n_outputs, shape.n_planes, shape.members
     return layout.Scratch(
-        numbers=np.zeros((t, 4 * k + 8)),
-        integers=np.zeros((t, 4 * p + 4 * k + 8 + max(3 * (most_bins + SPARE), LEVEL_ROOM)), np.int64),
-        partial=np.zeros((t, shape.max_leaves * (2 * k + 1)), np.int64),
+        floats=np.zeros((t, 4 * k + 8)),
+        ints=np.zeros((t, 4 * p + 4 * k + 8 + max(3 * (most_bins + SPARE), LEVEL_ROOM)), np.int64),
+        leaf_sums=np.zeros((t, shape.max_leaves * (2 * k + 1)), np.int64),
     )
 
 
@@ -208,64 +208,64 @@ def pool_lines(shape: Shape, width: int, symmetric: bool) -> int:
 
 
 def make_cells(
-    shape: Shape, features: layout.Features, symmetric: bool = False, has_lines: bool = False, counts: bool = True
-) -> layout.Cells:
+    shape: Shape, features: layout.FeatureMeta, symmetric: bool = False, has_lines: bool = False, counts: bool = True
+) -> layout.Histograms:
     """Room for the histograms of leaves, and for the ``counts`` of rows in listed cells."""
-    n_cells = int(features.start[-1])
+    n_cells = int(features.offset[-1])
     width = shape.n_planes * n_cells
     lanes = line_width(shape.n_planes) if has_lines else shape.n_planes
     n_slots = pool_lines(shape, width, symmetric)
-    is_counted = counts and not symmetric and len(features.row_start) > 0
-    return layout.Cells(
+    is_counted = counts and not symmetric and len(features.csr_start) > 0
+    return layout.Histograms(
         pool=np.empty((n_slots, width), np.int64),
-        work=aligned_zeros((shape.members, lanes * n_cells), np.dtype(np.int64)),
-        counts=np.zeros((shape.members, int(features.n_bins.max()) + 1), np.int64),
-        listed=np.empty((n_slots, n_cells if is_counted else 0), np.int32),
-        live=np.empty((n_slots, len(features.every)), np.int32),
-        sorted=np.empty((0, 0), np.uint32),
+        partial=aligned_zeros((shape.members, lanes * n_cells), np.dtype(np.int64)),
+        bin_counts=np.zeros((shape.members, int(features.n_bins.max()) + 1), np.int64),
+        sparse_counts=np.empty((n_slots, n_cells if is_counted else 0), np.int32),
+        active=np.empty((n_slots, len(features.all_active)), np.int32),
+        sorted_rows=np.empty((0, 0), np.uint32),
     )
 
 
-def make_leaves(shape: Shape) -> layout.Leaves:
+def make_leaves(shape: Shape) -> layout.LeafTable:
     """Room for the leaves while the tree grows."""
     width = layout.LEAF_SUMS + 2 * shape.n_planes
-    return layout.Leaves(
-        integers=np.zeros((3 * shape.max_leaves, width), np.int64),
-        numbers=np.zeros((3 * shape.max_leaves, layout.LEAF_NUMBERS)),
+    return layout.LeafTable(
+        ints=np.zeros((3 * shape.max_leaves, width), np.int64),
+        floats=np.zeros((3 * shape.max_leaves, layout.LEAF_FLOATS)),
     )
 
 
-def make_search(shape: Shape, n_features: int) -> layout.Search:
+def make_search(shape: Shape, n_features: int) -> layout.SplitCandidates:
     """Room for the best split of each feature."""
     lines = 2 * shape.members
-    return layout.Search(
+    return layout.SplitCandidates(
         gain=np.zeros((lines, n_features)),
-        cut=np.zeros((lines, n_features, layout.CUT_SUMS + shape.n_planes), np.int64),
+        split=np.zeros((lines, n_features, layout.CANDIDATE_SUMS + shape.n_planes), np.int64),
         limits=np.tile(np.array([1, ANY_BIN] * 4, np.int64), (shape.members + 1, 1)),
         allowed=np.ones((lines, n_features), np.uint8),
         n_left=np.zeros((shape.members, 8), np.int64),
-        turn=np.zeros(layout.TURN_SLOTS + shape.members, np.int64),
+        schedule=np.zeros(layout.NEW_HISTS + shape.members, np.int64),
     )
 
 
-def make_choice(shape: Shape, n_features: int, groups: np.ndarray, counts: tuple[int, int]) -> layout.Choice:
+def make_choice(shape: Shape, n_features: int, groups: np.ndarray, counts: tuple[int, int]) -> layout.ColumnSampler:
     """Which features leaves may use; ``counts`` are drawn per level and per node, 0 for all."""
-    return layout.Choice(
-        tree=np.ones(n_features, np.uint8),
-        n_level=counts[0],
-        n_node=counts[1],
+    return layout.ColumnSampler(
+        in_tree=np.ones(n_features, np.uint8),
+        n_per_level=counts[0],
+        n_per_node=counts[1],
         groups=groups,
-        active=np.ones((shape.max_leaves, len(groups)), np.uint8),
+        active_groups=np.ones((shape.max_leaves, len(groups)), np.uint8),
         hashes=np.zeros((shape.members, n_features), np.uint64),
     )
 
 
-def make_nodes(shape: Shape) -> layout.Nodes:
+def make_nodes(shape: Shape) -> layout.TreeNodes:
     """Room for the finished tree."""
-    width = layout.NODE_OUTPUTS + layout.PER_OUTPUT * shape.n_outputs
-    return layout.Nodes(
-        integers=np.zeros((shape.max_nodes, layout.NODE_INTEGERS), np.int64),
-        numbers=np.zeros((shape.max_nodes, width)),
+    width = layout.NODE_OUTPUTS + layout.NODE_PER_OUTPUT * shape.n_outputs
+    return layout.TreeNodes(
+        ints=np.zeros((shape.max_nodes, layout.NODE_INTS), np.int64),
+        floats=np.zeros((shape.max_nodes, width)),
         info=np.zeros(3, np.int64),
     )
 

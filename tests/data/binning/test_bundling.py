@@ -19,7 +19,7 @@ from sapwood.data.tables.table import read_table
 from sapwood.errors import ParameterError
 from sapwood.grow.histogram import HistogramGrower
 from sapwood.grow.workspace import make_features
-from sapwood.kernels.layout import STRIDE
+from sapwood.kernels.layout import FEATURE_STRIDE
 from sapwood.native.threads.team import Team
 from sapwood.objectives import Softmax
 from sapwood.params.declaration import TreeParams
@@ -349,8 +349,8 @@ def test_a_bundle_takes_no_more_cells_than_a_byte_tells_apart():
 
 def test_bundles_lie_at_the_same_distances_as_numbers_beside_them():
     dataset = build(make_table())
-    starts = make_features(dataset, 1, BundleLayout.find(dataset)).tile_start
-    assert np.diff(starts)[:4].tolist() == [STRIDE] * 4
+    starts = make_features(dataset, 1, BundleLayout.find(dataset)).tile_offset
+    assert np.diff(starts)[:4].tolist() == [FEATURE_STRIDE] * 4
 
 
 @pytest.mark.parametrize("missing", [False, True])

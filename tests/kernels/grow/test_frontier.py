@@ -21,8 +21,8 @@ from tests.guarded import Guards
 LEAF_COLUMNS = layout.LEAF_SUMS + 2
 
 
-def make_rules(**given) -> layout.Rules:
-    return layout.Rules(**dict.fromkeys(layout.Rules._fields, 0) | given)
+def make_rules(**given) -> layout.GrowParams:
+    return layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | given)
 
 
 # --- the next leaf ----------------------------------------------------------------------------------------------------
@@ -30,9 +30,9 @@ def make_rules(**given) -> layout.Rules:
 
 def next_leaf(order: int, gains: list[float], depths: list[int], nodes: list[int]) -> int:
     integers = np.zeros((len(gains) + 1, LEAF_COLUMNS), np.int64)
-    integers[:-1, layout.DEPTH], integers[:-1, layout.NODE] = depths, nodes
-    numbers = np.full((len(gains) + 1, layout.LEAF_NUMBERS), 99.0)  # what lies beyond the leaves is not looked at
-    numbers[:-1, layout.GAIN] = gains
+    integers[:-1, layout.LEAF_DEPTH], integers[:-1, layout.LEAF_NODE] = depths, nodes
+    numbers = np.full((len(gains) + 1, layout.LEAF_FLOATS), 99.0)  # what lies beyond the leaves is not looked at
+    numbers[:-1, layout.LEAF_GAIN] = gains
     return frontier.next_leaf(len(gains), order, integers, numbers, False)
 
 
@@ -67,10 +67,10 @@ def test_a_single_row_is_never_split():
 def child_bounds(direction: int, low: float = -np.inf, high: float = np.inf) -> list[float]:
     """The bounds below a split into leaves of values −1 and 3."""
     guards = Guards()
-    leaves = layout.Leaves(np.zeros((1, LEAF_COLUMNS), np.int64), np.array([[1.0, low, high]]))
+    leaves = layout.LeafTable(np.zeros((1, LEAF_COLUMNS), np.int64), np.array([[1.0, low, high]]))
     sums = np.array([1 << 10, 1 << 10, -3 << 10, 1 << 10])
     bounds = guards.array(4, np.float64)
-    rules, quantum = make_rules(wide=1, constrained=1), np.full((1, 2), 2.0**10)
+    rules, quantum = make_rules(wide=1, has_monotone=1), np.full((1, 2), 2.0**10)
     frontier.set_child_bounds(0, sums, bounds, direction, rules, quantum, leaves)
     guards.check()
     return bounds.tolist()
@@ -96,9 +96,9 @@ def test_the_middle_is_that_of_values_within_the_bounds():
 
 # What a grower prepares once; everything else it must write before it reads.
 PREPARED = {
-    "_bins": ("words", "bytes", "halves"),
-    "_features": layout.Features._fields,
-    "_choice": layout.Choice._fields,
+    "_bins": ("tiles", "bins_u8", "bins_u16"),
+    "_features": layout.FeatureMeta._fields,
+    "_choice": layout.ColumnSampler._fields,
     "_search": ("limits",),
 }
 

@@ -31,30 +31,30 @@ class Frontier:
 
     def __post_init__(self) -> None:
         n = len(self.gains)
-        self.leaves = layout.Leaves(
+        self.leaves = layout.LeafTable(
             np.zeros((3 * self.max_leaves, LEAF_COLUMNS), np.int64),
-            np.zeros((3 * self.max_leaves, layout.LEAF_NUMBERS)),
+            np.zeros((3 * self.max_leaves, layout.LEAF_FLOATS)),
         )
-        self.leaves.integers[:n, layout.LAST] = self.n_rows
-        self.leaves.integers[:n, layout.NODE] = np.arange(n) + 3
-        self.leaves.numbers[:n, layout.GAIN] = self.gains
+        self.leaves.ints[:n, layout.LEAF_END] = self.n_rows
+        self.leaves.ints[:n, layout.LEAF_NODE] = np.arange(n) + 3
+        self.leaves.floats[:n, layout.LEAF_GAIN] = self.gains
         n_nodes = 2 * self.max_leaves
-        self.nodes = layout.Nodes(
-            np.zeros((n_nodes, layout.NODE_INTEGERS), np.int64), np.zeros((n_nodes, 8)), np.array([7, n, 0])
+        self.nodes = layout.TreeNodes(
+            np.zeros((n_nodes, layout.NODE_INTS), np.int64), np.zeros((n_nodes, 8)), np.array([7, n, 0])
         )
-        given = {"max_leaves": self.max_leaves, "order": layout.LEAFWISE, "noise": self.noise}
-        self.rules = layout.Rules(**dict.fromkeys(layout.Rules._fields, 0) | given)
-        self.turn = np.zeros(layout.TURN_SLOTS + self.members, np.int64)
-        self.turn[layout.MOST_ALONE] = turns.ALONE_ROWS
+        given = {"max_leaves": self.max_leaves, "growth": layout.LEAFWISE, "split_noise": self.noise}
+        self.rules = layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | given)
+        self.turn = np.zeros(layout.NEW_HISTS + self.members, np.int64)
+        self.turn[layout.MAX_ALONE_ROWS] = turns.ALONE_ROWS
         self.sync = new_sync()
 
     def choose(self) -> bool:
         """Choose what comes next; tell whether members work alone."""
         some = np.zeros(1, np.int64)
         groups = np.empty((self.n_groups, 1), np.uint8)
-        choice = layout.Choice(some, 0, self.n_node, groups, np.empty((0, 0), np.uint8), some)
+        choice = layout.ColumnSampler(some, 0, self.n_node, groups, np.empty((0, 0), np.uint8), some)
         turns.choose_leaf(self.members, self.rules, self.n_slots, self.leaves, choice, self.nodes, self.turn)
-        return bool(self.turn[layout.TURN_ALONE])
+        return bool(self.turn[layout.IS_ALONE])
 
     def take(self, done: int = -1, member: int = 0) -> int:
         """Take a leaf as a member."""
@@ -67,7 +67,7 @@ class Frontier:
     def chosen(self) -> list[int]:
         """The leaf that all expand together, or those that are taken while none is handed in."""
         if not self.choose():
-            return [int(self.turn[layout.TURN_LEAF])]
+            return [int(self.turn[layout.NEXT_LEAF])]
         self.sync[ABORT] = 1  # who would wait for others leaves
         return list(iter(self.take, -1))
 
@@ -94,7 +94,7 @@ def test_a_leaf_waits_for_its_turn_where_it_is_large_or_numbers_of_nodes_count_o
 def test_leaves_that_wait_with_their_children_count_among_those_that_will_be_split():
     """Four splits to come, for which two leaves wait already."""
     one = Frontier(gains=(1.0, 8.0, 2.0, 4.0, 3.0), n_rows=(100,) * 5, max_leaves=9)
-    one.leaves.integers[[0, 2], layout.AHEAD] = layout.IS_AHEAD
+    one.leaves.ints[[0, 2], layout.LEAF_STATE] = layout.EXPANDED
     assert one.chosen() == [1, 3]
 
 
@@ -105,15 +105,15 @@ def test_slots_are_kept_for_all_splits_to_come():
     assert Frontier(max_leaves=8, n_slots=4).chosen() == [1]
     none = Frontier(max_leaves=8, n_slots=0)
     assert none.chosen() == [1]
-    assert none.turn[layout.TURN_SLOTS] == -1
+    assert none.turn[layout.NEW_HISTS] == -1
 
 
 def test_who_takes_a_leaf_has_a_slot_of_its_own():
     one = Frontier(max_leaves=40)
     one.choose()
     assert [one.take(member=0), one.take(member=1)] == [1, 3]
-    assert one.turn[layout.TURN_SLOTS :].tolist() == [0, 1]
-    assert one.turn[layout.N_TAKEN] == 2
+    assert one.turn[layout.NEW_HISTS :].tolist() == [0, 1]
+    assert one.turn[layout.N_EXPANDING] == 2
 
 
 def test_a_leaf_handed_in_is_split_when_those_before_it_are():
@@ -149,20 +149,20 @@ def test_leaves_are_left_to_all_members_once_a_large_one_is_next():
     assert leaf == 1
     assert one.take(leaf) == -1
     assert not one.choose()
-    assert one.turn[layout.TURN_LEAF] == 0
+    assert one.turn[layout.NEXT_LEAF] == 0
 
 
 def test_what_waits_is_split_in_the_order_of_growth():
     one = Frontier()
     integers, numbers = one.leaves
     for leaf in (1, 2):  # the two of gains 8 and 2; the one of gain 4 between them has no children yet
-        integers[leaf, layout.AHEAD] = 1
+        integers[leaf, layout.LEAF_STATE] = 1
         children = slice(one.max_leaves + 2 * leaf, one.max_leaves + 2 * leaf + 2)
-        integers[children, layout.FIRST] = 10 * leaf, 10 * leaf + 1
-        numbers[children, layout.GAIN] = 3.0, 0.5
+        integers[children, layout.LEAF_BEGIN] = 10 * leaf, 10 * leaf + 1
+        numbers[children, layout.LEAF_GAIN] = 3.0, 0.5
     frontier.split_waiting(one.rules, one.leaves, one.nodes)
     assert one.nodes.info[: layout.N_LEAVES + 1].tolist() == [9, 5]
-    assert integers[[1, 4], layout.FIRST].tolist() == [10, 11]
-    assert integers[[1, 4], layout.NODE].tolist() == [7, 8]
-    assert one.nodes.integers[4, layout.NODE_LEFT] == 7
-    assert numbers[:5, layout.GAIN].tolist() == [1.0, 3.0, 2.0, 4.0, 0.5]
+    assert integers[[1, 4], layout.LEAF_BEGIN].tolist() == [10, 11]
+    assert integers[[1, 4], layout.LEAF_NODE].tolist() == [7, 8]
+    assert one.nodes.ints[4, layout.NODE_LEFT] == 7
+    assert numbers[:5, layout.LEAF_GAIN].tolist() == [1.0, 3.0, 2.0, 4.0, 0.5]

@@ -11,7 +11,9 @@ from sapwood.kernels.grow import partition
 from tests.guarded import Guards
 
 
-def move_rows(rows: layout.Rows, bins: np.ndarray, limit: int, missing_left: int, span: tuple, parts: int) -> int:
+def move_rows(
+    rows: layout.RowPartition, bins: np.ndarray, limit: int, missing_left: int, span: tuple, parts: int
+) -> int:
     """What the members of a team do, one after the other, the last first."""
     start, stop = span
     n = stop - start
@@ -46,13 +48,13 @@ def test_rows_go_to_their_sides_in_their_order(n, parts, limit, missing_left, dt
     bins = source.integers(0, 6, n).astype(dtype) * dtype(1 if dtype is np.uint8 else 10_000)
     limit = limit if dtype is np.uint8 else limit * 10_000
     guards = Guards()
-    rows = layout.Rows(
-        order=guards.copy(source.permutation(n).astype(np.uint32)),
-        spare=guards.array(n, np.uint32),
+    rows = layout.RowPartition(
+        rows=guards.copy(source.permutation(n).astype(np.uint32)),
+        scratch=guards.array(n, np.uint32),
         pairs=guards.array((1, n), np.int64),
-        lines=guards.array((n, 4), np.int64),
+        pairs_by_row=guards.array((n, 4), np.int64),
     )
-    order, pairs, lines = rows.order.copy(), rows.pairs.copy(), rows.lines.copy()
+    order, pairs, lines = rows.rows.copy(), rows.pairs.copy(), rows.pairs_by_row.copy()
 
     total = move_rows(rows, bins, limit, int(missing_left), (start, stop), parts)
 
@@ -65,18 +67,18 @@ def test_rows_go_to_their_sides_in_their_order(n, parts, limit, missing_left, dt
     expected = [*range(start), *moved, *range(stop, n)]
     guards.check()
     assert total == sum(goes_left(k) for k in inside)
-    assert rows.order.tolist() == order[expected].tolist()
+    assert rows.rows.tolist() == order[expected].tolist()
     assert rows.pairs.tolist() == pairs.tolist()
-    assert rows.lines.tolist() == lines.tolist()
+    assert rows.pairs_by_row.tolist() == lines.tolist()
 
 
 def test_the_largest_bin_can_be_a_limit():
     """All values go left; only what is missing goes right."""
     bins = np.array([0, 65_535, 1, 0, 65_534], dtype=np.uint16)
-    rows = layout.Rows(np.arange(5, dtype=np.uint32), *(np.zeros(shape, kind) for shape, kind in (
+    rows = layout.RowPartition(np.arange(5, dtype=np.uint32), *(np.zeros(shape, kind) for shape, kind in (
         (5, np.uint32), ((1, 5), np.int64), ((0, 0), np.int64))))  # fmt: skip
     assert move_rows(rows, bins, 65_535, 0, (0, 5), 1) == 3
-    assert rows.order.tolist() == [1, 2, 4, 0, 3]
+    assert rows.rows.tolist() == [1, 2, 4, 0, 3]
 
 
 @given(st.lists(st.integers(0, 99), unique=True, max_size=30), st.data())
@@ -88,7 +90,7 @@ def test_a_move_can_be_undone(numbers, data):
     guards = Guards()
     order = guards.copy(np.array([7, *left, *right, 7], np.uint32))
     nothing = np.empty((0, 0), np.int64)
-    rows = layout.Rows(order, guards.array(len(order), np.uint32), nothing, nothing)
+    rows = layout.RowPartition(order, guards.array(len(order), np.uint32), nothing, nothing)
     partition.rejoin(rows, 1, 1 + len(left), 1 + len(ordered))
     guards.check()
     assert order.tolist() == [7, *ordered, 7]

@@ -100,7 +100,7 @@ def test_usual_bins_get_what_others_leave(line, lanes):
     cells, counts = line.cells(), line.guards.array(line.n_cells, np.int32)
     sums = np.array([12345, -(2**50)])
     expected, totals = cells.copy(), counts.copy()
-    feature = SimpleNamespace(start=line.start, share=line.share, usual=line.usual, n_bins=line.n_bins)
+    feature = SimpleNamespace(offset=line.start, slices=line.share, default_bin=line.usual, n_bins=line.n_bins)
     for f in line.some(*lanes):
         if line.usual[f] < 0:
             continue

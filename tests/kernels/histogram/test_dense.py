@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sapwood.data.binning.tiles import tile_width
 from sapwood.kernels.histogram import dense as histogram
-from sapwood.kernels.layout import STRIDE
+from sapwood.kernels.layout import FEATURE_STRIDE
 from tests.guarded import Guards
 
 
@@ -32,7 +32,7 @@ class Table:
         for f in range(n_features):
             self.tiles[f // width, :, f % width] = self.bins[:, f]
         self.words, self.bits = self.tiles.view(np.uint64), 3 if dtype is np.uint8 else 4
-        room = np.where(np.arange(n_features) < regular, STRIDE, self.n_bins + 1)
+        room = np.where(np.arange(n_features) < regular, FEATURE_STRIDE, self.n_bins + 1)
         self.start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
         self.n_cells = int(self.start[-1])
         self.order = source.permutation(n_rows).astype(np.uint32)

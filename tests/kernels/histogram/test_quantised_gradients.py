@@ -44,11 +44,11 @@ def run(pairs, weight=None, ids=IDENTITY, wide=False, draw=(0, 0), members=1, n=
     pairs = np.ascontiguousarray(pairs, np.float32).reshape(-1, *np.shape(pairs)[-2:])
     guards, n_outputs, n = Guards(), len(pairs), pairs.shape[1] if n is None else n
     n_planes = n_outputs * (2 if wide else 1)
-    rows = layout.Rows(
-        order=np.arange(n, dtype=np.uint32),
-        spare=guards.array(n, np.uint32),
+    rows = layout.RowPartition(
+        rows=np.arange(n, dtype=np.uint32),
+        scratch=guards.array(n, np.uint32),
         pairs=guards.array((n_planes, n), np.int64),
-        lines=np.empty((0, 0), np.int64),
+        pairs_by_row=np.empty((0, 0), np.int64),
     )
     scales = layout.Scales(*(guards.array((n_outputs, 2), kind) for kind in (np.float64, np.float64, np.int64)))
     scratch = layout.Scratch(
@@ -58,9 +58,9 @@ def run(pairs, weight=None, ids=IDENTITY, wide=False, draw=(0, 0), members=1, n=
     )
     info = guards.copy(np.zeros(3, np.int64))
     grad = layout.Gradients(pairs.reshape(n_outputs, -1), np.empty(0) if weight is None else weight, ids, 1.0)
-    Team(members).run(quantise.quantise, rows, grad, int(wide), layout.Draws(*draw), scales, scratch, info)
+    Team(members).run(quantise.quantise, rows, grad, int(wide), layout.RandomKey(*draw), scales, scratch, info)
     guards.check()
-    return Outcome(rows.pairs, scales.quantum, scales.exact, scales.hessian_range, info)
+    return Outcome(rows.pairs, scales.histogram, scales.exact, scales.hessian_range, info)
 
 
 def table(n: int, seed: int = 0, spread: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -119,7 +119,7 @@ def test_many_rows_tell_of_one_that_is_not_finite(pair, place):
 def test_a_hessian_of_minus_zero_is_zero():
     pairs, _ = table(quantise.MANY_ROWS)
     pairs[7, 1] = -0.0
-    assert run(pairs).info[layout.STATUS] == layout.FINE
+    assert run(pairs).info[layout.STATUS] == layout.OK
 
 
 # --- the scale rule ---------------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def test_no_subset_of_rows_can_overflow_a_packed_cell(n, seed, spread, size, rou
     """The worst subsets: all rows for the hessian, and the rows of one sign for the gradient."""
     pairs, weight = table(n, seed, spread)
     done = run(np.minimum(np.maximum(pairs, -1e30), 1e30), weight * size, draw=(seed, round))
-    assert done.info[layout.STATUS] == layout.FINE
+    assert done.info[layout.STATUS] == layout.OK
     gradient, hessian = done.gradient.tolist(), done.hessian.tolist()
     assert sum(hessian) < 2**32
     assert sum(g for g in gradient if g > 0) < 2**31
@@ -319,7 +319,7 @@ def test_a_weight_that_makes_a_gradient_too_large_is_noted():
 def test_a_hessian_below_zero_is_noted_and_zero_is_not():
     pairs, _ = table(20)
     pairs[5, 1] = 0.0
-    assert run(pairs).info[layout.STATUS] == layout.FINE
+    assert run(pairs).info[layout.STATUS] == layout.OK
     pairs[5, 1] = -1e-30
     assert run(pairs).info[layout.STATUS] == layout.NOT_FINITE
 
@@ -328,5 +328,5 @@ def test_the_largest_gradients_allowed_are_quantised():
     pairs, _ = table(20)
     weight = np.full(20, 2.0**200)
     done = run(pairs, weight)
-    assert done.info[layout.STATUS] == layout.FINE
+    assert done.info[layout.STATUS] == layout.OK
     assert 2**29 < sum(abs(g) for g in done.gradient.tolist()) < 2**31

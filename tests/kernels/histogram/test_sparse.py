@@ -30,10 +30,10 @@ class Table:
         self.start = np.concatenate([[0], np.cumsum(self.n_bins + 1)]).astype(np.int64)
         self.lists = self._listed()
         self.feature = SimpleNamespace(
-            n_bins=self.n_bins, start=self.start, usual=self.usual, column=self.lists.column,
-            row_start=self.lists.start, entries=self.lists.entries, share=np.array([0, 3, F, 0, F]),
+            n_bins=self.n_bins, offset=self.start, default_bin=self.usual, column=self.lists.column,
+            csr_start=self.lists.start, csr_cells=self.lists.entries, slices=np.array([0, 3, F, 0, F]),
         )  # fmt: skip
-        self.feature.cell_start, self.feature.listers = self._turned_over()
+        self.feature.csc_start, self.feature.csc_rows = self._turned_over()
         self.live = np.array([3, F - 3, *range(F)], dtype=np.int32)
 
     def _listed(self) -> SparseBins:
@@ -106,11 +106,11 @@ def test_rows_of_a_leaf_are_counted_in_every_bin(table):
 @pytest.mark.parametrize("member", [0, 1])
 def test_members_count_the_cells_of_their_own_features_only(table, member, n):
     """Others may have filled in theirs already."""
-    rows = SimpleNamespace(order=np.arange(n, dtype=np.uint32), pairs=table.pairs)
+    rows = SimpleNamespace(rows=np.arange(n, dtype=np.uint32), pairs=table.pairs)
     own = np.zeros(int(table.start[-1]), dtype=bool)
     own[table.start[3 * member] : table.start[3 * member + 3]] = True
     for_leaf, for_root = (np.full(len(own), 77, np.int32) for _ in range(2))
-    lists.count_leaf(table.live, member, member + 1, table.feature, rows.order, 0, n, for_leaf)
+    lists.count_leaf(table.live, member, member + 1, table.feature, rows.rows, 0, n, for_leaf)
     lists.count_root(table.live, member, table.feature, rows, for_root)
     for counts in (for_leaf, for_root):
         assert (counts[~own] == 77).all()
@@ -121,7 +121,7 @@ def test_counts_of_a_child_are_what_the_other_leaves_of_the_parent(table):
     guards = Guards()
     large, small, expected = (table.counted(*span, guards) for span in ((3, 30), (3, 12), (12, 30)))
     taken_off, nothing = guards.copy(large), np.zeros((0, 0), np.int64)
-    live.subtract_live(table.live, 0, 2, table.feature.share, table.start, 1, small, large)
+    live.subtract_live(table.live, 0, 2, table.feature.slices, table.start, 1, small, large)
     lists.count_listed(table.feature, table.order, 3, 12, -1, 0, int(table.start[-1]), taken_off)
     live.fill_usual(table.live, 0, 2, table.feature, nothing, taken_off, taken_off)
     guards.check()
@@ -134,7 +134,7 @@ def test_the_root_is_counted_like_any_leaf(table, n):
     """All rows are counted beforehand."""
     guards = Guards()
     listed = guards.array(int(table.start[-1]), np.int32)
-    rows = SimpleNamespace(order=np.sort(table.order)[:n], pairs=table.pairs)
+    rows = SimpleNamespace(rows=np.sort(table.order)[:n], pairs=table.pairs)
     for t in range(2):
         lists.count_root(table.live, t, table.feature, rows, listed)
     guards.check()
@@ -147,7 +147,7 @@ def test_the_root_is_counted_like_any_leaf(table, n):
 def test_nothing_is_counted_where_there_is_no_room(table):
     nothing = np.empty(0, dtype=np.int32)
     lists.count_leaf(table.live, 0, 2, table.feature, table.order, 0, N, nothing)
-    lists.count_root(table.live, 0, table.feature, SimpleNamespace(order=table.order, pairs=table.pairs), nothing)
+    lists.count_root(table.live, 0, table.feature, SimpleNamespace(rows=table.order, pairs=table.pairs), nothing)
 
 
 def test_the_rows_of_every_cell_are_listed(table):

@@ -19,8 +19,8 @@ COUNT, WEIGHT, GAIN = layout.NODE_COUNT, layout.NODE_WEIGHT, layout.NODE_GAIN
 GRADIENT, HESSIAN, VALUE = range(layout.NODE_OUTPUTS, layout.NODE_OUTPUTS + 3)
 
 
-def make_rules(**given) -> layout.Rules:
-    return layout.Rules(**dict.fromkeys(layout.Rules._fields, 0) | given)
+def make_rules(**given) -> layout.GrowParams:
+    return layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | given)
 
 
 # --- sums -------------------------------------------------------------------------------------------------------------
@@ -40,11 +40,11 @@ def test_members_add_up_every_row_of_every_leaf_once(n, n_leaves, members, n_out
     guards = Guards()
     integers = guards.array((n_leaves, layout.LEAF_SUMS + 4), np.int64)
     for leaf, (first, last) in enumerate(spans):
-        integers[leaf, [layout.FIRST, layout.LAST, layout.NODE]] = first, last, n_leaves - 1 - leaf
+        integers[leaf, [layout.LEAF_BEGIN, layout.LEAF_END, layout.LEAF_NODE]] = first, last, n_leaves - 1 - leaf
     partial = guards.array((members, n_leaves * (2 * n_outputs + 1)), np.int64)
-    nodes = layout.Nodes(
-        guards.array((n_leaves, layout.NODE_INTEGERS), np.int64),
-        guards.array((n_leaves, layout.NODE_OUTPUTS + layout.PER_OUTPUT * n_outputs), np.float64),
+    nodes = layout.TreeNodes(
+        guards.array((n_leaves, layout.NODE_INTS), np.int64),
+        guards.array((n_leaves, layout.NODE_OUTPUTS + layout.NODE_PER_OUTPUT * n_outputs), np.float64),
         guards.array(4, np.int64),
     )
     grad = layout.Gradients(pairs.reshape(n_outputs, -1), weight, np.empty(0, np.uint64), weight_scale)
@@ -62,13 +62,13 @@ def test_members_add_up_every_row_of_every_leaf_once(n, n_leaves, members, n_out
     for leaf, (first, last) in enumerate(spans):
         node, rows = n_leaves - 1 - leaf, order[first:last]
         own = [float(weight[i]) if weighted else 1.0 for i in rows]
-        assert nodes.integers[node, COUNT] == last - first
-        assert nodes.numbers[node, WEIGHT] == sum(round(w * weight_scale) for w in own) / weight_scale
+        assert nodes.ints[node, COUNT] == last - first
+        assert nodes.floats[node, WEIGHT] == sum(round(w * weight_scale) for w in own) / weight_scale
         for k in range(n_outputs):
             for side in range(2):
                 scale = float(exact[k, side])
                 total = sum(round(w * float(pairs[k, i, side]) * scale) for w, i in zip(own, rows, strict=True))
-                assert nodes.numbers[node, GRADIENT + layout.PER_OUTPUT * k + side] == total / scale
+                assert nodes.floats[node, GRADIENT + layout.NODE_PER_OUTPUT * k + side] == total / scale
 
 
 @pytest.mark.parametrize("rows", [[4, 1, 3], [4, 1, 3, 0, 5, 2]], ids=["some", "all"])
@@ -77,24 +77,26 @@ def test_several_outputs_are_summed_over_the_rows_of_the_tree(rows):
     pairs = np.random.default_rng(2).normal(size=(2, 6, 2)).astype(np.float32)
     order, m = np.array(rows, np.uint32), len(rows)
     integers = np.zeros((2, layout.LEAF_SUMS + 4), np.int64)
-    integers[:, [layout.FIRST, layout.LAST, layout.NODE]] = [0, m - 1, 1], [m - 1, m, 2]
-    nodes = layout.Nodes(
-        np.zeros((3, layout.NODE_INTEGERS), np.int64), np.zeros((3, layout.NODE_OUTPUTS + 6)), np.array([3, 0, 0])
+    integers[:, [layout.LEAF_BEGIN, layout.LEAF_END, layout.LEAF_NODE]] = [0, m - 1, 1], [m - 1, m, 2]
+    nodes = layout.TreeNodes(
+        np.zeros((3, layout.NODE_INTS), np.int64), np.zeros((3, layout.NODE_OUTPUTS + 6)), np.array([3, 0, 0])
     )
-    nodes.integers[:, [layout.NODE_FEATURE, layout.NODE_LEFT]] = [0, 1], [-1, 0], [-1, 0]
+    nodes.ints[:, [layout.NODE_FEATURE, layout.NODE_LEFT]] = [0, 1], [-1, 0], [-1, 0]
     grad = layout.Gradients(pairs.reshape(2, -1), np.empty(0), np.empty(0, np.uint64), 1.0)
     nothing = np.empty((0, m), np.int64)
-    places = layout.Rows(**dict.fromkeys(layout.Rows._fields, nothing) | {"order": order, "spare": order.copy()})
+    places = layout.RowPartition(
+        **dict.fromkeys(layout.RowPartition._fields, nothing) | {"rows": order, "scratch": order.copy()}
+    )
     scales = layout.Scales(np.ones((2, 2)), np.full((2, 2), 2.0**30), np.zeros((2, 2), np.int64))
     scratch = layout.Scratch(np.empty((1, 8)), np.empty((1, 8), np.int64), np.full((1, 10), 7))
     leaves.finish_leaves(
         0, 1, LONE_SYNC, 2, np.zeros(1, np.int64), make_rules(reg_lambda=1.0), grad, places, scales, scratch,
-        layout.Leaves(integers, np.empty((2, layout.LEAF_NUMBERS))), nodes,
+        layout.LeafTable(integers, np.empty((2, layout.LEAF_FLOATS))), nodes,
     )  # fmt: skip
     for node, own in ((0, rows), (1, rows[:-1]), (2, rows[-1:])):
-        found = nodes.numbers[node, GRADIENT:].reshape(2, layout.PER_OUTPUT)[:, :2]
+        found = nodes.floats[node, GRADIENT:].reshape(2, layout.NODE_PER_OUTPUT)[:, :2]
         np.testing.assert_allclose(found, pairs[:, own].sum(axis=1), atol=1e-6)
-        assert nodes.integers[node, COUNT] == nodes.numbers[node, WEIGHT] == len(own)
+        assert nodes.ints[node, COUNT] == nodes.floats[node, WEIGHT] == len(own)
 
 
 def test_a_sum_is_exact_where_its_terms_are():
@@ -111,7 +113,7 @@ def test_a_sum_is_exact_where_its_terms_are():
 def random_tree(n_splits: int, source: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """The tables of a tree of random shape on four features, its leaves with random sums."""
     n_nodes = 2 * n_splits + 1
-    integers = np.zeros((n_nodes, layout.NODE_INTEGERS), np.int64)
+    integers = np.zeros((n_nodes, layout.NODE_INTS), np.int64)
     integers[:, layout.NODE_FEATURE] = -1
     open_nodes, made = [0], 1
     for _ in range(n_splits):
@@ -119,7 +121,7 @@ def random_tree(n_splits: int, source: np.random.Generator) -> tuple[np.ndarray,
         integers[node, [layout.NODE_FEATURE, layout.NODE_LEFT]] = source.integers(4), made
         open_nodes += [made, made + 1]
         made += 2
-    numbers = source.normal(size=(n_nodes, layout.NODE_OUTPUTS + layout.PER_OUTPUT))
+    numbers = source.normal(size=(n_nodes, layout.NODE_OUTPUTS + layout.NODE_PER_OUTPUT))
     numbers[:, HESSIAN] = source.uniform(0.1, 3.0, n_nodes)
     integers[:, COUNT] = source.integers(1, 100, n_nodes)
     return integers, numbers
@@ -149,9 +151,9 @@ def test_inner_nodes_hold_what_their_leaves_hold_together(n_splits, seed):
 @pytest.mark.parametrize("is_free", [False, True])
 def test_both_sides_of_a_split_by_a_set_pay_its_penalty_unless_it_is_free(missing_left, is_free):
     integers, numbers = random_tree(1, np.random.default_rng(4))
-    integers[0, layout.NODE_BIN] = layout.IS_SET
+    integers[0, layout.NODE_BIN] = layout.BITSET_SPLIT
     integers[0, layout.NODE_MISSING_LEFT] = missing_left + (layout.UNPENALISED if is_free else 0)
-    rules = make_rules(reg_lambda=1.0, level_lambda=5.0)
+    rules = make_rules(reg_lambda=1.0, category_lambda=5.0)
     leaves.set_values(integers, numbers, 3, 1, rules, np.zeros(4, np.int64))
     for node, penalty in ((0, 1.0), (1, 1.0 if is_free else 6.0), (2, 1.0 if is_free else 6.0)):
         assert numbers[node, VALUE] == -numbers[node, GRADIENT] / (numbers[node, HESSIAN] + penalty)
@@ -161,7 +163,7 @@ def test_both_sides_of_a_split_by_a_set_pay_its_penalty_unless_it_is_free(missin
 def test_projected_values_rise_and_fall_as_they_should(n_splits, seed, directions):
     """Below every split on a monotone feature, each leaf of one side is at most each leaf of the other."""
     integers, numbers = random_tree(n_splits, np.random.default_rng(seed))
-    rules, monotone = make_rules(reg_lambda=1.0, constrained=1), np.array(directions)
+    rules, monotone = make_rules(reg_lambda=1.0, has_monotone=1), np.array(directions)
     leaves.set_values(integers, numbers, len(integers), 1, rules, monotone)
     for node in range(len(integers)):
         feature, left = integers[node, layout.NODE_FEATURE], integers[node, layout.NODE_LEFT]
@@ -177,7 +179,7 @@ def test_values_that_keep_the_direction_are_left_alone():
     numbers[1:, GRADIENT] = 3.0, -3.0
     free, bound = numbers.copy(), numbers.copy()
     leaves.set_values(integers.copy(), free, 3, 1, make_rules(reg_lambda=1.0), np.zeros(4, np.int64))
-    leaves.set_values(integers, bound, 3, 1, make_rules(reg_lambda=1.0, constrained=1), np.ones(4, np.int64))
+    leaves.set_values(integers, bound, 3, 1, make_rules(reg_lambda=1.0, has_monotone=1), np.ones(4, np.int64))
     assert bound[:, VALUE].tolist() == free[:, VALUE].tolist()
 
 

@@ -15,8 +15,8 @@ from tests.guarded import Guards
 from tests.reference.grower import TooCloseError
 
 
-def rules(**given) -> layout.Rules:
-    return layout.Rules(**dict.fromkeys(layout.Rules._fields, 0) | given)
+def rules(**given) -> layout.GrowParams:
+    return layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | given)
 
 
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=40), st.integers(1, 30), st.booleans())
@@ -99,18 +99,18 @@ def test_the_best_feature_is_one_that_may_be_split_and_of_equals_the_one_of_the_
 
 @np.errstate(over="ignore")
 def test_luck_is_drawn_once_for_a_node_and_a_feature_and_has_the_spread_that_is_asked_for():
-    chance = rules(noise=2.0, noise_key=12345)
+    chance = rules(split_noise=2.0, split_noise_key=12345)
     drawn = np.array([[pick.luck(chance, node, f) for f in range(60)] for node in range(60)])
     assert pick.luck(chance, 7, 9) == drawn[7, 9]
     assert len(np.unique(drawn)) > 0.95 * drawn.size
     assert abs(drawn.mean()) < 3.0 * 2.0 / 60.0
     assert abs(drawn.std() - 2.0) < 0.1
-    assert pick.luck(rules(noise=2.0, noise_key=54321), 7, 9) != drawn[7, 9]
+    assert pick.luck(rules(split_noise=2.0, split_noise_key=54321), 7, 9) != drawn[7, 9]
 
 
 @np.errstate(over="ignore")
 def test_the_luck_of_a_feature_goes_by_its_number():
-    chance, number = rules(noise=3.0, noise_key=77), np.array([4, 2, 0, 3, 1])
+    chance, number = rules(split_noise=3.0, split_noise_key=77), np.array([4, 2, 0, 3, 1])
     live, share = np.array([5, *range(5)], dtype=np.int32), np.array([0, 5, 0, 5])
     for node in range(20):
         lucky = np.argmax([pick.luck(chance, node, number[f]) for f in range(5)])
@@ -119,7 +119,7 @@ def test_the_luck_of_a_feature_goes_by_its_number():
 
 @np.errstate(over="ignore")
 def test_a_feature_without_gain_has_no_luck():
-    chance = rules(noise=100.0, noise_key=3)
+    chance = rules(split_noise=100.0, split_noise_key=3)
     for node in range(20):
         assert pick.best_feature(np.array([0.0, 1e-3, 0.0, 1e-3]), 0, 4, node, chance) in (1, 3)
 
@@ -184,4 +184,4 @@ def test_a_cut_with_missing_values_keeps_the_side_it_was_counted_with():
 def test_the_words_for_what_is_known_of_a_cut_are_not_zero():
     """scan_feature writes 0: nothing counted yet."""
     assert 0 not in (pick.SURE, pick.SURE_WITH_MISSING)
-    assert layout.CUT_SURE < layout.CUT_SUMS
+    assert layout.CANDIDATE_COUNTED < layout.CANDIDATE_SUMS

@@ -14,8 +14,8 @@ NUMBERS = st.floats(-100, 100)
 POSITIVE = st.floats(0.01, 100)
 
 
-def rules(**given) -> layout.Rules:
-    return layout.Rules(**dict.fromkeys(layout.Rules._fields, 0) | given)
+def rules(**given) -> layout.GrowParams:
+    return layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | given)
 
 
 def objective(g, h, value, reg_lambda, reg_alpha):
@@ -65,7 +65,7 @@ def test_the_plain_score_is_that_of_the_best_value(g, h, reg_lambda):
     assert gain.plain_score(g, h, reg_lambda) == pytest.approx(best, rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize("given", [{"reg_alpha": 0.1}, {"max_delta_step": 1.0}, {"constrained": 1}])
+@pytest.mark.parametrize("given", [{"reg_alpha": 0.1}, {"max_delta_step": 1.0}, {"has_monotone": 1}])
 def test_any_rule_but_lambda_makes_a_leaf_less_plain(given):
     assert gain.is_plain(rules(reg_lambda=3.0))
     assert not gain.is_plain(rules(**given))

@@ -11,7 +11,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from sapwood.kernels import layout
-from sapwood.kernels.layout import CUT_BIN, CUT_SIDE, CUT_SUMS
+from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_MISSING_LEFT, CANDIDATE_SUMS
 from sapwood.kernels.numeric import fixed_point as steps
 from sapwood.kernels.split import numeric as split_numeric
 from sapwood.kernels.split import numeric_vectorized as split_quick
@@ -23,8 +23,8 @@ ANY_BIN = 1 << 40
 EVERYWHERE = np.array([1, ANY_BIN, 1, ANY_BIN])
 
 
-def make_rules(**given) -> layout.Rules:
-    return layout.Rules(**dict.fromkeys(layout.Rules._fields, 0) | {"min_child_samples": 1} | given)
+def make_rules(**given) -> layout.GrowParams:
+    return layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | {"min_child_samples": 1} | given)
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Scan:
     """A histogram of one feature: per output a (gradient, hessian) in steps for each bin, bin 0 missing."""
 
     cells: list[list[tuple[int, int]]]
-    rules: layout.Rules
+    rules: layout.GrowParams
     limits: np.ndarray
     direction: int = 0
     bounds: tuple[float, float] = (-np.inf, np.inf)
@@ -67,23 +67,23 @@ class Scan:
             *(np.empty(0, np.int64), np.empty(0, np.uint32)) * 2,
             np.array([3, 0, 1, 2], np.int32),
         )
-        feature = layout.Features(n_bins, start, np.array([0, 3]), np.array([0, self.direction, 0]), *more)
+        feature = layout.FeatureMeta(n_bins, start, np.array([0, 3]), np.array([0, self.direction, 0]), *more)
         hessian_range = np.array([[1, 2**40]] * n_outputs)
         scales = layout.Scales(np.array([[UNIT_G, UNIT_H]] * n_outputs), np.ones((n_outputs, 2)), hessian_range)
         sums = np.array([sum(plane) for plane in planes])
-        cut = guards.array(CUT_SUMS + n_planes, np.int64)
+        cut = guards.array(CANDIDATE_SUMS + n_planes, np.int64)
         running = guards.array(2 * n_planes + 3 * (self.n_bins + split_quick.SPARE), np.int64)
         arguments = histogram.reshape(-1), 1, feature, sums, *self.bounds
         with np.errstate(all="ignore"):
             gain = split_numeric.scan_feature(*arguments, EVERYWHERE, self.rules, scales, running, cut)
             narrow = (self.limits != EVERYWHERE).any()
-            if narrow or (gain > 0 and cut[CUT_BIN] == 0):
+            if narrow or (gain > 0 and cut[CANDIDATE_BIN] == 0):
                 located = split_numeric.locate_cut(*arguments, self.limits, self.rules, scales, running, cut)
                 assert narrow or located == gain
                 gain = located
         guards.check()
-        left = tuple(cut[CUT_SUMS:].tolist())
-        return float(gain), (int(cut[CUT_BIN]), int(cut[CUT_SIDE]), left)
+        left = tuple(cut[CANDIDATE_SUMS:].tolist())
+        return float(gain), (int(cut[CANDIDATE_BIN]), int(cut[CANDIDATE_MISSING_LEFT]), left)
 
     # --- the slow way -------------------------------------------------------------------------------------------------
 
@@ -182,7 +182,7 @@ def scans(draw, most_outputs: int = 1, monotone: bool = False) -> Scan:
                 line[b] = (0, 0)
     rules = make_rules(
         wide=draw(st.integers(0, 1)),
-        constrained=int(monotone),
+        has_monotone=int(monotone),
         reg_lambda=draw(st.sampled_from([0.0, 1.0, 0.37])),
         reg_alpha=draw(st.sampled_from([0.0, 0.0, 0.5])),
         max_delta_step=draw(st.sampled_from([0.0, 0.0, 0.9])),

@@ -12,7 +12,7 @@ from sapwood.kernels.split import numeric_vectorized as split_quick
 from sapwood.kernels.split import search
 from sapwood.kernels.split.numeric import scan_feature
 
-RULES = layout.Rules(**dict.fromkeys(layout.Rules._fields, 0) | {"min_child_weight": 0.5, "reg_lambda": 1.0})
+RULES = layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | {"min_child_weight": 0.5, "reg_lambda": 1.0})
 SCALES = layout.Scales(np.array([[16.0, 32.0]]), np.ones((1, 2)), np.array([[1, 2**20]]))
 
 
@@ -22,7 +22,7 @@ def packed(gradients: np.ndarray, hessians: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("wide", [0, 1])
 def test_a_feature_may_be_split_where_enough_rows_and_hessian_are_beside_the_usual_bin(wide):
-    feature = SimpleNamespace(usual=np.array([-1, 1, 2]), start=np.array([0, 3, 6, 10]))
+    feature = SimpleNamespace(default_bin=np.array([-1, 1, 2]), offset=np.array([0, 3, 6, 10]))
     total, usual = (90, 50) if wide else (packed(-5, 90), packed(-3, 50))
     cells = np.zeros(10, np.int64)
     cells[[4, 8]] = usual
@@ -40,7 +40,7 @@ def test_a_feature_may_be_split_where_enough_rows_and_hessian_are_beside_the_usu
 
 
 def test_wide_hessians_are_compared_as_a_whole_and_packed_ones_without_their_gradients():
-    feature = SimpleNamespace(usual=np.array([0]), start=np.array([0, 2]))
+    feature = SimpleNamespace(default_bin=np.array([0]), offset=np.array([0, 2]))
     cells, listed = np.array([50, 0]), np.empty(0, np.int32)
     assert search.may_split(cells, 2**33 + 50, 1, 2.0**33, 0, feature, 1, listed)
     assert not search.may_split(cells, packed(7, 89), 0, 40.0, 0, feature, 1, listed)
@@ -65,34 +65,34 @@ class Leaf:
             self.histogram[start[f] : start[f + 1]] = cells
         self.sums = self.histogram[: start[1]].sum(keepdims=True)
         self.feature = SimpleNamespace(
-            n_bins=n_bins, start=start, share=np.array([0, 4, n, 0, n]), levels=np.zeros(n, np.int64),
-            usual=np.where(np.arange(n) % 2 == 1, n_bins, -1), monotone=np.zeros(n, np.int64),
+            n_bins=n_bins, offset=start, slices=np.array([0, 4, n, 0, n]), category_kind=np.zeros(n, np.int64),
+            default_bin=np.where(np.arange(n) % 2 == 1, n_bins, -1), monotone=np.zeros(n, np.int64),
         )  # fmt: skip
         self.listed = np.zeros(start[-1], np.int32)
-        self.listed[(start[:-1] + self.feature.usual)[1::2]] = source.integers(5, 12, n // 2)
+        self.listed[(start[:-1] + self.feature.default_bin)[1::2]] = source.integers(5, 12, n // 2)
         self.allowed = source.uniform(size=n) < 0.8
         self.rules = RULES._replace(min_child_samples=8)
-        self.search = layout.Search(
+        self.search = layout.SplitCandidates(
             gain=np.full((1, n), 99.0),
-            cut=np.full((1, n, layout.CUT_SUMS + 1), 99),
+            split=np.full((1, n, layout.CANDIDATE_SUMS + 1), 99),
             limits=np.array([[1, 1 << 40] * 4]),
             allowed=self.allowed[None].astype(np.uint8),
             n_left=np.zeros((1, 8), np.int64),
-            turn=np.zeros(8, np.int64),
+            schedule=np.zeros(8, np.int64),
         )
         self.running = np.zeros(200, np.int64)
 
     def is_rare(self, f: int) -> bool:
-        usual = self.feature.usual[f]
+        usual = self.feature.default_bin[f]
         if usual < 0:
             return False
-        cell = self.feature.start[f] + usual
+        cell = self.feature.offset[f] + usual
         hessian = ((self.sums[0] - self.histogram[cell]) & 0xFFFFFFFF) / 32.0
         return bool(self.listed[cell] < 8 or hessian < 0.5)
 
     def gain(self, f: int) -> float:
         """As any feature is scanned."""
-        cut, limits = np.zeros(layout.CUT_SUMS + 1, np.int64), self.search.limits[0]
+        cut, limits = np.zeros(layout.CANDIDATE_SUMS + 1, np.int64), self.search.limits[0]
         given = self.histogram, f, self.feature, self.sums, -np.inf, np.inf, limits, self.rules, SCALES
         return float(scan_feature(*given, self.running, cut))
 
@@ -116,7 +116,9 @@ def test_features_that_may_be_split_are_kept_and_searched(seed, in_place):
     assert gains[2] == 99.0
     for f in expected[0] + expected[1]:
         assert gains[f] == (leaf.gain(f) if leaf.allowed[f] else 0.0)
-        assert not leaf.allowed[f] or leaf.search.cut[0, f, [layout.CUT_SURE, layout.CUT_BIN]].tolist() == [0, 0]
+        assert not leaf.allowed[f] or leaf.search.split[
+            0, f, [layout.CANDIDATE_COUNTED, layout.CANDIDATE_BIN]
+        ].tolist() == [0, 0]
 
 
 @np.errstate(all="ignore")
@@ -125,11 +127,11 @@ def test_features_of_wide_leaves_are_kept_by_their_hessians_and_searched():
     gradients = np.array([0, 300, -500, 100, 0, -900, 800, 0, -150, 50])
     hessians = np.array([0, 40, 60, 20, 0, 110, 10, 0, 50, 70])
     feature = SimpleNamespace(
-        n_bins=np.array([3, 2, 2]), start=np.array([0, 4, 7, 10]), share=np.array([0, 3, 0, 3]),
-        levels=np.zeros(3, np.int64), usual=np.array([-1, 1, 2]), monotone=np.zeros(3, np.int64),
+        n_bins=np.array([3, 2, 2]), offset=np.array([0, 4, 7, 10]), slices=np.array([0, 3, 0, 3]),
+        category_kind=np.zeros(3, np.int64), default_bin=np.array([-1, 1, 2]), monotone=np.zeros(3, np.int64),
     )  # fmt: skip
-    found = layout.Search(
-        np.full((1, 3), 99.0), np.full((1, 3, layout.CUT_SUMS + 2), 99), np.array([[1, 1 << 40] * 4]),
+    found = layout.SplitCandidates(
+        np.full((1, 3), 99.0), np.full((1, 3, layout.CANDIDATE_SUMS + 2), 99), np.array([[1, 1 << 40] * 4]),
         np.ones((1, 3), np.uint8), np.zeros((1, 8), np.int64), np.zeros(8, np.int64),
     )  # fmt: skip
     rules, kept, running = RULES._replace(wide=1), np.full(4, 77, np.int32), np.zeros(200, np.int64)
@@ -140,7 +142,7 @@ def test_features_of_wide_leaves_are_kept_by_their_hessians_and_searched():
     )  # fmt: skip
     assert kept[:3].tolist() == [2, 0, 2]
     for f in (0, 2):
-        cut, given = np.zeros(layout.CUT_SUMS + 2, np.int64), (histogram, f, feature, sums, -np.inf, np.inf)
+        cut, given = np.zeros(layout.CANDIDATE_SUMS + 2, np.int64), (histogram, f, feature, sums, -np.inf, np.inf)
         gain = scan_feature(*given, found.limits[0], rules, SCALES, running, cut)
         assert found.gain[0, f] == gain > 0.0
 

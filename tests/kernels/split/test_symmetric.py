@@ -9,7 +9,7 @@ from sapwood.kernels import layout
 from sapwood.kernels.split.symmetric import CUT_FEATURE, TRUE_WORTH, WORTH, choose_cut, is_better
 
 NUMBER = np.array([2, 0, 1])
-RULES = layout.Rules(**dict.fromkeys(layout.Rules._fields, 0) | {"reg_lambda": 1.0})
+RULES = layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | {"reg_lambda": 1.0})
 
 
 def best_of(worth: float, feature: int) -> np.ndarray:
@@ -46,9 +46,9 @@ def test_any_cut_is_better_than_none(worth, expected):
 )
 def test_members_agree_on_the_best_cut_if_it_gains_anything(bests, winner):
     """The leaf is worth 2² / (3 + 1) as it is."""
-    leaves = layout.Leaves(np.zeros((1, layout.LEAF_SUMS + 2), np.int64), np.zeros((1, layout.LEAF_NUMBERS)))
-    leaves.integers[0, layout.LEAF_SUMS] = (2 << 32) + 3
-    leaves.numbers[0, [layout.LOW, layout.HIGH]] = -np.inf, np.inf
+    leaves = layout.LeafTable(np.zeros((1, layout.LEAF_SUMS + 2), np.int64), np.zeros((1, layout.LEAF_FLOATS)))
+    leaves.ints[0, layout.LEAF_SUMS] = (2 << 32) + 3
+    leaves.floats[0, [layout.LEAF_LOWER, layout.LEAF_UPPER]] = -np.inf, np.inf
     scratch, own = np.zeros(4), np.stack([best_of(*one) for one in bests])
     assert choose_cut(3, 1, 1, NUMBER, RULES, np.ones((1, 2)), leaves, scratch, own) == winner
     assert (scratch[2] > 0.0) == (winner >= 0)

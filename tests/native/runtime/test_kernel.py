@@ -106,14 +106,14 @@ def _gathering(dtype):
 
 
 def test_a_record_of_another_kind_does_not_fit():
-    class Draws(NamedTuple):
+    class RandomKey(NamedTuple):
         seed: int
         round: int
 
-    made = Kernel(lambda draws, out: None, ("Draws, f64[:]",))
-    assert made.variant_of((layout.Draws(1, 2), np.zeros(1))) == 0
+    made = Kernel(lambda key, out: None, ("RandomKey, f64[:]",))
+    assert made.variant_of((layout.RandomKey(1, 2), np.zeros(1))) == 0
     with pytest.raises(TypeError, match="no signature"):
-        made.variant_of((Draws(1, 2), np.zeros(1)))
+        made.variant_of((RandomKey(1, 2), np.zeros(1)))
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**62, 2**63 - 1])

@@ -13,7 +13,7 @@ from sapwood.data.categories.transformer import RANK, DerivedFeature, FeatureTra
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Block, Table
 from sapwood.distributed.workers import Ranks
-from sapwood.kernels.layout import INTO_SETS, ONE_FROM_REST
+from sapwood.kernels.layout import CATEGORY_ONE_HOT, CATEGORY_PARTITION
 from sapwood.kernels.numeric.random import TREE_ORDER, draw_all
 from sapwood.kernels.numeric.sums import Run, alone
 from sapwood.params.encodings import Partition
@@ -85,7 +85,7 @@ class BinnedDataset:
         partition = self.partition or Partition()
         for k, column in enumerate(() if self.transformer is None else self.transformer.columns):
             if isinstance(column, DerivedFeature) and column.kind == RANK:
-                kinds[k] = ONE_FROM_REST if column.n_levels <= partition.max_single else INTO_SETS
+                kinds[k] = CATEGORY_ONE_HOT if column.n_levels <= partition.max_single else CATEGORY_PARTITION
         return kinds
 
     @property

@@ -21,7 +21,7 @@ from sapwood.data.categories.transformer import (
 from sapwood.data.categories.vocabulary import MISSING, Vocabulary
 from sapwood.data.tables.table import Table
 from sapwood.kernels.encode.target_statistics import ordered_statistics, sum_levels
-from sapwood.kernels.layout import MOST_LEVELS
+from sapwood.kernels.layout import MAX_CATEGORY_BINS
 from sapwood.kernels.numeric.sums import Run, alone
 from sapwood.params.encodings import (
     Encoding,
@@ -152,7 +152,7 @@ def _partition(_: Encoding, crossed: Combination, stuff: EncodingInputs) -> Enco
     """
     counts = np.bincount(crossed.codes, minlength=crossed.n_codes)
     order = np.lexsort((np.arange(len(counts)), -counts))
-    size = min(MOST_LEVELS, stuff.max_bins)
+    size = min(MAX_CATEGORY_BINS, stuff.max_bins)
     n_ranked = max(min(size, int(np.count_nonzero(counts))), int(np.count_nonzero(counts >= RANKED_ROWS)))
     made = EncodedColumns()
     for first in range(0, min(n_ranked, MOST_RANKED), size):

@@ -19,17 +19,17 @@ from sapwood.kernels.histogram.quantised_gradients import (
     round_wide,
 )
 from sapwood.kernels.layout import (
-    CUT_BIN,
-    CUT_SIDE,
-    CUT_SUMS,
-    CUT_SURE,
-    GAIN,
-    HIGH,
+    CANDIDATE_BIN,
+    CANDIDATE_COUNTED,
+    CANDIDATE_MISSING_LEFT,
+    CANDIDATE_SUMS,
+    LEAF_GAIN,
+    LEAF_LOWER,
+    LEAF_NODE,
     LEAF_SUMS,
-    LOW,
+    LEAF_UPPER,
     N_LEAVES,
     N_NODES,
-    NODE,
 )
 from sapwood.kernels.leaves.leaf_values import set_leaf_sums, set_values, sum_leaves
 from sapwood.kernels.numeric.random import ROUNDING, stream
@@ -53,23 +53,23 @@ LARGEST, SUMS, ROUND = range(3)
 EVERY = -1
 
 
-@kernel("i64, Rows, Gradients, i64, Draws, Scales, Scratch, i64[:]")
+@kernel("i64, RowPartition, Gradients, i64, RandomKey, Scales, Scratch, i64[:]")
 def quantise_step(member, members, sync, step, rows, grad, wide, draws, scales, scratch, info):
     """Do a step of ``quantise.quantise`` for the rank's rows; every member leaves its findings in ``scratch``."""
-    n = rows.order.shape[0]
+    n = rows.rows.shape[0]
     start = member * n // members
     stop = (member + 1) * n // members
-    order = rows.order
+    order = rows.rows
     weight = grad.weight
     key = stream(draws.seed, ROUNDING, draws.round)
     if step == LARGEST:
         number_rows(order, grad.pairs.shape[1] // 2, start, stop)
     for k in range(grad.pairs.shape[0]):
         pairs = grad.pairs[k]
-        out = scratch.integers[member, 2 * k : 2 * k + 2]
-        quantum = scales.quantum[k]
+        out = scratch.ints[member, 2 * k : 2 * k + 2]
+        quantum = scales.histogram[k]
         if step == LARGEST:
-            find_largest(pairs, weight, order, start, stop, scratch.numbers[member, 2 * k : 2 * k + 2], info)
+            find_largest(pairs, weight, order, start, stop, scratch.floats[member, 2 * k : 2 * k + 2], info)
         elif step == SUMS:
             add_up(pairs, weight, order, start, stop, scales.exact[k], out)
         elif wide != 0:
@@ -78,7 +78,7 @@ def quantise_step(member, members, sync, step, rows, grad, wide, draws, scales, 
         else:
             forget_range(out)
             own = key + np.uint64(k) * OUTPUT_STEP
-            round_packed(pairs, weight, grad.ids, order, start, stop, quantum, own, rows.pairs[k], out)
+            round_packed(pairs, weight, grad.row_ids, order, start, stop, quantum, own, rows.pairs[k], out)
 
 
 @kernel("u64[:,:,:], u32[:], i64[:,:], i64, i64, i64[:], i64, i64[:], i64[:]")
@@ -113,7 +113,7 @@ def move_marked(marks, order, spare, span):
         order[at + k] = spare[k]
 
 
-@kernel("i64[:], i64[:], f64, f64, Rules, f64[:,:], f64[:]")
+@kernel("i64[:], i64[:], f64, f64, GrowParams, f64[:,:], f64[:]")
 def find_middle(left, right, low, high, rules, quantum, out):
     """The middle of what two leaves with these sums would answer between their bounds. One output."""
     below = value_of(left, 0, low, high, rules, quantum)
@@ -124,28 +124,28 @@ def find_middle(left, right, low, high, rules, quantum, out):
 @kernel()
 def propose_cut(leaf, own, end, histogram, feature, rules, scales, leaves, search, running, out):
     """Give a leaf the best cut of the features ``own`` to ``end``; say whether its sides surely have enough rows."""
-    n_planes = search.cut.shape[2] - CUT_SUMS
-    leaves.numbers[leaf, GAIN] = 0.0
+    n_planes = search.split.shape[2] - CANDIDATE_SUMS
+    leaves.floats[leaf, LEAF_GAIN] = 0.0
     out[0] = 1
     if own == end:
         return
-    f = best_feature(search.gain[0], own, end, leaves.integers[leaf, NODE], rules)
+    f = best_feature(search.gain[0], own, end, leaves.ints[leaf, LEAF_NODE], rules)
     if search.gain[0, f] <= 0.0:
         return
-    cut = search.cut[0, f]
+    cut = search.split[0, f]
     rest = running[:n_planes]
     for p in range(n_planes):
-        rest[p] = leaves.integers[leaf, LEAF_SUMS + p] - cut[CUT_SUMS + p]
+        rest[p] = leaves.ints[leaf, LEAF_SUMS + p] - cut[CANDIDATE_SUMS + p]
     least = rules.min_child_samples
-    if cut[CUT_SURE] == 0 and least > 1:
-        is_sure = is_surely_large(cut[CUT_SUMS:], least, rules.wide, scales.hessian_range)
+    if cut[CANDIDATE_COUNTED] == 0 and least > 1:
+        is_sure = is_surely_large(cut[CANDIDATE_SUMS:], least, rules.wide, scales.hessian_range)
         out[0] = np.int64(is_sure and is_surely_large(rest, least, rules.wide, scales.hessian_range))
-    missing = has_missing(histogram, feature.start[f], feature.start[feature.start.shape[0] - 1], n_planes)
-    missing = missing or cut[CUT_SURE] == SURE_WITH_MISSING
+    missing = has_missing(histogram, feature.offset[f], feature.offset[feature.offset.shape[0] - 1], n_planes)
+    missing = missing or cut[CANDIDATE_COUNTED] == SURE_WITH_MISSING
     take_cut(leaf, f, search.gain[0, f], cut, missing, rules.wide, leaves)
 
 
-@kernel("i64[:], i64, i64, i64, Features, Rules, Scales, Scratch, i64[:], Leaves, Search, i64[:]")
+@kernel("i64[:], i64, i64, i64, FeatureMeta, GrowParams, Scales, Scratch, i64[:], LeafTable, SplitCandidates, i64[:]")
 def search_leaf(
     member, members, sync, histogram, leaf, again, n_rows, feature, rules, scales, scratch, counts, leaves, search, out
 ):
@@ -154,42 +154,45 @@ def search_leaf(
     ``again`` is a feature whose cut may leave too few rows on a side: with its ``counts`` of rows in each bin, it is
     searched between the cuts that do not. ``out`` says whether the sides of the best cut surely have enough.
     """
-    n_planes = search.cut.shape[2] - CUT_SUMS
-    sums = leaves.integers[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
-    running = scratch.integers[member][2 * n_planes :]
-    own = feature.share[member]
-    end = feature.share[member + 1]
+    n_planes = search.split.shape[2] - CANDIDATE_SUMS
+    sums = leaves.ints[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
+    running = scratch.ints[member][2 * n_planes :]
+    own = feature.slices[member]
+    end = feature.slices[member + 1]
     limits = search.limits[search.limits.shape[0] - 1]
     if again != EVERY:
         limits = search.limits[member]
         if own <= again < end:
-            cut = search.cut[0, again]
+            cut = search.split[0, again]
             limit_cuts(counts, feature.n_bins[again], rules.min_child_samples, limits)
-            cut[CUT_SURE] = SURE_WITH_MISSING if counts[0] > 0 else SURE
-            side = cut[CUT_SIDE]
-            is_allowed = limits[2 * side] <= cut[CUT_BIN] <= limits[2 * side + 1]
+            cut[CANDIDATE_COUNTED] = SURE_WITH_MISSING if counts[0] > 0 else SURE
+            side = cut[CANDIDATE_MISSING_LEFT]
+            is_allowed = limits[2 * side] <= cut[CANDIDATE_BIN] <= limits[2 * side + 1]
             own = again
             end = again if is_allowed else again + 1
         else:
             end = own
     for f in range(own, end):
-        cut = search.cut[0, f]
+        cut = search.split[0, f]
         if again == EVERY:
             search.gain[0, f] = 0.0
-            cut[CUT_SURE] = 0
+            cut[CANDIDATE_COUNTED] = 0
         if search.allowed[0, f] != 0:
-            low = leaves.numbers[leaf, LOW]
-            high = leaves.numbers[leaf, HIGH]
+            low = leaves.floats[leaf, LEAF_LOWER]
+            high = leaves.floats[leaf, LEAF_UPPER]
             search.gain[0, f] = locate_cut(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)
     if meet(sync, members) != 0 or member != 0:
         return
-    first = feature.share[0]
+    first = feature.slices[0]
     propose_cut(
-        leaf, first, feature.share[members], histogram, feature, rules, scales, leaves, search, running, out
+        leaf, first, feature.slices[members], histogram, feature, rules, scales, leaves, search, running, out
     )  # fmt: skip
 
 
-@kernel("i64, Features, Rules, Scales, Scratch, Cells, Leaves, Search, f64[:,:,:,:], f64[:,:], f64[:]")
+@kernel(
+    "i64, FeatureMeta, GrowParams, Scales, Scratch, Histograms, LeafTable, SplitCandidates, "
+    "f64[:,:,:,:], f64[:,:], f64[:]"
+)
 def judge_level(
     member, members, sync, n_leaves, feature, rules, scales, scratch, cells, leaves, search, worth, bests, out
 ):
@@ -197,19 +200,19 @@ def judge_level(
 
     ``out`` takes its gain, 0 if no cut is worth anything.
     """
-    n_planes = search.cut.shape[2] - CUT_SUMS
-    running = scratch.integers[member][2 * n_planes :]
+    n_planes = search.split.shape[2] - CANDIDATE_SUMS
+    running = scratch.ints[member][2 * n_planes :]
     judge_features(
-        member, n_leaves, feature, rules, scales.quantum, cells, leaves, search.allowed, running,
+        member, n_leaves, feature, rules, scales.histogram, cells, leaves, search.allowed, running,
         worth[member], bests[member],
     )  # fmt: skip
     if meet(sync, members) != 0 or member != 0:
         return
-    winner = best_member(members, feature.number, bests)
+    winner = best_member(members, feature.ids, bests)
     for j in range(bests.shape[1]):
         bests[0, j] = bests[winner, j]
-    found = scratch.numbers[member][4:8]
-    choose_cut(1, n_leaves, n_planes, feature.number, rules, scales.quantum, leaves, found, bests)
+    found = scratch.floats[member][4:8]
+    choose_cut(1, n_leaves, n_planes, feature.ids, rules, scales.histogram, leaves, found, bests)
     out[0] = found[2]
 
 
@@ -219,10 +222,10 @@ def sum_leaf_rows(member, members, sync, n_leaves, grad, order, exact, leaf_inte
     sum_leaves(member, members, n_leaves, leaf_integers, grad, order, exact, partial)
 
 
-@kernel("i64[:,:], f64, i64[:], Rules, f64[:,:], i64[:,:], Nodes")
+@kernel("i64[:,:], f64, i64[:], GrowParams, f64[:,:], i64[:,:], TreeNodes")
 def answer_leaves(leaf_integers, weight_scale, monotone, rules, exact, partial, nodes):
     """Give the nodes their true sums and values, from the sums of all ranks in the first line of ``partial``."""
     n_leaves = leaf_integers.shape[0]
     nodes.info[N_LEAVES] = n_leaves
     set_leaf_sums(1, n_leaves, leaf_integers, weight_scale, exact, partial, nodes)
-    set_values(nodes.integers, nodes.numbers, nodes.info[N_NODES], exact.shape[0], rules, monotone)
+    set_values(nodes.ints, nodes.floats, nodes.info[N_NODES], exact.shape[0], rules, monotone)

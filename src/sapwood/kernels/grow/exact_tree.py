@@ -24,16 +24,16 @@ from sapwood.kernels.grow.frontier import (
 )
 from sapwood.kernels.histogram.builder import sum_root
 from sapwood.kernels.layout import (
-    BIN,
-    CUT_NEXT,
-    DEPTH,
-    FEATURE,
-    FIRST,
-    LAST,
-    MISSING_LEFT,
+    CANDIDATE_NEXT_BIN,
+    LEAF_BEGIN,
+    LEAF_DEPTH,
+    LEAF_END,
+    LEAF_NODE,
     N_NODES,
-    NEXT_BIN,
-    NODE,
+    SPLIT_BIN,
+    SPLIT_FEATURE,
+    SPLIT_MISSING_LEFT,
+    SPLIT_NEXT_BIN,
 )
 from sapwood.kernels.leaves.leaf_values import finish_leaves
 from sapwood.kernels.split.allowed_features import allow_features, narrow_groups
@@ -93,42 +93,42 @@ def part_list(line, first, last, marked, spare):
 @kernel()
 def scan_share(member, columns, lists, child, first, last, sums, bounds, feature, rules, scales, search, running):
     """Find the best split of each column in the member's share, for the leaf that owns a range of the lists."""
-    for f in range(feature.share[member], feature.share[member + 1]):
+    for f in range(feature.slices[member], feature.slices[member + 1]):
         search.gain[child, f] = 0.0
         if search.allowed[child, f] == 0:
             continue
         bins = columns[f]
-        line = lists.rows[f, first:last]
-        backward = bins[lists.sorted[f, 0]] != 0
+        line = lists.tree_rows[f, first:last]
+        backward = bins[lists.all_rows[f, 0]] != 0
         search.gain[child, f] = scan_sorted(
             line, count_missing(line, bins), bins, lists.pairs, backward, feature.monotone[f],
-            sums, bounds[0], bounds[1], rules, scales, running, search.cut[child, f],
+            sums, bounds[0], bounds[1], rules, scales, running, search.split[child, f],
         )  # fmt: skip
 
 
 @kernel()
 def choose_split(columns, rows, leaf, gain, cuts, rules, leaves):
     """Give a leaf the best split of all columns, if it has one."""
-    f = best_feature(gain, 0, gain.shape[0], leaves.integers[leaf, NODE], rules)
+    f = best_feature(gain, 0, gain.shape[0], leaves.ints[leaf, LEAF_NODE], rules)
     if gain[f] <= 0.0:
         return
-    missing = columns[f, rows[f, leaves.integers[leaf, FIRST]]] == 0
+    missing = columns[f, rows[f, leaves.ints[leaf, LEAF_BEGIN]]] == 0
     take_cut(leaf, f, gain[f], cuts[f], missing, 1, leaves)
-    leaves.integers[leaf, NEXT_BIN] = cuts[f, CUT_NEXT]
+    leaves.ints[leaf, SPLIT_NEXT_BIN] = cuts[f, CANDIDATE_NEXT_BIN]
 
 
 @kernel()
 def list_rows(member, members, sync, rows, share_of, tree, lists):
     """Give every column of the tree the list of its rows, and every row its pairs; nonzero means stop."""
-    marked = lists.marked
+    marked = lists.goes_left
     n = marked.shape[0]
-    m = rows.order.shape[0]
+    m = rows.rows.shape[0]
     for row in range(share(member, members, n), share(member + 1, members, n)):
         marked[row] = 0
     if meet(sync, members) != 0:
         return 1
     for i in range(share(member, members, m), share(member + 1, members, m)):
-        row = rows.order[i]
+        row = rows.rows[i]
         marked[row] = 1
         for p in range(rows.pairs.shape[0]):
             lists.pairs[row, p] = rows.pairs[p, row]
@@ -136,21 +136,21 @@ def list_rows(member, members, sync, rows, share_of, tree, lists):
         return 1
     for f in range(share_of[member], share_of[member + 1]):
         if tree[f] != 0:
-            keep_marked(lists.sorted[f], marked, lists.rows[f])
+            keep_marked(lists.all_rows[f], marked, lists.tree_rows[f])
     return 0
 
 
 @kernel()
 def mark_left(member, members, bins, order, integers, marked):
     """Mark the member's part of the rows of a leaf: 1 goes left. Return how many it marked so."""
-    first = integers[FIRST]
-    n = integers[LAST] - first
-    limit = integers[BIN]
+    first = integers[LEAF_BEGIN]
+    n = integers[LEAF_END] - first
+    limit = integers[SPLIT_BIN]
     n_left = 0
     for i in range(first + member * n // members, first + (member + 1) * n // members):
         row = order[i]
         b = np.int64(bins[row])
-        go = integers[MISSING_LEFT] if b == 0 else np.int64(b <= limit)
+        go = integers[SPLIT_MISSING_LEFT] if b == 0 else np.int64(b <= limit)
         marked[row] = go
         n_left += go
     return n_left
@@ -162,40 +162,45 @@ def part_lists(member, members, sync, columns, lists, integers, order, share_of,
 
     Return how many went left, or −1 to stop.
     """
-    n_lefts[member, 0] = mark_left(member, members, columns[integers[FEATURE]], order, integers, lists.marked)
+    n_lefts[member, 0] = mark_left(member, members, columns[integers[SPLIT_FEATURE]], order, integers, lists.goes_left)
     if meet(sync, members) != 0:
         return -1
     n_left = np.int64(0)
     for t in range(members):
         n_left += n_lefts[t, 0]
     if member == members - 1:
-        part_list(order, integers[FIRST], integers[LAST], lists.marked, lists.spare[member])
+        part_list(order, integers[LEAF_BEGIN], integers[LEAF_END], lists.goes_left, lists.scratch[member])
     if more:
         for f in range(share_of[member], share_of[member + 1]):
             if tree[f] != 0:
-                part_list(lists.rows[f], integers[FIRST], integers[LAST], lists.marked, lists.spare[member])
+                part_list(
+                    lists.tree_rows[f], integers[LEAF_BEGIN], integers[LEAF_END], lists.goes_left, lists.scratch[member]
+                )
     return n_left
 
 
-@kernel("u32[:,:], Lists, Features, Rules, Gradients, Rows, Scales, Scratch, Leaves, Search, Choice, Draws, Nodes")
+@kernel(
+    "u32[:,:], PresortedRows, FeatureMeta, GrowParams, Gradients, RowPartition, Scales, Scratch, LeafTable, "
+    "SplitCandidates, ColumnSampler, RandomKey, TreeNodes"
+)
 def grow_exact_tree(
     member, members, sync, columns, lists,
     feature, rules, grad, rows, scales, scratch, leaves, search, choice, draws, nodes,
 ):  # fmt: skip
     """Grow a tree from the wide quantised rows; ``nodes``, ``leaves`` and ``lists.next_bin`` hold it afterwards."""
     n_planes = rows.pairs.shape[0]
-    integers = leaves.integers
+    integers = leaves.ints
     # Of the left child, then of the right one.
-    sums = scratch.integers[member][: 2 * n_planes]
-    bounds = scratch.numbers[member][:4]
-    running = scratch.integers[member][2 * n_planes : 4 * n_planes]
-    if list_rows(member, members, sync, rows, feature.share, choice.tree, lists) != 0:
+    sums = scratch.ints[member][: 2 * n_planes]
+    bounds = scratch.floats[member][:4]
+    running = scratch.ints[member][2 * n_planes : 4 * n_planes]
+    if list_rows(member, members, sync, rows, feature.slices, choice.in_tree, lists) != 0:
         return
-    if sum_root(member, members, sync, rows.order, rows.pairs, scratch.integers, sums[n_planes:]) != 0:
+    if sum_root(member, members, sync, rows.rows, rows.pairs, scratch.ints, sums[n_planes:]) != 0:
         return
     # The root enters as if it were the right child of a split that sent nothing to the left.
     leaf = start = middle = depth = np.int64(0)
-    stop = np.int64(rows.order.shape[0])
+    stop = np.int64(rows.rows.shape[0])
     bounds[2] = -INFINITE
     bounds[3] = INFINITE
     n_leaves = np.int64(0)
@@ -208,8 +213,8 @@ def grow_exact_tree(
             if more and can_split(last - first, depth, rules):
                 at = n_leaves if child == 1 else leaf
                 allow_features(
-                    member, feature.share[member], feature.share[member + 1], child, at, node + child, depth,
-                    feature.number, choice, draws, search.allowed,
+                    member, feature.slices[member], feature.slices[member + 1], child, at, node + child, depth,
+                    feature.ids, choice, draws, search.allowed,
                 )  # fmt: skip
                 own = sums[child * n_planes : (child + 1) * n_planes]
                 scan_share(
@@ -220,7 +225,7 @@ def grow_exact_tree(
             return
         if member == 0:
             if n_leaves > 0:
-                lists.next_bin[integers[leaf, NODE]] = integers[leaf, NEXT_BIN]
+                lists.next_bin[integers[leaf, LEAF_NODE]] = integers[leaf, SPLIT_NEXT_BIN]
                 branch(leaf, leaves, nodes)
             for child in range(0 if n_leaves > 0 else 1, 2):
                 first = middle if child == 1 else start
@@ -232,27 +237,27 @@ def grow_exact_tree(
                 enter_leaf(at, first, last, node + child, depth, 0, own, low, high, leaves)
                 enter_node(node + child, nodes)
                 if more and can_split(last - first, depth, rules):
-                    choose_split(columns, lists.rows, at, search.gain[child], search.cut[child], rules, leaves)
+                    choose_split(columns, lists.tree_rows, at, search.gain[child], search.split[child], rules, leaves)
         n_leaves += 1
         if meet(sync, members) != 0:
             return
-        leaf = next_leaf(n_leaves, rules.order, integers, leaves.numbers, False) if more else np.int64(-1)
+        leaf = next_leaf(n_leaves, rules.growth, integers, leaves.floats, False) if more else np.int64(-1)
         if leaf < 0:
             break
-        start = integers[leaf, FIRST]
-        stop = integers[leaf, LAST]
-        depth = integers[leaf, DEPTH] + 1
+        start = integers[leaf, LEAF_BEGIN]
+        stop = integers[leaf, LEAF_END]
+        depth = integers[leaf, LEAF_DEPTH] + 1
         more = n_leaves + 1 < rules.max_leaves and can_split(stop - start, depth, rules)
         n_left = part_lists(
-            member, members, sync, columns, lists, integers[leaf], rows.order, feature.share, choice.tree,
+            member, members, sync, columns, lists, integers[leaf], rows.rows, feature.slices, choice.in_tree,
             search.n_left, more,
         )  # fmt: skip
         if n_left < 0:
             return
         middle = start + n_left
         set_child_sums(integers[leaf], sums)
-        f = integers[leaf, FEATURE]
-        set_child_bounds(leaf, sums, bounds, feature.monotone[f], rules, scales.quantum, leaves)
+        f = integers[leaf, SPLIT_FEATURE]
+        set_child_bounds(leaf, sums, bounds, feature.monotone[f], rules, scales.histogram, leaves)
         if choice.groups.shape[0] > 0:
             narrow_groups(member, leaf, n_leaves, f, choice)
             if meet(sync, members) != 0:

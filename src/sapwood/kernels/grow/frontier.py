@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from sapwood.kernels.layout import (
-    AHEAD,
-    BIN,
-    DEPTH,
-    FEATURE,
-    FIRST,
-    GAIN,
-    HIGH,
-    IS_AHEAD,
-    LAST,
+    BITSET_WORDS,
+    EXPANDED,
+    LEAF_BEGIN,
+    LEAF_DEPTH,
+    LEAF_END,
+    LEAF_GAIN,
+    LEAF_HIST,
+    LEAF_LOWER,
+    LEAF_NODE,
+    LEAF_STATE,
     LEAF_SUMS,
+    LEAF_UPPER,
     LEVELWISE,
-    LOW,
-    MISSING_LEFT,
     N_LEAVES,
     N_NODES,
-    NODE,
     NODE_BIN,
+    NODE_BITSET,
     NODE_FEATURE,
     NODE_GAIN,
     NODE_LEFT,
     NODE_MISSING_LEFT,
-    NODE_SET,
-    NOT_AHEAD,
-    SET,
-    SET_WORDS,
-    SLOT,
+    SPLIT_BIN,
+    SPLIT_BITSET,
+    SPLIT_FEATURE,
+    SPLIT_MISSING_LEFT,
+    UNEXPANDED,
 )
 from sapwood.kernels.split.numeric import value_of
 from sapwood.native.runtime.kernel import kernel
@@ -42,15 +42,15 @@ def next_leaf(n_leaves, order, integers, numbers, skip):
     """
     best = -1
     for leaf in range(n_leaves):
-        if numbers[leaf, GAIN] <= 0.0 or (skip and integers[leaf, AHEAD] != 0):
+        if numbers[leaf, LEAF_GAIN] <= 0.0 or (skip and integers[leaf, LEAF_STATE] != 0):
             continue
         if best < 0:
             best = leaf
         elif order == LEVELWISE:
-            deeper = integers[leaf, DEPTH] - integers[best, DEPTH]
-            if deeper < 0 or (deeper == 0 and integers[leaf, NODE] < integers[best, NODE]):
+            deeper = integers[leaf, LEAF_DEPTH] - integers[best, LEAF_DEPTH]
+            if deeper < 0 or (deeper == 0 and integers[leaf, LEAF_NODE] < integers[best, LEAF_NODE]):
                 best = leaf
-        elif numbers[leaf, GAIN] > numbers[best, GAIN]:
+        elif numbers[leaf, LEAF_GAIN] > numbers[best, LEAF_GAIN]:
             best = leaf
     return best
 
@@ -64,42 +64,42 @@ def can_split(n_rows, depth, rules):
 @kernel()
 def enter_leaf(leaf, first, last, node, depth, slot, sums, low, high, leaves):
     """Write down a leaf with no split yet."""
-    integers = leaves.integers
-    integers[leaf, FIRST] = first
-    integers[leaf, LAST] = last
-    integers[leaf, NODE] = node
-    integers[leaf, DEPTH] = depth
-    integers[leaf, SLOT] = slot
-    integers[leaf, AHEAD] = NOT_AHEAD
+    integers = leaves.ints
+    integers[leaf, LEAF_BEGIN] = first
+    integers[leaf, LEAF_END] = last
+    integers[leaf, LEAF_NODE] = node
+    integers[leaf, LEAF_DEPTH] = depth
+    integers[leaf, LEAF_HIST] = slot
+    integers[leaf, LEAF_STATE] = UNEXPANDED
     for p in range(sums.shape[0]):
         integers[leaf, LEAF_SUMS + p] = sums[p]
-    leaves.numbers[leaf, GAIN] = 0.0
-    leaves.numbers[leaf, LOW] = low
-    leaves.numbers[leaf, HIGH] = high
+    leaves.floats[leaf, LEAF_GAIN] = 0.0
+    leaves.floats[leaf, LEAF_LOWER] = low
+    leaves.floats[leaf, LEAF_UPPER] = high
 
 
 @kernel()
 def enter_node(node, nodes):
     """Write down the node of a leaf."""
-    nodes.integers[node, NODE_FEATURE] = -1
-    nodes.integers[node, NODE_BIN] = 0
-    nodes.integers[node, NODE_MISSING_LEFT] = 0
-    nodes.integers[node, NODE_LEFT] = 0
-    nodes.numbers[node, NODE_GAIN] = 0.0
+    nodes.ints[node, NODE_FEATURE] = -1
+    nodes.ints[node, NODE_BIN] = 0
+    nodes.ints[node, NODE_MISSING_LEFT] = 0
+    nodes.ints[node, NODE_LEFT] = 0
+    nodes.floats[node, NODE_GAIN] = 0.0
 
 
 @kernel()
 def branch(leaf, leaves, nodes):
     """Turn the node of a leaf into an inner node; return its first child."""
-    node = leaves.integers[leaf, NODE]
+    node = leaves.ints[leaf, LEAF_NODE]
     first = nodes.info[N_NODES]
-    nodes.integers[node, NODE_FEATURE] = leaves.integers[leaf, FEATURE]
-    nodes.integers[node, NODE_BIN] = leaves.integers[leaf, BIN]
-    nodes.integers[node, NODE_MISSING_LEFT] = leaves.integers[leaf, MISSING_LEFT]
-    nodes.integers[node, NODE_LEFT] = first
-    for w in range(SET_WORDS):
-        nodes.integers[node, NODE_SET + w] = leaves.integers[leaf, SET + w]
-    nodes.numbers[node, NODE_GAIN] = leaves.numbers[leaf, GAIN]
+    nodes.ints[node, NODE_FEATURE] = leaves.ints[leaf, SPLIT_FEATURE]
+    nodes.ints[node, NODE_BIN] = leaves.ints[leaf, SPLIT_BIN]
+    nodes.ints[node, NODE_MISSING_LEFT] = leaves.ints[leaf, SPLIT_MISSING_LEFT]
+    nodes.ints[node, NODE_LEFT] = first
+    for w in range(BITSET_WORDS):
+        nodes.ints[node, NODE_BITSET + w] = leaves.ints[leaf, SPLIT_BITSET + w]
+    nodes.floats[node, NODE_GAIN] = leaves.floats[leaf, LEAF_GAIN]
     nodes.info[N_NODES] = first + 2
     return first
 
@@ -107,12 +107,12 @@ def branch(leaf, leaves, nodes):
 @kernel()
 def split_waiting(rules, leaves, nodes):
     """Split the leaves whose turn it is, as long as their children are there."""
-    integers = leaves.integers
-    numbers = leaves.numbers
+    integers = leaves.ints
+    numbers = leaves.floats
     n_leaves = nodes.info[N_LEAVES]
     while n_leaves < rules.max_leaves:
-        leaf = next_leaf(n_leaves, rules.order, integers, numbers, False)
-        if leaf < 0 or integers[leaf, AHEAD] != IS_AHEAD:
+        leaf = next_leaf(n_leaves, rules.growth, integers, numbers, False)
+        if leaf < 0 or integers[leaf, LEAF_STATE] != EXPANDED:
             break
         node = branch(leaf, leaves, nodes)
         waiting = rules.max_leaves + 2 * leaf
@@ -122,7 +122,7 @@ def split_waiting(rules, leaves, nodes):
                 integers[at, j] = integers[waiting + child, j]
             for j in range(numbers.shape[1]):
                 numbers[at, j] = numbers[waiting + child, j]
-            integers[at, NODE] = node + child
+            integers[at, LEAF_NODE] = node + child
             enter_node(node + child, nodes)
         n_leaves += 1
     nodes.info[N_LEAVES] = n_leaves
@@ -143,8 +143,8 @@ def set_child_bounds(leaf, sums, bounds, direction, rules, quantum, leaves):
 
     ``sums`` holds those of the left and of the right child, ``bounds`` takes low and high of each.
     """
-    low = leaves.numbers[leaf, LOW]
-    high = leaves.numbers[leaf, HIGH]
+    low = leaves.floats[leaf, LEAF_LOWER]
+    high = leaves.floats[leaf, LEAF_UPPER]
     for child in range(2):
         bounds[2 * child] = low
         bounds[2 * child + 1] = high
@@ -162,16 +162,16 @@ def weakest_slot(n_leaves, taken, integers, numbers):
     """The histogram that will be missed least: that of the leaf of least gain, but not ``taken``."""
     best = -1
     for leaf in range(n_leaves):
-        if integers[leaf, SLOT] < 0 or integers[leaf, SLOT] == taken:
+        if integers[leaf, LEAF_HIST] < 0 or integers[leaf, LEAF_HIST] == taken:
             continue
-        if best < 0 or numbers[leaf, GAIN] < numbers[best, GAIN]:
+        if best < 0 or numbers[leaf, LEAF_GAIN] < numbers[best, LEAF_GAIN]:
             best = leaf
-    return integers[best, SLOT]
+    return integers[best, LEAF_HIST]
 
 
 @kernel()
 def give_up_slots(n_leaves, one, other, integers):
     """Write down that leaves have lost two histograms."""
     for leaf in range(n_leaves):
-        if integers[leaf, SLOT] == one or integers[leaf, SLOT] == other:
-            integers[leaf, SLOT] = -1
+        if integers[leaf, LEAF_HIST] == one or integers[leaf, LEAF_HIST] == other:
+            integers[leaf, LEAF_HIST] = -1

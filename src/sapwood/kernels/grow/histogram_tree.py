@@ -28,22 +28,22 @@ from sapwood.kernels.histogram.active_features import fill_usual, subtract_live
 from sapwood.kernels.histogram.builder import build, sum_root, take_off
 from sapwood.kernels.histogram.sparse import count_leaf, count_root
 from sapwood.kernels.layout import (
-    AHEAD,
-    DEPTH,
-    FEATURE,
-    FIRST,
-    FREE_SLOT,
-    IS_AHEAD,
-    LAST,
-    MOST_ALONE,
+    EXPANDED,
+    FREE_HIST,
+    IS_ALONE,
+    LEAF_BEGIN,
+    LEAF_DEPTH,
+    LEAF_END,
+    LEAF_HIST,
+    LEAF_STATE,
+    MAX_ALONE_ROWS,
+    N_EXPANDING,
     N_LEAVES,
     N_NODES,
-    N_TAKEN,
-    NOT_AHEAD,
-    SLOT,
-    TURN_ALONE,
-    TURN_LEAF,
-    TURN_SLOTS,
+    NEW_HISTS,
+    NEXT_LEAF,
+    SPLIT_FEATURE,
+    UNEXPANDED,
 )
 from sapwood.kernels.leaves.leaf_values import finish_leaves
 from sapwood.kernels.split.allowed_features import allow_features, narrow_groups
@@ -55,7 +55,10 @@ from sapwood.native.runtime.kernel import kernel
 
 INFINITE = np.inf
 # What every grower works with, after the bins.
-GROWTH = "Features, Rules, Gradients, Rows, Scales, Scratch, Cells, Leaves, Search, Choice, Draws, Nodes"
+GROWTH = (
+    "FeatureMeta, GrowParams, Gradients, RowPartition, Scales, Scratch, Histograms, LeafTable, SplitCandidates, "
+    "ColumnSampler, RandomKey, TreeNodes"
+)
 
 
 @kernel()
@@ -64,47 +67,49 @@ def plant(
     feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
 ):  # fmt: skip
     """Make the root a leaf with its best split; nonzero means stop."""
-    n = rows.order.shape[0]
+    n = rows.rows.shape[0]
     n_planes = rows.pairs.shape[0]
-    sums = scratch.integers[member][:n_planes]
-    running = scratch.integers[member][2 * n_planes :]
-    own = feature.share[member]
-    end = feature.share[member + 1]
-    if sum_root(member, members, sync, rows.order, rows.pairs, scratch.integers, sums) != 0:
+    sums = scratch.ints[member][:n_planes]
+    running = scratch.ints[member][2 * n_planes :]
+    own = feature.slices[member]
+    end = feature.slices[member + 1]
+    if sum_root(member, members, sync, rows.rows, rows.pairs, scratch.ints, sums) != 0:
         return 1
-    every = feature.every
-    has_order = cells.sorted.shape[0] > 0
+    every = feature.all_active
+    has_order = cells.sorted_rows.shape[0] > 0
     if has_order:
-        begin_sorted(own, end, feature.n_bins.shape[0], cells.sorted)
+        begin_sorted(own, end, feature.n_bins.shape[0], cells.sorted_rows)
     elif build(
-        member, members, sync, False, bins.words, rows, 0, n, every, cells.pool[0], feature, cells.work
+        member, members, sync, False, bins.tiles, rows, 0, n, every, cells.pool[0], feature, cells.partial
     ) != 0:  # fmt: skip
         return 1
     if not has_order:
-        count_root(every, member, feature, rows, cells.listed[0])
-        fill_usual(every, member, member + 1, feature, sums, cells.pool[0], cells.listed[0])
+        count_root(every, member, feature, rows, cells.sparse_counts[0])
+        fill_usual(every, member, member + 1, feature, sums, cells.pool[0], cells.sparse_counts[0])
     is_open = can_split(n, 0, rules)
     if is_open:
-        allow_features(member, own, end, 0, 0, 0, 0, feature.number, choice, draws, search.allowed)
+        allow_features(member, own, end, 0, 0, 0, 0, feature.ids, choice, draws, search.allowed)
         if has_order:
-            search_sorted(own, end, 0, 0, n, sums, bins.bytes, rows.pairs, cells.sorted, rules, scales, search, running)
+            search_sorted(
+                own, end, 0, 0, n, sums, bins.bins_u8, rows.pairs, cells.sorted_rows, rules, scales, search, running
+            )
         else:
             search_share(
-                member, member + 1, every, cells.live[0], cells.pool[0], cells.listed[0], 0, sums, -INFINITE, INFINITE,
-                feature, rules, scales, search, running,
+                member, member + 1, every, cells.active[0], cells.pool[0], cells.sparse_counts[0], 0, sums,
+                -INFINITE, INFINITE, feature, rules, scales, search, running,
             )  # fmt: skip
     if meet(sync, members) != 0:
         return 1
     if member == 0:
         enter_leaf(0, 0, n, 0, 0, 0, sums, -INFINITE, INFINITE, leaves)
         enter_node(0, nodes)
-        search.turn[N_TAKEN] = 0
-        search.turn[FREE_SLOT] = 1
-        search.turn[MOST_ALONE] = most_alone(feature)
+        search.schedule[N_EXPANDING] = 0
+        search.schedule[FREE_HIST] = 1
+        search.schedule[MAX_ALONE_ROWS] = most_alone(feature)
         if is_open and has_order:
-            pick_sorted(0, 0, bins.bytes, rows.pairs, cells.sorted, rules, scales, leaves, search, running)
+            pick_sorted(0, 0, bins.bins_u8, rows.pairs, cells.sorted_rows, rules, scales, leaves, search, running)
         elif is_open:
-            pick_split(member, bins, 0, 0, rows.order, feature, rules, scales, cells, leaves, search, running)
+            pick_split(member, bins, 0, 0, rows.rows, feature, rules, scales, cells, leaves, search, running)
     return 0
 
 
@@ -122,11 +127,13 @@ def fill_slots(
     from_lane = 0 if alone else member
     to_lane = members if alone else member + 1
     left_is_small = middle - first <= last - middle
-    if is_kept and not is_open and (alone or members == 1) and rows.lines.shape[0] == 0:
+    if is_kept and not is_open and (alone or members == 1) and rows.pairs_by_row.shape[0] == 0:
         start = first if left_is_small else middle
         stop = middle if left_is_small else last
         rest = sums[n_planes:] if left_is_small else sums[:n_planes]
-        take_off(words, rows, start, stop, rest, live, members, cells.pool[slots[1]], cells.listed[slots[1]], feature)
+        take_off(
+            words, rows, start, stop, rest, live, members, cells.pool[slots[1]], cells.sparse_counts[slots[1]], feature
+        )
         return 0
     for part in range(1 if is_kept else 2):
         is_left = left_is_small == (part == 0)
@@ -136,20 +143,20 @@ def fill_slots(
         line = cells.pool[slots[part]]
         if part == 1 and meet(sync, members) != 0:
             return 1
-        listed = cells.listed[slots[part]]
-        if build(member, members, sync, alone, words, rows, start, stop, live, line, feature, cells.work):
+        listed = cells.sparse_counts[slots[part]]
+        if build(member, members, sync, alone, words, rows, start, stop, live, line, feature, cells.partial):
             return 1
-        count_leaf(live, from_lane, to_lane, feature, rows.order, start, stop, listed)
+        count_leaf(live, from_lane, to_lane, feature, rows.rows, start, stop, listed)
         fill_usual(live, from_lane, to_lane, feature, own, line, listed)
     if is_kept:
-        share = feature.share
+        share = feature.slices
         small = cells.pool[slots[0]]
         large = cells.pool[slots[1]]
-        subtract_live(live, from_lane, to_lane, share, feature.start, n_planes, small, large)
-        if cells.listed.shape[1] > 0:
-            fewer = cells.listed[slots[0]]
-            counts = cells.listed[slots[1]]
-            subtract_live(live, from_lane, to_lane, share, feature.start, 1, fewer, counts)
+        subtract_live(live, from_lane, to_lane, share, feature.offset, n_planes, small, large)
+        if cells.sparse_counts.shape[1] > 0:
+            fewer = cells.sparse_counts[slots[0]]
+            counts = cells.sparse_counts[slots[1]]
+            subtract_live(live, from_lane, to_lane, share, feature.offset, 1, fewer, counts)
     return 0
 
 
@@ -162,54 +169,56 @@ def expand(
 
     The member does it ``alone``, or all of them together.
     """
-    integers = leaves.integers
+    integers = leaves.ints
     n_planes = rows.pairs.shape[0]
     parts = 1 if alone else members
     rank = 0 if alone else member
     line = 2 * (member - rank)
     lane = members + 1 if alone else member
-    own = feature.share[lane]
-    end = feature.share[lane + 1]
+    own = feature.slices[lane]
+    end = feature.slices[lane + 1]
     n_leaves = nodes.info[N_LEAVES]
-    first = integers[leaf, FIRST]
-    last = integers[leaf, LAST]
-    depth = integers[leaf, DEPTH] + 1
-    old_slot = integers[leaf, SLOT]
-    sums = scratch.integers[member][: 2 * n_planes]
-    slots = scratch.integers[member][2 * n_planes : 2 * n_planes + 2]
-    running = scratch.integers[member][2 * n_planes + 2 :]
-    bounds = scratch.numbers[member][:4]
-    unpacked = bins.unpacked[member]
+    first = integers[leaf, LEAF_BEGIN]
+    last = integers[leaf, LEAF_END]
+    depth = integers[leaf, LEAF_DEPTH] + 1
+    old_slot = integers[leaf, LEAF_HIST]
+    sums = scratch.ints[member][: 2 * n_planes]
+    slots = scratch.ints[member][2 * n_planes : 2 * n_planes + 2]
+    running = scratch.ints[member][2 * n_planes + 2 :]
+    bounds = scratch.floats[member][:4]
+    unpacked = bins.decoded[member]
     n_left = move_rows(rank, parts, sync, bins, unpacked, integers[leaf], feature, rows, search.n_left[member - rank :])
     if n_left < 0:
         return 1
     middle = first + n_left
     set_child_sums(integers[leaf], sums)
-    set_child_bounds(leaf, sums, bounds, feature.monotone[integers[leaf, FEATURE]], rules, scales.quantum, leaves)
+    set_child_bounds(
+        leaf, sums, bounds, feature.monotone[integers[leaf, SPLIT_FEATURE]], rules, scales.histogram, leaves
+    )
     more = n_leaves + 1 < rules.max_leaves
     open_left = more and can_split(n_left, depth, rules)
     open_right = more and can_split(last - middle, depth, rules)
     small = 0 if n_left <= last - middle else 1
     slots[0] = slot
     slots[1] = old_slot
-    live = cells.live[old_slot] if old_slot >= 0 else feature.every
+    live = cells.active[old_slot] if old_slot >= 0 else feature.all_active
     node = nodes.info[N_NODES]
-    has_order = cells.sorted.shape[0] > 0
+    has_order = cells.sorted_rows.shape[0] > 0
     if has_order and (open_left or open_right):
-        part_sorted(member, own, end, bins.bytes, integers[leaf], n_left, cells.sorted)
+        part_sorted(member, own, end, bins.bins_u8, integers[leaf], n_left, cells.sorted_rows)
     elif open_left or open_right:
         if slots[0] < 0:
-            slots[0] = weakest_slot(n_leaves, old_slot, integers, leaves.numbers)
+            slots[0] = weakest_slot(n_leaves, old_slot, integers, leaves.floats)
         if slots[1] < 0:
-            slots[1] = weakest_slot(n_leaves, slots[0], integers, leaves.numbers)
+            slots[1] = weakest_slot(n_leaves, slots[0], integers, leaves.floats)
         if fill_slots(
-            member, members, sync, alone, bins.words, first, middle, last, slots, live, old_slot >= 0,
+            member, members, sync, alone, bins.tiles, first, middle, last, slots, live, old_slot >= 0,
             open_right if small == 1 else open_left, sums, feature, rows, cells,
         ) != 0:  # fmt: skip
             return 1
     if open_left or open_right:
         if choice.groups.shape[0] > 0:
-            narrow_groups(member, leaf, n_leaves, integers[leaf, FEATURE], choice)
+            narrow_groups(member, leaf, n_leaves, integers[leaf, SPLIT_FEATURE], choice)
             if meet(sync, parts) != 0:
                 return 1
         # The line of the leaf may become that of the larger child, which comes last.
@@ -221,21 +230,21 @@ def expand(
                 low = bounds[2 * child]
                 high = bounds[2 * child + 1]
                 histogram = cells.pool[slots[part]]
-                listed = cells.listed[slots[part]]
+                listed = cells.sparse_counts[slots[part]]
                 allow_features(
-                    member, own, end, line + child, at, node + child, depth, feature.number, choice, draws,
+                    member, own, end, line + child, at, node + child, depth, feature.ids, choice, draws,
                     search.allowed,
                 )  # fmt: skip
                 if has_order:
                     a = middle if child == 1 else first
                     e = last if child == 1 else middle
                     search_sorted(
-                        own, end, line + child, a, e, given, bins.bytes, rows.pairs, cells.sorted,
+                        own, end, line + child, a, e, given, bins.bins_u8, rows.pairs, cells.sorted_rows,
                         rules, scales, search, running,
                     )  # fmt: skip
                 else:
                     search_share(
-                        rank, members if alone else member + 1, live, cells.live[slots[part]], histogram, listed,
+                        rank, members if alone else member + 1, live, cells.active[slots[part]], histogram, listed,
                         line + child, given, low, high, feature, rules, scales, search, running,
                     )  # fmt: skip
     if meet(sync, parts) != 0:
@@ -252,20 +261,29 @@ def expand(
             is_open = open_right if child == 1 else open_left
             if is_open and has_order:
                 pick_sorted(
-                    at, line + child, bins.bytes, rows.pairs, cells.sorted, rules, scales, leaves, search, running
+                    at,
+                    line + child,
+                    bins.bins_u8,
+                    rows.pairs,
+                    cells.sorted_rows,
+                    rules,
+                    scales,
+                    leaves,
+                    search,
+                    running,
                 )
             elif is_open:
                 pick_split(
-                    member, bins, at, line + child, rows.order, feature, rules, scales, cells, leaves, search, running
+                    member, bins, at, line + child, rows.rows, feature, rules, scales, cells, leaves, search, running
                 )
     if rank == 0 and not alone:
-        integers[leaf, AHEAD] = IS_AHEAD
+        integers[leaf, LEAF_STATE] = EXPANDED
         if slot < 0 or old_slot < 0:
             give_up_slots(n_leaves, slots[0], slots[1], integers)
     return 0
 
 
-@kernel("Bins, " + GROWTH)
+@kernel("BinMatrix, " + GROWTH)
 def grow_tree(
     member, members, sync, bins,
     feature, rules, grad, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
@@ -275,7 +293,7 @@ def grow_tree(
         member, members, sync, bins,
         feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
     )  # fmt: skip
-    turn = search.turn
+    turn = search.schedule
     n_slots = cells.pool.shape[0]
     while stop == 0:
         if meet(sync, members) != 0:
@@ -284,15 +302,15 @@ def grow_tree(
             choose_leaf(members, rules, n_slots, leaves, choice, nodes, turn)
         if meet(sync, members) != 0:
             return
-        leaf = turn[TURN_LEAF]
+        leaf = turn[NEXT_LEAF]
         if leaf < 0:
             break
-        alone = turn[TURN_ALONE] != 0
+        alone = turn[IS_ALONE] != 0
         if alone:
             leaf = take_leaf(member, members, sync, -1, rules, n_slots, leaves, nodes, turn)
         while leaf >= 0:
             stop = expand(
-                member, members, sync, alone, bins, leaf, turn[TURN_SLOTS + (member if alone else 0)],
+                member, members, sync, alone, bins, leaf, turn[NEW_HISTS + (member if alone else 0)],
                 feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
             )  # fmt: skip
             if stop != 0:
@@ -300,10 +318,10 @@ def grow_tree(
             leaf = take_leaf(member, members, sync, leaf, rules, n_slots, leaves, nodes, turn) if alone else -1
     n_leaves = nodes.info[N_LEAVES]
     for leaf in range(member, n_leaves, members):
-        if leaves.integers[leaf, AHEAD] != NOT_AHEAD:
-            first = leaves.integers[leaf, FIRST]
-            last = leaves.integers[leaf, LAST]
-            rejoin(rows, first, leaves.integers[rules.max_leaves + 2 * leaf, LAST], last)
+        if leaves.ints[leaf, LEAF_STATE] != UNEXPANDED:
+            first = leaves.ints[leaf, LEAF_BEGIN]
+            last = leaves.ints[leaf, LEAF_END]
+            rejoin(rows, first, leaves.ints[rules.max_leaves + 2 * leaf, LEAF_END], last)
     if meet(sync, members) != 0:
         return
     finish_leaves(member, members, sync, n_leaves, feature.monotone, rules, grad, rows, scales, scratch, leaves, nodes)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from sapwood.kernels.grow.frontier import next_leaf, split_waiting
 from sapwood.kernels.layout import (
-    AHEAD,
-    FIRST,
-    FREE_SLOT,
-    IS_AHEAD,
-    IS_TAKEN,
-    LAST,
-    MOST_ALONE,
+    EXPANDED,
+    EXPANDING,
+    FREE_HIST,
+    IS_ALONE,
+    LEAF_BEGIN,
+    LEAF_END,
+    LEAF_STATE,
+    MAX_ALONE_ROWS,
+    N_EXPANDING,
     N_LEAVES,
-    N_TAKEN,
-    NOT_AHEAD,
-    TURN_ALONE,
-    TURN_LEAF,
-    TURN_SLOTS,
+    NEW_HISTS,
+    NEXT_LEAF,
+    UNEXPANDED,
 )
 from sapwood.kernels.threads.barrier import NEWS, advance, await_change, give_lock, take_lock
 from sapwood.native.runtime.kernel import kernel
@@ -30,7 +30,7 @@ ALONE_LISTED_ROWS = 16384
 @kernel()
 def most_alone(feature):
     """The number of rows, times members, below which leaves are expanded by one member each."""
-    return ALONE_LISTED_ROWS if feature.row_start.shape[0] > 0 else ALONE_ROWS
+    return ALONE_LISTED_ROWS if feature.csr_start.shape[0] > 0 else ALONE_ROWS
 
 
 @kernel()
@@ -38,26 +38,26 @@ def next_to_expand(rules, leaves, n_leaves):
     """The next leaf that nobody has expanded or is at, or −1 where there is none, or no room for its children."""
     if n_leaves == rules.max_leaves:
         return -1
-    return next_leaf(n_leaves, rules.order, leaves.integers, leaves.numbers, True)
+    return next_leaf(n_leaves, rules.growth, leaves.ints, leaves.floats, True)
 
 
 @kernel()
 def may_go_ahead(rules, choice):
     """Tell whether leaves may be looked at before their turn: where nothing depends on the numbers of nodes."""
-    is_drawn = choice.n_node > 0 or rules.noise > 0.0
+    is_drawn = choice.n_per_node > 0 or rules.split_noise > 0.0
     return not is_drawn and choice.groups.shape[0] == 0
 
 
 @kernel()
 def is_small(leaf, members, integers, most):
     """Tell whether a leaf is better expanded by one member alone: its rows, times members, are below ``most``."""
-    return (integers[leaf, LAST] - integers[leaf, FIRST]) * members < most
+    return (integers[leaf, LEAF_END] - integers[leaf, LEAF_BEGIN]) * members < most
 
 
 @kernel()
 def is_for_one(leaf, members, n_slots, leaves, turn):
     """Tell whether one member may expand a leaf: a small one that has a slot of its own."""
-    return is_small(leaf, members, leaves.integers, turn[MOST_ALONE]) and turn[FREE_SLOT] < n_slots
+    return is_small(leaf, members, leaves.ints, turn[MAX_ALONE_ROWS]) and turn[FREE_HIST] < n_slots
 
 
 @kernel()
@@ -65,15 +65,15 @@ def choose_leaf(members, rules, n_slots, leaves, choice, nodes, turn):
     """Write down what all members do next, while they wait: expand one leaf together, or small ones each alone."""
     split_waiting(rules, leaves, nodes)
     leaf = next_to_expand(rules, leaves, nodes.info[N_LEAVES])
-    turn[TURN_LEAF] = leaf
-    turn[TURN_ALONE] = 0
+    turn[NEXT_LEAF] = leaf
+    turn[IS_ALONE] = 0
     if leaf < 0:
         return
     if members > 1 and may_go_ahead(rules, choice) and is_for_one(leaf, members, n_slots, leaves, turn):
-        turn[TURN_ALONE] = 1
+        turn[IS_ALONE] = 1
         return
-    turn[TURN_SLOTS] = turn[FREE_SLOT] if turn[FREE_SLOT] < n_slots else -1
-    turn[FREE_SLOT] += 1
+    turn[NEW_HISTS] = turn[FREE_HIST] if turn[FREE_HIST] < n_slots else -1
+    turn[FREE_HIST] += 1
 
 
 @kernel()
@@ -82,13 +82,13 @@ def is_worth_it(left, n_leaves, n_slots, leaves, turn):
 
     As long as nobody is at another leaf it is this one's turn.
     """
-    if turn[N_TAKEN] == 0:
+    if turn[N_EXPANDING] == 0:
         return True
     waiting = 0
     for other in range(n_leaves):
-        if leaves.integers[other, AHEAD] != NOT_AHEAD:
+        if leaves.ints[other, LEAF_STATE] != UNEXPANDED:
             waiting += 1
-    return waiting + 1 <= left and turn[FREE_SLOT] + left <= n_slots
+    return waiting + 1 <= left and turn[FREE_HIST] + left <= n_slots
 
 
 @kernel()
@@ -97,11 +97,11 @@ def take_leaf(member, members, sync, done, rules, n_slots, leaves, nodes, turn):
 
     Where nothing is left to be done but others are at work, wait for what they bring.
     """
-    integers = leaves.integers
+    integers = leaves.ints
     take_lock(sync)
     if done >= 0:
-        integers[done, AHEAD] = IS_AHEAD
-        turn[N_TAKEN] -= 1
+        integers[done, LEAF_STATE] = EXPANDED
+        turn[N_EXPANDING] -= 1
         split_waiting(rules, leaves, nodes)
         advance(sync, NEWS)
     leaf = -1
@@ -110,13 +110,13 @@ def take_leaf(member, members, sync, done, rules, n_slots, leaves, nodes, turn):
         leaf = next_to_expand(rules, leaves, n_leaves)
         is_mine = leaf >= 0 and is_for_one(leaf, members, n_slots, leaves, turn)
         if is_mine and is_worth_it(rules.max_leaves - n_leaves, n_leaves, n_slots, leaves, turn):
-            integers[leaf, AHEAD] = IS_TAKEN
-            turn[N_TAKEN] += 1
-            turn[TURN_SLOTS + member] = turn[FREE_SLOT]
-            turn[FREE_SLOT] += 1
+            integers[leaf, LEAF_STATE] = EXPANDING
+            turn[N_EXPANDING] += 1
+            turn[NEW_HISTS + member] = turn[FREE_HIST]
+            turn[FREE_HIST] += 1
             break
         leaf = -1
-        if turn[N_TAKEN] == 0:
+        if turn[N_EXPANDING] == 0:
             break
         seen = sync[NEWS]
         give_lock(sync)

@@ -16,7 +16,16 @@ import numpy as np
 
 from sapwood.kernels.grow.rare_side_partition import NEITHER, rare_side, split_skewed
 from sapwood.kernels.histogram.sparse import unpack
-from sapwood.kernels.layout import BIN, FEATURE, FIRST, IS_SET, LAST, MISSING_LEFT, SET, SET_WORDS
+from sapwood.kernels.layout import (
+    BITSET_SPLIT,
+    BITSET_WORDS,
+    LEAF_BEGIN,
+    LEAF_END,
+    SPLIT_BIN,
+    SPLIT_BITSET,
+    SPLIT_FEATURE,
+    SPLIT_MISSING_LEFT,
+)
 from sapwood.kernels.split.category_bitset import is_member
 from sapwood.kernels.threads.barrier import meet
 from sapwood.native.runtime.intrinsics import prefetch
@@ -52,11 +61,11 @@ def split_part(bins, limit, missing_left, rows, start, stop, in_place):
     # Missing is bin 0. Where it goes right, a shift by one sends it around to the largest number, beyond any limit.
     shift = np.uint32(1) if missing_left == 0 else np.uint32(0)
     most = np.uint32(limit) - shift
-    left_order = rows.order if in_place != 0 else rows.spare
-    rare = rare_side(bins, shift, most, rows.order, start, stop)
+    left_order = rows.rows if in_place != 0 else rows.scratch
+    rare = rare_side(bins, shift, most, rows.rows, start, stop)
     if rare != NEITHER:
-        return split_skewed(bins, shift, most, rare, rows.order, left_order, rows.spare, start, stop)
-    return split_order(bins, shift, most, rows.order, left_order, rows.spare, start, stop)
+        return split_skewed(bins, shift, most, rare, rows.rows, left_order, rows.scratch, start, stop)
+    return split_order(bins, shift, most, rows.rows, left_order, rows.scratch, start, stop)
 
 
 @kernel(apart=True)
@@ -65,14 +74,14 @@ def split_members(bins, words, rows, start, stop, in_place):
     left = np.uint64(start)
     right = np.uint64(stop - 1)
     end = np.uint64(stop)
-    order = rows.order
-    left_order = order if in_place != 0 else rows.spare
+    order = rows.rows
+    left_order = order if in_place != 0 else rows.scratch
     for k in range(np.uint64(start), end):
         if k + AHEAD < end:
             prefetch(bins, order[k + AHEAD])
         row = order[k]
         go = is_member(words, bins[row])
-        rows.spare[right] = row
+        rows.scratch[right] = row
         left_order[left] = row
         left += go
         right -= ONE - go
@@ -82,9 +91,9 @@ def split_members(bins, words, rows, start, stop, in_place):
 @kernel()
 def split_by(bins, split, rows, start, stop, in_place):
     """Send positions apart by the split in a leaf's integers."""
-    if split[BIN] == IS_SET:
-        return split_members(bins, split[SET : SET + SET_WORDS], rows, start, stop, in_place)
-    return split_part(bins, split[BIN], split[MISSING_LEFT], rows, start, stop, in_place)
+    if split[SPLIT_BIN] == BITSET_SPLIT:
+        return split_members(bins, split[SPLIT_BITSET : SPLIT_BITSET + BITSET_WORDS], rows, start, stop, in_place)
+    return split_part(bins, split[SPLIT_BIN], split[SPLIT_MISSING_LEFT], rows, start, stop, in_place)
 
 
 @kernel()
@@ -110,28 +119,28 @@ def settle_part(rows, start, stop, n_left, left_at, right_at, in_place):
     """Put what waits of a part in its final place: its lefts from ``left_at`` on, its rights from ``right_at`` on."""
     n_right = stop - start - n_left
     if in_place == 0:
-        copy_back(rows.spare, rows.order, start, n_left, left_at)
-    copy_back_reversed(rows.spare, rows.order, stop - 1, n_right, right_at)
+        copy_back(rows.scratch, rows.rows, start, n_left, left_at)
+    copy_back_reversed(rows.scratch, rows.rows, stop - 1, n_right, right_at)
 
 
 @kernel()
 def move_rows(member, members, sync, bins, unpacked, split, feature, rows, n_left):
     """Move the rows of the leaf whose integers are given to its children; return how many went left, or −1 to stop."""
-    start = split[FIRST]
-    n = split[LAST] - start
-    column = feature.column[split[FEATURE]]
+    start = split[LEAF_BEGIN]
+    n = split[LEAF_END] - start
+    column = feature.column[split[SPLIT_FEATURE]]
     parts = members if n >= PARALLEL_MOVE else 1
     a = start + member * n // parts
     e = start + (member + 1) * n // parts
     in_place = 1 if member == 0 else 0
     if member < parts:
         if column < 0:
-            unpack(feature, split[FEATURE], rows.order, a, e, unpacked)
+            unpack(feature, split[SPLIT_FEATURE], rows.rows, a, e, unpacked)
             own = split_by(unpacked, split, rows, a, e, in_place)
-        elif feature.bits == 3:
-            own = split_by(bins.bytes[column], split, rows, a, e, in_place)
+        elif feature.log2_bin_bits == 3:
+            own = split_by(bins.bins_u8[column], split, rows, a, e, in_place)
         else:
-            own = split_by(bins.halves[column], split, rows, a, e, in_place)
+            own = split_by(bins.bins_u16[column], split, rows, a, e, in_place)
         n_left[member, 0] = own
         if parts == 1:
             settle_part(rows, a, e, own, a, a + own, 1)
@@ -158,10 +167,10 @@ def rejoin(rows, first, middle, last):
     left = first
     right = middle
     for k in range(first, last):
-        if right >= last or (left < middle and rows.order[left] < rows.order[right]):
-            rows.spare[k] = rows.order[left]
+        if right >= last or (left < middle and rows.rows[left] < rows.rows[right]):
+            rows.scratch[k] = rows.rows[left]
             left += 1
         else:
-            rows.spare[k] = rows.order[right]
+            rows.scratch[k] = rows.rows[right]
             right += 1
-    copy_back(rows.spare, rows.order, first, last - first, first)
+    copy_back(rows.scratch, rows.rows, first, last - first, first)

@@ -11,17 +11,17 @@ from sapwood.kernels.grow.partition import move_rows
 from sapwood.kernels.histogram.active_features import fill_usual, subtract_live
 from sapwood.kernels.histogram.builder import build, sum_root
 from sapwood.kernels.layout import (
-    AHEAD,
-    BIN,
-    DEPTH,
-    FEATURE,
-    FIRST,
-    GAIN,
-    LAST,
+    LEAF_BEGIN,
+    LEAF_DEPTH,
+    LEAF_END,
+    LEAF_GAIN,
+    LEAF_HIST,
+    LEAF_STATE,
     LEAF_SUMS,
-    MISSING_LEFT,
     N_NODES,
-    SLOT,
+    SPLIT_BIN,
+    SPLIT_FEATURE,
+    SPLIT_MISSING_LEFT,
 )
 from sapwood.kernels.leaves.leaf_values import finish_leaves
 from sapwood.kernels.split.allowed_features import allow_features, narrow_groups
@@ -53,39 +53,41 @@ def divide_leaf(
     The member does it ``alone``, or all of them together. Histograms of the children are made if ``more`` levels
     follow.
     """
-    integers = leaves.integers
+    integers = leaves.ints
     n_planes = rows.pairs.shape[0]
     parts = 1 if alone else members
     rank = 0 if alone else member
-    start = integers[leaf, FIRST]
-    stop = integers[leaf, LAST]
-    depth = integers[leaf, DEPTH] + 1
-    old_slot = integers[leaf, SLOT]
-    sums = scratch.integers[member][: 2 * n_planes]
-    bounds = scratch.numbers[member][:4]
-    unpacked = bins.unpacked[member]
+    start = integers[leaf, LEAF_BEGIN]
+    stop = integers[leaf, LEAF_END]
+    depth = integers[leaf, LEAF_DEPTH] + 1
+    old_slot = integers[leaf, LEAF_HIST]
+    sums = scratch.ints[member][: 2 * n_planes]
+    bounds = scratch.floats[member][:4]
+    unpacked = bins.decoded[member]
     n_left = move_rows(rank, parts, sync, bins, unpacked, integers[leaf], feature, rows, search.n_left[member - rank :])
     if n_left < 0:
         return 1
     middle = start + n_left
     set_child_sums(integers[leaf], sums)
-    set_child_bounds(leaf, sums, bounds, feature.monotone[integers[leaf, FEATURE]], rules, scales.quantum, leaves)
+    set_child_bounds(
+        leaf, sums, bounds, feature.monotone[integers[leaf, SPLIT_FEATURE]], rules, scales.histogram, leaves
+    )
     left_is_small = n_left <= stop - middle
     if more:
         first = start if left_is_small else middle
         last = middle if left_is_small else stop
         small = cells.pool[new]
         given = sums[:n_planes] if left_is_small else sums[n_planes:]
-        every = feature.every
+        every = feature.all_active
         if build(
-            member, members, sync, alone, bins.words, rows, first, last, every, small, feature, cells.work
+            member, members, sync, alone, bins.tiles, rows, first, last, every, small, feature, cells.partial
         ) != 0:  # fmt: skip
             return 1
         from_lane = 0 if alone else member
         to_lane = members if alone else member + 1
-        fill_usual(every, from_lane, to_lane, feature, given, small, cells.listed[new])
+        fill_usual(every, from_lane, to_lane, feature, given, small, cells.sparse_counts[new])
         large = cells.pool[old_slot]
-        subtract_live(every, from_lane, to_lane, feature.share, feature.start, n_planes, small, large)
+        subtract_live(every, from_lane, to_lane, feature.slices, feature.offset, n_planes, small, large)
     if meet(sync, parts) != 0:
         return 1
     if rank == 0:
@@ -101,15 +103,15 @@ def divide_leaf(
 @kernel()
 def plant_symmetric(member, members, sync, words, feature, rows, scratch, cells, leaves, nodes):
     """Make the root a leaf with its histogram; nonzero means stop."""
-    n = rows.order.shape[0]
+    n = rows.rows.shape[0]
     n_planes = rows.pairs.shape[0]
-    sums = scratch.integers[member][:n_planes]
-    if sum_root(member, members, sync, rows.order, rows.pairs, scratch.integers, sums) != 0:
+    sums = scratch.ints[member][:n_planes]
+    if sum_root(member, members, sync, rows.rows, rows.pairs, scratch.ints, sums) != 0:
         return 1
-    every = feature.every
-    if build(member, members, sync, False, words, rows, 0, n, every, cells.pool[0], feature, cells.work) != 0:
+    every = feature.all_active
+    if build(member, members, sync, False, words, rows, 0, n, every, cells.pool[0], feature, cells.partial) != 0:
         return 1
-    fill_usual(every, member, member + 1, feature, sums, cells.pool[0], cells.listed[0])
+    fill_usual(every, member, member + 1, feature, sums, cells.pool[0], cells.sparse_counts[0])
     if member == 0:
         enter_leaf(0, 0, n, 0, 0, 0, sums, -INFINITE, INFINITE, leaves)
         enter_node(0, nodes)
@@ -122,17 +124,17 @@ def set_cut(members, n_leaves, n_planes, best, gain, feature, cells, leaves, nod
     f = np.int64(best[CUT_FEATURE])
     b = np.int64(best[CUT_BIN])
     side = np.int64(best[CUT_SIDE])
-    stride = feature.start[feature.start.shape[0] - 1]
-    are_many = members > 1 and n_leaves >= 2 * members and feature.row_start.shape[0] == 0
+    stride = feature.offset[feature.offset.shape[0] - 1]
+    are_many = members > 1 and n_leaves >= 2 * members and feature.csr_start.shape[0] == 0
     for leaf in range(n_leaves):
-        integers = leaves.integers[leaf]
-        integers[FEATURE] = f
-        integers[BIN] = b
-        integers[MISSING_LEFT] = side
-        integers[AHEAD] = 1 if are_many and is_small(leaf, members, leaves.integers, ALONE_ROWS) else 0
-        histogram = cells.pool[integers[SLOT]][feature.start[f] :]
+        integers = leaves.ints[leaf]
+        integers[SPLIT_FEATURE] = f
+        integers[SPLIT_BIN] = b
+        integers[SPLIT_MISSING_LEFT] = side
+        integers[LEAF_STATE] = 1 if are_many and is_small(leaf, members, leaves.ints, ALONE_ROWS) else 0
+        histogram = cells.pool[integers[LEAF_HIST]][feature.offset[f] :]
         sum_left(histogram, stride, b, side, integers[LEAF_SUMS + n_planes : LEAF_SUMS + 2 * n_planes])
-        leaves.numbers[leaf, GAIN] = gain / np.float64(n_leaves)
+        leaves.floats[leaf, LEAF_GAIN] = gain / np.float64(n_leaves)
         branch(leaf, leaves, nodes)
 
 
@@ -146,7 +148,7 @@ def divide_level(
         alone = turn == 1
         leaf = atomic_add(sync, COUNTER, 1) if alone else np.int64(0)
         while leaf < n_leaves:
-            if (leaves.integers[leaf, AHEAD] != 0) == alone:
+            if (leaves.ints[leaf, LEAF_STATE] != 0) == alone:
                 stop = divide_leaf(
                     member, members, sync, alone, bins, leaf, n_leaves + leaf, child + 2 * leaf, more,
                     feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
@@ -159,32 +161,32 @@ def divide_level(
     return 0
 
 
-@kernel("Bins, " + GROWTH + ", f64[:,:,:,:], f64[:,:]")
+@kernel("BinMatrix, " + GROWTH + ", f64[:,:,:,:], f64[:,:]")
 def grow_symmetric_tree(
     member, members, sync, bins,
     feature, rules, grad, rows, scales, scratch, cells, leaves, search, choice, draws, nodes, worth, bests,
 ):  # fmt: skip
     """Grow a symmetric tree of at most ``max_depth`` levels from the quantised rows."""
     n_planes = rows.pairs.shape[0]
-    if plant_symmetric(member, members, sync, bins.words, feature, rows, scratch, cells, leaves, nodes) != 0:
+    if plant_symmetric(member, members, sync, bins.tiles, feature, rows, scratch, cells, leaves, nodes) != 0:
         return
-    running = scratch.integers[member][2 * n_planes :]
+    running = scratch.ints[member][2 * n_planes :]
     n_leaves = 1
     for depth in range(rules.max_depth):
-        if 2 * n_leaves > rules.max_leaves or not can_split(rows.order.shape[0], depth, rules):
+        if 2 * n_leaves > rules.max_leaves or not can_split(rows.rows.shape[0], depth, rules):
             break
         allow_features(
-            member, feature.share[member], feature.share[member + 1], 0, 0, depth, depth,
-            feature.number, choice, draws, search.allowed,
+            member, feature.slices[member], feature.slices[member + 1], 0, 0, depth, depth,
+            feature.ids, choice, draws, search.allowed,
         )  # fmt: skip
         judge_features(
-            member, n_leaves, feature, rules, scales.quantum, cells, leaves, search.allowed, running,
+            member, n_leaves, feature, rules, scales.histogram, cells, leaves, search.allowed, running,
             worth[member], bests[member],
         )  # fmt: skip
         if meet(sync, members) != 0:
             return
-        own = scratch.numbers[member][4:8]
-        winner = choose_cut(members, n_leaves, n_planes, feature.number, rules, scales.quantum, leaves, own, bests)
+        own = scratch.floats[member][4:8]
+        winner = choose_cut(members, n_leaves, n_planes, feature.ids, rules, scales.histogram, leaves, own, bests)
         if meet(sync, members) != 0:
             return
         if winner < 0:

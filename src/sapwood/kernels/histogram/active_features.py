@@ -72,23 +72,23 @@ def fill_usual(live, from_lane, to_lane, feature, sums, out, counts):
 
     Where rows are counted, the usual cell gets the number of those that list the feature.
     """
-    n_cells = np.uint64(feature.start[feature.start.shape[0] - 1])
+    n_cells = np.uint64(feature.offset[feature.offset.shape[0] - 1])
     for lane in range(from_lane, to_lane):
-        place = np.uint64(first_place(feature.share, lane))
+        place = np.uint64(first_place(feature.slices, lane))
         for k in range(place, place + np.uint64(live[lane])):
             f = np.uint64(live[k])
-            if feature.usual[f] < 0:
+            if feature.default_bin[f] < 0:
                 continue
-            usual = np.uint64(feature.usual[f])
+            usual = np.uint64(feature.default_bin[f])
             size = np.uint64(feature.n_bins[f]) + ONE
             for p in range(np.uint64(sums.shape[0])):
-                first = p * n_cells + np.uint64(feature.start[f])
+                first = p * n_cells + np.uint64(feature.offset[f])
                 rest = sums[p]
                 for j in range(first, first + size):
                     rest -= out[j]
                 out[first + usual] += rest
             if counts.shape[0] > 0:
-                first = np.uint64(feature.start[f])
+                first = np.uint64(feature.offset[f])
                 total = np.int32(0)
                 for j in range(first, first + size):
                     total += counts[j]

@@ -50,14 +50,14 @@ def build(member, members, sync, alone, words, rows, first, last, live, histogra
     with the leaf. Nonzero means stop. Rows that have lines are added to lines of work first.
     """
     n_planes = rows.pairs.shape[0]
-    start = feature.start
+    start = feature.offset
     lane = members + 1 if alone else member
-    own = feature.share[lane]
-    end = feature.share[lane + 1]
-    has_lists = feature.row_start.shape[0] > 0
+    own = feature.slices[lane]
+    end = feature.slices[lane + 1]
+    has_lists = feature.csr_start.shape[0] > 0
     n_features = feature.n_bins.shape[0]
     is_shared = members > 1 and not alone and last - first >= PARALLEL_BUILD
-    has_lines = rows.lines.shape[0] > 0
+    has_lines = rows.pairs_by_row.shape[0] > 0
     part = members if is_shared else 1
     number = member if is_shared else 0
     a = first + number * (last - first) // part
@@ -67,23 +67,34 @@ def build(member, members, sync, alone, words, rows, first, last, live, histogra
     high = n_features if is_shared else end
     from_lane = 0 if is_shared or alone else member
     to_lane = members if is_shared or alone else member + 1
-    from_column = 0 if is_shared else feature.tile_share[lane]
-    to_column = feature.tile_start.shape[0] - 1 if is_shared else feature.tile_share[lane + 1]
+    from_column = 0 if is_shared else feature.tile_slices[lane]
+    to_column = feature.tile_offset.shape[0] - 1 if is_shared else feature.tile_slices[lane + 1]
     if has_lines:
         n_cells = start[start.shape[0] - 1]
-        clear_work(work[member], rows.lines.shape[1], n_cells, start[low], start[high])
+        clear_work(work[member], rows.pairs_by_row.shape[1], n_cells, start[low], start[high])
         add_lines(
-            words, rows.order, rows.lines, a, e, from_column, to_column, feature.bits, feature.tile_start, work[member]
+            words,
+            rows.rows,
+            rows.pairs_by_row,
+            a,
+            e,
+            from_column,
+            to_column,
+            feature.log2_bin_bits,
+            feature.tile_offset,
+            work[member],
         )
         if is_shared and meet(sync, members) != 0:
             return 1
         from_part = 0 if is_shared else member
         merge_lines(work, from_part, from_part + part, n_planes, n_cells, start[own], start[end], histogram)
         return 0
-    clear_live(live, from_lane, to_lane, feature.share, start, n_planes, out)
-    add_planes(words, rows.order, rows.pairs, a, e, from_column, to_column, feature.bits, feature.tile_start, out)
+    clear_live(live, from_lane, to_lane, feature.slices, start, n_planes, out)
+    add_planes(
+        words, rows.rows, rows.pairs, a, e, from_column, to_column, feature.log2_bin_bits, feature.tile_offset, out
+    )
     if has_lists:
-        add_listed_planes(feature, rows.order, rows.pairs, a, e, start[low], start[high], out)
+        add_listed_planes(feature, rows.rows, rows.pairs, a, e, start[low], start[high], out)
     if is_shared:
         if meet(sync, members) != 0:
             return 1
@@ -102,13 +113,15 @@ def negate(order, pairs, first, last):
 @kernel()
 def take_off(words, rows, first, last, sums, live, lanes, histogram, listed, feature):
     """Take the rows at ``first`` to ``last`` off a histogram and its counts; it has these sums then."""
-    n_columns = feature.tile_start.shape[0] - 1
-    n_cells = feature.start[feature.start.shape[0] - 1]
-    negate(rows.order, rows.pairs, first, last)
-    add_planes(words, rows.order, rows.pairs, first, last, 0, n_columns, feature.bits, feature.tile_start, histogram)
-    if feature.row_start.shape[0] > 0:
-        add_listed_planes(feature, rows.order, rows.pairs, first, last, 0, n_cells, histogram)
-    negate(rows.order, rows.pairs, first, last)
+    n_columns = feature.tile_offset.shape[0] - 1
+    n_cells = feature.offset[feature.offset.shape[0] - 1]
+    negate(rows.rows, rows.pairs, first, last)
+    add_planes(
+        words, rows.rows, rows.pairs, first, last, 0, n_columns, feature.log2_bin_bits, feature.tile_offset, histogram
+    )
+    if feature.csr_start.shape[0] > 0:
+        add_listed_planes(feature, rows.rows, rows.pairs, first, last, 0, n_cells, histogram)
+    negate(rows.rows, rows.pairs, first, last)
     if listed.shape[0] > 0:
-        count_listed(feature, rows.order, first, last, -1, 0, n_cells, listed)
+        count_listed(feature, rows.rows, first, last, -1, 0, n_cells, listed)
     fill_usual(live, 0, lanes, feature, sums, histogram, listed)

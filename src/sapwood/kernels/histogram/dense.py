@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.layout import STRIDE
+from sapwood.kernels.layout import FEATURE_STRIDE
 from sapwood.native.runtime.intrinsics import prefetch
 from sapwood.native.runtime.kernel import kernel
 
@@ -39,7 +39,7 @@ def regular_words(offset, from_word, to_word):
     """How many words from ``from_word`` on hold eight features whose cells all lie ``STRIDE`` apart."""
     n = from_word
     for j in range(8 * from_word, 8 * to_word):
-        if j > 8 * from_word and offset[j] - offset[j - 1] != STRIDE:
+        if j > 8 * from_word and offset[j] - offset[j - 1] != FEATURE_STRIDE:
             break
         if j % 8 == 7:
             n = j // 8 + 1
@@ -50,16 +50,16 @@ def regular_words(offset, from_word, to_word):
 def add_four(word, value, at, cells):
     """Add a value to one cell of each of four features, ``STRIDE`` apart from ``at`` on; their bins are in a word."""
     cells[at + (word & BYTE)] += value
-    cells[at + np.uint64(STRIDE) + ((word >> np.uint64(8)) & BYTE)] += value
-    cells[at + np.uint64(2 * STRIDE) + ((word >> np.uint64(16)) & BYTE)] += value
-    cells[at + np.uint64(3 * STRIDE) + ((word >> np.uint64(24)) & BYTE)] += value
+    cells[at + np.uint64(FEATURE_STRIDE) + ((word >> np.uint64(8)) & BYTE)] += value
+    cells[at + np.uint64(2 * FEATURE_STRIDE) + ((word >> np.uint64(16)) & BYTE)] += value
+    cells[at + np.uint64(3 * FEATURE_STRIDE) + ((word >> np.uint64(24)) & BYTE)] += value
 
 
 @kernel()
 def add_eight(word, value, at, cells):
     """The same for eight features."""
     add_four(word, value, at, cells)
-    add_four(word >> np.uint64(32), value, at + np.uint64(4 * STRIDE), cells)
+    add_four(word >> np.uint64(32), value, at + np.uint64(4 * FEATURE_STRIDE), cells)
 
 
 @kernel(apart=True)
@@ -80,14 +80,14 @@ def add_regular(tile, order, values, first, last, word, n_words, with_half, star
         value = values[order[k]]
         add_eight(row[w], value, at, cells)
         if n_words > 1:
-            add_eight(row[w + np.uint64(1)], value, at + np.uint64(8 * STRIDE), cells)
+            add_eight(row[w + np.uint64(1)], value, at + np.uint64(8 * FEATURE_STRIDE), cells)
         if n_words > 2:
-            add_eight(row[w + np.uint64(2)], value, at + np.uint64(16 * STRIDE), cells)
+            add_eight(row[w + np.uint64(2)], value, at + np.uint64(16 * FEATURE_STRIDE), cells)
         if n_words > 3:
-            add_eight(row[w + np.uint64(3)], value, at + np.uint64(24 * STRIDE), cells)
+            add_eight(row[w + np.uint64(3)], value, at + np.uint64(24 * FEATURE_STRIDE), cells)
         if with_half:
             n = np.uint64(n_words)
-            add_four(row[w + n], value, at + (n << np.uint64(3)) * np.uint64(STRIDE), cells)
+            add_four(row[w + n], value, at + (n << np.uint64(3)) * np.uint64(FEATURE_STRIDE), cells)
 
 
 @kernel()
@@ -241,7 +241,7 @@ def add_rows(tile, order, values, first, last, begin, end, bits, offset, cells):
         done = begin + 8 * n_words
         half = 0 < n_words < 4 and end - done >= 4
         for j in range(done, done + 4 if half else done):
-            half = half and offset[j] - offset[j - 1] == STRIDE
+            half = half and offset[j] - offset[j - 1] == FEATURE_STRIDE
         done += 4 if half else 0
     if n_words == 0 or done == end:
         if n_words > 0:

@@ -187,7 +187,7 @@ def bound_sums(members, n, scales, scratch):
         for side in range(2):
             top = 0.0
             for t in range(members):
-                top = max(top, scratch.numbers[t, 2 * k + side])
+                top = max(top, scratch.floats[t, 2 * k + side])
             scales.exact[k, side] = scale_for(EXACT, top * np.float64(n), 2 * n)
 
 
@@ -198,12 +198,12 @@ def set_scales(members, n, wide, scales, scratch):
         for side in range(2):
             total = np.int64(0)
             for t in range(members):
-                total += scratch.integers[t, 2 * k + side]
+                total += scratch.ints[t, 2 * k + side]
             bound = np.float64(total) / scales.exact[k, side] * (1.0 + 1e-15)
             limit = EXACT
             if wide == 0:
                 limit = PACKED_GRADIENT if side == 0 else PACKED_HESSIAN
-            scales.quantum[k, side] = scale_for(limit, bound, n)
+            scales.histogram[k, side] = scale_for(limit, bound, n)
             scales.exact[k, side] = scale_for(EXACT, bound, n)
 
 
@@ -211,11 +211,11 @@ def set_scales(members, n, wide, scales, scratch):
 def note_hessian_range(members, scales, scratch):
     """Merge the members' ranges of quantised hessians."""
     for k in range(scales.exact.shape[0]):
-        least = scratch.integers[0, 2 * k]
-        most = scratch.integers[0, 2 * k + 1]
+        least = scratch.ints[0, 2 * k]
+        most = scratch.ints[0, 2 * k + 1]
         for t in range(1, members):
-            least = min(least, scratch.integers[t, 2 * k])
-            most = max(most, scratch.integers[t, 2 * k + 1])
+            least = min(least, scratch.ints[t, 2 * k])
+            most = max(most, scratch.ints[t, 2 * k + 1])
         scales.hessian_range[k, 0] = least
         scales.hessian_range[k, 1] = most
 
@@ -231,7 +231,7 @@ def forget_range(out):
 def round_rows(rows, grad, start, stop, wide, is_plain, draws, quantum, ranges):
     """Write the integers of all outputs of some rows, and widen their ranges of hessians."""
     key = stream(draws.seed, ROUNDING, draws.round)
-    order = rows.order
+    order = rows.rows
     weight = grad.weight
     for k in range(grad.pairs.shape[0]):
         pairs = grad.pairs[k]
@@ -240,9 +240,9 @@ def round_rows(rows, grad, start, stop, wide, is_plain, draws, quantum, ranges):
         if wide != 0:
             round_wide(pairs, weight, order, start, stop, quantum[k], rows.pairs[2 * k : 2 * k + 2], out)
         elif is_plain:
-            round_packed_all(pairs, weight, grad.ids, start, stop, quantum[k], own, rows.pairs[k], out)
+            round_packed_all(pairs, weight, grad.row_ids, start, stop, quantum[k], own, rows.pairs[k], out)
         else:
-            round_packed(pairs, weight, grad.ids, order, start, stop, quantum[k], own, rows.pairs[k], out)
+            round_packed(pairs, weight, grad.row_ids, order, start, stop, quantum[k], own, rows.pairs[k], out)
 
 
 @kernel()
@@ -253,20 +253,20 @@ def number_rows(order, n_rows, start, stop):
             order[i] = np.uint32(i)
 
 
-@kernel("Rows, Gradients, i64, Draws, Scales, Scratch, i64[:]")
+@kernel("RowPartition, Gradients, i64, RandomKey, Scales, Scratch, i64[:]")
 def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, info):
     """Turn the pairs of the rows of a tree into integers, with the finest scales that cannot overflow."""
-    n = rows.order.shape[0]
+    n = rows.rows.shape[0]
     start = member * n // members
     stop = (member + 1) * n // members
-    order = rows.order
+    order = rows.rows
     weight = grad.weight
     n_outputs = grad.pairs.shape[0]
     # All rows, one after the other: nothing has to be looked up.
     is_plain = 2 * n == grad.pairs.shape[1] and n >= MANY_ROWS
     number_rows(order, grad.pairs.shape[1] // 2, start, stop)
     for k in range(n_outputs):
-        top = scratch.numbers[member, 2 * k : 2 * k + 2]
+        top = scratch.floats[member, 2 * k : 2 * k + 2]
         if is_plain:
             find_largest_of_all(grad.pairs[k], weight, start, stop, top, info)
         else:
@@ -278,7 +278,7 @@ def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, in
     if meet(sync, members) != 0:
         return
     for k in range(n_outputs):
-        out = scratch.integers[member, 2 * k : 2 * k + 2]
+        out = scratch.ints[member, 2 * k : 2 * k + 2]
         if is_plain:
             add_up_all(grad.pairs[k], weight, start, stop, scales.exact[k], out)
         else:
@@ -290,14 +290,14 @@ def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, in
     if meet(sync, members) != 0:
         return
     for k in range(n_outputs):
-        forget_range(scratch.integers[member, 2 * k : 2 * k + 2])
-    has_lines = rows.lines.shape[0] > 0
+        forget_range(scratch.ints[member, 2 * k : 2 * k + 2])
+    has_lines = rows.pairs_by_row.shape[0] > 0
     step = BLOCK if has_lines else max(1, stop - start)
     for a in range(start, stop, step):
         e = min(a + step, stop)
-        round_rows(rows, grad, a, e, wide, is_plain, draws, scales.quantum, scratch.integers[member])
+        round_rows(rows, grad, a, e, wide, is_plain, draws, scales.histogram, scratch.ints[member])
         if has_lines:
-            lay_lines(rows.pairs, order, a, e, rows.lines)
+            lay_lines(rows.pairs, order, a, e, rows.pairs_by_row)
     if meet(sync, members) != 0:
         return
     if member == 0:

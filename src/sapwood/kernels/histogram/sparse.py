@@ -37,10 +37,10 @@ def add_listed(row_start, entries, order, values, first, last, low, high, out):
 @kernel()
 def add_listed_planes(feature, order, pairs, first, last, low, high, out):
     """Add all planes of the rows at positions ``first`` to ``last`` to the listed cells of a histogram."""
-    n_cells = feature.start[feature.start.shape[0] - 1]
+    n_cells = feature.offset[feature.offset.shape[0] - 1]
     for p in range(pairs.shape[0]):
         plane = out[p * n_cells : (p + 1) * n_cells]
-        add_listed(feature.row_start, feature.entries, order, pairs[p], first, last, low, high, plane)
+        add_listed(feature.csr_start, feature.csr_cells, order, pairs[p], first, last, low, high, plane)
 
 
 @kernel()
@@ -50,8 +50,8 @@ def count_listed(feature, order, first, last, step, low, high, counts):
     to_cell = np.uint32(high)
     for k in range(np.uint64(first), np.uint64(last)):
         row = np.uint64(order[k])
-        for e in range(np.uint64(feature.row_start[row]), np.uint64(feature.row_start[row + np.uint64(1)])):
-            cell = feature.entries[e]
+        for e in range(np.uint64(feature.csr_start[row]), np.uint64(feature.csr_start[row + np.uint64(1)])):
+            cell = feature.csr_cells[e]
             if cell >= from_cell and cell < to_cell:
                 counts[np.uint64(cell)] += np.int32(step)
 
@@ -61,21 +61,21 @@ def count_leaf(live, from_lane, to_lane, feature, order, first, last, counts):
     """Count the rows of a leaf that list each cell of the features of lanes; nothing where counts have no room."""
     if counts.shape[0] == 0:
         return
-    low = feature.start[feature.share[from_lane]]
-    high = feature.start[feature.share[to_lane]]
-    clear_live(live, from_lane, to_lane, feature.share, feature.start, 1, counts)
+    low = feature.offset[feature.slices[from_lane]]
+    high = feature.offset[feature.slices[to_lane]]
+    clear_live(live, from_lane, to_lane, feature.slices, feature.offset, 1, counts)
     count_listed(feature, order, first, last, 1, low, high, counts)
 
 
 @kernel()
 def count_root(live, member, feature, rows, counts):
     """``count_leaf`` for a member's share of the root, whose rows may be all of them."""
-    if counts.shape[0] == 0 or rows.order.shape[0] < rows.pairs.shape[1]:
-        count_leaf(live, member, member + 1, feature, rows.order, 0, rows.order.shape[0], counts)
+    if counts.shape[0] == 0 or rows.rows.shape[0] < rows.pairs.shape[1]:
+        count_leaf(live, member, member + 1, feature, rows.rows, 0, rows.rows.shape[0], counts)
         return
-    low = np.uint64(feature.start[feature.share[member]])
-    for j in range(low, np.uint64(feature.start[feature.share[member + 1]])):
-        counts[j] = np.int32(feature.cell_start[j + np.uint64(1)] - feature.cell_start[j])
+    low = np.uint64(feature.offset[feature.slices[member]])
+    for j in range(low, np.uint64(feature.offset[feature.slices[member + 1]])):
+        counts[j] = np.int32(feature.csc_start[j + np.uint64(1)] - feature.csc_start[j])
 
 
 @kernel()
@@ -85,8 +85,8 @@ def copy_counts(feature, f, n_rows, listed, counts):
     The usual cell has the number of rows that list any.
     """
     for b in range(feature.n_bins[f] + 1):
-        counts[b] = np.int64(listed[feature.start[f] + b])
-    counts[feature.usual[f]] = n_rows - counts[feature.usual[f]]
+        counts[b] = np.int64(listed[feature.offset[f] + b])
+    counts[feature.default_bin[f]] = n_rows - counts[feature.default_bin[f]]
 
 
 @kernel()
@@ -112,19 +112,19 @@ def unpack(feature, f, order, first, last, out):
 
     Where these are many, all rows that list the feature are written, wherever they are; else their lists are searched.
     """
-    low = feature.start[f]
+    low = feature.offset[f]
     n_bins = feature.n_bins[f]
-    usual = feature.usual[f]
-    if feature.cell_start[low + n_bins + 1] - feature.cell_start[low] <= BISECTION * (last - first):
+    usual = feature.default_bin[f]
+    if feature.csc_start[low + n_bins + 1] - feature.csc_start[low] <= BISECTION * (last - first):
         for k in range(np.uint64(first), np.uint64(last)):
             out[np.uint64(order[k])] = usual
         for b in range(n_bins + 1):
-            for j in range(np.uint64(feature.cell_start[low + b]), np.uint64(feature.cell_start[low + b + 1])):
-                out[np.uint64(feature.listers[j])] = b
+            for j in range(np.uint64(feature.csc_start[low + b]), np.uint64(feature.csc_start[low + b + 1])):
+                out[np.uint64(feature.csc_rows[j])] = b
         return
     for k in range(np.uint64(first), np.uint64(last)):
         row = np.uint64(order[k])
-        out[row] = listed_bin(feature.row_start, feature.entries, row, low, n_bins, usual)
+        out[row] = listed_bin(feature.csr_start, feature.csr_cells, row, low, n_bins, usual)
 
 
 @kernel("i64[:], u32[:], i64[:], u32[:]")

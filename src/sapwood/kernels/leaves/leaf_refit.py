@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.layout import Rules  # noqa: F401 (named in a signature)
+from sapwood.kernels.layout import GrowParams  # noqa: F401 (named in a signature)
 from sapwood.kernels.split.gain import leaf_value
 from sapwood.native.runtime.kernel import kernel
 
@@ -107,7 +107,7 @@ def step_value(g, h, old, penalty, rules, bounds):
     return new
 
 
-@kernel("f64[:,:], f64[:], Rules, f64[:,:,:], f64[:,:]")
+@kernel("f64[:,:], f64[:], GrowParams, f64[:,:,:], f64[:,:]")
 def step_values(sums, penalty, rules, bounds, values):
     """Move every value by a Newton step; ``penalty`` is by node, ``bounds`` are (lines, outputs, 2)."""
     for line in range(values.shape[0]):

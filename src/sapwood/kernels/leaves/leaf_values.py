@@ -5,22 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.layout import (
-    FIRST,
-    IS_SET,
-    LAST,
+    BITSET_SPLIT,
+    LEAF_BEGIN,
+    LEAF_END,
+    LEAF_NODE,
     N_LEAVES,
     N_NODES,
-    NODE,
     NODE_BIN,
     NODE_COUNT,
     NODE_FEATURE,
-    NODE_HIGH,
     NODE_LEFT,
-    NODE_LOW,
+    NODE_LOWER,
     NODE_MISSING_LEFT,
     NODE_OUTPUTS,
+    NODE_PER_OUTPUT,
+    NODE_UPPER,
     NODE_WEIGHT,
-    PER_OUTPUT,
     UNPENALISED,
 )
 from sapwood.kernels.split.gain import leaf_value, within
@@ -69,8 +69,8 @@ def sum_leaves(member, members, n_leaves, leaf_integers, grad, order, exact, par
     n_outputs = grad.pairs.shape[0]
     width = 2 * n_outputs + 1
     for leaf in range(n_leaves):
-        start = max(leaf_integers[leaf, FIRST], member * n // members)
-        stop = max(start, min(leaf_integers[leaf, LAST], (member + 1) * n // members))
+        start = max(leaf_integers[leaf, LEAF_BEGIN], member * n // members)
+        stop = max(start, min(leaf_integers[leaf, LEAF_END], (member + 1) * n // members))
         at = leaf * width
         for k in range(n_outputs):
             out = partial[member, at + 2 * k : at + 2 * k + 2]
@@ -116,17 +116,17 @@ def set_leaf_sums(members, n_leaves, leaf_integers, weight_scale, exact, partial
     n_outputs = exact.shape[0]
     width = 2 * n_outputs + 1
     for leaf in range(n_leaves):
-        node = leaf_integers[leaf, NODE]
-        nodes.integers[node, NODE_COUNT] = leaf_integers[leaf, LAST] - leaf_integers[leaf, FIRST]
+        node = leaf_integers[leaf, LEAF_NODE]
+        nodes.ints[node, NODE_COUNT] = leaf_integers[leaf, LEAF_END] - leaf_integers[leaf, LEAF_BEGIN]
         for j in range(width):
             total = np.int64(0)
             for t in range(members):
                 total += partial[t, leaf * width + j]
             if j == width - 1:
-                nodes.numbers[node, NODE_WEIGHT] = np.float64(total) / weight_scale
+                nodes.floats[node, NODE_WEIGHT] = np.float64(total) / weight_scale
             else:
-                at = NODE_OUTPUTS + PER_OUTPUT * (j // 2) + j % 2
-                nodes.numbers[node, at] = np.float64(total) / exact[j // 2, j % 2]
+                at = NODE_OUTPUTS + NODE_PER_OUTPUT * (j // 2) + j % 2
+                nodes.floats[node, at] = np.float64(total) / exact[j // 2, j % 2]
 
 
 @kernel()
@@ -144,20 +144,20 @@ def set_values(integers, numbers, n_nodes, n_outputs, rules, monotone):
         integers[node, NODE_COUNT] = integers[left, NODE_COUNT] + integers[left + 1, NODE_COUNT]
         numbers[node, NODE_WEIGHT] = numbers[left, NODE_WEIGHT] + numbers[left + 1, NODE_WEIGHT]
         for k in range(n_outputs):
-            for j in range(NODE_OUTPUTS + PER_OUTPUT * k, NODE_OUTPUTS + PER_OUTPUT * k + 2):
+            for j in range(NODE_OUTPUTS + NODE_PER_OUTPUT * k, NODE_OUTPUTS + NODE_PER_OUTPUT * k + 2):
                 numbers[node, j] = numbers[left, j] + numbers[left + 1, j]
     for node in range(n_nodes):
-        for j in range(NODE_OUTPUTS, NODE_OUTPUTS + PER_OUTPUT * n_outputs, PER_OUTPUT):
+        for j in range(NODE_OUTPUTS, NODE_OUTPUTS + NODE_PER_OUTPUT * n_outputs, NODE_PER_OUTPUT):
             numbers[node, j + 2] = leaf_value(numbers[node, j], numbers[node, j + 1], rules)
     for node in range(n_nodes):
-        is_set = integers[node, NODE_FEATURE] >= 0 and integers[node, NODE_BIN] == IS_SET
+        is_set = integers[node, NODE_FEATURE] >= 0 and integers[node, NODE_BIN] == BITSET_SPLIT
         if is_set and integers[node, NODE_MISSING_LEFT] < UNPENALISED:
             left = integers[node, NODE_LEFT]
             for child in range(left, left + 2):
-                for j in range(NODE_OUTPUTS, NODE_OUTPUTS + PER_OUTPUT * n_outputs, PER_OUTPUT):
-                    h = numbers[child, j + 1] + rules.level_lambda
+                for j in range(NODE_OUTPUTS, NODE_OUTPUTS + NODE_PER_OUTPUT * n_outputs, NODE_PER_OUTPUT):
+                    h = numbers[child, j + 1] + rules.category_lambda
                     numbers[child, j + 2] = leaf_value(numbers[child, j], h, rules)
-    if rules.constrained != 0:
+    if rules.has_monotone != 0:
         project_values(integers, numbers, n_nodes, monotone)
 
 
@@ -168,43 +168,43 @@ def project_values(integers, numbers, n_nodes, monotone):
     The middle comes from these same values, so that the constraint holds for what the tree answers.
     """
     value = NODE_OUTPUTS + 2
-    numbers[0, NODE_LOW] = -INFINITE
-    numbers[0, NODE_HIGH] = INFINITE
+    numbers[0, NODE_LOWER] = -INFINITE
+    numbers[0, NODE_UPPER] = INFINITE
     for node in range(n_nodes):
-        low = numbers[node, NODE_LOW]
-        high = numbers[node, NODE_HIGH]
+        low = numbers[node, NODE_LOWER]
+        high = numbers[node, NODE_UPPER]
         numbers[node, value] = within(numbers[node, value], low, high)
         f = integers[node, NODE_FEATURE]
         if f < 0:
             continue
         left = integers[node, NODE_LEFT]
         for child in range(left, left + 2):
-            numbers[child, NODE_LOW] = low
-            numbers[child, NODE_HIGH] = high
+            numbers[child, NODE_LOWER] = low
+            numbers[child, NODE_UPPER] = high
         if monotone[f] != 0:
             first = within(numbers[left, value], low, high)
             second = within(numbers[left + 1, value], low, high)
             lower = left if monotone[f] > 0 else left + 1
-            numbers[lower, NODE_HIGH] = 0.5 * first + 0.5 * second
-            numbers[2 * left + 1 - lower, NODE_LOW] = 0.5 * first + 0.5 * second
+            numbers[lower, NODE_UPPER] = 0.5 * first + 0.5 * second
+            numbers[2 * left + 1 - lower, NODE_LOWER] = 0.5 * first + 0.5 * second
 
 
 @kernel()
 def finish_leaves(member, members, sync, n_leaves, monotone, rules, grad, rows, scales, scratch, leaves, nodes):
     """Give the nodes of a grown tree their true sums and values."""
     has_places = grad.pairs.shape[0] > 1 or grad.weight.shape[0] > 0  # of more than one number each
-    if has_places and 2 * rows.order.shape[0] == grad.pairs.shape[1]:
-        mark_leaves(member, members, n_leaves, leaves.integers, rows.order, rows.spare)
+    if has_places and 2 * rows.rows.shape[0] == grad.pairs.shape[1]:
+        mark_leaves(member, members, n_leaves, leaves.ints, rows.rows, rows.scratch)
         if meet(sync, members) != 0:
             return
-        sum_row_by_row(member, members, n_leaves, grad, rows.spare, scales.exact, scratch.partial)
+        sum_row_by_row(member, members, n_leaves, grad, rows.scratch, scales.exact, scratch.leaf_sums)
     else:
-        sum_leaves(member, members, n_leaves, leaves.integers, grad, rows.order, scales.exact, scratch.partial)
+        sum_leaves(member, members, n_leaves, leaves.ints, grad, rows.rows, scales.exact, scratch.leaf_sums)
     if meet(sync, members) != 0 or member != 0:
         return
     nodes.info[N_LEAVES] = n_leaves
-    set_leaf_sums(members, n_leaves, leaves.integers, grad.weight_scale, scales.exact, scratch.partial, nodes)
-    set_values(nodes.integers, nodes.numbers, nodes.info[N_NODES], grad.pairs.shape[0], rules, monotone)
+    set_leaf_sums(members, n_leaves, leaves.ints, grad.weight_scale, scales.exact, scratch.leaf_sums, nodes)
+    set_values(nodes.ints, nodes.floats, nodes.info[N_NODES], grad.pairs.shape[0], rules, monotone)
 
 
 @kernel("u32[:], i64[:,:], i64, f64[:,:], i64, f64[:,:]")
@@ -212,10 +212,10 @@ def add_leaf_values(member, members, sync, order, leaves, n_leaves, values, firs
     """Add what the nodes of the leaves answer, ``values`` of all nodes, to the scores of their rows in ``order``."""
     n = order.shape[0]
     for leaf in range(n_leaves):
-        start = max(leaves[leaf, FIRST], member * n // members)
-        stop = min(leaves[leaf, LAST], (member + 1) * n // members)
+        start = max(leaves[leaf, LEAF_BEGIN], member * n // members)
+        stop = min(leaves[leaf, LEAF_END], (member + 1) * n // members)
         for k in range(values.shape[1]):
-            value = values[leaves[leaf, NODE], k]
+            value = values[leaves[leaf, LEAF_NODE], k]
             target = scores[first_output + k]
             for i in range(np.uint64(start), np.uint64(max(start, stop))):
                 target[order[i]] += value

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sapwood.kernels.layout import Rules  # noqa: F401 (named in a signature)
+from sapwood.kernels.layout import GrowParams  # noqa: F401 (named in a signature)
 from sapwood.kernels.split.gain import leaf_value
 from sapwood.native.runtime.kernel import kernel, layout
 
@@ -161,7 +161,7 @@ def solve_ridge(n_terms, spread, ridge, matrix, right):
         right[j] = value / matrix[place] if matrix[place] > 0.0 else 0.0
 
 
-@kernel("LeafTerms, i64[:], f64[:], f64[:,:], Rules, f64, f64[:,:], f64[:], f64[:,:]")
+@kernel("LeafTerms, i64[:], f64[:], f64[:,:], GrowParams, f64, f64[:,:], f64[:], f64[:,:]")
 def solve_terms(member, members, sync, terms, sums, scale, unit, rules, penalty, work, intercept, out):
     """Write each leaf's intercept, and the centre and slope of each of its terms to ``out``; a slope of 0 is none.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.layout import Rules  # noqa: F401 (named in a signature)
+from sapwood.kernels.layout import GrowParams  # noqa: F401 (named in a signature)
 from sapwood.kernels.leaves.leaf_refit import step_value
 from sapwood.kernels.numeric.elementary import exp
 from sapwood.kernels.threads.barrier import meet
@@ -67,7 +67,7 @@ def add_parts(partial, members, n):
 
 
 @kernel(
-    "f64[:], f64[:], f64[:], f64[:], f32[:,:], i64, f64, f64[:], i32[:], Rules, f64[:,:,:], i64[:,:], f64[:,:], "
+    "f64[:], f64[:], f64[:], f64[:], f32[:,:], i64, f64, f64[:], i32[:], GrowParams, f64[:,:,:], i64[:,:], f64[:,:], "
     "f64[:,:]"
 )
 def fit_logistic(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.layout import Bins, Gradients  # noqa: F401 (named in signatures)
+from sapwood.kernels.layout import BinMatrix, Gradients  # noqa: F401 (named in signatures)
 from sapwood.kernels.threads.slices import share
 from sapwood.native.runtime.intrinsics import prefetch
 from sapwood.native.runtime.kernel import kernel
@@ -96,7 +96,7 @@ def write_columns(turned, n_words, begin, end, columns, column):
             columns[c, first + at] = turned[np.uint64(32) * at + own]
 
 
-@kernel("u32[:], Bins, Bins, u64[:,:], u64[:,:]")
+@kernel("u32[:], BinMatrix, BinMatrix, u64[:,:], u64[:,:]")
 def compact_bins(member, members, sync, rows, bins, out, eights, turned):
     """Copy the bins of some rows, ascending, by rows and by columns.
 
@@ -106,18 +106,18 @@ def compact_bins(member, members, sync, rows, bins, out, eights, turned):
     n = rows.shape[0]
     begin = EIGHT * share(member, members, (n + 7) // 8)
     last = min(EIGHT * share(member + 1, members, (n + 7) // 8), np.uint64(n))
-    n_words = np.uint64(bins.words.shape[2])
+    n_words = np.uint64(bins.tiles.shape[2])
     own = turned[member]
     while begin < last:
         end = min(begin + BLOCK, last)
         whole = begin if eights.shape[0] == 0 else end - (end & np.uint64(7))
-        for t in range(bins.words.shape[0]):
-            copy_lines(rows, begin, end, bins.words[t], out.words[t], own)
+        for t in range(bins.tiles.shape[0]):
+            copy_lines(rows, begin, end, bins.tiles[t], out.tiles[t], own)
             if whole > begin:
                 turn_words(own)
                 write_columns(own, n_words, begin, whole, eights, EIGHT * n_words * np.uint64(t))
-        copy_places(rows, whole, end, bins.bytes, out.bytes)
-        copy_places(rows, whole, end, bins.halves, out.halves)
+        copy_places(rows, whole, end, bins.bins_u8, out.bins_u8)
+        copy_places(rows, whole, end, bins.bins_u16, out.bins_u16)
         begin = end
 
 
@@ -138,7 +138,7 @@ def compact_gradients(member, members, sync, rows, grad, out):
         for i in range(first, last):
             out.weight[i] = grad.weight[np.uint64(rows[i])]
     for i in range(first, last):
-        out.ids[i] = grad.ids[np.uint64(rows[i])] if grad.ids.shape[0] > 0 else np.uint64(rows[i])
+        out.row_ids[i] = grad.row_ids[np.uint64(rows[i])] if grad.row_ids.shape[0] > 0 else np.uint64(rows[i])
 
 
 @kernel("u32[:], u32[:]")

@@ -47,9 +47,9 @@ def narrow_groups(member, leaf, new, f, choice):
     if member != 0:
         return
     for g in range(choice.groups.shape[0]):
-        stays = choice.active[leaf, g] & choice.groups[g, f]
-        choice.active[leaf, g] = stays
-        choice.active[new, g] = stays
+        stays = choice.active_groups[leaf, g] & choice.groups[g, f]
+        choice.active_groups[leaf, g] = stays
+        choice.active_groups[new, g] = stays
 
 
 @kernel()
@@ -59,7 +59,7 @@ def is_grouped(f, leaf, choice):
     if n_groups == 0:
         return True
     for g in range(n_groups):
-        if choice.active[leaf, g] != 0 and choice.groups[g, f] != 0:
+        if choice.active_groups[leaf, g] != 0 and choice.groups[g, f] != 0:
             return True
     return False
 
@@ -70,29 +70,29 @@ def allow_features(member, own, end, child, leaf, node, depth, number, choice, d
 
     Level and node draw a fixed number of features by the smallest hashes; every member computes the same bounds.
     """
-    if choice.n_level == 0 and choice.n_node == 0 and choice.groups.shape[0] == 0:
+    if choice.n_per_level == 0 and choice.n_per_node == 0 and choice.groups.shape[0] == 0:
         for f in range(np.uint64(own), np.uint64(end)):
-            allowed[child, f] = choice.tree[f]
+            allowed[child, f] = choice.in_tree[f]
         return
     hashes = choice.hashes[member]
     level_bound = ALL_BITS
     node_bound = ALL_BITS
     level_key = stream(draws.seed, LEVEL_COLUMNS, draws.round)
     node_key = stream(draws.seed, NODE_COLUMNS, draws.round)
-    if choice.n_level > 0:
+    if choice.n_per_level > 0:
         draw_hashes(level_key, depth, number, hashes)
-        level_bound = smallest_bound(hashes, choice.tree, choice.n_level)
-    if choice.n_node > 0:
+        level_bound = smallest_bound(hashes, choice.in_tree, choice.n_per_level)
+    if choice.n_per_node > 0:
         draw_hashes(node_key, node, number, hashes)
-        if choice.n_level > 0:
+        if choice.n_per_level > 0:
             for f in range(number.shape[0]):
                 if draw_hash(level_key, depth, number, f) > level_bound:
                     hashes[f] = ALL_BITS
-        node_bound = smallest_bound(hashes, choice.tree, choice.n_node)
+        node_bound = smallest_bound(hashes, choice.in_tree, choice.n_per_node)
     for f in range(own, end):
-        fits = choice.tree[f] != 0 and is_grouped(f, leaf, choice)
-        if choice.n_level > 0:
+        fits = choice.in_tree[f] != 0 and is_grouped(f, leaf, choice)
+        if choice.n_per_level > 0:
             fits = fits and draw_hash(level_key, depth, number, f) <= level_bound
-        if choice.n_node > 0:
+        if choice.n_per_node > 0:
             fits = fits and hashes[f] <= node_bound
         allowed[child, f] = np.uint8(fits)

@@ -13,25 +13,25 @@ import numpy as np
 from sapwood.kernels.histogram.active_features import first_place
 from sapwood.kernels.histogram.sparse import copy_counts
 from sapwood.kernels.layout import (
-    BIN,
-    CUT_BIN,
-    CUT_SET,
-    CUT_SIDE,
-    CUT_SUMS,
-    CUT_SURE,
-    FEATURE,
-    FIRST,
-    GAIN,
-    HIGH,
-    IS_SET,
-    LAST,
+    BITSET_SPLIT,
+    BITSET_WORDS,
+    CANDIDATE_BIN,
+    CANDIDATE_BITSET,
+    CANDIDATE_COUNTED,
+    CANDIDATE_MISSING_LEFT,
+    CANDIDATE_SUMS,
+    LEAF_BEGIN,
+    LEAF_END,
+    LEAF_GAIN,
+    LEAF_HIST,
+    LEAF_LOWER,
+    LEAF_NODE,
     LEAF_SUMS,
-    LOW,
-    MISSING_LEFT,
-    NODE,
-    SET,
-    SET_WORDS,
-    SLOT,
+    LEAF_UPPER,
+    SPLIT_BIN,
+    SPLIT_BITSET,
+    SPLIT_FEATURE,
+    SPLIT_MISSING_LEFT,
 )
 from sapwood.kernels.numeric.fixed_point import hessian_steps
 from sapwood.kernels.numeric.random import draw
@@ -88,11 +88,11 @@ def limit_cuts(counts, n_bins, least, limits):
 @kernel()
 def luck(rules, node, f):
     """What chance adds to the gain of a feature in a node: four uniform numbers make nearly a normal one."""
-    bits = draw(np.uint64(rules.noise_key), (np.uint64(node) << np.uint64(32)) + np.uint64(f))
+    bits = draw(np.uint64(rules.split_noise_key), (np.uint64(node) << np.uint64(32)) + np.uint64(f))
     total = 0.0
     for k in range(4):
         total += np.float64((bits >> np.uint64(16 * k)) & np.uint64(0xFFFF))
-    return rules.noise * SPREAD * (total - 131070.0)
+    return rules.split_noise * SPREAD * (total - 131070.0)
 
 
 @kernel()
@@ -103,7 +103,7 @@ def best_feature(gain, begin, end, node, rules):
     for f in range(begin, end):
         if gain[f] <= 0.0:
             continue
-        value = gain[f] + luck(rules, node, f) if rules.noise > 0.0 else gain[f]
+        value = gain[f] + luck(rules, node, f) if rules.split_noise > 0.0 else gain[f]
         if value > most:
             best = f
             most = value
@@ -121,7 +121,7 @@ def best_live(live, share, number, gain, node, rules):
             f = np.int64(live[k])
             if gain[f] <= 0.0:
                 continue
-            value = gain[f] + luck(rules, node, number[f]) if rules.noise > 0.0 else gain[f]
+            value = gain[f] + luck(rules, node, number[f]) if rules.split_noise > 0.0 else gain[f]
             if value > most or (value == most and number[f] < number[best]):
                 best = f
                 most = value
@@ -131,20 +131,22 @@ def best_live(live, share, number, gain, node, rules):
 @kernel()
 def take_cut(leaf, f, gain, cut, missing, wide, leaves):
     """Make a cut the split of a leaf. Where no value is missing, missing ones will go to the heavier side."""
-    integers = leaves.integers
-    n_planes = cut.shape[0] - CUT_SUMS
-    leaves.numbers[leaf, GAIN] = gain
-    integers[leaf, FEATURE] = f
-    integers[leaf, BIN] = cut[CUT_BIN]
-    integers[leaf, MISSING_LEFT] = cut[CUT_SIDE]
+    integers = leaves.ints
+    n_planes = cut.shape[0] - CANDIDATE_SUMS
+    leaves.floats[leaf, LEAF_GAIN] = gain
+    integers[leaf, SPLIT_FEATURE] = f
+    integers[leaf, SPLIT_BIN] = cut[CANDIDATE_BIN]
+    integers[leaf, SPLIT_MISSING_LEFT] = cut[CANDIDATE_MISSING_LEFT]
     for p in range(n_planes):
-        integers[leaf, LEAF_SUMS + n_planes + p] = cut[CUT_SUMS + p]
-    for w in range(SET_WORDS):
-        integers[leaf, SET + w] = cut[CUT_SET + w] if cut[CUT_BIN] == IS_SET else np.int64(0)
-    if not missing and cut[CUT_BIN] != IS_SET:
-        left = hessian_steps(cut[CUT_SUMS:], 0, wide)
+        integers[leaf, LEAF_SUMS + n_planes + p] = cut[CANDIDATE_SUMS + p]
+    for w in range(BITSET_WORDS):
+        integers[leaf, SPLIT_BITSET + w] = (
+            cut[CANDIDATE_BITSET + w] if cut[CANDIDATE_BIN] == BITSET_SPLIT else np.int64(0)
+        )
+    if not missing and cut[CANDIDATE_BIN] != BITSET_SPLIT:
+        left = hessian_steps(cut[CANDIDATE_SUMS:], 0, wide)
         both = hessian_steps(integers[leaf, LEAF_SUMS : LEAF_SUMS + n_planes], 0, wide)
-        integers[leaf, MISSING_LEFT] = np.int64(left >= both - left)
+        integers[leaf, SPLIT_MISSING_LEFT] = np.int64(left >= both - left)
 
 
 @kernel()
@@ -159,53 +161,53 @@ def has_missing(histogram, cell, stride, n_planes):
 @kernel()
 def pick_split(member, bins, leaf, line, order, feature, rules, scales, cells, leaves, search, running):
     """Give a leaf its best split, if it has one, from a ``line`` of search results."""
-    integers = leaves.integers
-    first = integers[leaf, FIRST]
-    last = integers[leaf, LAST]
-    histogram = cells.pool[integers[leaf, SLOT]]
-    live = cells.live[integers[leaf, SLOT]]
-    n_planes = search.cut.shape[2] - CUT_SUMS
+    integers = leaves.ints
+    first = integers[leaf, LEAF_BEGIN]
+    last = integers[leaf, LEAF_END]
+    histogram = cells.pool[integers[leaf, LEAF_HIST]]
+    live = cells.active[integers[leaf, LEAF_HIST]]
+    n_planes = search.split.shape[2] - CANDIDATE_SUMS
     sums = integers[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
     rest = running[:n_planes]
     gain = search.gain[line]
     least = rules.min_child_samples
-    counts = cells.counts[member]
+    counts = cells.bin_counts[member]
     limits = search.limits[member]
-    low = leaves.numbers[leaf, LOW]
-    high = leaves.numbers[leaf, HIGH]
+    low = leaves.floats[leaf, LEAF_LOWER]
+    high = leaves.floats[leaf, LEAF_UPPER]
     everywhere = search.limits[search.limits.shape[0] - 1]
     may_be_proven = is_surely_large(sums, 2 * least, rules.wide, scales.hessian_range)
     while True:
-        f = best_live(live, feature.share, feature.number, gain, integers[leaf, NODE], rules)
+        f = best_live(live, feature.slices, feature.ids, gain, integers[leaf, LEAF_NODE], rules)
         if f < 0:
             return
-        cut = search.cut[line, f]
-        is_guarded = feature.levels[f] != 0 and max(rules.level_rows, rules.group_rows) > 1
-        is_sure = cut[CUT_SURE] != 0 or (least <= 1 and not is_guarded)
-        if cut[CUT_BIN] == 0 and (is_sure or may_be_proven):
+        cut = search.split[line, f]
+        is_guarded = feature.category_kind[f] != 0 and max(rules.min_category_rows, rules.min_group_rows) > 1
+        is_sure = cut[CANDIDATE_COUNTED] != 0 or (least <= 1 and not is_guarded)
+        if cut[CANDIDATE_BIN] == 0 and (is_sure or may_be_proven):
             for k in range(4):
-                limits[k] = cut[CUT_SET + k] if cut[CUT_SURE] != 0 else everywhere[k]
+                limits[k] = cut[CANDIDATE_BITSET + k] if cut[CANDIDATE_COUNTED] != 0 else everywhere[k]
             locate_cut(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)
         if is_sure:
             break
-        if cut[CUT_BIN] != 0 and not is_guarded:
+        if cut[CANDIDATE_BIN] != 0 and not is_guarded:
             for p in range(n_planes):
-                rest[p] = sums[p] - cut[CUT_SUMS + p]
-            if is_surely_large(cut[CUT_SUMS:], least, rules.wide, scales.hessian_range) and is_surely_large(
+                rest[p] = sums[p] - cut[CANDIDATE_SUMS + p]
+            if is_surely_large(cut[CANDIDATE_SUMS:], least, rules.wide, scales.hessian_range) and is_surely_large(
                 rest, least, rules.wide, scales.hessian_range
             ):
                 break
         n_bins = feature.n_bins[f]
         column = feature.column[f]
-        if column >= 0 and feature.bits == 3:
-            count_bins(bins.bytes[column], n_bins, order, first, last, counts)
+        if column >= 0 and feature.log2_bin_bits == 3:
+            count_bins(bins.bins_u8[column], n_bins, order, first, last, counts)
         elif column >= 0:
-            count_bins(bins.halves[column], n_bins, order, first, last, counts)
+            count_bins(bins.bins_u16[column], n_bins, order, first, last, counts)
         else:
-            copy_counts(feature, f, last - first, cells.listed[integers[leaf, SLOT]], counts)
-        if feature.levels[f] != 0:
-            cut[CUT_SURE] = SURE
-            on_left = count_chosen(cut[CUT_SET : CUT_SET + SET_WORDS], counts, n_bins)
+            copy_counts(feature, f, last - first, cells.sparse_counts[integers[leaf, LEAF_HIST]], counts)
+        if feature.category_kind[f] != 0:
+            cut[CANDIDATE_COUNTED] = SURE
+            on_left = count_chosen(cut[CANDIDATE_BITSET : CANDIDATE_BITSET + BITSET_WORDS], counts, n_bins)
             if not is_guarded and on_left >= least and last - first - on_left >= least:
                 break
             gain[f] = divide_levels(
@@ -213,16 +215,16 @@ def pick_split(member, bins, leaf, line, order, feature, rules, scales, cells, l
             )
             continue
         limit_cuts(counts, n_bins, least, limits)
-        side = cut[CUT_SIDE]
-        is_fine = cut[CUT_BIN] != 0 and limits[2 * side] <= cut[CUT_BIN] <= limits[2 * side + 1]
+        side = cut[CANDIDATE_MISSING_LEFT]
+        is_fine = cut[CANDIDATE_BIN] != 0 and limits[2 * side] <= cut[CANDIDATE_BIN] <= limits[2 * side + 1]
         if not is_fine:
             gain[f] = scan_feature(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)
             for k in range(4):
-                cut[CUT_SET + k] = limits[k]
-        cut[CUT_SURE] = SURE_WITH_MISSING if counts[0] > 0 else SURE
+                cut[CANDIDATE_BITSET + k] = limits[k]
+        cut[CANDIDATE_COUNTED] = SURE_WITH_MISSING if counts[0] > 0 else SURE
         if is_fine:
             break
-    start = feature.start
+    start = feature.offset
     missing = has_missing(histogram, start[f], start[start.shape[0] - 1], n_planes)
-    missing = missing or search.cut[line, f, CUT_SURE] == SURE_WITH_MISSING
-    take_cut(leaf, f, gain[f], search.cut[line, f], missing, rules.wide, leaves)
+    missing = missing or search.split[line, f, CANDIDATE_COUNTED] == SURE_WITH_MISSING
+    take_cut(leaf, f, gain[f], search.split[line, f], missing, rules.wide, leaves)

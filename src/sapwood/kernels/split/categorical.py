@@ -8,15 +8,15 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.layout import (
-    CUT_BIN,
-    CUT_SET,
-    CUT_SIDE,
-    CUT_SUMS,
-    CUT_SURE,
-    IS_SET,
-    MOST_LEVELS,
-    ONE_FROM_REST,
-    SET_WORDS,
+    BITSET_SPLIT,
+    BITSET_WORDS,
+    CANDIDATE_BIN,
+    CANDIDATE_BITSET,
+    CANDIDATE_COUNTED,
+    CANDIDATE_MISSING_LEFT,
+    CANDIDATE_SUMS,
+    CATEGORY_ONE_HOT,
+    MAX_CATEGORY_BINS,
     UNPENALISED,
 )
 from sapwood.kernels.numeric.fixed_point import LOW_HALF
@@ -33,7 +33,7 @@ FIRST_GAP = 103  # then 45, 20, 8, 3, 1
 LEAST_SPAN, LARGEST_SPAN = 1e-290, 1e290  # of keys that can be told apart by multiplying
 HIGH_HALF = np.int64(32)
 BIN_BITS = np.int64(8)
-LEVEL_ROOM = 4 * (MOST_LEVELS + 1) + BUCKETS + 1  # integers that the search needs
+LEVEL_ROOM = 4 * (MAX_CATEGORY_BINS + 1) + BUCKETS + 1  # integers that the search needs
 
 
 @kernel()
@@ -88,7 +88,7 @@ def sort_ends(keys, bins, starts, sorted_keys, order, low, high):
         place = starts[bucket]
         starts[bucket] = place + 1
         sorted_keys[place] = sort_key(bits_float(keys[i]))
-        order[place] = bins[i] & np.int64(MOST_LEVELS)
+        order[place] = bins[i] & np.int64(MAX_CATEGORY_BINS)
     # Now ``starts`` are the ends of buckets. The ends of the order reach to the ends of their last buckets.
     gap = np.int64(1) if fullest <= FULL_BUCKET else np.int64(FIRST_GAP)
     below = n
@@ -142,18 +142,20 @@ def list_levels(cells, stride, n_bins, counts, n_rows, rules, scales, floor, tot
             continue
         g, h = cell_sums(cells, stride, b, rules.wide)
         heaviest = max(heaviest, h)
-        if n_rows > 0 and counts[b] < rules.level_rows:
+        if n_rows > 0 and counts[b] < rules.min_category_rows:
             continue
-        key = np.float64(g) / scales.quantum[0, 0] / (np.float64(h) / scales.quantum[0, 1] + rules.level_smoothing)
+        key = (
+            np.float64(g) / scales.histogram[0, 0] / (np.float64(h) / scales.histogram[0, 1] + rules.category_smoothing)
+        )
         keys[n] = float_bits(key)
         bins[n] = b
         low = min(low, key)
         high = max(high, key)
         n += 1
-    if np.float64(total - heaviest) / scales.quantum[0, 1] < floor:
+    if np.float64(total - heaviest) / scales.histogram[0, 1] < floor:
         return 0
     starts = running[4 * room : 4 * room + BUCKETS + 1]
-    starts[0] = min(rules.max_levels, (n + 1) // 2)
+    starts[0] = min(rules.max_categories, (n + 1) // 2)
     sort_ends(keys[:n], bins[:n], starts, running[2 * room : 3 * room], running[3 * room : 4 * room], low, high)
     return n
 
@@ -170,13 +172,13 @@ def scan_levels(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, s
     floor = least_hessian(rules, scales, 0)
     n = list_levels(cells, stride, n_bins, counts, n_rows, rules, scales, floor, all_h, running)
     order = running[3 * (n_bins + 1) : 4 * (n_bins + 1)]
-    before = score_of(sums, low, high, rules, scales.quantum)
+    before = score_of(sums, low, high, rules, scales.histogram)
     plain = is_plain(rules)
-    of_g = 1.0 / scales.quantum[0, 0]  # scales are powers of two
-    of_h = 1.0 / scales.quantum[0, 1]
-    all_there = n_rows > 0 and rules.level_rows > 1  # then levels outside the order stay on the other side
-    most = min(rules.max_levels, (n + 1) // 2, n if all_there else n - 1)
-    least = max(rules.min_child_samples, rules.group_rows)
+    of_g = 1.0 / scales.histogram[0, 0]  # scales are powers of two
+    of_h = 1.0 / scales.histogram[0, 1]
+    all_there = n_rows > 0 and rules.min_category_rows > 1  # then levels outside the order stay on the other side
+    most = min(rules.max_categories, (n + 1) // 2, n if all_there else n - 1)
+    least = max(rules.min_child_samples, rules.min_group_rows)
     best = 0.0
     best_size = 0
     best_end = 0
@@ -194,15 +196,15 @@ def scan_levels(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, s
             h += own_h
             if n_rows > 0:
                 rows += counts[b]
-                if rows < rules.min_child_samples or n_rows - rows < least or rows - judged < rules.group_rows:
+                if rows < rules.min_child_samples or n_rows - rows < least or rows - judged < rules.min_group_rows:
                     continue
                 judged = rows
             left = np.float64(h) * of_h
             right = np.float64(all_h - h) * of_h
             if min(left, right) < floor or min(left, right) + rules.reg_lambda <= 0.0:
                 continue
-            score = side_score(np.float64(g) * of_g, left, rules.level_lambda, low, high, rules, plain)
-            score += side_score(np.float64(all_g - g) * of_g, right, rules.level_lambda, low, high, rules, plain)
+            score = side_score(np.float64(g) * of_g, left, rules.category_lambda, low, high, rules, plain)
+            score += side_score(np.float64(all_g - g) * of_g, right, rules.category_lambda, low, high, rules, plain)
             gain = split_gain(score, before, rules.min_split_gain)
             if gain > best:
                 best = gain
@@ -211,15 +213,17 @@ def scan_levels(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, s
                 best_g = g
                 best_h = h
     if best > 0.0:
-        for w in range(SET_WORDS):
-            cut[CUT_SET + w] = 0
+        for w in range(BITSET_WORDS):
+            cut[CANDIDATE_BITSET + w] = 0
         for k in range(best_size):
-            add_member(cut[CUT_SET : CUT_SET + SET_WORDS], order[k] if best_end == 0 else order[n - 1 - k])
-        cut[CUT_BIN] = IS_SET
-        cut[CUT_SIDE] = np.int64(is_member(cut[CUT_SET : CUT_SET + SET_WORDS], 0))
-        cut[CUT_SUMS] = best_g if wide != 0 else (best_g << HIGH_HALF) + best_h
+            add_member(
+                cut[CANDIDATE_BITSET : CANDIDATE_BITSET + BITSET_WORDS], order[k] if best_end == 0 else order[n - 1 - k]
+            )
+        cut[CANDIDATE_BIN] = BITSET_SPLIT
+        cut[CANDIDATE_MISSING_LEFT] = np.int64(is_member(cut[CANDIDATE_BITSET : CANDIDATE_BITSET + BITSET_WORDS], 0))
+        cut[CANDIDATE_SUMS] = best_g if wide != 0 else (best_g << HIGH_HALF) + best_h
         if wide != 0:
-            cut[CUT_SUMS + 1] = best_h
+            cut[CANDIDATE_SUMS + 1] = best_h
     return best
 
 
@@ -228,7 +232,7 @@ def scan_single(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, s
     """``scan_levels`` where a single level goes left: one of few, so that no penalty is due for choosing it."""
     all_g, all_h = cell_sums(sums, 1, 0, rules.wide)
     floor = least_hessian(rules, scales, 0)
-    before = score_of(sums, low, high, rules, scales.quantum)
+    before = score_of(sums, low, high, rules, scales.histogram)
     plain = is_plain(rules)
     best = 0.0
     best_bin = 0
@@ -236,24 +240,24 @@ def scan_single(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, s
         g, h = cell_sums(cells, stride, b, rules.wide)
         if n_rows > 0 and min(counts[b], n_rows - counts[b]) < rules.min_child_samples:
             continue
-        left = np.float64(h) / scales.quantum[0, 1]
-        right = np.float64(all_h - h) / scales.quantum[0, 1]
+        left = np.float64(h) / scales.histogram[0, 1]
+        right = np.float64(all_h - h) / scales.histogram[0, 1]
         if (g == 0 and h == 0) or min(left, right) < floor or min(left, right) + rules.reg_lambda <= 0.0:
             continue
-        score = side_score(np.float64(g) / scales.quantum[0, 0], left, 0.0, low, high, rules, plain)
-        score += side_score(np.float64(all_g - g) / scales.quantum[0, 0], right, 0.0, low, high, rules, plain)
+        score = side_score(np.float64(g) / scales.histogram[0, 0], left, 0.0, low, high, rules, plain)
+        score += side_score(np.float64(all_g - g) / scales.histogram[0, 0], right, 0.0, low, high, rules, plain)
         gain = split_gain(score, before, rules.min_split_gain)
         if gain > best:
             best = gain
             best_bin = b
     if best > 0.0:
-        for w in range(SET_WORDS):
-            cut[CUT_SET + w] = 0
-        add_member(cut[CUT_SET : CUT_SET + SET_WORDS], best_bin)
-        cut[CUT_BIN] = IS_SET
-        cut[CUT_SIDE] = UNPENALISED + (1 if best_bin == 0 else 0)
+        for w in range(BITSET_WORDS):
+            cut[CANDIDATE_BITSET + w] = 0
+        add_member(cut[CANDIDATE_BITSET : CANDIDATE_BITSET + BITSET_WORDS], best_bin)
+        cut[CANDIDATE_BIN] = BITSET_SPLIT
+        cut[CANDIDATE_MISSING_LEFT] = UNPENALISED + (1 if best_bin == 0 else 0)
         for p in range(1 + rules.wide):
-            cut[CUT_SUMS + p] = cells[p * stride + best_bin]
+            cut[CANDIDATE_SUMS + p] = cells[p * stride + best_bin]
     return best
 
 
@@ -264,10 +268,10 @@ def divide_levels(histogram, f, feature, sums, low, high, counts, n_rows, rules,
     Where rows were not counted, the cut is not sure to leave both sides enough of them.
     """
     if n_rows == 0:
-        cut[CUT_SURE] = 0
-    stride = feature.start[feature.start.shape[0] - 1]
-    cells = histogram[feature.start[f] :]
-    if feature.levels[f] == ONE_FROM_REST:
+        cut[CANDIDATE_COUNTED] = 0
+    stride = feature.offset[feature.offset.shape[0] - 1]
+    cells = histogram[feature.offset[f] :]
+    if feature.category_kind[f] == CATEGORY_ONE_HOT:
         return scan_single(cells, stride, feature.n_bins[f], sums, low, high, counts, n_rows, rules, scales, cut)
     return scan_levels(
         cells, stride, feature.n_bins[f], sums, low, high, counts, n_rows, rules, scales, running, cut
@@ -295,7 +299,7 @@ def find_leaves(member, members, sync, tiles, feature, bin, missing_left, left, 
         while feature[node] >= 0:
             f = np.int64(feature[node])
             b = np.int64(tiles[f // width, row, f % width])
-            if bin[node] == IS_SET:
+            if bin[node] == BITSET_SPLIT:
                 goes_left = is_member(sets[node], b) != np.uint64(0)
             else:
                 goes_left = missing_left[node] != 0 if b == 0 else b <= np.int64(bin[node])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.layout import CUT_BIN, CUT_NEXT, CUT_SIDE, CUT_SUMS
+from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_MISSING_LEFT, CANDIDATE_NEXT_BIN, CANDIDATE_SUMS
 from sapwood.kernels.split.gain import is_plain, plain_score, split_gain
 from sapwood.kernels.split.numeric import cut_score, score_of
 from sapwood.kernels.split.numeric_vectorized import IMPOSSIBLE
@@ -33,11 +33,11 @@ def scan_sorted(line, n_missing, bins, pairs, backward, direction, sums, low, hi
     left = running[:n_planes]
     right = running[n_planes:]
     n = line.shape[0]
-    before = score_of(sums, low, high, rules, scales.quantum)
+    before = score_of(sums, low, high, rules, scales.histogram)
     # With one output and no rule but λ, a short formula tells of most cuts that they are worse than the best so far.
     is_quick = n_planes == 2 and is_plain(rules)
-    unit_g = 1.0 / scales.quantum[0, 0]
-    unit_h = 1.0 / scales.quantum[0, 1]
+    unit_g = 1.0 / scales.histogram[0, 0]
+    unit_h = 1.0 / scales.histogram[0, 1]
     bar = IMPOSSIBLE
     best = 0.0
     for side in range(2 if n_missing > 0 else 1):
@@ -76,13 +76,13 @@ def scan_sorted(line, n_missing, bins, pairs, backward, direction, sums, low, hi
             if score == IMPOSSIBLE:
                 continue
             gain = split_gain(score, before, rules.min_split_gain)
-            again = gain == best and (backward or side == 1) and cut[CUT_SIDE] == side
+            again = gain == best and (backward or side == 1) and cut[CANDIDATE_MISSING_LEFT] == side
             if gain > 0.0 and (gain > best or again):
                 best = gain
                 bar = score * SLIGHTLY_LESS
-                cut[CUT_BIN] = bins[row]
-                cut[CUT_NEXT] = after
-                cut[CUT_SIDE] = side
+                cut[CANDIDATE_BIN] = bins[row]
+                cut[CANDIDATE_NEXT_BIN] = after
+                cut[CANDIDATE_MISSING_LEFT] = side
                 for p in range(n_planes):
-                    cut[CUT_SUMS + p] = left[p]
+                    cut[CANDIDATE_SUMS + p] = left[p]
     return best

@@ -49,7 +49,7 @@ def plain_score(g, h, reg_lambda):
 @kernel()
 def is_plain(rules):
     """Tell whether ``plain_score`` says all there is to say."""
-    return rules.reg_alpha == 0.0 and rules.max_delta_step == 0.0 and rules.constrained == 0
+    return rules.reg_alpha == 0.0 and rules.max_delta_step == 0.0 and rules.has_monotone == 0
 
 
 @kernel()

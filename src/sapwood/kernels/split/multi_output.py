@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.layout import CUT_BIN, CUT_SIDE, CUT_SUMS
+from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_MISSING_LEFT, CANDIDATE_SUMS
 from sapwood.kernels.numeric.fixed_point import gradient_sum, hessian_sum, high_steps, low_steps, whole_steps
 from sapwood.kernels.split.gain import plain_score, split_gain
 from sapwood.kernels.split.numeric_vectorized import (
@@ -51,11 +51,11 @@ def score_cuts(cells, stride, n, side, sums, rules, scales, room, scores):
     line = n + SPARE
     for b in range(np.uint64(n)):
         scores[b] = 0
-    for k in range(scales.quantum.shape[0]):
-        unit_g = 1.0 / scales.quantum[k, 0]
-        unit_h = 1.0 / scales.quantum[k, 1]
-        g_all = gradient_sum(sums, k, rules.wide, scales.quantum)
-        h_all = hessian_sum(sums, k, rules.wide, scales.quantum)
+    for k in range(scales.histogram.shape[0]):
+        unit_g = 1.0 / scales.histogram[k, 0]
+        unit_h = 1.0 / scales.histogram[k, 1]
+        g_all = gradient_sum(sums, k, rules.wide, scales.histogram)
+        h_all = hessian_sum(sums, k, rules.wide, scales.histogram)
         floor = least_hessian(rules, scales, k)
         if rules.wide != 0:
             sum_up(cells[2 * k * stride :], n, side, room)
@@ -97,7 +97,7 @@ def scan_outputs(cells, stride, n_bins, sums, limits, rules, scales, room):
         for b in range(np.uint64(max(limits[2 * side] - 1, 0)), np.uint64(max(min(limits[2 * side + 1], n), 0))):
             best = max(best, scores[b])
     score = bits_float(best)
-    return split_gain(score, score_before(sums, rules, scales.quantum), rules.min_split_gain) if score > 0.0 else 0.0
+    return split_gain(score, score_before(sums, rules, scales.histogram), rules.min_split_gain) if score > 0.0 else 0.0
 
 
 @kernel()
@@ -112,14 +112,14 @@ def locate_outputs(cells, stride, n_bins, sums, limits, rules, scales, room, cut
         for b in range(max(limits[2 * side], 1), min(limits[2 * side + 1], n) + 1):
             if scores[b - 1] > best:
                 best = scores[b - 1]
-                cut[CUT_BIN] = b
-                cut[CUT_SIDE] = side
+                cut[CANDIDATE_BIN] = b
+                cut[CANDIDATE_MISSING_LEFT] = side
     score = bits_float(best)
     if score <= 0.0:
         return 0.0
     for p in range(sums.shape[0]):
-        left = cells[p * stride] if cut[CUT_SIDE] == 1 else np.int64(0)
-        for b in range(1, cut[CUT_BIN] + 1):
+        left = cells[p * stride] if cut[CANDIDATE_MISSING_LEFT] == 1 else np.int64(0)
+        for b in range(1, cut[CANDIDATE_BIN] + 1):
             left += cells[p * stride + b]
-        cut[CUT_SUMS + p] = left
-    return split_gain(score, score_before(sums, rules, scales.quantum), rules.min_split_gain)
+        cut[CANDIDATE_SUMS + p] = left
+    return split_gain(score, score_before(sums, rules, scales.histogram), rules.min_split_gain)

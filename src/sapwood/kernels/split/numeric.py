@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.layout import CUT_BIN, CUT_SIDE, CUT_SUMS, CUT_SURE
+from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_COUNTED, CANDIDATE_MISSING_LEFT, CANDIDATE_SUMS
 from sapwood.kernels.numeric.fixed_point import gradient_sum, hessian_sum
 from sapwood.kernels.split.gain import is_plain, leaf_value, split_gain, value_score, within
 from sapwood.kernels.split.multi_output import locate_outputs, scan_outputs
@@ -45,8 +45,8 @@ def score_of(sums, low, high, rules, quantum):
 @kernel()
 def is_heavy(sums, rules, scales):
     """Tell whether a leaf with these sums may have enough hessian."""
-    for k in range(scales.quantum.shape[0]):
-        h = hessian_sum(sums, k, rules.wide, scales.quantum)
+    for k in range(scales.histogram.shape[0]):
+        h = hessian_sum(sums, k, rules.wide, scales.histogram)
         if h < least_hessian(rules, scales, k) or h + rules.reg_lambda <= 0.0:
             return False
     return True
@@ -58,11 +58,11 @@ def cut_score(left, right, direction, low, high, rules, scales):
     if not is_heavy(left, rules, scales) or not is_heavy(right, rules, scales):
         return IMPOSSIBLE
     if direction != 0:
-        below = value_of(left, 0, low, high, rules, scales.quantum)
-        above = value_of(right, 0, low, high, rules, scales.quantum)
+        below = value_of(left, 0, low, high, rules, scales.histogram)
+        above = value_of(right, 0, low, high, rules, scales.histogram)
         if np.float64(direction) * (above - below) < 0.0:
             return IMPOSSIBLE
-    return score_of(left, low, high, rules, scales.quantum) + score_of(right, low, high, rules, scales.quantum)
+    return score_of(left, low, high, rules, scales.histogram) + score_of(right, low, high, rules, scales.histogram)
 
 
 @kernel()
@@ -82,7 +82,7 @@ def scan_any(cells, stride, n_bins, direction, sums, low, high, limits, rules, s
     n_planes = sums.shape[0]
     left = running[:n_planes]
     right = running[n_planes : 2 * n_planes]
-    before = score_of(sums, low, high, rules, scales.quantum)
+    before = score_of(sums, low, high, rules, scales.histogram)
     missing = has_two_sides(limits)
     for p in range(n_planes):
         if cells[p * stride] != 0:
@@ -107,10 +107,10 @@ def scan_any(cells, stride, n_bins, direction, sums, low, high, limits, rules, s
             gain = split_gain(score, before, rules.min_split_gain)
             if score != IMPOSSIBLE and gain > best:
                 best = gain
-                cut[CUT_BIN] = b
-                cut[CUT_SIDE] = side
+                cut[CANDIDATE_BIN] = b
+                cut[CANDIDATE_MISSING_LEFT] = side
                 for p in range(n_planes):
-                    cut[CUT_SUMS + p] = left[p]
+                    cut[CANDIDATE_SUMS + p] = left[p]
     return best
 
 
@@ -124,9 +124,9 @@ def is_quick(sums, rules, scales):
 @kernel()
 def is_quick_for_all(rules, scales):
     """Tell whether the same holds for each of several outputs."""
-    if scales.quantum.shape[0] == 1 or not is_plain(rules):
+    if scales.histogram.shape[0] == 1 or not is_plain(rules):
         return False
-    for k in range(scales.quantum.shape[0]):
+    for k in range(scales.histogram.shape[0]):
         if least_hessian(rules, scales, k) + rules.reg_lambda <= LEAST_HESSIAN:
             return False
     return True
@@ -138,17 +138,19 @@ def scan_feature(histogram, f, feature, sums, low, high, limits, rules, scales, 
 
     ``cut`` takes the cut, or bin 0 where it still has to be located.
     """
-    cut[CUT_SURE] = 0
-    cut[CUT_BIN] = 0
-    cells = histogram[feature.start[f] :]
+    cut[CANDIDATE_COUNTED] = 0
+    cut[CANDIDATE_BIN] = 0
+    cells = histogram[feature.offset[f] :]
     n_bins = feature.n_bins[f]
-    stride = feature.start[feature.start.shape[0] - 1]
+    stride = feature.offset[feature.offset.shape[0] - 1]
     room = running[2 * sums.shape[0] :]
     if is_quick(sums, rules, scales):
         floor = least_hessian(rules, scales, 0)
         price = rules.min_split_gain
         if rules.wide != 0:
-            return scan_wide(cells, stride, n_bins, sums, floor, rules.reg_lambda, price, limits, scales.quantum, room)
+            return scan_wide(
+                cells, stride, n_bins, sums, floor, rules.reg_lambda, price, limits, scales.histogram, room
+            )
         return scan_plain(cells, n_bins, sums[0], floor, rules.reg_lambda, price, limits, scales, room)
     if is_quick_for_all(rules, scales):
         return scan_outputs(cells, stride, n_bins, sums, limits, rules, scales, room)
@@ -158,17 +160,17 @@ def scan_feature(histogram, f, feature, sums, low, high, limits, rules, scales, 
 @kernel()
 def locate_cut(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut):
     """The first cut of a feature with the largest gain that ``limits`` allow; return the gain and fill ``cut``."""
-    cells = histogram[feature.start[f] :]
+    cells = histogram[feature.offset[f] :]
     n_bins = feature.n_bins[f]
-    stride = feature.start[feature.start.shape[0] - 1]
+    stride = feature.offset[feature.offset.shape[0] - 1]
     room = running[2 * sums.shape[0] :]
     if is_quick(sums, rules, scales):
         floor = least_hessian(rules, scales, 0)
         lam = rules.reg_lambda
         price = rules.min_split_gain
         if rules.wide != 0:
-            return locate_wide(cells, stride, n_bins, sums, floor, lam, price, limits, scales.quantum, room, cut)
-        return locate_plain(cells, n_bins, sums[0], floor, lam, price, limits, scales.quantum, cut)
+            return locate_wide(cells, stride, n_bins, sums, floor, lam, price, limits, scales.histogram, room, cut)
+        return locate_plain(cells, n_bins, sums[0], floor, lam, price, limits, scales.histogram, cut)
     if is_quick_for_all(rules, scales):
         return locate_outputs(cells, stride, n_bins, sums, limits, rules, scales, room, cut)
     direction = feature.monotone[f]

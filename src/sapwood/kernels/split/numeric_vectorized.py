@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.layout import CUT_BIN, CUT_SIDE, CUT_SUMS
+from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_MISSING_LEFT, CANDIDATE_SUMS
 from sapwood.kernels.numeric.fixed_point import LOW_HALF, high_steps, low_steps, whole_steps
 from sapwood.kernels.split.gain import plain_score, split_gain
 from sapwood.native.runtime.intrinsics import bits_float, float_bits
@@ -25,7 +25,7 @@ def has_two_sides(limits):
 @kernel()
 def least_hessian(rules, scales, k):
     """The H below which a leaf of output k certainly breaks a minimum."""
-    rows = np.float64(rules.min_child_samples) * np.float64(scales.hessian_range[k, 0]) / scales.quantum[k, 1]
+    rows = np.float64(rules.min_child_samples) * np.float64(scales.hessian_range[k, 0]) / scales.histogram[k, 1]
     return max(rules.min_child_weight, rows * (1.0 - 1e-12))
 
 
@@ -131,8 +131,8 @@ def all_sums(cells, first, stop, sums):
 @kernel()
 def scan_plain(cells, n_bins, total, floor, reg_lambda, price, limits, scales, sums):
     """The largest gain of a feature of packed cells with one output where λ is the only rule: the usual case."""
-    unit_g = 1.0 / scales.quantum[0, 0]
-    unit_h = 1.0 / scales.quantum[0, 1]
+    unit_g = 1.0 / scales.histogram[0, 0]
+    unit_h = 1.0 / scales.histogram[0, 1]
     g_all = high_steps(total) * unit_g
     h_all = low_steps(total) * unit_h
     missing = 1 if cells[0] != 0 else has_two_sides(limits)
@@ -169,9 +169,9 @@ def locate_plain(cells, n_bins, total, floor, reg_lambda, price, limits, quantum
             score = pair_score(high_steps(left) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
             if score > best:
                 best = score
-                cut[CUT_BIN] = b
-                cut[CUT_SIDE] = side
-                cut[CUT_SUMS] = left
+                cut[CANDIDATE_BIN] = b
+                cut[CANDIDATE_MISSING_LEFT] = side
+                cut[CANDIDATE_SUMS] = left
     return split_gain(best, plain_score(g_all, h_all, reg_lambda), price) if best > 0.0 else 0.0
 
 
@@ -280,8 +280,8 @@ def locate_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, limits, q
             is_taken = gradients[b] != 0 or hessians[b] != 0 or last <= n_bins
             if score > best and is_taken:
                 best = score
-                cut[CUT_BIN] = b
-                cut[CUT_SIDE] = side
-                cut[CUT_SUMS] = left_g
-                cut[CUT_SUMS + 1] = left_h
+                cut[CANDIDATE_BIN] = b
+                cut[CANDIDATE_MISSING_LEFT] = side
+                cut[CANDIDATE_SUMS] = left_g
+                cut[CANDIDATE_SUMS + 1] = left_h
     return split_gain(largest, plain_score(g_all, h_all, reg_lambda), price) if best > 0.0 else 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.histogram.active_features import first_place
-from sapwood.kernels.layout import CUT_BIN, CUT_SURE
+from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_COUNTED
 from sapwood.kernels.numeric.fixed_point import LOW_HALF, high_steps, low_steps
 from sapwood.kernels.split.categorical import divide_levels
 from sapwood.kernels.split.gain import plain_score, split_gain
@@ -24,10 +24,10 @@ def may_split(hessians, total, wide, least_steps, f, feature, least_rows, listed
     Where rows are counted, these must be enough too.
     ``hessians`` is the plane of a histogram that has those of the first output, ``total`` the leaf's sum of it.
     """
-    usual = feature.usual[f]
+    usual = feature.default_bin[f]
     if usual < 0:
         return True
-    cell = np.uint64(feature.start[f] + usual)
+    cell = np.uint64(feature.offset[f] + usual)
     if listed.shape[0] > 0 and listed[cell] < least_rows:
         return False
     rest = total - hessians[cell]
@@ -47,16 +47,16 @@ def search_share(
     limits = search.limits[search.limits.shape[0] - 1]
     is_plain_packed = rules.wide == 0 and is_quick(sums, rules, scales)
     plane = rules.wide  # of the hessian of the first output
-    hessians = histogram[plane * feature.start[feature.start.shape[0] - 1] :]
+    hessians = histogram[plane * feature.offset[feature.offset.shape[0] - 1] :]
     floor = least_hessian(rules, scales, 0)
-    least_steps = floor * scales.quantum[0, 1]
-    unit_g = 1.0 / scales.quantum[0, 0]
-    unit_h = 1.0 / scales.quantum[0, 1]
+    least_steps = floor * scales.histogram[0, 1]
+    unit_g = 1.0 / scales.histogram[0, 0]
+    unit_h = 1.0 / scales.histogram[0, 1]
     g_all = high_steps(sums[0]) * unit_g
     h_all = low_steps(sums[0]) * unit_h
     before = plain_score(g_all, h_all, rules.reg_lambda) if is_plain_packed else 0.0
     for lane in range(from_lane, to_lane):
-        place = first_place(feature.share, lane)
+        place = first_place(feature.slices, lane)
         n = place
         for k in range(place, place + given[lane]):
             f = np.int64(given[k])
@@ -69,16 +69,16 @@ def search_share(
             search.gain[child, f] = 0.0
             if search.allowed[child, f] == 0:
                 continue
-            cut = search.cut[child, f]
-            if feature.levels[f] != 0:
+            cut = search.split[child, f]
+            if feature.category_kind[f] != 0:
                 search.gain[child, f] = divide_levels(
                     histogram, f, feature, sums, low, high, limits, 0, rules, scales, running, cut
                 )
-            elif is_plain_packed and feature.n_bins[f] <= FEW and histogram[feature.start[f]] == 0:
-                cut[CUT_SURE] = 0
-                cut[CUT_BIN] = 0
+            elif is_plain_packed and feature.n_bins[f] <= FEW and histogram[feature.offset[f]] == 0:
+                cut[CANDIDATE_COUNTED] = 0
+                cut[CANDIDATE_BIN] = 0
                 score = few_scores(
-                    histogram, feature.start[f], feature.n_bins[f], g_all, h_all, floor, rules.reg_lambda,
+                    histogram, feature.offset[f], feature.n_bins[f], g_all, h_all, floor, rules.reg_lambda,
                     unit_g, unit_h,
                 )  # fmt: skip
                 if score > 0.0:

@@ -13,16 +13,16 @@ import numpy as np
 
 from sapwood.kernels.grow.partition import copy_back_reversed, split_order
 from sapwood.kernels.layout import (
-    BIN,
-    CUT_BIN,
-    CUT_SIDE,
-    CUT_SUMS,
-    FEATURE,
-    FIRST,
-    LAST,
+    CANDIDATE_BIN,
+    CANDIDATE_MISSING_LEFT,
+    CANDIDATE_SUMS,
+    LEAF_BEGIN,
+    LEAF_END,
+    LEAF_NODE,
     LEAF_SUMS,
-    MISSING_LEFT,
-    NODE,
+    SPLIT_BIN,
+    SPLIT_FEATURE,
+    SPLIT_MISSING_LEFT,
 )
 from sapwood.kernels.split.best_split import best_feature, take_cut
 from sapwood.kernels.split.gain import plain_score, split_gain
@@ -52,11 +52,11 @@ def begin_sorted(own, end, n_features, lists):
 def part_sorted(member, own, end, bytes, split, n_left, lists):
     """Send the rows of the leaf whose integers are given to its sides, in the lists of some features."""
     n_features = bytes.shape[0]
-    bins = bytes[split[FEATURE]]
-    first = split[FIRST]
-    last = split[LAST]
-    shift = np.uint32(1) if split[MISSING_LEFT] == 0 else np.uint32(0)
-    most = np.uint32(split[BIN]) - shift
+    bins = bytes[split[SPLIT_FEATURE]]
+    first = split[LEAF_BEGIN]
+    last = split[LEAF_END]
+    shift = np.uint32(1) if split[SPLIT_MISSING_LEFT] == 0 else np.uint32(0)
+    most = np.uint32(split[SPLIT_BIN]) - shift
     spare = lists[2 * n_features + member]
     for f in range(own, end):
         line = lists[n_features + f]
@@ -97,8 +97,8 @@ def search_sorted(own, end, child, first, last, sums, bytes, pairs, lists, rules
     """Find the largest gain of each of the features ``own`` to ``end``, for a leaf with these rows and sums."""
     n_features = bytes.shape[0]
     least = max(1, rules.min_child_samples)
-    unit_g = 1.0 / scales.quantum[0, 0]
-    unit_h = 1.0 / scales.quantum[0, 1]
+    unit_g = 1.0 / scales.histogram[0, 0]
+    unit_h = 1.0 / scales.histogram[0, 1]
     g_all = np.float64(sums[0]) * unit_g
     h_all = np.float64(sums[1]) * unit_h
     floor = least_hessian(rules, scales, 0)
@@ -115,8 +115,8 @@ def search_sorted(own, end, child, first, last, sums, bytes, pairs, lists, rules
 @kernel()
 def first_best(sums_g, sums_h, n, sums, rules, scales):
     """The place of the first cut of the largest score."""
-    unit_g = 1.0 / scales.quantum[0, 0]
-    unit_h = 1.0 / scales.quantum[0, 1]
+    unit_g = 1.0 / scales.histogram[0, 0]
+    unit_h = 1.0 / scales.histogram[0, 1]
     g_all = np.float64(sums[0]) * unit_g
     h_all = np.float64(sums[1]) * unit_h
     lam = rules.reg_lambda
@@ -149,21 +149,21 @@ def bin_of_cut(line, start, bins, number):
 @kernel()
 def pick_sorted(leaf, child, bytes, pairs, lists, rules, scales, leaves, search, room):
     """Give a leaf its best split, if it has one, from a line of gains."""
-    integers = leaves.integers
+    integers = leaves.ints
     gain = search.gain[child]
-    f = best_feature(gain, 0, gain.shape[0], integers[leaf, NODE], rules)
+    f = best_feature(gain, 0, gain.shape[0], integers[leaf, LEAF_NODE], rules)
     if gain[f] <= 0.0:
         return
-    first = integers[leaf, FIRST]
+    first = integers[leaf, LEAF_BEGIN]
     least = max(1, rules.min_child_samples)
     sums = integers[leaf, LEAF_SUMS : LEAF_SUMS + 2]
     sums_h = room[room.shape[0] // 2 :]
     line = lists[bytes.shape[0] + f]
-    n = gather_sorted(line, first, integers[leaf, LAST], least, bytes[f], pairs[0], pairs[1], room, sums_h)
+    n = gather_sorted(line, first, integers[leaf, LEAF_END], least, bytes[f], pairs[0], pairs[1], room, sums_h)
     at = first_best(room, sums_h, n, sums, rules, scales)
-    cut = search.cut[child, f]
-    cut[CUT_BIN] = bin_of_cut(line, first + least - 1, bytes[f], at)
-    cut[CUT_SIDE] = 0
-    cut[CUT_SUMS] = room[at]
-    cut[CUT_SUMS + 1] = sums_h[at]
+    cut = search.split[child, f]
+    cut[CANDIDATE_BIN] = bin_of_cut(line, first + least - 1, bytes[f], at)
+    cut[CANDIDATE_MISSING_LEFT] = 0
+    cut[CANDIDATE_SUMS] = room[at]
+    cut[CANDIDATE_SUMS + 1] = sums_h[at]
     take_cut(leaf, f, gain[f], cut, False, 1, leaves)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.layout import HIGH, LEAF_SUMS, LOW, SLOT
+from sapwood.kernels.layout import LEAF_HIST, LEAF_LOWER, LEAF_SUMS, LEAF_UPPER
 from sapwood.kernels.numeric.fixed_point import gradient_sum, hessian_sum, high_steps, low_steps
 from sapwood.kernels.split.best_split import has_missing, luck
 from sapwood.kernels.split.gain import is_plain, leaf_value, plain_score, split_gain, value_score, within
@@ -29,7 +29,7 @@ def add_worth(sums, low, high, rules, quantum, out):
         g = gradient_sum(sums, k, rules.wide, quantum)
         h = hessian_sum(sums, k, rules.wide, quantum)
         value = within(leaf_value(g, h, rules), low, high)
-        if rules.cosine != 0:
+        if rules.cosine_score != 0:
             out[0] += -g * value
             out[1] += h * value * value
         else:
@@ -137,28 +137,28 @@ def is_better(worth, f, best, number):
 @kernel()
 def judge_features(member, n_leaves, feature, rules, quantum, cells, leaves, allowed, running, worth, best):
     """Find the best cut of the member's share of features over all leaves; ``best`` takes it."""
-    n_planes = cells.pool.shape[1] // feature.start[feature.start.shape[0] - 1]
-    stride = feature.start[feature.start.shape[0] - 1]
+    n_planes = cells.pool.shape[1] // feature.offset[feature.offset.shape[0] - 1]
+    stride = feature.offset[feature.offset.shape[0] - 1]
     usual = is_plain(rules) and rules.wide == 0 and n_planes == 1
-    quick = usual and rules.cosine == 0 and rules.min_child_weight > LEAST_HESSIAN
-    quick_cosine = usual and rules.cosine != 0 and rules.min_child_weight + rules.reg_lambda > LEAST_HESSIAN
+    quick = usual and rules.cosine_score == 0 and rules.min_child_weight > LEAST_HESSIAN
+    quick_cosine = usual and rules.cosine_score != 0 and rules.min_child_weight + rules.reg_lambda > LEAST_HESSIAN
     best[WORTH] = -INFINITE
     best[CUT_FEATURE] = -1.0
-    for f in range(feature.share[member], feature.share[member + 1]):
+    for f in range(feature.slices[member], feature.slices[member + 1]):
         n_bins = feature.n_bins[f]
         if allowed[0, f] == 0:
             continue
         missing = 0
         for leaf in range(n_leaves):
-            if has_missing(cells.pool[leaves.integers[leaf, SLOT]], feature.start[f], stride, n_planes):
+            if has_missing(cells.pool[leaves.ints[leaf, LEAF_HIST]], feature.offset[f], stride, n_planes):
                 missing = 1
         for side in range(1 + missing):
             for b in range(n_bins + 1):
                 worth[side, 0, b] = 0.0
                 worth[side, 1, b] = 0.0
         for leaf in range(n_leaves):
-            histogram = cells.pool[leaves.integers[leaf, SLOT]][feature.start[f] :]
-            sums = leaves.integers[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
+            histogram = cells.pool[leaves.ints[leaf, LEAF_HIST]][feature.offset[f] :]
+            sums = leaves.ints[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
             if quick:
                 floor = rules.min_child_weight
                 judge_plain(histogram, n_bins, 1 + missing, sums[0], floor, rules.reg_lambda, quantum, running, worth)
@@ -167,17 +167,17 @@ def judge_features(member, n_leaves, feature, rules, quantum, cells, leaves, all
                 floor = rules.min_child_weight
                 judge_cosine(histogram, n_bins, 1 + missing, sums[0], floor, rules.reg_lambda, quantum, running, worth)
                 continue
-            low = leaves.numbers[leaf, LOW]
-            high = leaves.numbers[leaf, HIGH]
+            low = leaves.floats[leaf, LEAF_LOWER]
+            high = leaves.floats[leaf, LEAF_UPPER]
             direction = feature.monotone[f]
             judge_leaf(
                 histogram, stride, n_bins, 1 + missing, direction, sums, low, high, rules, quantum, running, worth
             )
-        chance = luck(rules, n_leaves, feature.number[f]) if rules.noise > 0.0 else 0.0
+        chance = luck(rules, n_leaves, feature.ids[f]) if rules.split_noise > 0.0 else 0.0
         for side in range(1 + missing):
             for b in range(1, n_bins + (missing if side == 0 else 0)):
-                value = total_worth(worth[side, :, b], rules.cosine)
-                if is_better(value + chance, f, best, feature.number):
+                value = total_worth(worth[side, :, b], rules.cosine_score)
+                if is_better(value + chance, f, best, feature.ids):
                     best[WORTH] = value + chance
                     best[TRUE_WORTH] = value
                     best[CUT_FEATURE] = np.float64(f)
@@ -203,9 +203,9 @@ def choose_cut(members, n_leaves, n_planes, number, rules, quantum, leaves, scra
     pair[0] = 0.0
     pair[1] = 0.0
     for leaf in range(n_leaves):
-        sums = leaves.integers[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
-        add_worth(sums, leaves.numbers[leaf, LOW], leaves.numbers[leaf, HIGH], rules, quantum, pair)
-    before = total_worth(pair, rules.cosine)
+        sums = leaves.ints[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
+        add_worth(sums, leaves.floats[leaf, LEAF_LOWER], leaves.floats[leaf, LEAF_UPPER], rules, quantum, pair)
+    before = total_worth(pair, rules.cosine_score)
     gain = (
         split_gain(bests[winner, TRUE_WORTH], before, rules.min_split_gain)
         if bests[winner, CUT_FEATURE] >= 0.0

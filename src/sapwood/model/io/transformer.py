@@ -136,10 +136,10 @@ def _check_derived(column: DerivedFeature, recipe: FeatureTransformer, schema: S
 
 
 def _check_set(column: DerivedFeature) -> None:
-    from sapwood.kernels.layout import MOST_LEVELS, SET_WORDS  # models without categories do not need it
+    from sapwood.kernels.layout import BITSET_WORDS, MAX_CATEGORY_BINS  # models without categories do not need it
 
-    whole = (column.sums == np.floor(column.sums)) & (column.sums >= 0.0) & (column.sums <= MOST_LEVELS)
-    if len(column.sources) != 1 or column.members is None or column.members.shape != (SET_WORDS,) or not whole.all():
+    whole = (column.sums == np.floor(column.sums)) & (column.sums >= 0.0) & (column.sums <= MAX_CATEGORY_BINS)
+    if len(column.sources) != 1 or column.members is None or column.members.shape != (BITSET_WORDS,) or not whole.all():
         raise damaged("the ranks of the levels in a set cannot be")
 
 
