@@ -1,4 +1,4 @@
-"""Sapwood in scikit-learn's tools: a search over parameters, each cross-validated."""
+"""Grid search with scikit-learn's GridSearchCV, on a table with missing values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sapwood import SapwoodRegressor
 
 rng = np.random.default_rng(0)
 X = rng.uniform(-2.0, 2.0, size=(2000, 4))
-X[rng.random(X.shape) < 0.1] = np.nan  # missing values are sent to the better side
+X[rng.random(X.shape) < 0.1] = np.nan  # missing values go to the side that training found better
 y = np.nan_to_num(X[:, 0]) ** 2 + np.sin(3.0 * np.nan_to_num(X[:, 1])) + rng.normal(scale=0.1, size=len(X))
 
 search = GridSearchCV(

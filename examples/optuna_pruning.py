@@ -1,4 +1,4 @@
-"""Search parameters with Optuna: bins are chosen once, and trials that look hopeless are ended early by a callback."""
+"""Hyperparameter search with Optuna: bins are computed once, and a callback prunes unpromising trials."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(4000, 6))
 y = X[:, 0] * X[:, 1] + np.sin(3.0 * X[:, 2]) + rng.normal(scale=0.3, size=len(X))
 X_train, y_train, X_valid, y_valid = X[:3000], y[:3000], X[3000:], y[3000:]
-data = sapwood.Dataset(X_train)
+data = sapwood.Dataset(X_train)  # binned once, used by every trial
 
 
 def pruning(trial: Any) -> Any:
-    """Tell Optuna the metric after each round; what it raises ends the fit."""
+    """Return a callback that reports the metric to Optuna after each round; an exception ends the fit."""
     import optuna
 
     def report(progress: Any) -> None:
@@ -29,7 +29,7 @@ def pruning(trial: Any) -> Any:
 
 
 def objective(trial: Any) -> float:
-    """The validation error of one choice of parameters."""
+    """Return the validation error of one set of parameters."""
     regressor = sapwood.SapwoodRegressor(
         n_estimators=200,
         early_stopping_rounds=10,
@@ -44,7 +44,7 @@ def objective(trial: Any) -> float:
 
 
 def search() -> None:
-    """Try some parameters and show the best."""
+    """Run the study and print the best parameters."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)

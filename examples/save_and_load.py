@@ -1,4 +1,4 @@
-"""Train, save without pickle, load without scikit-learn, predict the same."""
+"""Save a model without pickle, load it without scikit-learn, and get the same predictions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ with tempfile.TemporaryDirectory() as folder:
     model = sapwood.load(path)
 
 X_test, y_test = adult.test
-probability = model.predict(X_test)  # of the second class, where there are two
+probability = model.predict(X_test)  # of the second class
 assert np.array_equal(probability, classifier.predict_proba(X_test)[:, 1])
 assert model.fingerprint() == classifier.model_.fingerprint()
-print(f"{model}: {np.mean((probability > 0.5) == y_test):.4f} of the test rows right")
+print(f"{model}: accuracy {np.mean((probability > 0.5) == y_test):.4f}")

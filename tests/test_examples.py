@@ -1,4 +1,4 @@
-"""Every example runs, and so does the one in the README."""
+"""The examples and the one in the README run."""
 
 from __future__ import annotations
 
