@@ -98,7 +98,7 @@ class CustomMetric(Metric):
     ) -> float:
         """Call the function."""
         arrays = [None if array is None else read_only(array) for array in (y, prediction, weight)]
-        value: Any = self.function(*arrays)  # type: ignore[call-arg, arg-type]
+        value: Any = self.function(*arrays)  # type: ignore[arg-type]
         try:
             return float(value)
         except (TypeError, ValueError):

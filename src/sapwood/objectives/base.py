@@ -78,7 +78,7 @@ class Objective:
 
     def settings(self) -> dict[str, Any]:
         """The settings as JSON can hold them; ``from_settings`` makes the loss again."""
-        return dataclasses.asdict(self) if dataclasses.is_dataclass(self) else {}  # type: ignore[call-overload]
+        return dataclasses.asdict(self) if dataclasses.is_dataclass(self) else {}
 
     @classmethod
     def from_settings(cls: type[Self], settings: dict[str, Any]) -> Self:

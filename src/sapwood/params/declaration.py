@@ -348,4 +348,4 @@ class Params:
 
 
 GROUPS: dict[str, type] = {f.name: type(f.default) for f in dataclasses.fields(Params)}
-FIELDS: dict[str, dataclasses.Field] = {f.name: f for group in GROUPS.values() for f in dataclasses.fields(group)}
+FIELDS: dict[str, dataclasses.Field[Any]] = {f.name: f for group in GROUPS.values() for f in dataclasses.fields(group)}

@@ -141,7 +141,7 @@ def levels_of_objects(values: Sequence[Any], name: str) -> Levels:
         bad = next(value for value in values if getattr(value, "__hash__", None) is None)
         raise InputTypeError(f"{name} holds {bad!r}, which cannot be a level: {REMEDY}") from error
     for place, key in enumerate(index):
-        index[key] = place  # type: ignore[assignment]
+        index[key] = place
     codes = np.fromiter(map(index.__getitem__, keys), dtype=np.int32, count=len(keys))
     distinct = index if keys is values else [value for _, value in index]
     return Levels.of(codes, distinct, name)

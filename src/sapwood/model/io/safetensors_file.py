@@ -75,7 +75,7 @@ def read(file: BinaryIO, size: int) -> tuple[str, dict[str, np.ndarray]]:
     if hashlib.sha256(data[:-DIGEST_BYTES]).digest() != data[-DIGEST_BYTES:]:
         raise damaged("its checksum does not match its content")
     try:
-        tensors = {name: _array(name, entry) for name, entry in deserialize(data) if name != CHECKSUM}
+        tensors = {name: _array(name, entry) for name, entry in deserialize(data) if name != CHECKSUM}  # type: ignore[no-untyped-call]
     except SafetensorError as error:
         raise damaged(f"it is not valid safetensors ({error})") from error
     return text, tensors
@@ -164,7 +164,7 @@ def _n_bytes(name: str, entry: dict[str, Any]) -> int:
     shape, dtype = entry.get("shape"), entry.get("dtype")
     if not _are_counts(shape) or not isinstance(dtype, str) or dtype not in DTYPES or len(entry) != 3:
         raise damaged(f"tensor {name!r} is declared as {dtype!r} of shape {shape!r}")
-    return math.prod(shape) * np.dtype(DTYPES[dtype]).itemsize  # type: ignore[arg-type, index]
+    return math.prod(shape) * np.dtype(DTYPES[dtype]).itemsize  # type: ignore[arg-type]
 
 
 def _are_counts(values: Any) -> bool:
