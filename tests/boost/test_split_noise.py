@@ -10,7 +10,7 @@ import pytest
 from sapwood import SapwoodRegressor, Symmetric
 from sapwood.boost.sampling import SampledRows
 from sapwood.boost.split_noise import fading, noise_of
-from sapwood.kernels.numeric.sums import alone
+from sapwood.native.runtime.kernel import run_serial
 from sapwood.params.resolve import resolve_params
 
 GROWTHS = [{"growth": "leafwise"}, {"growth": "levelwise"}, {"growth": "symmetric"}, {"growth": Symmetric("cosine")}]
@@ -59,9 +59,9 @@ def test_the_unit_is_the_gain_of_a_split_by_chance():
     weight = np.array([1.0, 2.0, 1.0])
     for given, unit in [("leafwise", 1.2), ("symmetric", 2.4), (Symmetric("cosine"), math.sqrt(2.4))]:
         params = resolve_params({"random_strength": 2.0, "learning_rate": 0.5, "growth": given}, 3, "regression")
-        assert noise_of(params, pairs, SampledRows(None, weight), 0, alone) == pytest.approx(2.0 * unit * 0.75)
+        assert noise_of(params, pairs, SampledRows(None, weight), 0, run_serial) == pytest.approx(2.0 * unit * 0.75)
         left = 3.0 * math.exp(-2.0)
-        assert noise_of(params, pairs, SampledRows(None, weight), 4, alone) == pytest.approx(
+        assert noise_of(params, pairs, SampledRows(None, weight), 4, run_serial) == pytest.approx(
             2.0 * unit * left / (1.0 + left)
         )
 

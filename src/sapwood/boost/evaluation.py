@@ -13,9 +13,9 @@ from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.data.tables.table import Block
 from sapwood.distributed.workers import Ranks
 from sapwood.errors import ParameterError
-from sapwood.kernels.numeric.sums import Run, alone
 from sapwood.metrics.base import Metric
 from sapwood.metrics.registry import resolve_metric
+from sapwood.native.runtime.kernel import Run, run_serial
 from sapwood.objectives.base import Objective, mean_loss
 
 LOSS = "loss"
@@ -78,7 +78,7 @@ def _measure(spec: Any, objective: Objective, task: str) -> EvalMetric:
 
 
 def evaluate(
-    measures: Sequence[EvalMetric], objective: Objective, target: Target, scores: np.ndarray, run: Run = alone
+    measures: Sequence[EvalMetric], objective: Objective, target: Target, scores: np.ndarray, run: Run = run_serial
 ) -> dict[str, float]:
     """The value of every measure for rows with these scores (outputs, rows)."""
     prediction = None

@@ -13,11 +13,11 @@ from sapwood.data.dataset import plain_rows
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.targets import read_numbers
 from sapwood.errors import InputError, InputTypeError, ParameterError, SchemaError
-from sapwood.kernels.numeric.elementary import log1p_values, log_values
-from sapwood.kernels.numeric.sums import Run
+from sapwood.kernels.numeric.elementary import apply_elementwise, log1p_values, log_values
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.io.serialize import load
 from sapwood.model.model import Model
+from sapwood.native.runtime.kernel import Run
 from sapwood.objectives.base import MAX_SCORE, Objective
 
 # Predictions that no score gives, such as a probability of 0 or a count below it, count as this far from the bound.
@@ -252,19 +252,12 @@ def estimator_scores(estimator: Any, X: Any, link: str, n_outputs: int) -> np.nd
 def unlinked(prediction: np.ndarray, link: str) -> np.ndarray:
     """The scores that have these predictions, or the nearest that scores can give."""
     if link in ("log", "softmax"):
-        return _apply(log_values, np.maximum(prediction, LEAST))
+        return apply_elementwise(log_values, np.maximum(prediction, LEAST))
     if link == "log1p":
-        return _apply(log1p_values, np.maximum(prediction, LEAST - 1.0))
+        return apply_elementwise(log1p_values, np.maximum(prediction, LEAST - 1.0))
     if link == "margin":
         return 2.0 * prediction - 1.0
     if link in ("logit", "half_logit", "one_vs_all"):
         within = np.clip(prediction, LEAST, 1.0 - LEAST)
-        return _apply(log_values, within / (1.0 - within)) * (0.5 if link == "half_logit" else 1.0)
+        return apply_elementwise(log_values, within / (1.0 - within)) * (0.5 if link == "half_logit" else 1.0)
     return prediction
-
-
-def _apply(kernel: Any, values: np.ndarray) -> np.ndarray:
-    flat = np.ascontiguousarray(values).reshape(-1)
-    out = np.empty_like(flat)
-    kernel(flat, out)
-    return out.reshape(values.shape)

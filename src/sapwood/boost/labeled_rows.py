@@ -21,7 +21,7 @@ from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Block, Table, read_table, whole_block
 from sapwood.distributed.workers import Ranks, find_shared_edges
 from sapwood.errors import SapwoodError, SapwoodWarning
-from sapwood.kernels.numeric.sums import Run
+from sapwood.native.runtime.kernel import Run
 from sapwood.params.declaration import Params
 from sapwood.params.options import linear_of
 

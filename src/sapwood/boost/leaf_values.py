@@ -16,8 +16,8 @@ from sapwood.errors import ParameterError
 from sapwood.grow.constraints import column_directions, interaction_groups, monotone_directions
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels.losses.leaf_quantiles import renew_leaves
-from sapwood.kernels.numeric.sums import Run
 from sapwood.model.tree import LEAF
+from sapwood.native.runtime.kernel import Run
 from sapwood.objectives.base import Objective
 from sapwood.params.declaration import Params, TreeParams
 from sapwood.params.options import linear_of

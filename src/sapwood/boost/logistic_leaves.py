@@ -8,7 +8,7 @@ from sapwood.boost.target import Target
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels.layout import GrowParams
 from sapwood.kernels.leaves.logistic import BLOCK, fit_logistic
-from sapwood.native.runtime.kernel import Repeats
+from sapwood.native.runtime.kernel import CallCache
 from sapwood.native.threads.team import Team
 
 
@@ -19,7 +19,7 @@ class LogisticLeaves:
         self._rows = target.y, scores, np.empty(0) if target.weight is None else target.weight
         self._scale = scale
         self._team = team
-        self._run = Repeats(team.run)
+        self._run = CallCache(team.run)
         self._room = np.empty((team.size, 2, BLOCK))
         self._make_room(1)
 

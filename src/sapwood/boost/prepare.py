@@ -25,7 +25,7 @@ from sapwood.data.tables.zero_as_missing import zeros_kept
 from sapwood.errors import InputError, ParameterError
 from sapwood.grow.constraints import monotone_directions
 from sapwood.kernels.numeric.random import HELD_OUT, ORDERS, draw_all
-from sapwood.kernels.numeric.sums import Run
+from sapwood.native.runtime.kernel import Run
 from sapwood.objectives.base import Objective
 from sapwood.params.declaration import Params
 from sapwood.params.encodings import Encoding, Holdout, Ordered, Partition, crossing_of

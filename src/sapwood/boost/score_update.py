@@ -16,12 +16,12 @@ from sapwood.grow.grown_tree import FittedTree, GrownTree
 from sapwood.kernels.histogram.sparse import add_scores_listed
 from sapwood.kernels.leaves.leaf_refit import add_node_values
 from sapwood.kernels.leaves.leaf_values import add_leaf_lines, add_leaf_values
-from sapwood.kernels.numeric.sums import Run
 from sapwood.kernels.predict.binned import add_scores_binned
 from sapwood.kernels.predict.linear_leaves import LinearForest, add_linear
 from sapwood.kernels.predict.small_tree import BLOCK, add_small_tree, add_symmetric_tree
 from sapwood.kernels.split.categorical import find_leaves
 from sapwood.model.tree import LEAF
+from sapwood.native.runtime.kernel import Run
 from sapwood.native.threads.team import Team
 
 MAX_BIT_LEAVES = 64  # leaves of a tree that have a bit each

@@ -12,8 +12,9 @@ import numpy as np
 
 from sapwood.boost.sampling.base import SampledRows
 from sapwood.distributed.workers import Ranks
-from sapwood.kernels.numeric.elementary import exp_values
-from sapwood.kernels.numeric.sums import Run, fixed_sum
+from sapwood.kernels.numeric.elementary import apply_elementwise, exp_values
+from sapwood.kernels.numeric.sums import fixed_sum
+from sapwood.native.runtime.kernel import Run
 from sapwood.params.declaration import Params
 from sapwood.params.options import symmetric_of
 
@@ -42,7 +43,6 @@ def noise_of(
 
 def fading(n_rows: int, length: float) -> float:
     """What is left of the noise after rounds whose learning rates sum up to ``length``."""
-    power = np.empty(1)
-    exp_values(np.array([-min(length, 700.0)]), power)
+    power = apply_elementwise(exp_values, np.array([-min(length, 700.0)]))
     left = n_rows * float(power[0])
     return left / (1.0 + left)

@@ -15,7 +15,7 @@ from sapwood.distributed.communicator import Reducer
 from sapwood.errors import InputError
 from sapwood.kernels.encode import binning
 from sapwood.kernels.numeric.random import EDGES
-from sapwood.kernels.numeric.sums import Run
+from sapwood.native.runtime.kernel import Run
 
 ROWS, FEATURES = "rows", "features"
 

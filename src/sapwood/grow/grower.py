@@ -27,7 +27,7 @@ from sapwood.grow.workspace import (
 from sapwood.kernels import layout
 from sapwood.kernels.histogram import quantised_gradients as quantise
 from sapwood.kernels.numeric.random import LUCK, draw_all
-from sapwood.native.runtime.kernel import Repeated
+from sapwood.native.runtime.kernel import RepeatedCall
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import TreeParams
 from sapwood.params.encodings import Partition
@@ -77,7 +77,7 @@ class Grower(ABC):
         self._number = 0
         self.noise = 0.0
         self.tells_rows = True
-        self._quantise_kernel = Repeated(quantise.quantise)
+        self._quantise_kernel = RepeatedCall(quantise.quantise)
         self._given = NOTHING
         self._gradients = layout.Gradients(NOTHING, NOTHING, NOTHING, 1.0)
         self._fixed_rules = self._make_rules()

@@ -16,7 +16,7 @@ from sapwood.kernels import layout
 from sapwood.kernels.grow import histogram_tree as grow
 from sapwood.kernels.grow import symmetric_tree as grow_symmetric
 from sapwood.kernels.histogram import quantised_gradients as quantise
-from sapwood.native.runtime.kernel import Repeated
+from sapwood.native.runtime.kernel import RepeatedCall
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import TreeParams
 
@@ -54,7 +54,7 @@ class HistogramGrower(Grower):
         self._compact: layout.BinMatrix | None = None
         most_bins = int(self._features.n_bins.max())
         self._worth: tuple[np.ndarray, ...] = make_worth(self._shape, most_bins) if self._symmetric else ()
-        self._kernel = Repeated(grow.grow_tree if self._symmetric is None else grow_symmetric.grow_symmetric_tree)
+        self._kernel = RepeatedCall(grow.grow_tree if self._symmetric is None else grow_symmetric.grow_symmetric_tree)
         self._has_sets = bool(self._features.category_kind.any())
 
     def see(self, dataset: BinnedDataset) -> None:

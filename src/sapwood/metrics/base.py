@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import InputError, ParameterError
-from sapwood.kernels.numeric.sums import Run, alone, fixed_mean
-from sapwood.native.runtime.kernel import Kernel
+from sapwood.kernels.numeric.elementary import apply_elementwise
+from sapwood.kernels.numeric.sums import fixed_mean
+from sapwood.native.runtime.kernel import Kernel, Run, run_serial
 from sapwood.params.validators import check_signature, read_only
 
 REGRESSION = frozenset({"regression"})
@@ -27,7 +28,7 @@ class MetricInputs:
     prediction: np.ndarray
     weight: np.ndarray | None = None
     numbers: tuple[float, ...] = ()
-    run: Run = alone
+    run: Run = run_serial
 
     def mean(self, values: np.ndarray) -> float:
         """The weighted mean over the rows, independent of their order."""
@@ -35,10 +36,7 @@ class MetricInputs:
 
     def apply(self, kernel: Kernel, values: np.ndarray) -> np.ndarray:
         """An elementary function of an array."""
-        flat = np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
-        out = np.empty_like(flat)
-        self.run(kernel, flat, out)
-        return out.reshape(values.shape)
+        return apply_elementwise(kernel, values, self.run)
 
     def require(self, name: str, fits: np.ndarray, allowed: str, remedy: str) -> None:
         """Raise an InputError for the first row whose target or prediction does not fit."""
@@ -70,7 +68,7 @@ class Metric:
             raise ParameterError(f"metric {self.name!r} measures {allowed}, not {task}; choose another eval_metric")
 
     def __call__(
-        self, y: np.ndarray, prediction: np.ndarray, weight: np.ndarray | None = None, run: Run = alone
+        self, y: np.ndarray, prediction: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial
     ) -> float:
         """Measure predictions; rows weigh ``weight``."""
         y = np.asarray(y, dtype=np.float64)
@@ -94,7 +92,7 @@ class CustomMetric(Metric):
         return cls(name, function, bool(getattr(function, "greater_is_better", False)))
 
     def __call__(
-        self, y: np.ndarray, prediction: np.ndarray, weight: np.ndarray | None = None, run: Run = alone
+        self, y: np.ndarray, prediction: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial
     ) -> float:
         """Call the function."""
         arrays = [None if array is None else read_only(array) for array in (y, prediction, weight)]

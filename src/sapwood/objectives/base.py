@@ -14,8 +14,8 @@ import numpy as np
 
 from sapwood.errors import InputError, ParameterError
 from sapwood.kernels.losses.leaf_quantiles import renew_leaves
-from sapwood.kernels.numeric.sums import Run, alone, fixed_mean
-from sapwood.native.runtime.kernel import Kernel
+from sapwood.kernels.numeric.sums import fixed_mean
+from sapwood.native.runtime.kernel import Kernel, Run, run_serial
 from sapwood.objectives.links import Identity, Link
 
 # Gradients are float32, which ends at 3e38.
@@ -94,19 +94,19 @@ class Objective:
         bad = ~(np.abs(y) <= MAX_TARGET)
         reject_targets(self.name, y, bad, f"a number within ±{MAX_TARGET:g}", "drop the row or rescale the target")
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
         """The scores (n_outputs,) that are best for all rows alike."""
         raise NotImplementedError
 
-    def initial_scores(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+    def initial_scores(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
         """The scores (n_outputs,) that boosting starts from: the best for all rows alike, unless trees do better."""
         return self.best_constant(y, weight, run)
 
-    def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = alone) -> None:
+    def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = run_serial) -> None:
         """Fill ``out`` (n_outputs, n, 2) with gradients and hessians at ``scores`` (n_outputs, n)."""
         run(self.pairs_kernel, y, scores, self._numbers, flat_pairs(out))
 
-    def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = alone) -> np.ndarray:
+    def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = run_serial) -> np.ndarray:
         """The loss of each row."""
         out = np.empty(len(y))
         run(self.loss_kernel, y, scores, self._numbers, out)
@@ -127,7 +127,7 @@ def flat_pairs(pairs: np.ndarray) -> np.ndarray:
 
 
 def mean_loss(
-    objective: Objective, y: np.ndarray, scores: np.ndarray, weight: np.ndarray | None = None, run: Run = alone
+    objective: Objective, y: np.ndarray, scores: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial
 ) -> float:
     """The weighted mean of the loss: the metric that belongs to every objective."""
     return fixed_mean(objective.loss(y, scores, run), weight, run)
@@ -146,7 +146,7 @@ def check_setting(loss: Objective, setting: str, fits: bool, allowed: str) -> No
         raise ParameterError(f"{type(loss).__name__}: {setting}={getattr(loss, setting)!r}; allowed is {allowed}")
 
 
-def weighted_quantile(values: np.ndarray, weight: np.ndarray, quantile: float, run: Run = alone) -> float:
+def weighted_quantile(values: np.ndarray, weight: np.ndarray, quantile: float, run: Run = run_serial) -> float:
     """The quantile that ``renew_leaves`` takes, over all rows."""
     n = len(values)
     rows, order = np.arange(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)

@@ -7,14 +7,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sapwood.kernels.numeric.sums import Run, alone, fixed_sum
+from sapwood.kernels.numeric.sums import fixed_sum
+from sapwood.native.runtime.kernel import Run, run_serial
 from sapwood.objectives.base import Objective
 
 MAX_STEPS = 100
 
 
 def constant_between(
-    objective: Objective, y: np.ndarray, weight: np.ndarray | None, low: float, high: float, run: Run = alone
+    objective: Objective, y: np.ndarray, weight: np.ndarray | None, low: float, high: float, run: Run = run_serial
 ) -> float:
     """The score between ``low`` and ``high`` at which the weighted gradients of a one-score loss sum to 0."""
     scores = np.empty((1, len(y)))

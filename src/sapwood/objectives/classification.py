@@ -11,12 +11,12 @@ import numpy as np
 from sapwood.errors import ParameterError
 from sapwood.kernels.losses import binary as losses_binary
 from sapwood.kernels.losses import multiclass as losses_classes
-from sapwood.kernels.numeric.elementary import log_values
-from sapwood.kernels.numeric.sums import Run, alone, fixed_mean
+from sapwood.kernels.numeric.elementary import apply_elementwise, log_values
+from sapwood.kernels.numeric.sums import fixed_mean
+from sapwood.native.runtime.kernel import Run, run_serial
 from sapwood.objectives import links
 from sapwood.objectives.base import Objective, check_setting, flat_pairs, reject_targets
 from sapwood.objectives.best_constant import constant_between
-from sapwood.objectives.log_link import apply
 from sapwood.objectives.registry import register
 
 # A class without weight gets this probability, so that its score is finite.
@@ -27,7 +27,7 @@ MAX_CONSTANT = 34.5  # its log-odds
 def log_odds(probability: np.ndarray) -> np.ndarray:
     """log(p / (1 - p)) of shares p of the weight, kept finite."""
     within = np.clip(probability, MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
-    return apply(log_values, within / (1.0 - within))
+    return apply_elementwise(log_values, within / (1.0 - within))
 
 
 class BinaryObjective(Objective):
@@ -59,7 +59,7 @@ class Logistic(BinaryObjective):
     pairs_kernel = losses_binary.logistic_pairs
     loss_kernel = losses_binary.logistic_loss
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
         """The log-odds of the mean."""
         return log_odds(np.array([fixed_mean(y, weight, run)]))
 
@@ -97,7 +97,7 @@ class Exponential(BinaryObjective):
     pairs_kernel = losses_binary.exponential_pairs
     loss_kernel = losses_binary.exponential_loss
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
         """Half the log-odds of the mean."""
         return 0.5 * log_odds(np.array([fixed_mean(y, weight, run)]))
 
@@ -126,7 +126,7 @@ class Focal(BinaryObjective):
         """The power and the weights of class 1 and class 0."""
         return np.array([self.gamma, 1.0, 1.0] if self.alpha is None else [self.gamma, self.alpha, 1.0 - self.alpha])
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
         """Where the gradients sum to 0."""
         return np.array([constant_between(self, y, weight, -MAX_CONSTANT, MAX_CONSTANT, run)])
 
@@ -141,11 +141,11 @@ class Hinge(BinaryObjective):
     pairs_kernel = losses_binary.hinge_pairs
     loss_kernel = losses_binary.hinge_loss
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
         """The side of the heavier class."""
         return np.sign([fixed_mean(y, weight, run) - 0.5])
 
-    def initial_scores(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+    def initial_scores(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
         """Between the margins: at the best constant the rows of the heavier class have no gradient at all."""
         return np.array([2.0 * fixed_mean(y, weight, run) - 1.0])
 
@@ -207,18 +207,18 @@ class Softmax(MulticlassObjective):
         """This loss with so many classes."""
         return Softmax(n_classes, self.curvature_factor, self.vector_leaves)
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
         """The logarithm of each class's share."""
-        return apply(log_values, np.maximum(self.class_frequencies(y, weight, run), MIN_PROBABILITY))
+        return apply_elementwise(log_values, np.maximum(self.class_frequencies(y, weight, run), MIN_PROBABILITY))
 
-    def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = alone) -> None:
+    def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = run_serial) -> None:
         """Fill ``out`` (n_outputs, n, 2) with gradients and hessians."""
         n_classes = self.n_outputs
         factor = n_classes / (n_classes - 1.0) if self.curvature_factor is None else self.curvature_factor
         kept = flat_pairs(out).view(np.float64)
         run(losses_classes.softmax_pairs, y, scores, factor, np.empty((3, len(y))), kept, flat_pairs(out))
 
-    def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = alone) -> np.ndarray:
+    def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = run_serial) -> np.ndarray:
         """The loss of each row."""
         out = np.empty(len(y))
         run(losses_classes.softmax_loss, y, scores, np.empty((2, len(y))), out)
@@ -243,6 +243,6 @@ class OneVsAll(MulticlassObjective):
         """This loss with so many classes."""
         return OneVsAll(n_classes, self.vector_leaves)
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
         """The log-odds of each class's share."""
         return log_odds(self.class_frequencies(y, weight, run))

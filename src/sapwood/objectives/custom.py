@@ -20,7 +20,8 @@ import numpy as np
 
 from sapwood.errors import ParameterError
 from sapwood.kernels.losses.tape import LEAST_HESSIAN
-from sapwood.kernels.numeric.sums import Run, alone, fixed_mean, fixed_sum
+from sapwood.kernels.numeric.sums import fixed_mean, fixed_sum
+from sapwood.native.runtime.kernel import Run, run_serial
 from sapwood.objectives.autodiff.dual import REMEDY
 from sapwood.objectives.autodiff.traced_loss import Function, TracedLoss, check_row_independence, trace_loss
 from sapwood.objectives.base import Objective
@@ -95,15 +96,15 @@ class CustomLoss(FunctionObjective):
         self._traces = [*self._traces[1 - MAX_TRACES :], (weakref.ref(y), found)]
         return found
 
-    def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = alone) -> None:
+    def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = run_serial) -> None:
         """Fill ``out`` (1, n, 2) with gradients and hessians."""
         self._trace(y).pairs(scores, out, run)
 
-    def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = alone) -> np.ndarray:
+    def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = run_serial) -> np.ndarray:
         """The loss of each row."""
         return self._trace(y).value(scores, run)
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
         """The best of some constants, and from there downhill to where the gradients sum to 0."""
         found = self._trace(y)
         scores = np.empty((1, len(y)))
@@ -152,11 +153,11 @@ class GradientLoss(FunctionObjective):
         """The link and the constant; the function is not kept in files."""
         return {**super().settings(), "constant": self.constant}
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
         """The constant that was given."""
         return np.array([self.constant])
 
-    def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = alone) -> None:
+    def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = run_serial) -> None:
         """Fill ``out`` (1, n, 2) with what the function returns."""
         returned = self.function(read_only(y), scores[0].copy())
         if not isinstance(returned, tuple) or len(returned) != 2:
@@ -169,7 +170,7 @@ class GradientLoss(FunctionObjective):
                 raise ParameterError(f"GradientLoss: the function {given}; allowed is one number per row")
             out[0, :, part] = np.maximum(values, LEAST_HESSIAN) if what == "hessian" else values
 
-    def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = alone) -> np.ndarray:
+    def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = run_serial) -> np.ndarray:
         """Refuse: derivatives do not tell the loss."""
         raise ParameterError("GradientLoss has no loss to measure; name an eval_metric")
 

@@ -10,8 +10,8 @@ import numpy as np
 from sapwood.errors import ModelFileError
 from sapwood.kernels.losses import links as losses_links
 from sapwood.kernels.numeric import elementary
-from sapwood.kernels.numeric.sums import Run, alone
-from sapwood.native.runtime.kernel import LONE_SYNC, Kernel
+from sapwood.kernels.numeric.elementary import apply_elementwise
+from sapwood.native.runtime.kernel import SERIAL_SYNC, Kernel, Run, run_serial
 
 
 class Link:
@@ -19,7 +19,7 @@ class Link:
 
     name: ClassVar[str]
 
-    def predict(self, scores: np.ndarray, run: Run = alone) -> np.ndarray:
+    def predict(self, scores: np.ndarray, run: Run = run_serial) -> np.ndarray:
         """Turn scores into predictions."""
         raise NotImplementedError
 
@@ -42,7 +42,7 @@ class Identity(Link):
 
     name = "identity"
 
-    def predict(self, scores: np.ndarray, run: Run = alone) -> np.ndarray:
+    def predict(self, scores: np.ndarray, run: Run = run_serial) -> np.ndarray:
         """Copy the scores."""
         return scores[0].copy() if len(scores) == 1 else np.ascontiguousarray(scores.T)
 
@@ -56,17 +56,15 @@ class ElementwiseLink(Link):
 
     kernel: ClassVar[Kernel]
 
-    def predict(self, scores: np.ndarray, run: Run = alone) -> np.ndarray:
+    def predict(self, scores: np.ndarray, run: Run = run_serial) -> np.ndarray:
         """Apply the function to every score."""
-        flat = np.ascontiguousarray(scores, dtype=np.float64).reshape(-1)
-        out = np.empty_like(flat)
-        run(self.kernel, flat, out)
-        return out if len(scores) == 1 else np.ascontiguousarray(out.reshape(scores.shape).T)
+        out = apply_elementwise(self.kernel, scores, run)
+        return out[0] if len(scores) == 1 else np.ascontiguousarray(out.T)
 
     def prepared(self, scores: np.ndarray) -> Callable[[], float | np.ndarray]:
         """Apply the function to every score."""
         out = np.empty_like(scores)
-        call, read = self.kernel.bind(LONE_SYNC, scores, out), _reader(out)
+        call, read = self.kernel.bind(SERIAL_SYNC, scores, out), _reader(out)
 
         def answer() -> float | np.ndarray:
             call(0, 1)
@@ -115,7 +113,7 @@ class RowwiseLink(Link):
 
     kernel: ClassVar[Kernel]
 
-    def predict(self, scores: np.ndarray, run: Run = alone) -> np.ndarray:
+    def predict(self, scores: np.ndarray, run: Run = run_serial) -> np.ndarray:
         """Apply the function to every row."""
         scores = np.ascontiguousarray(scores, dtype=np.float64)
         out = np.empty(scores.shape[::-1])
@@ -125,7 +123,7 @@ class RowwiseLink(Link):
     def prepared(self, scores: np.ndarray) -> Callable[[], float | np.ndarray]:
         """Apply the function to the row."""
         out = np.empty((1, len(scores)))
-        call = self.kernel.bind(LONE_SYNC, scores[:, None], out)
+        call = self.kernel.bind(SERIAL_SYNC, scores[:, None], out)
 
         def answer() -> np.ndarray:
             call(0, 1)

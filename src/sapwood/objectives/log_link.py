@@ -8,9 +8,9 @@ import numpy as np
 
 from sapwood.errors import InputError
 from sapwood.kernels.losses import log_link as kernels
-from sapwood.kernels.numeric.elementary import log1p_values, log_values
-from sapwood.kernels.numeric.sums import Run, alone, fixed_mean
-from sapwood.native.runtime.kernel import Kernel
+from sapwood.kernels.numeric.elementary import apply_elementwise, log1p_values, log_values
+from sapwood.kernels.numeric.sums import fixed_mean
+from sapwood.native.runtime.kernel import Run, run_serial
 from sapwood.objectives.base import MAX_TARGET, Objective, check_setting, reject_targets
 from sapwood.objectives.links import Log, Log1p
 from sapwood.objectives.registry import register
@@ -21,12 +21,12 @@ class LogMeanObjective(Objective):
 
     link = Log()
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
         """The logarithm of the mean."""
         mean = fixed_mean(y, weight, run)
         if mean == 0.0:
             raise InputError(f"objective {self.name!r}: every target is 0, which has no logarithm; use 'squared'")
-        return apply(log_values, np.array([mean]))
+        return apply_elementwise(log_values, np.array([mean]))
 
 
 @register
@@ -104,13 +104,6 @@ class Msle(Objective):
         bad = ~((y > -1.0) & (y <= MAX_TARGET))
         reject_targets(self.name, y, bad, "a number above -1", "correct it or use 'squared'")
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
         """The mean of log(1 + y)."""
-        return np.array([fixed_mean(apply(log1p_values, y, run), weight, run)])
-
-
-def apply(kernel: Kernel, values: np.ndarray, run: Run = alone) -> np.ndarray:
-    """The result of an elementary function on an array."""
-    out = np.empty(len(values))
-    run(kernel, np.ascontiguousarray(values, dtype=np.float64), out)
-    return out
+        return np.array([fixed_mean(apply_elementwise(log1p_values, y, run), weight, run)])

@@ -11,7 +11,8 @@ import numpy as np
 
 from sapwood.errors import ParameterError
 from sapwood.kernels.losses import regression as kernels
-from sapwood.kernels.numeric.sums import Run, alone, fixed_mean
+from sapwood.kernels.numeric.sums import fixed_mean
+from sapwood.native.runtime.kernel import Run, run_serial
 from sapwood.objectives.base import Objective, check_setting, reject_targets, weighted_quantile
 from sapwood.objectives.best_constant import constant_between
 from sapwood.objectives.links import Identity, Link, Sorted
@@ -28,7 +29,7 @@ class Squared(Objective):
     pairs_kernel = kernels.squared_pairs
     loss_kernel = kernels.squared_loss
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
         """The mean."""
         return np.array([fixed_mean(y, weight, run)])
 
@@ -39,7 +40,7 @@ class QuantileLeafObjective(Objective):
     curvature = "surrogate"
     has_quantile_leaves = True
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
         """The weighted quantile of the targets, one per output."""
         weights = self.leaf_weights(y, weight)
         return np.array([weighted_quantile(y, weights, level, run) for level in self.leaf_quantiles])
@@ -135,7 +136,7 @@ class Quantile(QuantileLeafObjective):
 class ResidualObjective(Objective):
     """A convex loss of the residual: its best constant lies between the least and the largest target."""
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = alone) -> np.ndarray:
+    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
         """Where the gradients sum to 0."""
         return np.array([constant_between(self, y, weight, float(np.min(y)), float(np.max(y)), run)])
 

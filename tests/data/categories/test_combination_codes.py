@@ -14,7 +14,7 @@ from sapwood.data.categories.combination_codes import (
     find_keys,
 )
 from sapwood.data.tables.table import read_table
-from sapwood.kernels.numeric.sums import alone
+from sapwood.native.runtime.kernel import run_serial
 
 CUTS = np.array([-1.0, 0.5, 3.0])
 
@@ -63,7 +63,7 @@ def test_levels_are_numbered_as_they_appear_and_known_by_their_keys(sizes):
     codes = {f: random.integers(0, size, 400).astype(np.int32) for f, size in enumerate(sizes)}
     every = tuple(codes)
     for sources, (places, keys) in zip(
-        [every, every[:2]], combine_categories([every, every[:2]], codes, alone), strict=True
+        [every, every[:2]], combine_categories([every, every[:2]], codes, run_serial), strict=True
     ):
         rows = combine_codes([codes[f] for f in sources])
         assert np.array_equal(keys[places], rows)

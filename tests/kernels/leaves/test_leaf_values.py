@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sapwood.kernels import layout
 from sapwood.kernels.leaves import leaf_values as leaves
-from sapwood.native.runtime.kernel import LONE_SYNC
+from sapwood.native.runtime.kernel import SERIAL_SYNC
 from sapwood.native.threads.team import Team
 from tests.guarded import Guards
 
@@ -90,7 +90,7 @@ def test_several_outputs_are_summed_over_the_rows_of_the_tree(rows):
     scales = layout.Scales(np.ones((2, 2)), np.full((2, 2), 2.0**30), np.zeros((2, 2), np.int64))
     scratch = layout.Scratch(np.empty((1, 8)), np.empty((1, 8), np.int64), np.full((1, 10), 7))
     leaves.finish_leaves(
-        0, 1, LONE_SYNC, 2, np.zeros(1, np.int64), make_rules(reg_lambda=1.0), grad, places, scales, scratch,
+        0, 1, SERIAL_SYNC, 2, np.zeros(1, np.int64), make_rules(reg_lambda=1.0), grad, places, scales, scratch,
         layout.LeafTable(integers, np.empty((2, layout.LEAF_FLOATS))), nodes,
     )  # fmt: skip
     for node, own in ((0, rows), (1, rows[:-1]), (2, rows[-1:])):

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sapwood.kernels.threads.barrier import ABORT, ARRIVED, SLEEPERS, TURN, meet, meet_often
+from sapwood.kernels.threads.barrier import ABORT, ARRIVED, GENERATION, SLEEPERS, barrier, check_barrier
 from sapwood.native.runtime.kernel import new_sync
 from sapwood.native.threads.team import ABORT_WORD
 
@@ -34,13 +34,13 @@ def test_the_team_and_the_kernels_mean_the_same_word():
 
 
 def test_the_words_lie_on_cache_lines_of_their_own():
-    words = sorted([ARRIVED, TURN, ABORT, SLEEPERS])
+    words = sorted([ARRIVED, GENERATION, ABORT, SLEEPERS])
     assert all(later - sooner >= 8 for sooner, later in pairwise(words))
     assert words[-1] < len(new_sync())
 
 
 def test_one_member_meets_nobody():
-    assert meet(new_sync(), 1) == 0
+    assert barrier(new_sync(), 1) == 0
 
 
 @pytest.mark.parametrize("members", [2, 5])
@@ -49,17 +49,17 @@ def test_nobody_leaves_before_all_have_come(members):
 
     def work(member):
         come.append(member)
-        left = meet(sync, members)
+        left = barrier(sync, members)
         return left, len(come)
 
     assert run_threads(members, work) == [(0, members)] * members
     assert sync[ARRIVED] == 0
-    assert sync[TURN] == 1
+    assert sync[GENERATION] == 1
 
 
 def test_meeting_often_keeps_all_in_step_in_plain_python():
     out, sync = np.zeros(24, dtype=np.int64), new_sync()
-    run_threads(3, lambda member: meet_often.function(member, 3, sync, out, 30))
+    run_threads(3, lambda member: check_barrier.function(member, 3, sync, out, 30))
     assert out.reshape(3, 8)[:, :2].tolist() == [[30, 0]] * 3
 
 
@@ -70,7 +70,7 @@ def test_a_member_that_waits_leaves_when_told_to():
         if member == 1:
             sync[ABORT] = 1
             return None
-        return meet(sync, 2)
+        return barrier(sync, 2)
 
     assert run_threads(2, work)[0] == 1
 
@@ -78,4 +78,4 @@ def test_a_member_that_waits_leaves_when_told_to():
 def test_a_member_that_comes_after_the_word_is_told_too():
     sync = new_sync()
     sync[ABORT] = 1
-    assert run_threads(2, lambda member: meet(sync, 2)) == [1, 1]
+    assert run_threads(2, lambda member: barrier(sync, 2)) == [1, 1]

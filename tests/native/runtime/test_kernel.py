@@ -11,9 +11,9 @@ from sapwood.kernels import layout
 from sapwood.kernels.encode import binning
 from sapwood.kernels.histogram import quantised_gradients as quantise
 from sapwood.kernels.numeric import random
-from sapwood.kernels.threads.barrier import meet_often
+from sapwood.kernels.threads.barrier import check_barrier
 from sapwood.native.runtime import kernel as kernels
-from sapwood.native.runtime.kernel import Kernel, Repeated, kernel
+from sapwood.native.runtime.kernel import Kernel, RepeatedCall, kernel
 from sapwood.native.threads.team import Team
 
 
@@ -52,13 +52,13 @@ def test_a_kernel_keeps_name_and_text():
 
 
 def test_a_kernel_is_for_teams_if_its_first_arguments_say_so():
-    assert meet_often.takes_team
+    assert check_barrier.takes_team
     assert not random.draw_all.takes_team
 
 
 def test_a_kernel_for_teams_called_directly_is_a_team_of_one():
     out = np.zeros(8, dtype=np.int64)
-    meet_often(out, 5)
+    check_barrier(out, 5)
     assert out.tolist() == [5, 0, 0, 0, 0, 0, 0, 0]
 
 
@@ -169,7 +169,7 @@ def test_an_index_out_of_bounds_is_an_error_where_bounds_are_checked(start, tmp_
 
 @pytest.mark.parametrize("members", [1, 2])
 def test_a_repeated_call_takes_what_changed_and_keeps_the_rest(members):
-    repeated, team = Repeated(meet_often), Team(members)
+    repeated, team = RepeatedCall(check_barrier), Team(members)
     first, second = np.zeros(8 * members, dtype=np.int64), np.zeros(8 * members, dtype=np.int64)
     team.run(repeated, first, 3)
     team.run(repeated, first, 4)
@@ -179,14 +179,14 @@ def test_a_repeated_call_takes_what_changed_and_keeps_the_rest(members):
 
 
 def test_a_repeated_call_refuses_arguments_of_other_types():
-    repeated, out = Repeated(meet_often), np.zeros(8, dtype=np.int64)
+    repeated, out = RepeatedCall(check_barrier), np.zeros(8, dtype=np.int64)
     repeated(out, 1)
-    with pytest.raises(TypeError, match="meet_often"):
+    with pytest.raises(TypeError, match="check_barrier"):
         repeated(out.astype(np.float64), 1)
 
 
 def test_a_kernel_without_members_may_be_repeated():
-    repeated = Repeated(random.draw_all)
+    repeated = RepeatedCall(random.draw_all)
     bits = np.empty(2, dtype=np.uint64)
     for seed in (1, 2):
         repeated(seed, 0, 0, np.arange(2, dtype=np.uint64), bits)

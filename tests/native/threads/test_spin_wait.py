@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from sapwood.kernels.threads.barrier import meet_often
+from sapwood.kernels.threads.barrier import check_barrier
 from sapwood.native.runtime import intrinsics
 from sapwood.native.runtime.kernel import mode
 from sapwood.native.threads import team
@@ -32,10 +32,10 @@ def states(crew: Crew) -> np.ndarray:
 
 def test_calls_in_quick_succession_find_the_members_waiting():
     crew, out = Crew(2), np.zeros(16, np.int64)
-    crew.run(meet_often, (out, 1))
+    crew.run(check_barrier, (out, 1))
     deadline = time.perf_counter() + 10
     while states(crew)[0] != WAITING and time.perf_counter() < deadline:
-        crew.run(meet_often, (np.zeros(16, np.int64), 1))
+        crew.run(check_barrier, (np.zeros(16, np.int64), 1))
     assert states(crew)[0] == WAITING
 
 
@@ -44,14 +44,14 @@ def test_every_member_takes_part_whether_it_still_waits_or_has_gone_to_sleep(pau
     crew, out = Crew(4), np.zeros(32, np.int64)
     for _ in range(50):
         out[:] = 0
-        crew.run(meet_often, (out, 3))
+        crew.run(check_barrier, (out, 3))
         assert out[::8].tolist() == [3, 3, 3, 3]
         time.sleep(pause)
 
 
 def test_members_fall_asleep_when_no_call_comes():
     crew = Crew(3)
-    crew.run(meet_often, (np.zeros(24, np.int64), 1))
+    crew.run(check_barrier, (np.zeros(24, np.int64), 1))
     deadline = time.perf_counter() + 10
     while states(crew).any() and time.perf_counter() < deadline:
         time.sleep(0.01)
@@ -67,7 +67,7 @@ def test_two_crews_work_side_by_side():
         crew, out = Crew(2), np.zeros(16, np.int64)
         for _ in range(200):
             out[:] = 0
-            crew.run(meet_often, (out, 2))
+            crew.run(check_barrier, (out, 2))
             totals.append(out[0] + out[8])
 
     threads = [threading.Thread(target=work) for _ in range(3)]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from sapwood import SapwoodRegressor
-from sapwood.kernels.threads.barrier import meet_often
+from sapwood.kernels.threads.barrier import check_barrier
 from sapwood.native.threads import team
 from sapwood.native.threads.team import Crew, Team, current_team, usable_cpus
 
@@ -45,7 +45,7 @@ def wait_for(condition, seconds: float = 10.0) -> bool:
 @pytest.mark.parametrize("members", [2, 3, 8])
 def test_members_keep_pace_even_if_there_are_more_than_cores(members):
     out = counters(members)
-    Team(members).run(meet_often, out, 300)
+    Team(members).run(check_barrier, out, 300)
     assert out.reshape(members, 8)[:, 0].tolist() == [300] * members
     assert not out.reshape(members, 8)[:, 1].any()
 
@@ -75,7 +75,7 @@ class FailingMember:
         self.failing = failing
 
     def bind(self, sync, out):
-        wait = meet_often.bind(sync, out, 1_000_000)
+        wait = check_barrier.bind(sync, out, 1_000_000)
 
         def call(member, members):
             if member == self.failing:
@@ -98,7 +98,7 @@ def test_a_crew_works_again_after_a_failure():
     crew, out = Crew(4), counters(4)
     with pytest.raises(RuntimeError):
         crew.run(FailingMember(2), (counters(4),))
-    crew.run(meet_often, (out, 50))
+    crew.run(check_barrier, (out, 50))
     assert out.reshape(4, 8)[:, :2].tolist() == [[50, 0]] * 4
 
 
@@ -123,7 +123,7 @@ def test_an_interruption_at_any_moment_leaves_no_member_behind():
             signal.setitimer(signal.ITIMER_REAL, source.uniform(1e-6, 2e-4))
             try:
                 is_armed = True
-                crew.run(meet_often, (out, 5))
+                crew.run(check_barrier, (out, 5))
                 is_armed = False
                 assert out.reshape(3, 8)[:, :2].tolist() == [[5, 0]] * 3
             except Interrupted:
@@ -212,7 +212,7 @@ def test_threads_do_not_grow_in_number_over_many_fits(monkeypatch):
 def test_the_threads_of_a_forgotten_crew_end():
     before = set(threading.enumerate())
     crew = Crew(6)
-    crew.run(meet_often, (counters(6), 2))
+    crew.run(check_barrier, (counters(6), 2))
     its_own = set(threading.enumerate()) - before
     assert len(its_own) == 5
     del crew
@@ -224,7 +224,7 @@ def test_a_finished_call_keeps_no_array_of_the_caller():
     import weakref
 
     out = counters(3)
-    Team(3).run(meet_often, out, 2)
+    Team(3).run(check_barrier, out, 2)
     seen = weakref.ref(out)
     del out
     assert wait_for(lambda: gc.collect() >= 0 and seen() is None)

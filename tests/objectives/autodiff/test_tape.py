@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.kernels.numeric.sums import alone
+from sapwood.native.runtime.kernel import run_serial
 from sapwood.objectives.autodiff.dual import Dual
 from sapwood.objectives.autodiff.tape import Tape, Trace, UnsupportedOperationError
 from sapwood.objectives.autodiff.traced_loss import NumPyLoss, TapeLoss
@@ -43,10 +43,12 @@ def test_a_recorded_loss_is_what_numpy_makes_of_it(name):
         return
     recorded = TapeLoss(LOSSES[name], Y, 0.7)
     pairs, expected = np.full((1, N, 2), 7, dtype=np.float32), np.full((1, N, 2), 8, dtype=np.float32)
-    recorded.pairs(F, pairs, alone)
-    twin.pairs(F, expected, alone)
-    np.testing.assert_allclose(recorded.value(F, alone), twin.value(F, alone), rtol=1e-11, atol=1e-13)
-    np.testing.assert_allclose(recorded.derivatives(F, alone), twin.derivatives(F, alone), rtol=1e-9, atol=1e-12)
+    recorded.pairs(F, pairs, run_serial)
+    twin.pairs(F, expected, run_serial)
+    np.testing.assert_allclose(recorded.value(F, run_serial), twin.value(F, run_serial), rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(
+        recorded.derivatives(F, run_serial), twin.derivatives(F, run_serial), rtol=1e-9, atol=1e-12
+    )
     np.testing.assert_allclose(pairs, expected, rtol=1e-5, atol=1e-9)
 
 
@@ -64,7 +66,7 @@ def test_random_expressions_are_recorded_as_they_are(tree, y, f):
     tape = Tape(record, numbers, np.array(record.rows) if record.rows else np.zeros((1, 1)))
     scores = np.array([[f, 0.25, -1.0]])
     twin = evaluate(tree, np.array([y, 0.5, 0.0]), Dual(scores[0], 1.0, 0.0), exact=False)
-    for found, expected in zip(tape.run(scores, alone), (twin.value, twin.first, twin.second), strict=True):
+    for found, expected in zip(tape.run(scores, run_serial), (twin.value, twin.first, twin.second), strict=True):
         np.testing.assert_allclose(found, np.broadcast_to(expected, 3), rtol=1e-8, atol=1e-8)
 
 
@@ -78,7 +80,7 @@ def test_a_team_gives_the_bits_of_one_thread():
 
     pairs, expected = np.empty((2, 1, N, 2), dtype=np.float32)
     recorded.pairs(F, pairs, on_three)
-    recorded.pairs(F, expected, alone)
+    recorded.pairs(F, expected, run_serial)
     np.testing.assert_array_equal(pairs.view(np.int32), expected.view(np.int32))
 
 

@@ -16,7 +16,7 @@ from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.grow.grown_tree import FittedTree
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.ensemble_builder import EnsembleBuilder
-from sapwood.native.runtime.kernel import Repeats
+from sapwood.native.runtime.kernel import CallCache
 from sapwood.native.threads.team import Team
 from sapwood.objectives.base import Objective
 from sapwood.params.declaration import Params
@@ -48,9 +48,9 @@ class TrainingState:
     objective: Objective
 
     @cached_property
-    def run(self) -> Repeats:
+    def run(self) -> CallCache:
         """Runs what every round runs on the team."""
-        return Repeats(self.team.run)
+        return CallCache(self.team.run)
 
     @cached_property
     def views(self) -> tuple[DatasetView, ...]:

@@ -23,7 +23,7 @@ from sapwood.data.tables.sparse import SparseTable
 from sapwood.data.tables.table import Table
 from sapwood.errors import InputError, ParameterError
 from sapwood.kernels.encode import binning
-from sapwood.kernels.numeric.sums import Run, alone
+from sapwood.native.runtime.kernel import Run, run_serial
 
 MAX_BINS = 65_535
 LISTED_AT_ONCE = 64  # columns of a dense table that are looked through together
@@ -47,7 +47,7 @@ class BinMapper:
         weight: np.ndarray | None = None,
         max_bins: int = 255,
         seed: int = 0,
-        run: Run = alone,
+        run: Run = run_serial,
         row_ids: np.ndarray | None = None,
         bundle: bool = True,
     ) -> BinMapper:
@@ -85,7 +85,7 @@ class BinMapper:
         """The type of a bin: one byte where the greatest number of bins allows, else two."""
         return np.dtype(np.uint8 if int(self.n_bins.max()) <= np.iinfo(np.uint8).max else np.uint16)
 
-    def encode(self, table: Table, run: Run = alone, with_columns: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    def encode(self, table: Table, run: Run = run_serial, with_columns: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """The bins of a table with these columns, as tiles (tile, row, lane) and as columns (feature, row).
 
         Without columns, that array has no lines. Columns that are listed are left out.
@@ -117,7 +117,7 @@ class BinMapper:
             )  # fmt: skip
         return tiles, columns
 
-    def lists(self, table: Table, run: Run = alone) -> SparseBins | None:
+    def lists(self, table: Table, run: Run = run_serial) -> SparseBins | None:
         """The columns that are listed, if there are any."""
         if self.usual is None:
             return None
@@ -156,7 +156,7 @@ class ExactBinMapper(BinMapper):
         """The type of a bin: a column may have as many values as rows."""
         return np.dtype(np.uint32)
 
-    def encode(self, table: Table, run: Run = alone, with_columns: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    def encode(self, table: Table, run: Run = run_serial, with_columns: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """The values (feature, row, 1) in the place of tiles, and their bins as columns (feature, row).
 
         Without columns, that array has no lines.

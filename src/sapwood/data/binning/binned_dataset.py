@@ -15,7 +15,7 @@ from sapwood.data.tables.table import Block, Table
 from sapwood.distributed.workers import Ranks
 from sapwood.kernels.layout import CATEGORY_ONE_HOT, CATEGORY_PARTITION
 from sapwood.kernels.numeric.random import TREE_ORDER, draw_all
-from sapwood.kernels.numeric.sums import Run, alone
+from sapwood.native.runtime.kernel import Run, run_serial
 from sapwood.params.encodings import Partition
 
 
@@ -54,7 +54,7 @@ class BinnedDataset:
         weight: np.ndarray | None = None,
         max_bins: int = 255,
         seed: int = 0,
-        run: Run = alone,
+        run: Run = run_serial,
     ) -> BinnedDataset:
         """Choose bins and encode the table. Rows of zero weight are left out; ``row_ids`` tells which remain."""
         row_ids = np.arange(table.n_rows, dtype=np.uint64)

@@ -10,7 +10,7 @@ import numpy as np
 from sapwood.data.tables.table import Table
 from sapwood.kernels.encode import binning
 from sapwood.kernels.numeric.random import EDGES
-from sapwood.kernels.numeric.sums import Run, alone
+from sapwood.native.runtime.kernel import Run, run_serial
 
 SAMPLE_ROWS = 200_000
 GATHERED_VALUES = 2**24  # columns of the sample are gathered as many at a time as this allows
@@ -18,7 +18,7 @@ WEIGHT_BITS = 44  # the total weight fits, times the greatest number of bins and
 
 
 def find_edges(
-    table: Table, weight: np.ndarray | None, max_bins: int, seed: int, row_ids: np.ndarray, run: Run = alone
+    table: Table, weight: np.ndarray | None, max_bins: int, seed: int, row_ids: np.ndarray, run: Run = run_serial
 ) -> list[np.ndarray]:
     """The edges of every column: at most ``max_bins - 1`` ascending float64 that lie between neighbouring values.
 
@@ -35,7 +35,7 @@ def find_edges(
     return edges
 
 
-def sample_rows(row_ids: np.ndarray, seed: int, run: Run = alone) -> np.ndarray:
+def sample_rows(row_ids: np.ndarray, seed: int, run: Run = run_serial) -> np.ndarray:
     """The ``SAMPLE_ROWS`` places in ``row_ids`` of smallest hash, ascending; all of them if there are no more."""
     n = len(row_ids)
     if n <= SAMPLE_ROWS:
@@ -53,7 +53,7 @@ def weight_units(weight: np.ndarray) -> np.ndarray:
     return np.rint(np.ldexp(fractions, WEIGHT_BITS - exponent)).astype(np.int64)
 
 
-def gather(table: Table, rows: np.ndarray, first: int, last: int, run: Run = alone) -> np.ndarray:
+def gather(table: Table, rows: np.ndarray, first: int, last: int, run: Run = run_serial) -> np.ndarray:
     """The values of some rows (ascending) and columns, one line per column."""
     out = np.empty((last - first, len(rows)), dtype=table.dtype)
     for block in table.blocks(first, last):
@@ -63,7 +63,7 @@ def gather(table: Table, rows: np.ndarray, first: int, last: int, run: Run = alo
     return out
 
 
-def cut_sample(values: np.ndarray, units: np.ndarray, max_bins: int, run: Run = alone) -> list[np.ndarray]:
+def cut_sample(values: np.ndarray, units: np.ndarray, max_bins: int, run: Run = run_serial) -> list[np.ndarray]:
     """The edges of each line of ``values``, whose entries weigh ``units`` (all the same if there are none)."""
     n_lines, n = values.shape
     size = values.itemsize

@@ -12,7 +12,7 @@ from sapwood.data.binning.bundling import Bundler
 from sapwood.data.binning.edges import cut_sample, gather, middle, sample_rows, weight_units
 from sapwood.data.tables.sparse import SparseTable
 from sapwood.kernels.encode import binning
-from sapwood.kernels.numeric.sums import Run, alone
+from sapwood.native.runtime.kernel import Run, run_serial
 
 # A column with more than this share of other bins is quicker to read as bytes.
 MOST_LISTED = 0.25
@@ -164,7 +164,7 @@ def _first_or_new(table: SparseTable) -> np.ndarray:
     return np.flatnonzero(is_new & ~np.isnan(table.values))
 
 
-def bins_of_entries(table: SparseTable, edges: Sequence[np.ndarray], run: Run = alone) -> np.ndarray:
+def bins_of_entries(table: SparseTable, edges: Sequence[np.ndarray], run: Run = run_serial) -> np.ndarray:
     """The bin of every stored entry, column by column."""
     bins = np.empty(len(table.values), dtype=np.uint32)
     lines, starts = _in_a_row(edges)
@@ -213,7 +213,7 @@ def _bundles_well(table: SparseTable, edges: Sequence[np.ndarray]) -> bool:
 
 
 def encode_sparse(
-    table: SparseTable, edges: Sequence[np.ndarray], tiles: np.ndarray, columns: np.ndarray, run: Run = alone
+    table: SparseTable, edges: Sequence[np.ndarray], tiles: np.ndarray, columns: np.ndarray, run: Run = run_serial
 ) -> None:  # fmt: skip
     """Write the bins into tiles (tile, row, lane) and columns (feature, row), unless that has no lines."""
     bins, rest = bins_of_entries(table, edges, run), bins_of_rest(table, edges)

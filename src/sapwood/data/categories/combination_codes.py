@@ -10,22 +10,19 @@ import numpy as np
 from sapwood.data.categories.vocabulary import MISSING
 from sapwood.data.tables.table import Table
 from sapwood.kernels.encode.combinations import number_crossings
-from sapwood.kernels.numeric.sums import Run
+from sapwood.kernels.numeric.random import hash_combine
+from sapwood.native.runtime.kernel import Run
 
 Sources = tuple[int, ...]
 
 AT_ONCE = 16  # crossings that a team looks at; memory that nobody uses costs nothing
-
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_FIRST = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND = np.uint64(0x94D049BB133111EB)
 
 
 def combine_codes(codes: Sequence[np.ndarray]) -> np.ndarray:
     """A number of 64 bits for the codes of each row; different codes have different numbers, all but certainly."""
     key = np.zeros(len(codes[0]), dtype=np.uint64)
     for column in codes:
-        key = _mixed(key * _STEP + column.astype(np.uint64) + np.uint64(1))
+        key = hash_combine(key, column.astype(np.uint64))
     return key
 
 
@@ -93,12 +90,6 @@ def find_keys(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     places = np.searchsorted(keys, wanted)
     found = keys[np.minimum(places, len(keys) - 1)] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
     return np.where(found, places, len(keys))
-
-
-def _mixed(x: np.ndarray) -> np.ndarray:
-    x = (x ^ (x >> np.uint64(30))) * _FIRST
-    x = (x ^ (x >> np.uint64(27))) * _SECOND
-    return x ^ (x >> np.uint64(31))
 
 
 def codes_of_numbers(values: np.ndarray, cuts: np.ndarray) -> np.ndarray:

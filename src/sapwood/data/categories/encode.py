@@ -22,7 +22,7 @@ from sapwood.data.categories.vocabulary import MISSING, Vocabulary
 from sapwood.data.tables.table import Table
 from sapwood.kernels.encode.target_statistics import ordered_statistics, sum_levels
 from sapwood.kernels.layout import MAX_CATEGORY_BINS
-from sapwood.kernels.numeric.sums import Run, alone
+from sapwood.native.runtime.kernel import Run, run_serial
 from sapwood.params.encodings import (
     Encoding,
     Frequency,
@@ -54,7 +54,7 @@ class EncodingInputs:
     response: FixedPointTarget
     orders: Sequence[np.ndarray]
     held_out: np.ndarray
-    run: Run = alone
+    run: Run = run_serial
     max_bins: int = 255
     cuts: Mapping[int, np.ndarray] = field(default_factory=dict)
     ordered: Mapping[tuple[Sources, Ordered], OrderedSums] = field(default_factory=dict)

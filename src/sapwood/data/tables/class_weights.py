@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import ParameterError
-from sapwood.kernels.numeric.elementary import expm1_values, log1p_values
+from sapwood.kernels.numeric.elementary import apply_elementwise, expm1_values, log1p_values
 from sapwood.kernels.numeric.sums import fixed_sum
 from sapwood.params.options import EffectiveNumber
 from sapwood.params.validators import number
@@ -44,9 +44,8 @@ def effective_factors(totals: np.ndarray, beta: float) -> np.ndarray:
     """(1 - beta) / (1 - beta^n) for classes of n rows; 0 for a class without any."""
     if beta == 0.0:
         return np.ones(len(totals))
-    log_beta, missing = np.empty(1), np.empty(len(totals))
-    log1p_values(np.array([beta - 1.0]), log_beta)
-    expm1_values(totals * log_beta[0], missing)
+    log_beta = apply_elementwise(log1p_values, np.array([beta - 1.0]))
+    missing = apply_elementwise(expm1_values, totals * log_beta)
     return np.divide(1.0 - beta, -missing, out=np.zeros(len(totals)), where=totals > 0.0)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.numeric.random import draw, stream
-from sapwood.kernels.threads.slices import share
+from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
 
 DIGIT_BITS = 11
@@ -23,7 +23,7 @@ ROWS_PER_BLOCK = 256  # rows of 28 features of float32 stay in the L1 cache
 def hash_rows(member, members, sync, seed, purpose, row_ids, out):
     """Write 64 random bits for every row number; different numbers never draw the same."""
     key = stream(seed, purpose, 0)
-    for i in range(share(member, members, out.shape[0]), share(member + 1, members, out.shape[0])):
+    for i in range(slice_start(member, members, out.shape[0]), slice_start(member + 1, members, out.shape[0])):
         out[i] = draw(key, row_ids[i])
 
 
@@ -33,8 +33,8 @@ def hash_rows(member, members, sync, seed, purpose, row_ids, out):
 )
 def gather_rows(member, members, sync, values, row_stride, column_stride, rows, first, out):
     """Copy ``rows`` of a strided matrix into ``out[:, first:]``, one line of ``out`` per column."""
-    low = share(member, members, rows.shape[0])
-    end = share(member + 1, members, rows.shape[0])
+    low = slice_start(member, members, rows.shape[0])
+    end = slice_start(member + 1, members, rows.shape[0])
     while low < end:
         high = min(low + np.uint64(ROWS_PER_BLOCK), end)
         for f in range(out.shape[0]):
@@ -235,8 +235,8 @@ def encode(
     The edges of feature f stand at ``edges[edge_start[f] : edge_start[f + 1]]``, padded with infinity to a power of two
     larger than their number; for f32 they are rounded down, which leaves every comparison as it was.
     """
-    begin = share(member, members, n_rows)
-    end = share(member + 1, members, n_rows)
+    begin = slice_start(member, members, n_rows)
+    end = slice_start(member + 1, members, n_rows)
     low = begin
     while low < end:
         high = min(low + np.uint64(ROWS_PER_BLOCK), end)

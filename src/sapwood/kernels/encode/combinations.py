@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.numeric.random import mix64
+from sapwood.kernels.numeric.random import hash_combine
 from sapwood.native.runtime.kernel import kernel
-
-_STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 @kernel()
@@ -23,7 +21,7 @@ def cross_key(codes, columns, row):
     key = np.uint64(0)
     for k in range(columns.shape[0]):
         if columns[k] >= 0:
-            key = mix64(key * _STEP + np.uint64(codes[columns[k], row]) + np.uint64(1))
+            key = hash_combine(key, np.uint64(codes[columns[k], row]))
     return key
 
 

@@ -44,7 +44,7 @@ from sapwood.kernels.split.best_split import (
 )
 from sapwood.kernels.split.numeric import locate_cut, value_of
 from sapwood.kernels.split.symmetric import best_member, choose_cut, judge_features
-from sapwood.kernels.threads.barrier import meet
+from sapwood.kernels.threads.barrier import barrier
 from sapwood.native.runtime.kernel import kernel
 
 # Steps of quantising: after each, ranks agree on what they have found.
@@ -181,7 +181,7 @@ def search_leaf(
             low = leaves.floats[leaf, LEAF_LOWER]
             high = leaves.floats[leaf, LEAF_UPPER]
             search.gain[0, f] = locate_cut(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)
-    if meet(sync, members) != 0 or member != 0:
+    if barrier(sync, members) != 0 or member != 0:
         return
     first = feature.slices[0]
     propose_cut(
@@ -206,7 +206,7 @@ def judge_level(
         member, n_leaves, feature, rules, scales.histogram, cells, leaves, search.allowed, running,
         worth[member], bests[member],
     )  # fmt: skip
-    if meet(sync, members) != 0 or member != 0:
+    if barrier(sync, members) != 0 or member != 0:
         return
     winner = best_member(members, feature.ids, bests)
     for j in range(bests.shape[1]):

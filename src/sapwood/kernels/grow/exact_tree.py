@@ -39,8 +39,8 @@ from sapwood.kernels.leaves.leaf_values import finish_leaves
 from sapwood.kernels.split.allowed_features import allow_features, narrow_groups
 from sapwood.kernels.split.best_split import best_feature, take_cut
 from sapwood.kernels.split.exact import count_missing, scan_sorted
-from sapwood.kernels.threads.barrier import meet
-from sapwood.kernels.threads.slices import share
+from sapwood.kernels.threads.barrier import barrier
+from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
 
 INFINITE = np.inf
@@ -123,16 +123,16 @@ def list_rows(member, members, sync, rows, share_of, tree, lists):
     marked = lists.goes_left
     n = marked.shape[0]
     m = rows.rows.shape[0]
-    for row in range(share(member, members, n), share(member + 1, members, n)):
+    for row in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         marked[row] = 0
-    if meet(sync, members) != 0:
+    if barrier(sync, members) != 0:
         return 1
-    for i in range(share(member, members, m), share(member + 1, members, m)):
+    for i in range(slice_start(member, members, m), slice_start(member + 1, members, m)):
         row = rows.rows[i]
         marked[row] = 1
         for p in range(rows.pairs.shape[0]):
             lists.pairs[row, p] = rows.pairs[p, row]
-    if meet(sync, members) != 0:
+    if barrier(sync, members) != 0:
         return 1
     for f in range(share_of[member], share_of[member + 1]):
         if tree[f] != 0:
@@ -163,7 +163,7 @@ def part_lists(member, members, sync, columns, lists, integers, order, share_of,
     Return how many went left, or −1 to stop.
     """
     n_lefts[member, 0] = mark_left(member, members, columns[integers[SPLIT_FEATURE]], order, integers, lists.goes_left)
-    if meet(sync, members) != 0:
+    if barrier(sync, members) != 0:
         return -1
     n_left = np.int64(0)
     for t in range(members):
@@ -221,7 +221,7 @@ def grow_exact_tree(
                     member, columns, lists, child, first, last, own, bounds[2 * child :],
                     feature, rules, scales, search, running,
                 )  # fmt: skip
-        if meet(sync, members) != 0:
+        if barrier(sync, members) != 0:
             return
         if member == 0:
             if n_leaves > 0:
@@ -239,7 +239,7 @@ def grow_exact_tree(
                 if more and can_split(last - first, depth, rules):
                     choose_split(columns, lists.tree_rows, at, search.gain[child], search.split[child], rules, leaves)
         n_leaves += 1
-        if meet(sync, members) != 0:
+        if barrier(sync, members) != 0:
             return
         leaf = next_leaf(n_leaves, rules.growth, integers, leaves.floats, False) if more else np.int64(-1)
         if leaf < 0:
@@ -260,6 +260,6 @@ def grow_exact_tree(
         set_child_bounds(leaf, sums, bounds, feature.monotone[f], rules, scales.histogram, leaves)
         if choice.groups.shape[0] > 0:
             narrow_groups(member, leaf, n_leaves, f, choice)
-            if meet(sync, members) != 0:
+            if barrier(sync, members) != 0:
                 return
     finish_leaves(member, members, sync, n_leaves, feature.monotone, rules, grad, rows, scales, scratch, leaves, nodes)

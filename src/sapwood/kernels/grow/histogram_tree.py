@@ -50,7 +50,7 @@ from sapwood.kernels.split.allowed_features import allow_features, narrow_groups
 from sapwood.kernels.split.best_split import pick_split
 from sapwood.kernels.split.search import search_share
 from sapwood.kernels.split.sorted_rows import begin_sorted, part_sorted, pick_sorted, search_sorted
-from sapwood.kernels.threads.barrier import meet
+from sapwood.kernels.threads.barrier import barrier
 from sapwood.native.runtime.kernel import kernel
 
 INFINITE = np.inf
@@ -98,7 +98,7 @@ def plant(
                 member, member + 1, every, cells.active[0], cells.pool[0], cells.sparse_counts[0], 0, sums,
                 -INFINITE, INFINITE, feature, rules, scales, search, running,
             )  # fmt: skip
-    if meet(sync, members) != 0:
+    if barrier(sync, members) != 0:
         return 1
     if member == 0:
         enter_leaf(0, 0, n, 0, 0, 0, sums, -INFINITE, INFINITE, leaves)
@@ -141,7 +141,7 @@ def fill_slots(
         stop = middle if is_left else last
         own = sums[:n_planes] if is_left else sums[n_planes:]
         line = cells.pool[slots[part]]
-        if part == 1 and meet(sync, members) != 0:
+        if part == 1 and barrier(sync, members) != 0:
             return 1
         listed = cells.sparse_counts[slots[part]]
         if build(member, members, sync, alone, words, rows, start, stop, live, line, feature, cells.partial):
@@ -219,7 +219,7 @@ def expand(
     if open_left or open_right:
         if choice.groups.shape[0] > 0:
             narrow_groups(member, leaf, n_leaves, integers[leaf, SPLIT_FEATURE], choice)
-            if meet(sync, parts) != 0:
+            if barrier(sync, parts) != 0:
                 return 1
         # The line of the leaf may become that of the larger child, which comes last.
         for part in range(2):
@@ -247,7 +247,7 @@ def expand(
                         rank, members if alone else member + 1, live, cells.active[slots[part]], histogram, listed,
                         line + child, given, low, high, feature, rules, scales, search, running,
                     )  # fmt: skip
-    if meet(sync, parts) != 0:
+    if barrier(sync, parts) != 0:
         return 1
     for child in range(2):
         if rank == child % parts:
@@ -296,11 +296,11 @@ def grow_tree(
     turn = search.schedule
     n_slots = cells.pool.shape[0]
     while stop == 0:
-        if meet(sync, members) != 0:
+        if barrier(sync, members) != 0:
             return
         if member == 0:
             choose_leaf(members, rules, n_slots, leaves, choice, nodes, turn)
-        if meet(sync, members) != 0:
+        if barrier(sync, members) != 0:
             return
         leaf = turn[NEXT_LEAF]
         if leaf < 0:
@@ -322,6 +322,6 @@ def grow_tree(
             first = leaves.ints[leaf, LEAF_BEGIN]
             last = leaves.ints[leaf, LEAF_END]
             rejoin(rows, first, leaves.ints[rules.max_leaves + 2 * leaf, LEAF_END], last)
-    if meet(sync, members) != 0:
+    if barrier(sync, members) != 0:
         return
     finish_leaves(member, members, sync, n_leaves, feature.monotone, rules, grad, rows, scales, scratch, leaves, nodes)

@@ -18,7 +18,7 @@ from sapwood.kernels.layout import (
     NEXT_LEAF,
     UNEXPANDED,
 )
-from sapwood.kernels.threads.barrier import NEWS, advance, await_change, give_lock, take_lock
+from sapwood.kernels.threads.barrier import CHANGES, acquire_lock, notify_change, release_lock, wait_for_change
 from sapwood.native.runtime.kernel import kernel
 
 # Leaves of fewer rows, divided by the number of members, are expanded by one member each. Rows with lists of cells come
@@ -98,12 +98,12 @@ def take_leaf(member, members, sync, done, rules, n_slots, leaves, nodes, turn):
     Where nothing is left to be done but others are at work, wait for what they bring.
     """
     integers = leaves.ints
-    take_lock(sync)
+    acquire_lock(sync)
     if done >= 0:
         integers[done, LEAF_STATE] = EXPANDED
         turn[N_EXPANDING] -= 1
         split_waiting(rules, leaves, nodes)
-        advance(sync, NEWS)
+        notify_change(sync, CHANGES)
     leaf = -1
     while True:
         n_leaves = nodes.info[N_LEAVES]
@@ -118,10 +118,10 @@ def take_leaf(member, members, sync, done, rules, n_slots, leaves, nodes, turn):
         leaf = -1
         if turn[N_EXPANDING] == 0:
             break
-        seen = sync[NEWS]
-        give_lock(sync)
-        if await_change(sync, NEWS, seen) != 0:
+        seen = sync[CHANGES]
+        release_lock(sync)
+        if wait_for_change(sync, CHANGES, seen) != 0:
             return -1
-        take_lock(sync)
-    give_lock(sync)
+        acquire_lock(sync)
+    release_lock(sync)
     return leaf

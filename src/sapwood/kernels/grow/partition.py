@@ -27,7 +27,7 @@ from sapwood.kernels.layout import (
     SPLIT_MISSING_LEFT,
 )
 from sapwood.kernels.split.category_bitset import is_member
-from sapwood.kernels.threads.barrier import meet
+from sapwood.kernels.threads.barrier import barrier
 from sapwood.native.runtime.intrinsics import prefetch
 from sapwood.native.runtime.kernel import kernel
 
@@ -37,7 +37,7 @@ ONE = np.uint64(1)
 PARALLEL_MOVE = 4096
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def split_order(bins, shift, most, order, left_order, spare, start, stop):
     """Send the positions ``start`` to ``stop`` apart, lefts going to ``left_order``; return how many."""
     left = np.uint64(start)
@@ -68,7 +68,7 @@ def split_part(bins, limit, missing_left, rows, start, stop, in_place):
     return split_order(bins, shift, most, rows.rows, left_order, rows.scratch, start, stop)
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def split_members(bins, words, rows, start, stop, in_place):
     """The same with the bins of a set to the left."""
     left = np.uint64(start)
@@ -144,7 +144,7 @@ def move_rows(member, members, sync, bins, unpacked, split, feature, rows, n_lef
         n_left[member, 0] = own
         if parts == 1:
             settle_part(rows, a, e, own, a, a + own, 1)
-    if meet(sync, members) != 0:
+    if barrier(sync, members) != 0:
         return -1
     total = np.int64(0)
     left_at = start
@@ -156,7 +156,7 @@ def move_rows(member, members, sync, bins, unpacked, split, feature, rows, n_lef
         total += n_left[t, 0]
     if parts > 1:
         settle_part(rows, a, e, n_left[member, 0], left_at, right_at + total, in_place)
-        if meet(sync, members) != 0:
+        if barrier(sync, members) != 0:
             return -1
     return total
 

@@ -27,7 +27,7 @@ def goes_left(bin, shift, most):
     return np.uint16(np.uint16(bin) - np.uint16(shift)) <= np.uint16(most)
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def rare_side(bins, shift, most, order, start, stop):
     """The side that hardly any of the rows at ``start`` to ``stop`` goes to, as far as some rows of the column tell.
 
@@ -97,7 +97,7 @@ def move_run(order, begin, end, is_left, target, at):
             target[at - i] = order[begin + i]
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def split_skewed(bins, shift, most, rare, order, left_order, spare, start, stop):
     """Send the ascending rows at ``start`` to ``stop`` apart, lefts going to ``left_order``; return how many.
 

@@ -26,7 +26,7 @@ from sapwood.kernels.layout import (
 from sapwood.kernels.leaves.leaf_values import finish_leaves
 from sapwood.kernels.split.allowed_features import allow_features, narrow_groups
 from sapwood.kernels.split.symmetric import CUT_BIN, CUT_FEATURE, CUT_SIDE, choose_cut, judge_features
-from sapwood.kernels.threads.barrier import COUNTER, meet
+from sapwood.kernels.threads.barrier import COUNTER, barrier
 from sapwood.native.runtime.intrinsics import atomic_add, atomic_store
 from sapwood.native.runtime.kernel import kernel
 
@@ -88,7 +88,7 @@ def divide_leaf(
         fill_usual(every, from_lane, to_lane, feature, given, small, cells.sparse_counts[new])
         large = cells.pool[old_slot]
         subtract_live(every, from_lane, to_lane, feature.slices, feature.offset, n_planes, small, large)
-    if meet(sync, parts) != 0:
+    if barrier(sync, parts) != 0:
         return 1
     if rank == 0:
         slot_left = new if left_is_small else old_slot
@@ -97,7 +97,7 @@ def divide_leaf(
         enter_leaf(new, middle, stop, child + 1, depth, slot_right, sums[n_planes:], bounds[2], bounds[3], leaves)
         enter_node(child, nodes)
         enter_node(child + 1, nodes)
-    return meet(sync, parts)
+    return barrier(sync, parts)
 
 
 @kernel()
@@ -115,7 +115,7 @@ def plant_symmetric(member, members, sync, words, feature, rows, scratch, cells,
     if member == 0:
         enter_leaf(0, 0, n, 0, 0, 0, sums, -INFINITE, INFINITE, leaves)
         enter_node(0, nodes)
-    return meet(sync, members)
+    return barrier(sync, members)
 
 
 @kernel()
@@ -156,7 +156,7 @@ def divide_level(
                 if stop != 0:
                     return 1
             leaf = atomic_add(sync, COUNTER, 1) if alone else leaf + 1
-        if meet(sync, members) != 0:
+        if barrier(sync, members) != 0:
             return 1
     return 0
 
@@ -183,11 +183,11 @@ def grow_symmetric_tree(
             member, n_leaves, feature, rules, scales.histogram, cells, leaves, search.allowed, running,
             worth[member], bests[member],
         )  # fmt: skip
-        if meet(sync, members) != 0:
+        if barrier(sync, members) != 0:
             return
         own = scratch.floats[member][4:8]
         winner = choose_cut(members, n_leaves, n_planes, feature.ids, rules, scales.histogram, leaves, own, bests)
-        if meet(sync, members) != 0:
+        if barrier(sync, members) != 0:
             return
         if winner < 0:
             break
@@ -195,7 +195,7 @@ def grow_symmetric_tree(
             set_cut(members, n_leaves, n_planes, bests[winner], own[2], feature, cells, leaves, nodes)
             narrow_groups(0, 0, 0, np.int64(bests[winner, CUT_FEATURE]), choice)
             atomic_store(sync, COUNTER, 0)
-        if meet(sync, members) != 0:
+        if barrier(sync, members) != 0:
             return
         more = depth + 1 < rules.max_depth and 4 * n_leaves <= rules.max_leaves
         if divide_level(

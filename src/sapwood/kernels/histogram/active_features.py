@@ -35,7 +35,7 @@ def end_of_run(live, place, end, start):
     return k
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def clear_live(live, from_lane, to_lane, share, start, n_planes, cells):
     """Set the cells of the features of some lanes to zero."""
     n_cells = start[start.shape[0] - 1]
@@ -50,7 +50,7 @@ def clear_live(live, from_lane, to_lane, share, start, n_planes, cells):
                 clear(cells, p * n_cells + low, p * n_cells + high)
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def subtract_live(live, from_lane, to_lane, share, start, n_planes, small, large):
     """Leave parent − small in ``large``, which holds the parent, for the features of some lanes."""
     n_cells = start[start.shape[0] - 1]
@@ -66,7 +66,7 @@ def subtract_live(live, from_lane, to_lane, share, start, n_planes, small, large
                     large[j] -= small[j]
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def fill_usual(live, from_lane, to_lane, feature, sums, out, counts):
     """Give the usual bin of each listed or bundled feature what its other bins leave of a leaf's sums.
 

@@ -8,7 +8,7 @@ from sapwood.kernels.histogram.active_features import clear_live, fill_usual
 from sapwood.kernels.histogram.dense import add_planes, merge
 from sapwood.kernels.histogram.multi_output import add_lines, clear_work, merge_lines
 from sapwood.kernels.histogram.sparse import add_listed_planes, count_listed
-from sapwood.kernels.threads.barrier import meet
+from sapwood.kernels.threads.barrier import barrier
 from sapwood.native.runtime.kernel import kernel
 
 # Fewer rows than this are not worth sharing out.
@@ -31,14 +31,14 @@ def sum_root(member, members, sync, order, pairs, integers, out):
             for i in range(start, stop):
                 total += pairs[p, order[i]]
         integers[member, 3 * n_planes + p] = total
-    if meet(sync, members) != 0:
+    if barrier(sync, members) != 0:
         return 1
     for p in range(n_planes):
         total = np.int64(0)
         for t in range(members):
             total += integers[t, 3 * n_planes + p]
         out[p] = total
-    return meet(sync, members)
+    return barrier(sync, members)
 
 
 @kernel()
@@ -84,7 +84,7 @@ def build(member, members, sync, alone, words, rows, first, last, live, histogra
             feature.tile_offset,
             work[member],
         )
-        if is_shared and meet(sync, members) != 0:
+        if is_shared and barrier(sync, members) != 0:
             return 1
         from_part = 0 if is_shared else member
         merge_lines(work, from_part, from_part + part, n_planes, n_cells, start[own], start[end], histogram)
@@ -96,7 +96,7 @@ def build(member, members, sync, alone, words, rows, first, last, live, histogra
     if has_lists:
         add_listed_planes(feature, rows.rows, rows.pairs, a, e, start[low], start[high], out)
     if is_shared:
-        if meet(sync, members) != 0:
+        if barrier(sync, members) != 0:
             return 1
         merge(work, members, histogram, own, end, start, n_planes)
     return 0

@@ -62,7 +62,7 @@ def add_eight(word, value, at, cells):
     add_four(word >> np.uint64(32), value, at + np.uint64(4 * FEATURE_STRIDE), cells)
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def add_regular(tile, order, values, first, last, word, n_words, with_half, start, cells):
     """Add the values at some positions to the cells of one to four words of features that lie ``STRIDE`` apart.
 
@@ -133,7 +133,7 @@ def add_lanes(row, value, begin, end, bits, offset, cells):
         cells[np.uint64(offset[j]) + ((word >> shift) & mask)] += value
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def add_rest(tile, order, values, first, last, begin, end, bits, offset, cells):
     """Add the values at some positions to the cells of features ``begin`` to ``end`` of a tile, wherever they begin.
 
@@ -179,7 +179,7 @@ def place(offset, begin, j, n):
     return np.uint64(offset[begin + min(j, n - 1)])
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def add_word(tile, order, values, first, last, begin, n, offset, cells):
     """``add_rest`` for one to eight features from ``begin`` on, all in one word: their places are looked up once."""
     w = np.uint64(begin // 8)

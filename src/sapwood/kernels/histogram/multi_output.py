@@ -56,7 +56,7 @@ def add_four_planes(line, from_plane, at, cells):
     cells[at + np.uint64(3)] = d
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def add_group(tile, order, lines, first, last, from_plane, width, begin, end, bits, offset, cells):
     """Add one group of planes of the rows at some positions to the cells of features ``begin`` to ``end`` of a tile."""
     stop = np.uint64(last)
@@ -115,7 +115,7 @@ def clear_work(out, n_lanes, n_cells, from_cell, to_cell):
             out[j] = 0
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def merge_lines(work, from_part, to_part, n_planes, n_cells, from_cell, to_cell, out):
     """Add some cells of the members' lines of work, and write them to a histogram."""
     n_lanes = work.shape[1] // n_cells

@@ -8,7 +8,7 @@ from sapwood.kernels.histogram.multi_output import lay_lines
 from sapwood.kernels.layout import NOT_FINITE, STATUS
 from sapwood.kernels.numeric.fixed_point import low_steps, whole_part
 from sapwood.kernels.numeric.random import ROUNDING, draw, stream
-from sapwood.kernels.threads.barrier import meet
+from sapwood.kernels.threads.barrier import barrier
 from sapwood.native.runtime.intrinsics import bits_float, float_bits
 from sapwood.native.runtime.kernel import kernel
 
@@ -48,7 +48,7 @@ def scale_for(limit, bound, n):
     return clamped_scale(exponent_of(room * (1.0 - 1e-15)))
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def find_largest_of_all(pairs, weight, start, stop, out, info):
     """``find_largest`` where rows follow each other.
 
@@ -88,7 +88,7 @@ def find_largest(pairs, weight, order, start, stop, out, info):
     out[1] = top_h
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def add_up_all(pairs, weight, start, stop, scale, out):
     """``add_up`` where rows follow each other and are enough that none reaches 2^51."""
     sum_g = np.int64(0)
@@ -160,7 +160,7 @@ def round_packed(pairs, weight, ids, order, start, stop, scale, key, plane, out)
     out[1] = most
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def round_packed_all(pairs, weight, ids, start, stop, scale, key, plane, out):
     """``round_packed`` where rows follow each other."""
     least = out[0]
@@ -271,11 +271,11 @@ def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, in
             find_largest_of_all(grad.pairs[k], weight, start, stop, top, info)
         else:
             find_largest(grad.pairs[k], weight, order, start, stop, top, info)
-    if meet(sync, members) != 0 or info[STATUS] != 0:
+    if barrier(sync, members) != 0 or info[STATUS] != 0:
         return
     if member == 0:
         bound_sums(members, n, scales, scratch)
-    if meet(sync, members) != 0:
+    if barrier(sync, members) != 0:
         return
     for k in range(n_outputs):
         out = scratch.ints[member, 2 * k : 2 * k + 2]
@@ -283,11 +283,11 @@ def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, in
             add_up_all(grad.pairs[k], weight, start, stop, scales.exact[k], out)
         else:
             add_up(grad.pairs[k], weight, order, start, stop, scales.exact[k], out)
-    if meet(sync, members) != 0:
+    if barrier(sync, members) != 0:
         return
     if member == 0:
         set_scales(members, n, wide, scales, scratch)
-    if meet(sync, members) != 0:
+    if barrier(sync, members) != 0:
         return
     for k in range(n_outputs):
         forget_range(scratch.ints[member, 2 * k : 2 * k + 2])
@@ -298,7 +298,7 @@ def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, in
         round_rows(rows, grad, a, e, wide, is_plain, draws, scales.histogram, scratch.ints[member])
         if has_lines:
             lay_lines(rows.pairs, order, a, e, rows.pairs_by_row)
-    if meet(sync, members) != 0:
+    if barrier(sync, members) != 0:
         return
     if member == 0:
         note_hessian_range(members, scales, scratch)

@@ -24,7 +24,7 @@ from sapwood.kernels.layout import (
     UNPENALISED,
 )
 from sapwood.kernels.split.gain import leaf_value, within
-from sapwood.kernels.threads.barrier import meet
+from sapwood.kernels.threads.barrier import barrier
 from sapwood.native.runtime.intrinsics import prefetch
 from sapwood.native.runtime.kernel import kernel
 
@@ -92,7 +92,7 @@ def mark_leaves(member, members, n_leaves, spans, order, leaf_of_row):
             leaf_of_row[order[i]] = np.uint32(leaf)
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def sum_row_by_row(member, members, n_leaves, grad, leaf_of_row, exact, partial):
     """``sum_leaves`` from the leaf of every row: a row's outputs together, rows as they lie in memory."""
     n = leaf_of_row.shape[0]
@@ -195,12 +195,12 @@ def finish_leaves(member, members, sync, n_leaves, monotone, rules, grad, rows, 
     has_places = grad.pairs.shape[0] > 1 or grad.weight.shape[0] > 0  # of more than one number each
     if has_places and 2 * rows.rows.shape[0] == grad.pairs.shape[1]:
         mark_leaves(member, members, n_leaves, leaves.ints, rows.rows, rows.scratch)
-        if meet(sync, members) != 0:
+        if barrier(sync, members) != 0:
             return
         sum_row_by_row(member, members, n_leaves, grad, rows.scratch, scales.exact, scratch.leaf_sums)
     else:
         sum_leaves(member, members, n_leaves, leaves.ints, grad, rows.rows, scales.exact, scratch.leaf_sums)
-    if meet(sync, members) != 0 or member != 0:
+    if barrier(sync, members) != 0 or member != 0:
         return
     nodes.info[N_LEAVES] = n_leaves
     set_leaf_sums(members, n_leaves, leaves.ints, grad.weight_scale, scales.exact, scratch.leaf_sums, nodes)
@@ -225,7 +225,7 @@ def add_leaf_values(member, members, sync, order, leaves, n_leaves, values, firs
 def add_leaf_lines(member, members, sync, order, span, values, leaf_of_row, scores):
     """Add the values of leaves to all outputs of their rows, which are all rows; scores are gone through in order."""
     mark_leaves(member, members, span.shape[0], span, order, leaf_of_row)
-    if meet(sync, members) != 0:
+    if barrier(sync, members) != 0:
         return
     n = order.shape[0]
     for a in range(member * n // members, (member + 1) * n // members, BLOCK):

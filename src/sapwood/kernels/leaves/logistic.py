@@ -7,7 +7,7 @@ import numpy as np
 from sapwood.kernels.layout import GrowParams  # noqa: F401 (named in a signature)
 from sapwood.kernels.leaves.leaf_refit import step_value
 from sapwood.kernels.numeric.elementary import exp
-from sapwood.kernels.threads.barrier import meet
+from sapwood.kernels.threads.barrier import barrier
 from sapwood.native.runtime.kernel import kernel
 
 BLOCK = 512  # rows at a time, whose numbers stay in the nearest cache
@@ -86,7 +86,7 @@ def fit_logistic(
     last = np.uint64((member + 1) * n // members)
     clear_part(partial[member], 4 * n_nodes)
     add_pairs(node_of_row, pairs, weight, scale, first, last, partial[member])
-    if meet(sync, members) != 0:
+    if barrier(sync, members) != 0:
         return
     if member == 0:
         add_parts(partial, members, 4 * n_nodes)
@@ -101,7 +101,7 @@ def fit_logistic(
             values[node, 1] = -np.inf
             values[node, 2] = np.inf
             values[node, 0] = step_value(sums[node, 0], sums[node, 1], 0.0, penalty[node], rules, values[node, 1:])
-    if meet(sync, members) != 0:
+    if barrier(sync, members) != 0:
         return
     for _ in range(1, n_steps):
         clear_part(partial[member], 2 * n_nodes)
@@ -109,7 +109,7 @@ def fit_logistic(
             node_of_row, y, scores, weight, values, scale, np.int64(first), np.int64(last), room[member],
             partial[member],
         )  # fmt: skip
-        if meet(sync, members) != 0:
+        if barrier(sync, members) != 0:
             return
         if member == 0:
             add_parts(partial, members, 2 * n_nodes)
@@ -118,7 +118,7 @@ def fit_logistic(
                     g = np.float64(partial[0, 2 * node]) / scale
                     h = np.float64(partial[0, 2 * node + 1]) / scale
                     values[node, 0] = step_value(g, h, values[node, 0], penalty[node], rules, values[node, 1:])
-        if meet(sync, members) != 0:
+        if barrier(sync, members) != 0:
             return
     if member == 0:
         for back in range(n_nodes):

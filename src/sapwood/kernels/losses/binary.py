@@ -6,7 +6,7 @@ import numpy as np
 
 from sapwood.kernels.losses.regression import LOSS, PAIRS, put
 from sapwood.kernels.numeric.elementary import exp, exp_below, exp_both_below, log1p, softplus
-from sapwood.kernels.threads.slices import share
+from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
 
 # Rows between two that are looked at together: a distance the compiler knows.
@@ -30,8 +30,8 @@ def logistic_pairs(member, members, sync, y, scores, numbers, out):
     Two rows at a time: a polynomial is a long chain, and the second has work for the core while the first waits.
     """
     n = y.shape[0]
-    begin = share(member, members, n)
-    end = share(member + 1, members, n)
+    begin = slice_start(member, members, n)
+    end = slice_start(member + 1, members, n)
     own = scores[0]
     while begin + APART + APART <= end:
         for i in range(begin, begin + APART):
@@ -50,7 +50,7 @@ def logistic_pairs(member, members, sync, y, scores, numbers, out):
 def logistic_loss(member, members, sync, y, scores, numbers, out):
     """log(1 + e^F) - y F, written so that neither part grows where they cancel."""
     n = y.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         f = scores[0, i]
         out[i] = softplus(-abs(f)) + ((1.0 - y[i]) * f if f > 0.0 else -y[i] * f)
 
@@ -59,7 +59,7 @@ def logistic_loss(member, members, sync, y, scores, numbers, out):
 def exponential_pairs(member, members, sync, y, scores, numbers, out):
     """e^(-sF)."""
     n = y.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         s = 2.0 * y[i] - 1.0
         e = exp(-s * scores[0, i])
         put(out, 0, i, -s * e, e)
@@ -69,7 +69,7 @@ def exponential_pairs(member, members, sync, y, scores, numbers, out):
 def exponential_loss(member, members, sync, y, scores, numbers, out):
     """e^(-sF)."""
     n = y.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         out[i] = exp((1.0 - 2.0 * y[i]) * scores[0, i])
 
 
@@ -83,7 +83,7 @@ def focal_pairs(member, members, sync, y, scores, numbers, out):
     gamma = numbers[0]
     weight_1 = numbers[1]
     weight_0 = numbers[2]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         s = 2.0 * y[i] - 1.0
         w = weight_1 if s > 0.0 else weight_0
         u = s * scores[0, i]
@@ -106,7 +106,7 @@ def focal_loss(member, members, sync, y, scores, numbers, out):
     gamma = numbers[0]
     weight_1 = numbers[1]
     weight_0 = numbers[2]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         s = 2.0 * y[i] - 1.0
         w = weight_1 if s > 0.0 else weight_0
         u = s * scores[0, i]
@@ -120,7 +120,7 @@ def focal_loss(member, members, sync, y, scores, numbers, out):
 def hinge_pairs(member, members, sync, y, scores, numbers, out):
     """max(0, 1 - sF), curvature replaced by 1."""
     n = y.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         s = 2.0 * y[i] - 1.0
         margin = s * scores[0, i]
         put(out, 0, i, 0.0 if margin >= 1.0 else (-s if margin < 1.0 else margin), 1.0)
@@ -130,6 +130,6 @@ def hinge_pairs(member, members, sync, y, scores, numbers, out):
 def hinge_loss(member, members, sync, y, scores, numbers, out):
     """max(0, 1 - sF)."""
     n = y.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         short = 1.0 - (2.0 * y[i] - 1.0) * scores[0, i]
         out[i] = 0.0 if short < 0.0 else short

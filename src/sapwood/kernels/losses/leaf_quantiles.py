@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.numeric.fixed_point import nearest
-from sapwood.kernels.threads.slices import share
+from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.intrinsics import bits_float, float_bits
 from sapwood.native.runtime.kernel import kernel
 
@@ -121,8 +121,8 @@ def renew_leaves(member, members, sync, rows, leaf_start, y, scores, weight, lev
     gets 0. A leaf belongs to the member in whose share its first row lies.
     """
     n = leaf_start[leaf_start.shape[0] - 1]
-    first = np.int64(share(member, members, n))
-    last = np.int64(share(member + 1, members, n))
+    first = np.int64(slice_start(member, members, n))
+    last = np.int64(slice_start(member + 1, members, n))
     for leaf in range(leaf_start.shape[0] - 1):
         start = leaf_start[leaf]
         stop = leaf_start[leaf + 1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sapwood.kernels.numeric.elementary import exp, sigmoid
-from sapwood.kernels.threads.slices import share
+from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
 
 
@@ -11,7 +11,7 @@ from sapwood.native.runtime.kernel import kernel
 def half_logit_values(member, members, sync, scores, out):
     """Write 1 / (1 + e^-2F) of each score F to ``out``."""
     n = scores.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         out[i] = sigmoid(2.0 * scores[i])
 
 
@@ -19,7 +19,7 @@ def half_logit_values(member, members, sync, scores, out):
 def margin_values(member, members, sync, scores, out):
     """Write (1 + F) / 2 of each score F, kept within 0 and 1, to ``out``."""
     n = scores.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         p = 0.5 + 0.5 * scores[i]
         p = 0.0 if p < 0.0 else p
         out[i] = 1.0 if p > 1.0 else p
@@ -29,7 +29,7 @@ def margin_values(member, members, sync, scores, out):
 def softmax_values(member, members, sync, scores, out):
     """Write e^F over its sum for the scores F of each row to ``out[row]``."""
     n_outputs, n = scores.shape
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         top = scores[0, i]
         for k in range(1, n_outputs):
             top = scores[k, i] if scores[k, i] > top else top
@@ -46,7 +46,7 @@ def softmax_values(member, members, sync, scores, out):
 def one_vs_all_values(member, members, sync, scores, out):
     """Write 1 / (1 + e^-F) for the scores F of each row, scaled to sum to 1, to ``out[row]``."""
     n_outputs, n = scores.shape
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         total = 0.0
         for k in range(n_outputs):
             p = sigmoid(scores[k, i])
@@ -60,7 +60,7 @@ def one_vs_all_values(member, members, sync, scores, out):
 def sorted_values(member, members, sync, scores, out):
     """Write the scores of each row in ascending order to ``out[row]``."""
     n_outputs, n = scores.shape
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         for k in range(n_outputs):
             x = scores[k, i]
             j = k

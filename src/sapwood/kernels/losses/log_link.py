@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sapwood.kernels.losses.regression import LOSS, PAIRS, put
 from sapwood.kernels.numeric.elementary import exp, log1p
-from sapwood.kernels.threads.slices import share
+from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
 
 
@@ -12,7 +12,7 @@ from sapwood.native.runtime.kernel import kernel
 def poisson_pairs(member, members, sync, y, scores, numbers, out):
     """e^F - y F."""
     n = y.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         mean = exp(scores[0, i])
         put(out, 0, i, mean - y[i], mean)
 
@@ -21,7 +21,7 @@ def poisson_pairs(member, members, sync, y, scores, numbers, out):
 def poisson_loss(member, members, sync, y, scores, numbers, out):
     """e^F - y F."""
     n = y.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         out[i] = exp(scores[0, i]) - y[i] * scores[0, i]
 
 
@@ -29,7 +29,7 @@ def poisson_loss(member, members, sync, y, scores, numbers, out):
 def gamma_pairs(member, members, sync, y, scores, numbers, out):
     """F + y e^-F."""
     n = y.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         ratio = y[i] * exp(-scores[0, i])
         put(out, 0, i, 1.0 - ratio, ratio)
 
@@ -38,7 +38,7 @@ def gamma_pairs(member, members, sync, y, scores, numbers, out):
 def gamma_loss(member, members, sync, y, scores, numbers, out):
     """F + y e^-F."""
     n = y.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         out[i] = scores[0, i] + y[i] * exp(-scores[0, i])
 
 
@@ -54,7 +54,7 @@ def tweedie_pairs(member, members, sync, y, scores, numbers, out):
     n = y.shape[0]
     a = 1.0 - numbers[0]
     b = 2.0 - numbers[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         down = tweedie_term(y[i], a, scores[0, i])
         up = exp(b * scores[0, i])
         put(out, 0, i, up - down, b * up - a * down)
@@ -66,7 +66,7 @@ def tweedie_loss(member, members, sync, y, scores, numbers, out):
     n = y.shape[0]
     a = 1.0 - numbers[0]
     b = 2.0 - numbers[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         out[i] = exp(b * scores[0, i]) / b - tweedie_term(y[i], a, scores[0, i]) / a
 
 
@@ -74,7 +74,7 @@ def tweedie_loss(member, members, sync, y, scores, numbers, out):
 def msle_pairs(member, members, sync, y, scores, numbers, out):
     """(F - log(1 + y))^2 / 2."""
     n = y.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         put(out, 0, i, scores[0, i] - log1p(y[i]), 1.0)
 
 
@@ -82,6 +82,6 @@ def msle_pairs(member, members, sync, y, scores, numbers, out):
 def msle_loss(member, members, sync, y, scores, numbers, out):
     """(F - log(1 + y))^2 / 2."""
     n = y.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         r = scores[0, i] - log1p(y[i])
         out[i] = 0.5 * r * r

@@ -6,7 +6,7 @@ import numpy as np
 
 from sapwood.kernels.losses.regression import LOSS, PAIRS, put
 from sapwood.kernels.numeric.elementary import exp, exp_below, log, softplus
-from sapwood.kernels.threads.slices import share
+from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
 
 # Rows that are taken through all classes together: their workspace stays in the nearest cache.
@@ -72,8 +72,8 @@ def softmax_pairs(member, members, sync, y, scores, curvature, work, kept, out):
 def softmax_loss(member, members, sync, y, scores, work, out):
     """-log p of the row's class; ``work`` holds two numbers per row."""
     n = scores.shape[1]
-    start = share(member, members, n)
-    stop = share(member + 1, members, n)
+    start = slice_start(member, members, n)
+    stop = slice_start(member + 1, members, n)
     sum_exponentials(scores, start, stop, work)
     for i in range(start, stop):
         out[i] = log(work[1, i]) + (work[0, i] - scores[np.uint64(np.int64(y[i])), i])
@@ -84,7 +84,7 @@ def one_vs_all_pairs(member, members, sync, y, scores, numbers, out):
     """The logistic loss of each class against the rest."""
     n_outputs, n = scores.shape
     for k in range(n_outputs):
-        for i in range(share(member, members, n), share(member + 1, members, n)):
+        for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
             f = scores[k, i]
             e = exp(-abs(f))
             d = 1.0 / (1.0 + e)
@@ -96,9 +96,9 @@ def one_vs_all_pairs(member, members, sync, y, scores, numbers, out):
 def one_vs_all_loss(member, members, sync, y, scores, numbers, out):
     """The sum over the classes of their logistic losses."""
     n_outputs, n = scores.shape
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         out[i] = 0.0
     for k in range(n_outputs):
-        for i in range(share(member, members, n), share(member + 1, members, n)):
+        for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
             f = scores[k, i]
             out[i] += softplus(-f if y[i] == k else f)

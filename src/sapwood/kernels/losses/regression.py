@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.numeric.elementary import log_cosh, tanh
-from sapwood.kernels.threads.slices import share
+from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
 
 PAIRS = "f64[:], f64[:,:], f64[:], f32[:,:]"
@@ -47,7 +47,7 @@ def sign(x):
 def squared_pairs(member, members, sync, y, scores, numbers, out):
     """(F - y)^2 / 2."""
     n = y.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         put(out, 0, i, scores[0, i] - y[i], 1.0)
 
 
@@ -55,7 +55,7 @@ def squared_pairs(member, members, sync, y, scores, numbers, out):
 def squared_loss(member, members, sync, y, scores, numbers, out):
     """(F - y)^2 / 2."""
     n = y.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         r = scores[0, i] - y[i]
         out[i] = 0.5 * r * r
 
@@ -64,7 +64,7 @@ def squared_loss(member, members, sync, y, scores, numbers, out):
 def absolute_pairs(member, members, sync, y, scores, numbers, out):
     """|F - y|, curvature replaced by 1."""
     n = y.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         put(out, 0, i, sign(scores[0, i] - y[i]), 1.0)
 
 
@@ -72,7 +72,7 @@ def absolute_pairs(member, members, sync, y, scores, numbers, out):
 def absolute_loss(member, members, sync, y, scores, numbers, out):
     """|F - y|."""
     n = y.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         out[i] = abs(scores[0, i] - y[i])
 
 
@@ -85,7 +85,7 @@ def huber_pairs(member, members, sync, y, scores, numbers, out):
     """
     n = y.shape[0]
     delta = numbers[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         r = scores[0, i] - y[i]
         far = abs(r) > delta
         middle = 0.5 * delta + 0.5 * abs(r)  # halved first: their sum might overflow
@@ -97,7 +97,7 @@ def huber_loss(member, members, sync, y, scores, numbers, out):
     """r^2 / 2 up to |r| = delta, delta (|r| - delta / 2) beyond."""
     n = y.shape[0]
     delta = numbers[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         r = abs(scores[0, i] - y[i])
         out[i] = delta * (r - 0.5 * delta) if r > delta else 0.5 * r * r
 
@@ -108,7 +108,7 @@ def quantile_pairs(member, members, sync, y, scores, numbers, out):
     n = y.shape[0]
     for k in range(numbers.shape[0]):
         level = numbers[k]
-        for i in range(share(member, members, n), share(member + 1, members, n)):
+        for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
             r = scores[k, i] - y[i]
             g = 1.0 - level if r > 0.0 else r
             put(out, k, i, -level if r < 0.0 else g, 1.0)
@@ -119,7 +119,7 @@ def quantile_loss(member, members, sync, y, scores, numbers, out):
     """Mean over the levels a of a (y - F) above the score, (1 - a) (F - y) below."""
     n = y.shape[0]
     n_levels = numbers.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         total = 0.0
         for k in range(n_levels):
             r = scores[k, i] - y[i]
@@ -132,7 +132,7 @@ def expectile_pairs(member, members, sync, y, scores, numbers, out):
     """Squared error, weighted by the level above the score and by one minus it below."""
     n = y.shape[0]
     level = numbers[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         r = scores[0, i] - y[i]
         w = 1.0 - level if r > 0.0 else level
         put(out, 0, i, w * r, w)
@@ -143,7 +143,7 @@ def expectile_loss(member, members, sync, y, scores, numbers, out):
     """w r^2 / 2, w the level above the score and one minus it below."""
     n = y.shape[0]
     level = numbers[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         r = scores[0, i] - y[i]
         w = 1.0 - level if r > 0.0 else level
         out[i] = 0.5 * w * r * r
@@ -153,7 +153,7 @@ def expectile_loss(member, members, sync, y, scores, numbers, out):
 def log_cosh_pairs(member, members, sync, y, scores, numbers, out):
     """log(cosh(F - y)), curvature that of the parabola through the loss, which does not vanish for large residuals."""
     n = y.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         r = scores[0, i] - y[i]
         t = tanh(r)
         put(out, 0, i, t, t / r if abs(r) > 1e-10 else 1.0)
@@ -163,7 +163,7 @@ def log_cosh_pairs(member, members, sync, y, scores, numbers, out):
 def log_cosh_loss(member, members, sync, y, scores, numbers, out):
     """log(cosh(F - y))."""
     n = y.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         out[i] = log_cosh(scores[0, i] - y[i])
 
 
@@ -171,7 +171,7 @@ def log_cosh_loss(member, members, sync, y, scores, numbers, out):
 def mape_pairs(member, members, sync, y, scores, numbers, out):
     """|F - y| / |y|, curvature replaced by 1 / |y|."""
     n = y.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         w = 1.0 / abs(y[i])
         put(out, 0, i, w * sign(scores[0, i] - y[i]), w)
 
@@ -180,5 +180,5 @@ def mape_pairs(member, members, sync, y, scores, numbers, out):
 def mape_loss(member, members, sync, y, scores, numbers, out):
     """|F - y| / |y|."""
     n = y.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         out[i] = abs(scores[0, i] - y[i]) / abs(y[i])

@@ -10,7 +10,7 @@ import numpy as np
 
 from sapwood.kernels.losses.regression import put
 from sapwood.kernels.numeric.elementary import exp, expm1, log, log1p, sigmoid, softplus, tanh
-from sapwood.kernels.threads.slices import share
+from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
 
 BLOCK = 256
@@ -168,7 +168,7 @@ def pack_pairs(member, members, sync, derivatives, bend, out):
     A negative curvature is taken by its size; where there is none, ``bend`` times the size of the slope stands in.
     """
     n = derivatives.shape[1]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         g = derivatives[0, i]
         h = abs(derivatives[1, i])
         h = bend * abs(g) if h == 0.0 else h

@@ -7,9 +7,11 @@ unit in the last place, what is composed of them within a few.
 
 from __future__ import annotations
 
-from sapwood.kernels.threads.slices import share
+import numpy as np
+
+from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.intrinsics import bits_float, float_bits
-from sapwood.native.runtime.kernel import kernel
+from sapwood.native.runtime.kernel import Kernel, Run, kernel, run_serial
 
 # Adding 1.5 * 2^52 rounds to the nearest integer, which then stands in the low bits of the sum.
 ROUNDER = 6755399441055744.0
@@ -32,6 +34,14 @@ TWO_52_BITS = 0x4330000000000000
 TWO_52_AND_BIAS = 4503599627370496.0 + 1023.0
 NOT_A_NUMBER = float("nan")
 INFINITY = float("inf")
+
+
+def apply_elementwise(kernel: Kernel, values: np.ndarray, run: Run = run_serial) -> np.ndarray:
+    """Return ``kernel``, one of the ``*_values`` below, of each of ``values``, in the same shape."""
+    flat = np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
+    out = np.empty_like(flat)
+    run(kernel, flat, out)
+    return out.reshape(values.shape)
 
 
 @kernel()
@@ -219,7 +229,7 @@ def log_cosh(x):
 def exp_values(member, members, sync, values, out):
     """Write e^x of each of ``values`` to ``out``."""
     n = values.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         out[i] = exp(values[i])
 
 
@@ -227,7 +237,7 @@ def exp_values(member, members, sync, values, out):
 def expm1_values(member, members, sync, values, out):
     """Write e^x - 1 of each of ``values`` to ``out``."""
     n = values.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         out[i] = expm1(values[i])
 
 
@@ -235,7 +245,7 @@ def expm1_values(member, members, sync, values, out):
 def log_values(member, members, sync, values, out):
     """Write the natural logarithm of each of ``values`` to ``out``."""
     n = values.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         out[i] = log(values[i])
 
 
@@ -243,7 +253,7 @@ def log_values(member, members, sync, values, out):
 def log1p_values(member, members, sync, values, out):
     """Write log(1 + x) of each of ``values`` to ``out``."""
     n = values.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         out[i] = log1p(values[i])
 
 
@@ -251,7 +261,7 @@ def log1p_values(member, members, sync, values, out):
 def sigmoid_values(member, members, sync, values, out):
     """Write 1 / (1 + e^-x) of each of ``values`` to ``out``."""
     n = values.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         out[i] = sigmoid(values[i])
 
 
@@ -259,7 +269,7 @@ def sigmoid_values(member, members, sync, values, out):
 def softplus_values(member, members, sync, values, out):
     """Write log(1 + e^x) of each of ``values`` to ``out``."""
     n = values.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         out[i] = softplus(values[i])
 
 
@@ -267,7 +277,7 @@ def softplus_values(member, members, sync, values, out):
 def tanh_values(member, members, sync, values, out):
     """Write the hyperbolic tangent of each of ``values`` to ``out``."""
     n = values.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         out[i] = tanh(values[i])
 
 
@@ -275,5 +285,5 @@ def tanh_values(member, members, sync, values, out):
 def log_cosh_values(member, members, sync, values, out):
     """Write log(cosh(x)) of each of ``values`` to ``out``."""
     n = values.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         out[i] = log_cosh(values[i])

@@ -15,41 +15,50 @@ ROUNDING, EDGES, ROWS, TREE_COLUMNS, LEVEL_COLUMNS, NODE_COLUMNS, SPLIT, FOLDS =
 DROPS, SKIPS = range(51, 53)  # rounds left out by dropouts
 ORDERS, HELD_OUT, TREE_ORDER, LUCK = range(101, 105)  # statistics of levels, and noise in scores
 
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_FIRST = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND = np.uint64(0x94D049BB133111EB)
-_HALF = np.uint64(0xFFFFFFFF)
-_THIRD, _FOURTH, _FIFTH = np.uint64(0x7FEB352D), np.uint64(0x846CA68B), np.uint64(0x9E3779B1)
+# Constants of SplitMix64: the odd integer nearest to 2^64 / golden ratio, and the multipliers of its finaliser.
+_GOLDEN_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_MULTIPLIER_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)
+# For 32 bits: the multipliers of the finaliser lowbias32, and an odd integer near 2^32 / golden ratio.
+_LOW_HALF = np.uint64(0xFFFFFFFF)
+_MULTIPLIER_1_OF_32, _MULTIPLIER_2_OF_32 = np.uint64(0x7FEB352D), np.uint64(0x846CA68B)
+_GOLDEN_GAMMA_OF_32 = np.uint64(0x9E3779B1)
 
 
 @kernel()
 def mix64(x):
-    """Scramble 64 bits, one to one (the finaliser of SplitMix64)."""
-    a = (x ^ (x >> np.uint64(30))) * _FIRST
-    b = (a ^ (a >> np.uint64(27))) * _SECOND
+    """Mix 64 bits one to one, by the finaliser of SplitMix64; ``x`` may be an array."""
+    a = (x ^ (x >> np.uint64(30))) * _MULTIPLIER_1
+    b = (a ^ (a >> np.uint64(27))) * _MULTIPLIER_2
     return b ^ (b >> np.uint64(31))
+
+
+@kernel()
+def hash_combine(key, code):
+    """Extend the hash ``key`` of a sequence by one more integer; both may be arrays of uint64."""
+    return mix64(key * _GOLDEN_GAMMA + code + np.uint64(1))
 
 
 @kernel()
 def stream(seed, purpose, round):
     """The key of one purpose in one round; ``draw`` takes numbers from it. Arguments are integers."""
-    a = mix64(np.uint64(seed) + _STEP)
+    a = mix64(np.uint64(seed) + _GOLDEN_GAMMA)
     b = mix64(a ^ np.uint64(purpose))
-    return mix64(b + np.uint64(round) * _STEP)
+    return mix64(b + np.uint64(round) * _GOLDEN_GAMMA)
 
 
 @kernel()
 def draw(key, id):
     """64 random bits for ``id``; different ids of one key never give the same bits."""
-    return mix64(key + np.uint64(id) * _STEP)
+    return mix64(key + np.uint64(id) * _GOLDEN_GAMMA)
 
 
 @kernel()
 def draw_half(key, id):
     """32 random bits for ``id``, by steps that loops take for eight rows at once; ids below 2^32 never share them."""
-    x = ((id & _HALF) + (id >> np.uint64(32)) * _FIFTH + (key & _HALF)) & _HALF
-    x = ((x ^ (x >> np.uint64(16))) * _THIRD) & _HALF
-    x = ((x ^ (x >> np.uint64(15)) ^ (key >> np.uint64(32))) * _FOURTH) & _HALF
+    x = ((id & _LOW_HALF) + (id >> np.uint64(32)) * _GOLDEN_GAMMA_OF_32 + (key & _LOW_HALF)) & _LOW_HALF
+    x = ((x ^ (x >> np.uint64(16))) * _MULTIPLIER_1_OF_32) & _LOW_HALF
+    x = ((x ^ (x >> np.uint64(15)) ^ (key >> np.uint64(32))) * _MULTIPLIER_2_OF_32) & _LOW_HALF
     return x ^ (x >> np.uint64(16))
 
 

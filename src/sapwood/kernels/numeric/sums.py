@@ -9,19 +9,15 @@ always the exact sum, correctly rounded.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from sapwood.kernels.numeric.fixed_point import ROUNDER, nearest
-from sapwood.native.runtime.kernel import Kernel, kernel
+from sapwood.native.runtime.kernel import Run, kernel, run_serial
 
 CHUNK = 4096
 BITS = 50
 BELOW_POINT = float(2**BITS)
-
-Run = Callable[..., Any]
 
 
 @kernel("f64[:], f64[:], f64[:,:]")
@@ -60,18 +56,13 @@ def sum_products(member, members, sync, values, weights, scale, out):
         out[c, 1] = fraction
 
 
-def alone(kernel: Kernel, *args: Any) -> None:
-    """Run a kernel on this thread: what ``run`` is where no team is given."""
-    kernel(*args)
-
-
-def fixed_sum(values: np.ndarray, weights: np.ndarray | None = None, run: Run = alone) -> float:
+def fixed_sum(values: np.ndarray, weights: np.ndarray | None = None, run: Run = run_serial) -> float:
     """Sum values * weights independently of their order; ``run(kernel, *args)`` says on which threads."""
     numerator, exponent = exact_sum(values, weights, run)
     return _scaled(numerator, exponent)
 
 
-def fixed_mean(values: np.ndarray, weights: np.ndarray | None = None, run: Run = alone) -> float:
+def fixed_mean(values: np.ndarray, weights: np.ndarray | None = None, run: Run = run_serial) -> float:
     """Weighted mean independently of the order of rows; NaN without weight. The mean of equal values is that value."""
     numerator, exponent = exact_sum(values, weights, run)
     if weights is None:
@@ -84,7 +75,7 @@ def fixed_mean(values: np.ndarray, weights: np.ndarray | None = None, run: Run =
     return numerator * 2 ** max(shift, 0) / (total * 2 ** max(-shift, 0))
 
 
-def exact_sum(values: np.ndarray, weights: np.ndarray | None = None, run: Run = alone) -> tuple[int | float, int]:
+def exact_sum(values: np.ndarray, weights: np.ndarray | None = None, run: Run = run_serial) -> tuple[int | float, int]:
     """The sum as (integer, exponent of two), or as an infinity or NaN where the terms have one."""
     values = np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
     weights = np.ones_like(values) if weights is None else np.ascontiguousarray(weights, dtype=np.float64).reshape(-1)

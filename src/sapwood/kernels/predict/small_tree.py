@@ -38,7 +38,7 @@ def number_leaves(nodes, below):
             below[left + 1, FIRST] = below[node, FIRST] + below[left, SIZE]
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def ask_split(column, begin, n, cut, kept, bits):
     """Clear the bits of a plane outside ``kept`` of the rows that a split sends right."""
     least = cut[LEAST]
@@ -66,7 +66,7 @@ def ask_splits(columns, begin, n, nodes, below, cuts, planes):
                 ask_split(columns[nodes[node, NODE_FEATURE]], begin, n, cuts[node], kept, planes[p])
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def find_lowest_bits(n, n_planes, planes, places):
     """Write the leaf of each of n rows, the lowest bit of its planes; the first plane is used up."""
     bits = planes[0]

@@ -10,7 +10,7 @@ import numpy as np
 
 from sapwood.kernels.numeric.random import draw_half, stream
 from sapwood.kernels.sampling.row_sampling import join_rows, weight_of
-from sapwood.kernels.threads.slices import share
+from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.intrinsics import float_bits
 from sapwood.native.runtime.kernel import kernel
 
@@ -52,7 +52,7 @@ def row_key(pairs, weight, random, ids, i):
     return (norm << HALF) | draw_half(random, ids[i] if ids.shape[0] > 0 else i)
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def write_norms(pairs, pair_bits, weight, begin, n, out):
     """Write the higher halves of the keys of n rows from ``begin`` on."""
     if pairs.shape[0] == 1 and weight.shape[0] == 0:
@@ -64,7 +64,7 @@ def write_norms(pairs, pair_bits, weight, begin, n, out):
         out[j] = np.uint32(float32_bits(norm_of(pairs, begin + j) * weight_of(weight, begin + j)))
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def write_bits(random, ids, begin, n, out):
     """Write the lower halves of the keys of n rows from ``begin`` on."""
     if ids.shape[0] > 0:
@@ -88,11 +88,11 @@ def rank_some(member, members, sync, pairs, weight, seed, purpose, round, ids, s
     """Write the keys of every so-many-th row."""
     random = stream(seed, purpose, round)
     n = out.shape[0]
-    for k in range(share(member, members, n), share(member + 1, members, n)):
+    for k in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         out[k] = row_key(pairs, weight, random, ids, k * np.uint64(step))
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def list_candidates(block, n, begin, windows, at, keys, rows):
     """Write the keys that may be drawn of n rows from ``begin`` on, with their rows.
 
@@ -116,7 +116,7 @@ def list_candidates(block, n, begin, windows, at, keys, rows):
     return end
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def pick_near(keys, begin, end, windows, counts, marks, picked):
     """Count some of the candidates as ``rank_rows`` says, and begin ``picked`` with the places of those near.
 
@@ -179,8 +179,8 @@ def rank_rows(
     own = counts[member]
     for j in range(own.shape[0]):
         own[j] = 0
-    begin = share(member, members, n)
-    last = share(member + 1, members, n)
+    begin = slice_start(member, members, n)
+    last = slice_start(member + 1, members, n)
     own[BELOW] = np.int64(last - begin)
     first = begin
     at = first
@@ -222,7 +222,7 @@ def take_others(
     The latter weigh ``factor`` times what they did. ``candidates`` are the counts of ``rank_rows``, ``spare`` the rows
     of the keys.
     """
-    first = share(member, members, keys.shape[0])
+    first = slice_start(member, members, keys.shape[0])
     at = first
     for k in range(first, first + np.uint64(candidates[member, CANDIDATES])):
         key = keys[k]

@@ -12,8 +12,8 @@ import numpy as np
 from sapwood.kernels.numeric.elementary import exp, log
 from sapwood.kernels.numeric.fixed_point import nearest, whole_steps
 from sapwood.kernels.numeric.random import draw, stream
-from sapwood.kernels.threads.barrier import meet
-from sapwood.kernels.threads.slices import share
+from sapwood.kernels.threads.barrier import barrier
+from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
 
 DIGITS = 2048
@@ -37,7 +37,7 @@ def bound_pairs(member, members, sync, pairs, weight, out):
     odd = False
     for k in range(pairs.shape[0]):
         own = pairs[k]
-        for i in range(share(member, members, n), share(member + 1, members, n)):
+        for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
             w = weight_of(weight, i)
             g = abs(np.float64(own[i, 0])) * w
             h = abs(np.float64(own[i, 1])) * w
@@ -58,7 +58,7 @@ def sum_squares(member, members, sync, pairs, weight, scale, out):
     sum_h = np.int64(0)
     for k in range(pairs.shape[0]):
         own = pairs[k]
-        for i in range(share(member, members, n), share(member + 1, members, n)):
+        for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
             w = weight_of(weight, i)
             g = np.float64(own[i, 0]) * w
             h = np.float64(own[i, 1]) * w
@@ -81,7 +81,7 @@ def round_norms(member, members, sync, pairs, weight, of_hessian, scale, out):
     """Write the root of g² + b·h², all outputs added and times the weight, for every row as an integer below 2^51."""
     n = out.shape[0]
     own = pairs[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         total = squared(own, i, of_hessian)
         for k in range(1, pairs.shape[0]):
             total += squared(pairs[k], i, of_hessian)
@@ -93,7 +93,7 @@ def hash_for_round(member, members, sync, seed, purpose, round, ids, out):
     """Write the random bits of every row."""
     key = stream(seed, purpose, round)
     n = out.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         out[i] = draw(key, ids[i] if ids.shape[0] > 0 else i)
 
 
@@ -109,7 +109,7 @@ def add_digits(member, members, sync, keys, prefix, place, counts, sums):
     shift = np.uint64(place[0])
     width = np.uint64(place[1])
     mask = (np.uint64(1) << width) - np.uint64(1)
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         digits = keys[i] >> shift
         if (digits >> width) == prefix:
             own[digits & mask] += 1
@@ -122,7 +122,7 @@ def collect_digits(member, members, sync, keys, prefix, shift, begin, out):
     n = keys.shape[0]
     low = np.uint64(shift)
     at = np.uint64(begin[member])
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         if (keys[i] >> low) == prefix:
             out[at] = keys[i]
             at += np.uint64(1)
@@ -136,7 +136,7 @@ def join_rows(member, members, sync, first, end, counts, spare, rows):
     begin in ``rows``, or −1 to stop.
     """
     counts[member] = np.int64(end - first)
-    if meet(sync, members) != 0:
+    if barrier(sync, members) != 0:
         return np.int64(-1)
     at = np.uint64(0)
     for t in range(member):
@@ -146,7 +146,7 @@ def join_rows(member, members, sync, first, end, counts, spare, rows):
     return np.int64(at)
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def beyond_chance(amounts, key, ids, begin, n, threshold, out):
     """Write how far a number between 0 and 1 drawn for each of n rows is above its chance, amount / threshold."""
     for j in range(n):
@@ -162,8 +162,8 @@ def take_in_proportion(
     """Take each row with the probability min(1, amount / threshold) and divide its weight by it."""
     key = stream(seed, purpose, round)
     n = amounts.shape[0]
-    first = share(member, members, n)
-    last = share(member + 1, members, n)
+    first = slice_start(member, members, n)
+    last = slice_start(member + 1, members, n)
     at = first
     for begin in range(first, last, BLOCK):
         size = min(BLOCK, last - begin)
@@ -185,9 +185,9 @@ def take_below(member, members, sync, seed, purpose, round, ids, bound, counts, 
     """List the rows whose random bits are at most the bound."""
     key = stream(seed, purpose, round)
     n = rows.shape[0]
-    first = share(member, members, n)
+    first = slice_start(member, members, n)
     at = first
-    for i in range(first, share(member + 1, members, n)):
+    for i in range(first, slice_start(member + 1, members, n)):
         spare[at] = np.uint32(i)
         at += np.uint64(draw(key, ids[i] if ids.shape[0] > 0 else i) <= bound)
     join_rows(member, members, sync, first, at, counts, spare, rows)
@@ -206,9 +206,9 @@ def times_drawn(hash, bounds):
 def take_times(member, members, sync, hashes, bounds, weight, counts, spare, rows, out):
     """Take each row as many times as there are bounds at or below its hash, by its weight."""
     n = hashes.shape[0]
-    first = share(member, members, n)
+    first = slice_start(member, members, n)
     at = first
-    for i in range(first, share(member + 1, members, n)):
+    for i in range(first, slice_start(member + 1, members, n)):
         spare[at] = np.uint32(i)
         at += np.uint64(times_drawn(hashes[i], bounds) > 0)
     begin = join_rows(member, members, sync, first, at, counts, spare, rows)
@@ -222,7 +222,7 @@ def take_times(member, members, sync, hashes, bounds, weight, counts, spare, row
 def weigh_exponentially(member, members, sync, hashes, temperature, weight, out):
     """Multiply the weight of each row by (−log u)^temperature, u uniform between 0 and 1."""
     n = hashes.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         u = (np.float64(np.int64(hashes[i] >> np.uint64(11))) + 0.5) * TO_UNIT
         drawn = -log(u)
         if temperature != 1.0:

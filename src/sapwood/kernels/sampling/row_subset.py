@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.layout import BinMatrix, Gradients  # noqa: F401 (named in signatures)
-from sapwood.kernels.threads.slices import share
+from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.intrinsics import prefetch
 from sapwood.native.runtime.kernel import kernel
 
@@ -18,7 +18,7 @@ BLOCK = np.uint64(1024)
 TURNED = 4 * int(BLOCK)  # their words, four to a line
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def copy_lines(rows, begin, end, words, out, turned):
     """Copy the lines ``rows[begin:end]`` of a tile to ``begin`` to ``end``, and to ``turned``, four words to a line."""
     n_words = np.uint64(words.shape[1])
@@ -74,7 +74,7 @@ def swap_bits(words, n, apart, shift, mask):
             words[first + apart + j] = b ^ changed
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def turn_words(words):
     """Turn lines of four words, eight at a time: byte [i, j] of the k-th words of eight becomes byte [j, i].
 
@@ -85,7 +85,7 @@ def turn_words(words):
     swap_bits(words, np.uint64(TURNED), np.uint64(4), EIGHT, BYTES)
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def write_columns(turned, n_words, begin, end, columns, column):
     """Write the places ``begin`` to ``end``, whole eights, of the columns of a tile, from ``column`` on."""
     last = min(np.uint64(columns.shape[0]), column + EIGHT * n_words)
@@ -104,8 +104,8 @@ def compact_bins(member, members, sync, rows, bins, out, eights, turned):
     ``turned`` is a workspace, ``TURNED`` words per member.
     """
     n = rows.shape[0]
-    begin = EIGHT * share(member, members, (n + 7) // 8)
-    last = min(EIGHT * share(member + 1, members, (n + 7) // 8), np.uint64(n))
+    begin = EIGHT * slice_start(member, members, (n + 7) // 8)
+    last = min(EIGHT * slice_start(member + 1, members, (n + 7) // 8), np.uint64(n))
     n_words = np.uint64(bins.tiles.shape[2])
     own = turned[member]
     while begin < last:
@@ -125,8 +125,8 @@ def compact_bins(member, members, sync, rows, bins, out, eights, turned):
 def compact_gradients(member, members, sync, rows, grad, out):
     """Copy the pairs, weights and numbers of some rows."""
     n = rows.shape[0]
-    first = share(member, members, n)
-    last = share(member + 1, members, n)
+    first = slice_start(member, members, n)
+    last = slice_start(member + 1, members, n)
     for k in range(grad.pairs.shape[0]):
         pairs = grad.pairs[k]
         copied = out.pairs[k]
@@ -145,5 +145,5 @@ def compact_gradients(member, members, sync, rows, grad, out):
 def restore_rows(member, members, sync, rows, order):
     """Turn places among the rows drawn into the rows themselves."""
     n = order.shape[0]
-    for i in range(share(member, members, n), share(member + 1, members, n)):
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         order[i] = rows[np.uint64(order[i])]

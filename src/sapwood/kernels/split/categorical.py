@@ -43,7 +43,7 @@ def sort_key(x):
     return bits if bits >= 0 else bits ^ MAGNITUDE
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def sort_levels(keys, order, first, last, gap):
     """Sort keys by size, equal ones by their bins, from farther and farther neighbours to next ones (Shell's sort)."""
     while gap > 0:
@@ -62,7 +62,7 @@ def sort_levels(keys, order, first, last, gap):
         gap = gap * 4 // 9
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def sort_ends(keys, bins, starts, sorted_keys, order, low, high):
     """Fill ``order`` with bins by their keys, equal ones by number: the ends in order, ``starts[0]`` bins of each.
 
@@ -160,7 +160,7 @@ def list_levels(cells, stride, n_bins, counts, n_rows, rules, scales, floor, tot
     return n
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def scan_levels(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, scales, running, cut):
     """The largest gain of dividing the levels, 0 where there is none; fill ``cut`` with the set that goes left.
 
@@ -227,7 +227,7 @@ def scan_levels(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, s
     return best
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def scan_single(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, scales, cut):
     """``scan_levels`` where a single level goes left: one of few, so that no penalty is due for choosing it."""
     all_g, all_h = cell_sums(sums, 1, 0, rules.wide)

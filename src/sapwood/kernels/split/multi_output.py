@@ -25,7 +25,7 @@ from sapwood.native.runtime.kernel import kernel
 NEVER = -np.inf
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def score_output(sums, n, g_all, h_all, floor, reg_lambda, unit_g, unit_h, scores):
     """Add one output's scores of n cuts, given the packed sums on the left of each; −∞ where one is not allowed."""
     for b in range(np.uint64(n)):
@@ -35,7 +35,7 @@ def score_output(sums, n, g_all, h_all, floor, reg_lambda, unit_g, unit_h, score
         scores[b] = float_bits(bits_float(scores[b]) + (score if fits else NEVER))
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def score_wide_output(sums_g, sums_h, n, g_all, h_all, floor, reg_lambda, unit_g, unit_h, scores):
     """The same from gradient and hessian sums that are integers of their own."""
     for b in range(np.uint64(n)):

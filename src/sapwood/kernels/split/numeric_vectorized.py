@@ -37,7 +37,7 @@ def pair_score(g_left, h_left, g_all, h_all):
     return (g_left * g_left * h_right + g_right * g_right * h_left) / (h_left * h_right)
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def largest_score(sums, first, last, g_all, h_all, floor, reg_lambda, unit_g, unit_h):
     """The largest score of the cuts after bins ``first`` to ``last``, given the sums up to each; −1 if none is allowed.
 
@@ -52,7 +52,7 @@ def largest_score(sums, first, last, g_all, h_all, floor, reg_lambda, unit_g, un
     return bits_float(best)
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def few_scores(cells, start, n_bins, g_all, h_all, floor, reg_lambda, unit_g, unit_h):
     """``largest_score`` of all cuts of a feature without missing values, whose cells begin at ``start``."""
     best = IMPOSSIBLE_BITS
@@ -175,7 +175,7 @@ def locate_plain(cells, n_bins, total, floor, reg_lambda, price, limits, quantum
     return split_gain(best, plain_score(g_all, h_all, reg_lambda), price) if best > 0.0 else 0.0
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def largest_wide_score(sums_g, sums_h, first, last, g_all, h_all, floor, reg_lambda, unit_g, unit_h):
     """``largest_score`` from gradient and hessian sums that are integers of their own."""
     best = IMPOSSIBLE_BITS

@@ -64,7 +64,7 @@ def part_sorted(member, own, end, bytes, split, n_left, lists):
         copy_back_reversed(spare, line, last - 1, last - first - n_left, first + n_left)
 
 
-@kernel(apart=True)
+@kernel(noinline=True)
 def gather_sorted(line, first, last, least, bins, gradients, hessians, sums_g, sums_h):
     """The sums up to each cut of a leaf that leaves ``least`` rows on both sides; return how many, in eights."""
     g = np.int64(0)

@@ -1,1 +1,1 @@
-"""What the threads of a team share: the barrier and slices of work."""
+"""Barrier, lock and slices of work of the threads of a team."""

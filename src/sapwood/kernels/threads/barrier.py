@@ -1,4 +1,4 @@
-"""Where the members of a team wait for each other, and for their turn."""
+"""Synchronise the members of a team: a barrier, a lock and notifications on the words of ``sync``."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from sapwood.native.runtime.intrinsics import (
 )
 from sapwood.native.runtime.kernel import kernel
 
-# Words of ``sync``, one cache line apart so that they do not disturb each other.
-# SPINS says how often to look before sleeping, so that a team larger than the machine still moves.
-# COUNTER is for kernels that hand out work. LOCK is 1 while a member has it, NEWS counts what it told the others.
-ARRIVED, TURN, ABORT, SLEEPERS, SPINS, COUNTER, LOCK, NEWS = 0, 8, 16, 24, 32, 40, 48, 56
-# Who has the lock gives it back soon, unless its core was taken away.
+# Words of ``sync``, one cache line apart against false sharing. ARRIVED counts the members at the barrier, GENERATION
+# the barriers passed. ABORT is 1 when the team must stop. SLEEPERS counts the members asleep; SPINS is how often one
+# looks before it sleeps, 0 in a team larger than the machine. COUNTER is for kernels that hand out work. LOCK is 1
+# while a member holds it, CHANGES counts notifications.
+ARRIVED, GENERATION, ABORT, SLEEPERS, SPINS, COUNTER, LOCK, CHANGES = 0, 8, 16, 24, 32, 40, 48, 56
+# The member that holds the lock releases it soon, unless its core was taken away.
 LOCK_SPINS = 1_000
 
 
 @kernel()
-def await_change(sync, word, seen):
-    """Wait until a word is no longer what it was; nonzero means that the team was told to stop."""
+def wait_for_change(sync, word, seen):
+    """Wait until a word differs from ``seen``; return nonzero if the team must stop."""
     spins = 0
     while atomic_load(sync, word) == seen:
         if atomic_load(sync, ABORT) != 0:
@@ -40,30 +41,30 @@ def await_change(sync, word, seen):
 
 
 @kernel()
-def advance(sync, word):
-    """Change a word and wake those who sleep until it does."""
+def notify_change(sync, word):
+    """Change a word and wake the members that sleep in ``wait_for_change``."""
     atomic_add(sync, word, 1)
     if atomic_load(sync, SLEEPERS) > 0:
         wake_all(sync, word)
 
 
 @kernel()
-def meet(sync, members):
-    """Wait until every member has come here; nonzero means that the team was told to stop and must leave."""
+def barrier(sync, members):
+    """Wait until all members have arrived; return nonzero if the team must stop."""
     if members == 1:
         return 0
-    turn = atomic_load(sync, TURN)
+    generation = atomic_load(sync, GENERATION)
     if atomic_add(sync, ARRIVED, 1) == members - 1:
         atomic_store(sync, ARRIVED, 0)
-        advance(sync, TURN)
-    elif await_change(sync, TURN, turn) != 0:
+        notify_change(sync, GENERATION)
+    elif wait_for_change(sync, GENERATION, generation) != 0:
         return 1
     return atomic_load(sync, ABORT)
 
 
 @kernel()
-def take_lock(sync):
-    """Be the only member between this and ``give_lock``."""
+def acquire_lock(sync):
+    """Wait until no other member holds the lock, and hold it."""
     spins = 0
     while atomic_swap_if(sync, LOCK, 0, 1) != 0:
         spins += 1
@@ -74,20 +75,20 @@ def take_lock(sync):
 
 
 @kernel()
-def give_lock(sync):
-    """Let the next member in."""
+def release_lock(sync):
+    """Let another member acquire the lock."""
     atomic_store(sync, LOCK, 0)
 
 
 @kernel("i64[:], i64")
-def meet_often(member, members, sync, out, times):
-    """Meet ``times`` times, each member counting in its own cell that all others kept pace; for tests and timing."""
+def check_barrier(member, members, sync, out, times):
+    """Pass ``times`` barriers; each member counts its own, and how often another's count differs. For tests."""
     for k in range(times):
         out[member * 8] += 1
-        if meet(sync, members) != 0:
+        if barrier(sync, members) != 0:
             return
         for other in range(members):
             if out[other * 8] != k + 1:
                 out[member * 8 + 1] += 1
-        if meet(sync, members) != 0:
+        if barrier(sync, members) != 0:
             return

@@ -1,4 +1,4 @@
-"""The rows that each member of a team works on."""
+"""The slice of rows that each member of a team works on."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from sapwood.native.runtime.kernel import kernel
 
 
 @kernel()
-def share(member, members, n):
-    """The first of n rows that belongs to ``member``; that of ``member + 1`` is where its share ends.
+def slice_start(member, members, n):
+    """Return the first of n rows in the slice of ``member``; the slice ends where that of ``member + 1`` starts.
 
     Unsigned: an index that may be negative costs a test at every access and keeps loops from becoming vector code.
     """

@@ -300,11 +300,11 @@ def module_of(kernel: Kernel, variant: int):
     target = result.fndesc.llvm_func_name
     module.link_in(llvm.parse_assembly(_entry_point(kernel, variant, target)))
     symbol = symbol_of(kernel, variant)
-    apart = [f"{len(name)}{name}B" for name, kernel in REGISTRY.items() if kernel.is_apart]
+    never_inlined = [f"{len(name)}{name}B" for name, kernel in REGISTRY.items() if kernel.noinline]
     for function in module.functions:
         if not function.is_declaration and function.name != symbol:
             function.linkage = "internal"
-            if any(name in function.name for name in apart):
+            if any(name in function.name for name in never_inlined):
                 function.add_function_attribute("noinline")
     for variable in module.global_variables:
         if not variable.is_declaration and not variable.name.startswith("llvm."):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -47,15 +47,15 @@ def new_sync() -> np.ndarray:
 
 
 # A team of one never meets.
-LONE_SYNC = new_sync()
+SERIAL_SYNC = new_sync()
 
 
 class Kernel:
     """A function on arrays with the types it accepts; calling it runs it in the chosen mode."""
 
-    def __init__(self, function: Callable[..., Any], texts: tuple[str, ...], is_apart: bool = False) -> None:
+    def __init__(self, function: Callable[..., Any], texts: tuple[str, ...], noinline: bool = False) -> None:
         self.function = function
-        self.is_apart = is_apart
+        self.noinline = noinline
         self.name = function.__name__
         self.texts = texts
         self.__doc__ = function.__doc__
@@ -77,7 +77,7 @@ class Kernel:
         if not self.is_entry:
             return self.function(*args)  # called by another kernel in python mode, or by a test of that mode
         if self.takes_team and len(args) == len(self.variants[0]):
-            self.bind(LONE_SYNC, *args)(0, 1)
+            self.bind(SERIAL_SYNC, *args)(0, 1)
         elif mode() == "python":
             return _quiet(self.function)(*args)
         else:
@@ -113,7 +113,19 @@ class Kernel:
         return launch(*args) if self._repeat is None else self._repeat(last, args)
 
 
-class Repeated:
+class Run(Protocol):
+    """A function that runs a kernel on some threads and waits for them, such as ``Team.run``."""
+
+    def __call__(self, kernel: Kernel, /, *args: Any) -> None:
+        """Run a kernel with these arguments."""
+
+
+def run_serial(kernel: Kernel, *args: Any) -> None:
+    """Run a kernel on this thread; the default wherever a function takes ``run``."""
+    kernel(*args)
+
+
+class RepeatedCall:
     """A kernel that one thread runs again and again, mostly with the same arguments; it stands for it in ``Team.run``.
 
     Arguments that are the same objects as last time are not looked at again. The last ones are kept as long as this is.
@@ -123,7 +135,7 @@ class Repeated:
         self._kernel = kernel
         self.name = kernel.name
         self.takes_team = kernel.takes_team
-        self._sync = (LONE_SYNC,) if kernel.takes_team else ()
+        self._sync = (SERIAL_SYNC,) if kernel.takes_team else ()
         self._last: Any = None
 
     def __call__(self, *args: Any) -> None:
@@ -137,18 +149,18 @@ class Repeated:
         return self._last
 
 
-class Repeats:
+class CallCache:
     """Runs kernels one after the other through ``run``, each of them mostly with the arguments of its last time."""
 
     def __init__(self, run: Callable[..., None]) -> None:
         self._run = run
-        self._kept: dict[str, Repeated] = {}
+        self._kept: dict[str, RepeatedCall] = {}
 
     def __call__(self, kernel: Kernel, *args: Any) -> None:
         """Run a kernel."""
         kept = self._kept.get(kernel.name)
         if kept is None:
-            kept = self._kept[kernel.name] = Repeated(kernel)
+            kept = self._kept[kernel.name] = RepeatedCall(kernel)
         self._run(kept, *args)
 
 
@@ -198,14 +210,14 @@ def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def kernel(*texts: str, apart: bool = False) -> Callable[[Callable[..., Any]], Kernel]:
+def kernel(*texts: str, noinline: bool = False) -> Callable[[Callable[..., Any]], Kernel]:
     """Declare a kernel; each text is one signature (see ``signature.py``). With none, only kernels may call it.
 
-    One that is ``apart`` is never merged into its callers: a hot loop then has all registers to itself.
+    With ``noinline`` it is never inlined into its callers: a hot loop then has all registers to itself.
     """
 
     def decorate(function: Callable[..., Any]) -> Kernel:
-        made = Kernel(function, texts, apart)
+        made = Kernel(function, texts, noinline)
         if made.name in REGISTRY and REGISTRY[made.name].function.__module__ != function.__module__:
             raise TypeError(f"two kernels are named {made.name}")
         REGISTRY[made.name] = made

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.native.runtime.kernel import Kernel, Repeated, mode, new_sync
+from sapwood.native.runtime.kernel import Kernel, RepeatedCall, mode, new_sync
 from sapwood.native.runtime.library import Call
 from sapwood.native.threads.cpu_quota import granted_cpus
 from sapwood.native.threads.spin_wait import (
@@ -154,7 +154,7 @@ class Crew:
             name, args = f"sapwood-{member}", (inbox, self._post, member, size)
             threading.Thread(target=_serve, args=args, daemon=True, name=name).start()
 
-    def run(self, kernel: Kernel | Repeated, args: tuple[Any, ...]) -> None:
+    def run(self, kernel: Kernel | RepeatedCall, args: tuple[Any, ...]) -> None:
         """Run a kernel on all members and wait for them."""
         self.sync[:] = 0
         self.sync[SPINS_WORD] = self._spins()
@@ -222,7 +222,7 @@ class Team:
     def __init__(self, size: int) -> None:
         self.size = size
 
-    def run(self, kernel: Kernel | Repeated, *args: Any) -> None:
+    def run(self, kernel: Kernel | RepeatedCall, *args: Any) -> None:
         """Run a kernel with these arguments on all members."""
         if self.size == 1 or not kernel.takes_team:
             kernel(*args)

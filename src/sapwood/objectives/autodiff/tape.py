@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from sapwood.kernels.losses import tape as op
-from sapwood.kernels.numeric.sums import Run
+from sapwood.native.runtime.kernel import Run
 
 MAX_POWER = 16
 

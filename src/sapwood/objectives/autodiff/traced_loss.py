@@ -11,7 +11,8 @@ import numpy as np
 
 from sapwood.errors import ParameterError
 from sapwood.kernels.losses.tape import pack_pairs
-from sapwood.kernels.numeric.sums import Run, fixed_mean, fixed_sum
+from sapwood.kernels.numeric.sums import fixed_mean, fixed_sum
+from sapwood.native.runtime.kernel import Run
 from sapwood.objectives.autodiff.dual import REMEDY, Dual
 from sapwood.objectives.autodiff.tape import Tape, Trace, UnsupportedOperationError
 from sapwood.objectives.base import flat_pairs
