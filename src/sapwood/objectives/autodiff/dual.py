@@ -55,7 +55,7 @@ class Dual(NDArrayOperatorsMixin):
     @property
     def shape(self) -> tuple[int, ...]:
         """One number per row."""
-        return self.value.shape  # type: ignore[no-any-return]
+        return self.value.shape
 
     @property
     def size(self) -> int:
