@@ -60,7 +60,7 @@ bounds-kernels: $(VENV)/installed-test
 	$(BOUNDS) tests/kernels
 
 bounds-fits: $(VENV)/installed-test
-	$(BOUNDS) tests/combinations/test_grid.py tests/model/predict/test_predictors.py
+	$(BOUNDS) tests/combinations/test_grid.py tests/model/predict/test_row_predictor.py tests/model/predict/test_batch_predictor.py
 
 test-bounds: $(VENV)/installed-test
 	$(MAKE) --jobs=2 bounds-kernels bounds-fits

@@ -89,7 +89,9 @@ def test_fewer_rounds_can_be_asked_for(estimator, data):
     shorter = estimator(n_estimators=2, min_child_samples=5).fit(*data)
     for method in ("predict", "predict_raw"):
         assert np.array_equal(getattr(fitted, method)(data[0], iterations=2), getattr(shorter, method)(data[0]))
-    with pytest.raises(ParameterError, match="iterations must be between 0 and 5, the rounds of the model, got 6"):
+    with pytest.raises(
+        ParameterError, match="iterations must be between 0 and 5, the number of rounds of the model, got 6"
+    ):
         fitted.predict(data[0], iterations=6)
 
 

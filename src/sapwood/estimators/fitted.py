@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sapwood.boost.initial_scores import estimator_scores
 from sapwood.data.dataset import plain_rows
-from sapwood.data.tables.table import read_table
+from sapwood.data.tables.table import Table, read_table
 from sapwood.errors import ParameterError
 from sapwood.explain.importance import feature_importances
 from sapwood.model.model import Model
@@ -59,24 +58,24 @@ class FittedEstimator(BaseEstimator):
         return self.model_.importance(kind, percent)
 
     def predict_raw(self, X: Any, iterations: int | None = None) -> np.ndarray:
-        """The scores before the link, after so many rounds (all by default): (rows,), or (rows, outputs)."""
-        scores = self._fitted_model(X).predict_raw(plain_rows(X), iterations, self._threads())
-        if self.init_ is None:
-            return scores
-        first = estimator_scores(self.init_, X, self.model_.link, self.model_.n_outputs)
-        return scores + (first[0] if scores.ndim == 1 else first.T)
+        """Return the scores before the link after ``iterations`` rounds (default: all): (rows,) or (rows, outputs)."""
+        return self._raw_scores(X, self._align(X), iterations)
+
+    def _raw_scores(self, X: Any, table: Table, iterations: int | None) -> np.ndarray:
+        scores = self.model_.predict_raw(table, iterations, self._threads())
+        return scores if self.init_ is None else scores + self._init_scores(X)
 
     def _predict(self, X: Any, iterations: int | None) -> np.ndarray:
-        """What the link makes of the scores."""
-        if iterations is None and (answer := self._predict_plain_row(X)) is not None:
-            return answer
-        model = self._fitted_model(X)
+        """Return the predictions of the model's link."""
+        if iterations is None and (prediction := self._predict_plain_row(X)) is not None:
+            return prediction
+        table = self._align(X)
         if self.init_ is None:
-            return model.predict(plain_rows(X), iterations, self._threads())
-        return self._linked(self.predict_raw(X, iterations))
+            return self.model_.predict(table, iterations, self._threads())
+        return self._linked(self._raw_scores(X, table, iterations))
 
     def _predict_plain_row(self, X: Any) -> np.ndarray | None:
-        """The prediction for an array of one row about which there is nothing to say, else None."""
+        """Return the prediction for an array of one row that needs neither checks of names nor ``init_``, else None."""
         fitted = self.__dict__
         if "feature_names_in_" in fitted or fitted.get("init_", self) is not None:
             return None
@@ -84,31 +83,26 @@ class FittedEstimator(BaseEstimator):
         return self.model_.predict_plain_row(X)
 
     def _staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        model = self._fitted_model(X)
+        """Yield the predictions of the model's link after 1, 2, ... rounds."""
+        table = self._align(X)
         if self.init_ is None:
-            return model.staged_predict(plain_rows(X), self._threads())
-        return self._staged_from_estimator(model, plain_rows(X))
+            return self.model_.staged_predict(table, self._threads())
+        init_scores = self._init_scores(X)
+        return (self._linked(s + init_scores) for s in self.model_.staged_predict_raw(table, self._threads()))
 
-    def _staged_from_estimator(self, model: Model, X: Any) -> Iterator[np.ndarray]:
-        first = estimator_scores(self.init_, X, model.link, model.n_outputs)
-        first = first[0] if model.n_outputs == 1 else first.T
-        if model.ensemble.rescalings:
-            for done in range(1, model.n_iterations + 1):
-                yield self._linked(model.predict_raw(X, done, self._threads()) + first)
-            return
-        scores = model.predict_raw(X, 0, self._threads())
-        for done in range(model.n_iterations):
-            one = replace(model[done : done + 1], base_scores=np.zeros(model.n_outputs))
-            scores = scores + one.predict_raw(X, None, self._threads())
-            yield self._linked(scores + first)
+    def _init_scores(self, X: Any) -> np.ndarray:
+        """Return the scores of ``init_``: (rows,) or (rows, outputs)."""
+        scores = estimator_scores(self.init_, X, self.model_.link, self.model_.n_outputs)
+        return scores[0] if len(scores) == 1 else scores.T
 
     def _linked(self, scores: np.ndarray) -> np.ndarray:
         by_output = scores[None, :] if scores.ndim == 1 else np.ascontiguousarray(scores.T)
         return link_from_name(self.model_.link).predict(by_output)
 
     def apply(self, X: Any) -> np.ndarray:
-        """The node in which each row ends, counted within the tree: int32 (rows, trees)."""
-        return self._fitted_model(X).leaf_indices(plain_rows(X), n_jobs=self._threads())
+        """Return the leaf of each row in each tree as its node number within the tree: int32 (rows, trees)."""
+        table = self._align(X)
+        return self.model_.leaf_indices(table, n_jobs=self._threads())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that ``sapwood.load`` reads."""
@@ -120,17 +114,17 @@ class FittedEstimator(BaseEstimator):
             )
         self.model_.save(path)
 
-    def _fitted_model(self, X: Any) -> Model:
-        """The model, after a look at the columns of X: their number, and whether they have names as in training."""
+    def _align(self, X: Any) -> Table:
+        """Read X, once, as a table with the columns of training; warn if only one of the two has feature names."""
         check_is_fitted(self)
         table = read_table(plain_rows(X))
-        self.model_.schema.align(table, type(self).__name__)
+        aligned = self.model_.schema.align(table, type(self).__name__)
         was_named = hasattr(self, "feature_names_in_")
         if was_named and not table.has_string_names:
             _warn(f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names")
         elif table.has_string_names and not was_named:
             _warn(f"X has feature names, but {type(self).__name__} was fitted without feature names")
-        return self.model_
+        return aligned
 
     def _threads(self) -> int | None:
         """How many threads may predict, by the parameter as it is now."""

@@ -1,4 +1,4 @@
-"""A finished model: what it takes to answer, and to say where the answer comes from."""
+"""A trained model: prediction, inspection of its trees, and saving."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sapwood.data.tables.zero_as_missing import row_zeros_to_missing
 from sapwood.errors import ParameterError
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.io.fingerprint import fingerprint
-from sapwood.model.predict import batch_predictor as predictor
+from sapwood.model.predict import batch_predictor
 from sapwood.model.predict.bitsets import BitsetTransformer
 from sapwood.model.predict.row_predictor import RowPredictor
 from sapwood.model.predict.tree_packing import PackedTrees, pack_trees
@@ -31,11 +31,14 @@ from sapwood.params.validators import is_integer
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Trees, the constants they start from, and the link from scores to predictions; nothing in it changes.
+    """Trees, the base scores they are added to, and the link from scores to predictions; immutable.
 
-    ``objective`` is a dictionary with the loss's name and settings, ``classes`` are the labels in the order of the
-    probabilities (None for regression), ``metadata`` is anything about training that JSON can hold. Where some columns
-    are categories, a ``recipe`` makes the columns of the trees out of the user's.
+    ``objective`` is a dictionary with the name and settings of the loss, ``classes`` are the labels in the order of the
+    probabilities (None for regression), ``metadata`` holds facts about training as JSON values. With categorical
+    columns, a ``transformer`` computes the features of the trees from the columns of the user's table.
+
+    Methods that predict take X as an array, a list of rows, a data frame or a sparse matrix. A
+    :class:`~sapwood.data.tables.table.Table` is taken as one that ``schema.align`` returned and is not aligned again.
     """
 
     schema: Schema
@@ -63,7 +66,7 @@ class Model:
 
     @property
     def n_features(self) -> int:
-        """Number of columns the model was trained on."""
+        """Number of columns of the training table."""
         return self.schema.n_features
 
     @property
@@ -78,37 +81,37 @@ class Model:
 
     @property
     def feature_names(self) -> list[str]:
-        """The names of the columns, made up if they had none."""
+        """Names of the columns of the training table; f0, f1, ... if it had none."""
         return [self.schema.name_of(f) for f in range(self.n_features)]
 
     @property
     def n_columns(self) -> int:
-        """Number of columns that the trees see: the user's, and what is made of categories."""
+        """Number of features of the trees: numeric columns and features derived from categorical columns."""
         return self.n_features if self.transformer is None else self.transformer.n_columns
 
     @property
     def column_names(self) -> list[str]:
-        """The names of the columns that the trees see."""
+        """Names of the features of the trees."""
         return self.feature_names if self.transformer is None else self.transformer.names(self.schema)
 
     @property
     def encodings(self) -> dict[str, Any]:
-        """What became of each category column, by its name: the number of levels, the encodings, and why these."""
+        """Encodings of each categorical column by name, with its number of categories and the reason for the choice."""
         return self.metadata.get("categories", {})
 
     def __len__(self) -> int:
         return self.n_iterations
 
     def __getitem__(self, rounds: slice) -> Model:
-        """The model with these rounds only: ``model[:50]`` stops after 50."""
+        """Return the model with some of its rounds only: ``model[:50]`` has the first 50."""
         if not isinstance(rounds, slice) or rounds.step not in (None, 1):
-            raise ParameterError(f"a model is cut by a slice of rounds without step, as in model[:50]; got {rounds!r}")
+            raise ParameterError(
+                f"a model is indexed by a slice of rounds without step, as in model[:50]; got {rounds!r}"
+            )
         try:
             start, stop, _ = rounds.indices(self.n_iterations)
         except TypeError as error:
-            raise ParameterError(
-                f"rounds of a model are counted by integers, as in model[:50]; got {rounds!r}"
-            ) from error
+            raise ParameterError(f"the rounds of a slice must be integers, as in model[:50]; got {rounds!r}") from error
         return replace(self, ensemble=self.ensemble.slice(start, stop))
 
     # --- prediction ---------------------------------------------------------------------------------------------------
@@ -116,97 +119,111 @@ class Model:
     def predict(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
         """Predict values (regression) or probabilities: of the second class if there are two, else (rows, classes)."""
         _check_jobs(n_jobs)
-        if iterations is None and (answer := self.predict_plain_row(X)) is not None:
-            return answer
-        table = self._table(X)
+        if iterations is None and (prediction := self.predict_plain_row(X)) is not None:
+            return prediction
+        table = self._align(X)
         if table.n_rows == 1 and iterations is None and self.transformer is None and not table.is_sparse:
             _, matrix = next(table.matrices(1))
-            return np.array([self._of_one_row.predict(matrix[0])])
-        scores = self._scores(table, iterations, n_jobs)
+            return np.array([self._row_predictor.predict(matrix[0])])
+        scores = self._scores(self._transform(table), iterations, n_jobs)
         return self._link.predict(scores, current_team(n_jobs, scores.size).run)
 
     def predict_plain_row(self, X: Any) -> np.ndarray | None:
-        """What ``predict`` answers if X is an array of one row that goes to the trees as it is, else None."""
-        if type(X) is not np.ndarray or X.shape != self._plain_shape or X.dtype.char not in "fd":
+        """Return the prediction if X is a float array of one row that needs no transformation, else None."""
+        if type(X) is not np.ndarray or X.shape != self._plain_row_shape or X.dtype.char not in "fd":
             return None
-        return np.array([self._of_one_row.predict(X[0])])
+        return np.array([self._row_predictor.predict(X[0])])
 
     def predict_raw(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
-        """The scores before the link, (rows,) or (rows, outputs), after so many rounds (all by default)."""
-        return _by_row(self._scores(self._table(X), iterations, n_jobs))
+        """Return the scores before the link, (rows,) or (rows, outputs), after ``iterations`` rounds (default: all)."""
+        return _by_row(self._scores(self._transform(self._align(X)), iterations, n_jobs))
 
     def staged_predict(self, X: Any, n_jobs: int | None = None) -> Iterator[np.ndarray]:
-        """Yield the predictions after 1, 2, ... rounds: what the model of so many rounds answers."""
-        _check_jobs(n_jobs)
-        return self._stages(in_memory(self._table(X)), n_jobs)
+        """Yield the predictions after 1, 2, ... rounds."""
+        return (self._link.predict(scores) for scores in self._staged_scores(X, n_jobs))
 
-    def _stages(self, table: Table, n_jobs: int | None) -> Iterator[np.ndarray]:
-        if self.ensemble.rescalings:
-            for done in range(1, self.n_iterations + 1):
-                yield self._link.predict(self._scores(table, done, n_jobs))
-            return
-        scores = self._first_scores(table)
-        for done in range(self.n_iterations):
-            predictor.add_scores(self._packed, table, self._trees_of(done, done + 1), scores, n_jobs)
-            yield self._link.predict(scores.copy())
+    def staged_predict_raw(self, X: Any, n_jobs: int | None = None) -> Iterator[np.ndarray]:
+        """Yield the scores before the link after 1, 2, ... rounds."""
+        return (_by_row(scores) for scores in self._staged_scores(X, n_jobs))
 
     def predictor(self) -> RowPredictor:
-        """What answers for one row at a time, much faster than ``predict`` does for a table of one row."""
-        packed = pack_trees(self.ensemble, with_tops=False, compact=self._compact)
-        prepare: Any = row_zeros_to_missing if self.schema.zero_as_missing else None
-        if self._compact is not None:
-            prepare = partial(self._compact.transformer.row, schema=self.schema)
-        return RowPredictor(packed, self.n_features, self.base_scores, self._link, prepare)
+        """Return a predictor of single rows, much faster than ``predict`` on tables of one row."""
+        packed = pack_trees(self.ensemble, with_tops=False, bitsets=self._bitsets)
+        transform_row: Any = row_zeros_to_missing if self.schema.zero_as_missing else None
+        if self._bitsets is not None:
+            transform_row = partial(self._bitsets.transformer.row, schema=self.schema)
+        return RowPredictor(packed, self.n_features, self.base_scores, self._link, transform_row)
 
     def leaf_indices(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
-        """The node in which each row ends, counted within the tree: int32 (rows, trees)."""
+        """Return the leaf of each row in each tree as its node number within the tree: int32 (rows, trees)."""
         _check_jobs(n_jobs)
-        trees = self._trees_of(0, self._rounds(iterations))
-        return predictor.leaf_indices(self._packed, self._table(X), trees, n_jobs)
+        trees = self._trees_of(0, self._checked_rounds(iterations))
+        return batch_predictor.leaf_indices(self._packed_trees, self._transform(self._align(X)), trees, n_jobs)
 
     @cached_property
-    def _plain_shape(self) -> tuple[int, ...]:
-        """The shape of one row, if rows go to the trees as they are."""
+    def _plain_row_shape(self) -> tuple[int, ...]:
+        """Shape of an array of one row, empty if rows must be transformed before they reach the trees."""
         return (1, self.n_features) if self.transformer is None and not self.schema.zero_as_missing else ()
 
     @cached_property
-    def _of_one_row(self) -> RowPredictor:
+    def _row_predictor(self) -> RowPredictor:
         return self.predictor()
 
     @cached_property
-    def _packed(self) -> PackedTrees:
-        return pack_trees(self.ensemble, compact=self._compact)
+    def _packed_trees(self) -> PackedTrees:
+        return pack_trees(self.ensemble, bitsets=self._bitsets)
 
     @cached_property
-    def _compact(self) -> BitsetTransformer | None:
+    def _bitsets(self) -> BitsetTransformer | None:
         return None if self.transformer is None else BitsetTransformer.of(self.transformer)
 
     @cached_property
     def _link(self) -> Link:
         return link_from_name(self.link)
 
-    def _table(self, X: Any) -> Table:
-        table = self.schema.align(read_table(X))
-        return table if self._compact is None else self._compact.transformer.apply(table)
+    def _align(self, X: Any) -> Table:
+        """Return X as a table with the columns of training; a Table is returned unchanged."""
+        return X if isinstance(X, Table) else self.schema.align(read_table(X))
 
-    def _first_scores(self, table: Table) -> np.ndarray:
+    def _transform(self, table: Table) -> Table:
+        """Return the features of the trees for an aligned table."""
+        return table if self._bitsets is None else self._bitsets.transformer.apply(table)
+
+    def _initial_scores(self, table: Table) -> np.ndarray:
         return np.repeat(self.base_scores[:, None], table.n_rows, axis=1)
 
-    def _scores(self, table: Table, iterations: int | None, n_jobs: int | None) -> np.ndarray:
+    def _scores(self, features: Table, iterations: int | None, n_jobs: int | None) -> np.ndarray:
+        """Return the scores (outputs, rows) after ``iterations`` rounds."""
         _check_jobs(n_jobs)
-        rounds = self._rounds(iterations)
+        rounds = self._checked_rounds(iterations)
         if rounds < self.n_iterations and self.ensemble.rescalings:
-            return self[:rounds]._scores(table, None, n_jobs)
-        scores = self._first_scores(table)
-        predictor.add_scores(self._packed, table, self._trees_of(0, rounds), scores, n_jobs)
+            return self[:rounds]._scores(features, None, n_jobs)
+        scores = self._initial_scores(features)
+        batch_predictor.add_scores(self._packed_trees, features, self._trees_of(0, rounds), scores, n_jobs)
         return scores
 
-    def _rounds(self, iterations: int | None) -> int:
+    def _staged_scores(self, X: Any, n_jobs: int | None) -> Iterator[np.ndarray]:
+        """Check the arguments and return an iterator over the scores (outputs, rows) after each round."""
+        _check_jobs(n_jobs)
+        return self._score_stages(in_memory(self._transform(self._align(X))), n_jobs)
+
+    def _score_stages(self, features: Table, n_jobs: int | None) -> Iterator[np.ndarray]:
+        if self.ensemble.rescalings:
+            for n_rounds in range(1, self.n_iterations + 1):
+                yield self._scores(features, n_rounds, n_jobs)
+            return
+        scores = self._initial_scores(features)
+        for round in range(self.n_iterations):
+            batch_predictor.add_scores(self._packed_trees, features, self._trees_of(round, round + 1), scores, n_jobs)
+            yield scores.copy()
+
+    def _checked_rounds(self, iterations: int | None) -> int:
         if iterations is None:
             return self.n_iterations
         if not is_integer(iterations) or not 0 <= iterations <= self.n_iterations:
             raise ParameterError(
-                f"iterations must be between 0 and {self.n_iterations}, the rounds of the model, got {iterations!r}"
+                f"iterations must be between 0 and {self.n_iterations}, the number of rounds of the model, got "
+                f"{iterations!r}"
             )
         return int(iterations)
 
@@ -214,11 +231,11 @@ class Model:
         first, last = np.searchsorted(self.ensemble.tree_round, [start, stop])
         return range(int(first), int(last))
 
-    # --- looking inside -----------------------------------------------------------------------------------------------
+    # --- inspection ---------------------------------------------------------------------------------------------------
 
     @property
     def trees(self) -> dict[str, np.ndarray]:
-        """All nodes as a table: one column per property, one line per node (see :meth:`Ensemble.to_table`)."""
+        """All nodes as a table: one column per property, one row per node (see :meth:`Ensemble.to_table`)."""
         return self.ensemble.to_table(self.column_names)
 
     @property
@@ -232,7 +249,7 @@ class Model:
         return self.leaf_coefficients
 
     def to_text(self) -> str:
-        """Draw all trees."""
+        """Return all trees as text, one line per node."""
         parts = [f"base scores: {', '.join(f'{score:.6g}' for score in self.base_scores)}"]
         names = self.column_names
         for k, tree in enumerate(self.ensemble):
@@ -241,18 +258,18 @@ class Model:
         return "\n\n".join(parts) + "\n"
 
     def importance(self, kind: str = "gain", percent: bool = False) -> np.ndarray:
-        """The importance of each feature (see :func:`sapwood.explain.importance.importance`)."""
-        # Explanations stand above models; they are looked up by name, when they are asked for.
+        """Return the importance of each feature (see :func:`sapwood.explain.importance.importance`)."""
+        # sapwood.explain imports this module, so it is imported by name when it is used.
         return importlib.import_module("sapwood.explain.importance").importance(self, kind, percent=percent)
 
     def fingerprint(self) -> str:
-        """A sha256, in hexadecimal, of everything that decides a prediction (see ``model/io/fingerprint.py``)."""
+        """Return the hexadecimal sha256 of everything that decides a prediction (see ``model/io/fingerprint.py``)."""
         return fingerprint(self)
 
     # --- files --------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that ``sapwood.load`` reads; an older file is replaced in one step."""
+        """Write the model to a file that ``sapwood.load`` reads; an existing file is replaced atomically."""
         from sapwood.model.io import serialize
 
         serialize.save(self, path)
@@ -269,4 +286,5 @@ def _check_jobs(n_jobs: Any) -> None:
 
 
 def _by_row(scores: np.ndarray) -> np.ndarray:
+    """Transpose scores (outputs, rows) to (rows, outputs), or (rows,) if there is one output."""
     return scores[0] if len(scores) == 1 else np.ascontiguousarray(scores.T)

@@ -23,7 +23,7 @@ class Link:
         """Turn scores into predictions."""
         raise NotImplementedError
 
-    def prepared(self, scores: np.ndarray) -> Callable[[], float | np.ndarray]:
+    def bind(self, scores: np.ndarray) -> Callable[[], float | np.ndarray]:
         """What turns the scores (n_outputs,) of one row, as they are when it is called, into its prediction."""
         raise NotImplementedError
 
@@ -46,7 +46,7 @@ class Identity(Link):
         """Copy the scores."""
         return scores[0].copy() if len(scores) == 1 else np.ascontiguousarray(scores.T)
 
-    def prepared(self, scores: np.ndarray) -> Callable[[], float | np.ndarray]:
+    def bind(self, scores: np.ndarray) -> Callable[[], float | np.ndarray]:
         """Copy the scores."""
         return _reader(scores)
 
@@ -61,7 +61,7 @@ class ElementwiseLink(Link):
         out = apply_elementwise(self.kernel, scores, run)
         return out[0] if len(scores) == 1 else np.ascontiguousarray(out.T)
 
-    def prepared(self, scores: np.ndarray) -> Callable[[], float | np.ndarray]:
+    def bind(self, scores: np.ndarray) -> Callable[[], float | np.ndarray]:
         """Apply the function to every score."""
         out = np.empty_like(scores)
         call, read = self.kernel.bind(SERIAL_SYNC, scores, out), _reader(out)
@@ -120,7 +120,7 @@ class RowwiseLink(Link):
         run(self.kernel, scores, out)
         return out
 
-    def prepared(self, scores: np.ndarray) -> Callable[[], float | np.ndarray]:
+    def bind(self, scores: np.ndarray) -> Callable[[], float | np.ndarray]:
         """Apply the function to the row."""
         out = np.empty((1, len(scores)))
         call = self.kernel.bind(SERIAL_SYNC, scores[:, None], out)

@@ -19,10 +19,10 @@ SIZES = {"one byte": (1, 8), "few": (9, 32), "many": (33, 100), "most": (256, 25
 
 
 def byte_scores(ensemble, x, base, n_jobs=None):
-    packed = pack_trees(ensemble).by_bytes
+    packed = pack_trees(ensemble).byte_trees
     assert packed is not None
     out = np.repeat(np.asarray(base, dtype=np.float64)[:, None], len(x), axis=1)
-    predictor._add_by_bytes(packed, read_table(x), range(ensemble.n_trees), out, n_jobs)
+    predictor.add_byte_scores(packed, read_table(x), range(ensemble.n_trees), out, n_jobs)
     return out
 
 
@@ -65,9 +65,9 @@ def test_scores_do_not_depend_on_the_number_of_members(members, monkeypatch):
     ensemble = random_ensemble(rng, n_trees=3, leaves=(2, 80))
     x = random_rows(rng, 1700, 4)
     monkeypatch.setenv("SAPWOOD_TEAM", members)
-    monkeypatch.setattr(predictor, "_rows_of_call", lambda *args: 1100)
+    monkeypatch.setattr(predictor, "_call_rows", lambda *args: 1100)
     expected = np.full((1, len(x)), 0.1)
-    predictor._run(predictor.predict.add_scores, pack_trees(ensemble), read_table(x), range(3), expected, None)
+    predictor.traverse(predictor.predict.add_scores, pack_trees(ensemble), read_table(x), range(3), expected, None)
     np.testing.assert_array_equal(byte_scores(ensemble, x, [0.1]), expected)
 
 
@@ -120,7 +120,7 @@ def test_nothing_is_written_outside_the_output_and_workspaces_may_hold_anything(
     x = random_rows(rng, 733, 4)
     memory = np.full(50 + 2 * 733 + 50, 7.0)
     out = memory[50:-50].reshape(2, 733)
-    predictor._add_by_bytes(pack_trees(ensemble).by_bytes, read_table(x), range(4), out, None)
+    predictor.add_byte_scores(pack_trees(ensemble).byte_trees, read_table(x), range(4), out, None)
     assert np.all(memory[:50] == 7.0)
     assert np.all(memory[-50:] == 7.0)
     np.testing.assert_array_equal(out, slow_scores(ensemble, x, [7.0, 7.0]))
@@ -134,8 +134,8 @@ def test_tables_that_come_in_several_blocks_are_answered_in_their_places(monkeyp
     table = read_table(pd.DataFrame(x))
     assert [block.start for block in table.blocks()] == [0, 100, 200]
     by_bytes, by_words = np.zeros((2, 1, 250))
-    predictor._add_by_bytes(packed.by_bytes, table, range(3), by_bytes, None)
-    predictor._run(predictor.predict.add_scores, packed, table, range(3), by_words, None)
+    predictor.add_byte_scores(packed.byte_trees, table, range(3), by_bytes, None)
+    predictor.traverse(predictor.predict.add_scores, packed, table, range(3), by_words, None)
     np.testing.assert_array_equal(by_bytes, slow_scores(ensemble, x, [0.0]))
     np.testing.assert_array_equal(by_words, slow_scores(ensemble, x, [0.0]))
     leaves = predictor.leaf_indices(packed, table, range(3), None)
@@ -147,25 +147,25 @@ def test_only_the_asked_trees_are_added():
     ensemble = random_ensemble(rng, n_trees=6, leaves=(2, 80))
     x = random_rows(rng, 20, 4)
     out = np.zeros((1, 20))
-    predictor._add_by_bytes(pack_trees(ensemble).by_bytes, read_table(x), range(2, 5), out, None)
+    predictor.add_byte_scores(pack_trees(ensemble).byte_trees, read_table(x), range(2, 5), out, None)
     np.testing.assert_array_equal(out, slow_scores(ensemble.slice(2, 5), x, [0.0]))
 
 
 def test_larger_trees_and_more_thresholds_than_bytes_can_tell_apart_are_not_packed():
     rng = np.random.default_rng(10)
-    assert pack_trees(random_ensemble(rng, 1, leaves=(257, 257))).by_bytes is None
+    assert pack_trees(random_ensemble(rng, 1, leaves=(257, 257))).byte_trees is None
     ensemble = random_ensemble(rng, 5, n_features=1, leaves=(52, 52))
     for n_cuts in (254, 255):
         numbers = np.minimum(np.cumsum(ensemble.feature >= 0), n_cuts)
         cut = replace(ensemble, threshold=np.where(ensemble.feature >= 0, numbers * 1.0, 0.0))
-        assert (pack_trees(cut).by_bytes is None) == (n_cuts > predict_bytes.MOST_CUTS)
-    assert pack_trees(random_ensemble(rng, 2, leaves=(1, 1))).by_bytes is None
+        assert (pack_trees(cut).byte_trees is None) == (n_cuts > predict_bytes.MOST_CUTS)
+    assert pack_trees(random_ensemble(rng, 2, leaves=(1, 1))).byte_trees is None
 
 
 def test_bytes_are_used_where_many_rows_meet_many_splits():
     rng = np.random.default_rng(11)
     packed = pack_trees(random_ensemble(rng, 60, n_features=4, leaves=(20, 31)))
     many, few = read_table(random_rows(rng, 400, 4)), read_table(random_rows(rng, 20, 4))
-    assert predictor._for_bytes(packed, many, range(60)) is packed.by_bytes
-    assert predictor._for_bytes(packed, many, range(1)) is None
-    assert predictor._for_bytes(packed, few, range(60)) is None
+    assert predictor.choose_byte_trees(packed, many, range(60)) is packed.byte_trees
+    assert predictor.choose_byte_trees(packed, many, range(1)) is None
+    assert predictor.choose_byte_trees(packed, few, range(60)) is None

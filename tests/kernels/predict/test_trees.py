@@ -16,7 +16,7 @@ SIZES = {"narrow": (1, 32), "broad": (33, 64), "deep": (65, 90), "mixed": (1, 10
 
 @pytest.fixture(autouse=True)
 def without_bytes(monkeypatch):
-    monkeypatch.setattr(predictor, "LEAST_BYTE_ROWS", 1 << 40)
+    monkeypatch.setattr(predictor, "MIN_BYTE_ROWS", 1 << 40)
 
 
 def fast_scores(ensemble, x, base, n_jobs=None):

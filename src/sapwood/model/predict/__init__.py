@@ -1,1 +1,1 @@
-"""Prediction with finished trees."""
+"""Prediction with trained trees."""

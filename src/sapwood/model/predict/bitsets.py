@@ -1,4 +1,4 @@
-"""Sets of levels packed for prediction: 64 sets of one category in the bits of one column."""
+"""Category bitsets for prediction: up to 64 sets of categories of one column as the bits of one column."""
 
 from __future__ import annotations
 
@@ -9,56 +9,63 @@ import numpy as np
 
 from sapwood.data.categories.transformer import SET, DerivedFeature, FeatureTransformer
 
-WORD_BITS = 64
-WORD = "word"
+BITSET_BITS = 64
+BITSET = "bitset"
 
 
 @dataclass(frozen=True, eq=False)
 class CategoryBitset(DerivedFeature):
-    """A column of words, in the place of up to 64 sets: bit k is 1 where the level is not in the k-th of them.
+    """A column of 64-bit integers that replaces up to 64 sets: bit k is 1 where the category is not in set k.
 
-    ``sums`` are the ranks of levels, ``counts`` the word of each rank; what the words are as floats means nothing.
+    ``sums`` holds the bin of each category, ``counts`` the bitset of each bin, viewed as float64 so that it can stand
+    in a table of floats.
     """
 
     def values(self, codes: Mapping[int, np.ndarray]) -> np.ndarray:
-        """The word of each row."""
-        ranks = self.sums[np.minimum(codes[self.sources[0]], len(self.sums) - 1)]
-        return self.counts[ranks]
+        """Return the bitset of each row."""
+        bins = self.sums[np.minimum(codes[self.sources[0]], len(self.sums) - 1)]
+        return self.counts[bins]
 
 
 @dataclass(frozen=True, eq=False)
 class BitsetTransformer:
-    """A recipe with words for its sets; for each of its former columns the new place, and the bit there (−1: none)."""
+    """A feature transformer whose sets are packed into bitsets.
+
+    For each column of the original transformer, ``column`` is its new number and ``bit`` its bit there (−1: the column
+    is not a set).
+    """
 
     transformer: FeatureTransformer
-    place: np.ndarray
+    column: np.ndarray
     bit: np.ndarray
 
     @classmethod
-    def of(cls, recipe: FeatureTransformer) -> BitsetTransformer:
-        """Put the sets of the same ranks together, in the order of their numbers."""
+    def of(cls, original: FeatureTransformer) -> BitsetTransformer:
+        """Pack the sets of the same categorical column together, in the order of their numbers."""
         columns: list[int | DerivedFeature] = []
-        place, bit = np.full(recipe.n_columns, -1, dtype=np.int64), np.full(recipe.n_columns, -1, dtype=np.int64)
-        together: dict[int, list[int]] = {}
-        for k, column in enumerate(recipe.columns):
-            if isinstance(column, DerivedFeature) and column.kind == SET:
-                together.setdefault(id(column.sums), []).append(k)
+        column, bit = np.full(original.n_columns, -1, dtype=np.int64), np.full(original.n_columns, -1, dtype=np.int64)
+        sets_by_bins: dict[int, list[int]] = {}
+        for k, feature in enumerate(original.columns):
+            if isinstance(feature, DerivedFeature) and feature.kind == SET:
+                sets_by_bins.setdefault(id(feature.sums), []).append(k)
             else:
-                place[k] = len(columns)
-                columns.append(column)
-        for numbers in together.values():
-            sets = [column for column in (recipe.columns[k] for k in numbers) if isinstance(column, DerivedFeature)]
-            place[numbers] = len(columns) + np.arange(len(numbers)) // WORD_BITS
-            bit[numbers] = np.arange(len(numbers)) % WORD_BITS
-            columns.extend(_words(sets))
-        return cls(replace(recipe, columns=tuple(columns)), place, bit)
+                column[k] = len(columns)
+                columns.append(feature)
+        for numbers in sets_by_bins.values():
+            sets = [
+                feature for feature in (original.columns[k] for k in numbers) if isinstance(feature, DerivedFeature)
+            ]
+            column[numbers] = len(columns) + np.arange(len(numbers)) // BITSET_BITS
+            bit[numbers] = np.arange(len(numbers)) % BITSET_BITS
+            columns.extend(_pack_sets(sets))
+        return cls(replace(original, columns=tuple(columns)), column, bit)
 
 
-def _words(sets: list[DerivedFeature]) -> list[CategoryBitset]:
-    ranks = sets[0].sums.astype(np.uint8)
-    members = np.stack([one.members for one in sets if one.members is not None])
+def _pack_sets(sets: list[DerivedFeature]) -> list[CategoryBitset]:
+    bins = sets[0].sums.astype(np.uint8)
+    members = np.stack([feature.members for feature in sets if feature.members is not None])
     is_outside = 1 - np.unpackbits(members.astype("<i8").view(np.uint8), axis=1, bitorder="little")
-    padded = np.zeros((-(-len(sets) // WORD_BITS) * WORD_BITS, is_outside.shape[1]), dtype=np.uint8)
+    padded = np.zeros((-(-len(sets) // BITSET_BITS) * BITSET_BITS, is_outside.shape[1]), dtype=np.uint8)
     padded[: len(sets)] = is_outside
-    lines = np.ascontiguousarray(np.packbits(padded, axis=0, bitorder="little").T).view("<u8").T
-    return [CategoryBitset(sets[0].sources, WORD, ranks, line.astype(np.uint64).view(np.float64)) for line in lines]
+    bitsets = np.ascontiguousarray(np.packbits(padded, axis=0, bitorder="little").T).view("<u8").T
+    return [CategoryBitset(sets[0].sources, BITSET, bins, one.astype(np.uint64).view(np.float64)) for one in bitsets]

@@ -1,4 +1,4 @@
-"""Pack trees into the arrays that prediction with bytes reads (see ``kernels/predict/byte_forest.py``)."""
+"""Pack trees for prediction on rows binned to bytes (see ``kernels/predict/byte_forest.py``)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ import numpy as np
 
 from sapwood.cached_property import cached_property
 from sapwood.kernels.predict import byte_forest as predict_bytes
-from sapwood.model.predict.node_index import NodeIndex, count_true_before, rounded_down
+from sapwood.model.predict.float32_thresholds import Thresholds
+from sapwood.model.predict.node_index import NodeIndex, count_true_before
 
 
 class BinSearch(NamedTuple):
-    """The thresholds as values of one type are compared with them (see ``add_scores_by_bytes``)."""
+    """Thresholds of each feature, and an even grid from which the search among them starts.
+
+    The arrays are explained in ``add_scores_by_bytes``.
+    """
 
     edges: np.ndarray
     grid: np.ndarray
@@ -22,59 +26,58 @@ class BinSearch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PackedByteTrees:
-    """The trees of an ensemble and their thresholds for float64 values, those of each feature together."""
+    """The trees of an ensemble and their thresholds, those of each feature together."""
 
     forest: predict_bytes.ByteForest
-    edges: np.ndarray
+    edges: Thresholds
 
     @cached_property
-    def cuts_64(self) -> BinSearch:
-        """The thresholds for float64 values."""
-        return _lay_grid(self.edges, self.forest.edge_start)
+    def _bin_search_64(self) -> BinSearch:
+        return _build_search(self.edges.float64, self.forest.edge_start)
 
     @cached_property
-    def cuts_32(self) -> BinSearch:
-        """The thresholds for float32 values."""
-        return _lay_grid(rounded_down(self.edges), self.forest.edge_start)
+    def _bin_search_32(self) -> BinSearch:
+        return _build_search(self.edges.float32, self.forest.edge_start)
 
-    def cuts_for(self, dtype: np.dtype) -> BinSearch:
-        """The thresholds in the type of the values that are compared with them."""
-        return self.cuts_32 if dtype == np.float32 else self.cuts_64
+    def bin_search(self, dtype: np.dtype) -> BinSearch:
+        """Return the search for the bins of values of this type."""
+        return self._bin_search_32 if dtype == np.float32 else self._bin_search_64
 
     @property
-    def n_lines(self) -> int:
-        """How many lines a block has."""
+    def n_bin_rows(self) -> int:
+        """Number of rows of bins in a block: one per feature, and one per feature with missing values above all."""
         return len(self.forest.features) + len(self.forest.raised)
 
     @property
     def n_planes(self) -> int:
-        """How many planes the largest tree has."""
+        """Number of planes of the largest tree."""
         return int(self.forest.trees[:, predict_bytes.PLANES].max())
 
     def n_entries(self, trees: range) -> int:
-        """How often planes are touched in all for some trees."""
+        """Return the number of pairs of split and plane in some trees."""
         chosen = self.forest.trees[trees.start : trees.stop]
         return int((chosen[:, predict_bytes.LAST] - chosen[:, predict_bytes.FIRST]).sum())
 
 
 def pack_byte_trees(nodes: NodeIndex) -> PackedByteTrees | None:
-    """Lay out the splits plane by plane; None if trees are too large or ask for too many thresholds or for sets."""
+    """Pack the splits plane by plane; None if a tree or a feature's thresholds are too many for bytes, or with sets."""
     ensemble, inner = nodes.ensemble, nodes.inner
     n_leaves = np.diff(count_true_before(~inner, ensemble.tree_start))
     if not inner.any() or n_leaves.max() > predict_bytes.MOST_LEAVES or (nodes.bit >= 0).any():
         return None
-    features, edge_start, edges, cut = _find_cuts(nodes)
-    if cut.max() > predict_bytes.MOST_CUTS:
+    features, edge_start, edges, edge_number = _collect_edges(nodes)
+    if edge_number.max() > predict_bytes.MOST_CUTS:
         return None
-    first, n_cleared, turns = _number_leaves(nodes)
+    counts, first, right_first = nodes.number_leaves(inner, smaller_first=True)
     splits = np.flatnonzero(inner)
-    line = np.searchsorted(features, nodes.column[splits])
-    rises = ensemble.missing_left[splits] == 0
-    raised = np.flatnonzero(np.bincount(line[rises]))
-    line = np.where(rises, len(features) + np.searchsorted(raised, line), line)
-    of, plane, mask = _planes_of(first[splits], first[splits] + n_cleared[splits])
-    tree, turn = nodes.tree[splits][of], turns[splits][of]
-    order = np.lexsort((plane, turn, tree))  # of a tree first those that clear bits of rows going right
+    missing_right = ensemble.missing_left[splits] == 0
+    bin_row = np.searchsorted(features, nodes.column[splits])
+    raised = np.flatnonzero(np.bincount(bin_row[missing_right]))
+    bin_row = np.where(missing_right, len(features) + np.searchsorted(raised, bin_row), bin_row)
+    n_cleared = np.minimum(counts[nodes.left[splits]], counts[nodes.left[splits] + 1])
+    split, plane, mask = _split_planes(first[splits], first[splits] + n_cleared)
+    tree, clears_left = nodes.tree[splits][split], right_first[splits][split]
+    order = np.lexsort((plane, clears_left, tree))  # within a tree, splits that clear bits of rows going right first
     n_planes = (n_leaves + 7) // 8
     tables = np.concatenate([[0], np.cumsum(8 * n_planes)])
     values = np.zeros((ensemble.width, int(tables[-1])))
@@ -82,53 +85,52 @@ def pack_byte_trees(nodes: NodeIndex) -> PackedByteTrees | None:
     trees = np.zeros((ensemble.n_trees, 6), dtype=np.int64)
     ends = np.cumsum(np.bincount(tree, minlength=ensemble.n_trees))
     trees[1:, predict_bytes.FIRST], trees[:, predict_bytes.LAST] = ends[:-1], ends
-    trees[:, predict_bytes.TURN] = ends - np.bincount(tree[turn], minlength=ensemble.n_trees)
+    trees[:, predict_bytes.TURN] = ends - np.bincount(tree[clears_left], minlength=ensemble.n_trees)
     trees[:, predict_bytes.PLANES], trees[:, predict_bytes.TABLE] = n_planes, tables[:-1]
     trees[:, predict_bytes.OUTPUT] = ensemble.tree_output
-    entries = np.stack([line[of], (cut - rises)[of], plane, mask], axis=1)[order]
+    entries = np.stack([bin_row[split], (edge_number - missing_right)[split], plane, mask], axis=1)[order]
     forest = predict_bytes.ByteForest(trees, entries.astype(np.int64), features, raised, edge_start, values)
-    return PackedByteTrees(forest, edges)
+    return PackedByteTrees(forest, Thresholds(edges))
 
 
-def _find_cuts(nodes: NodeIndex) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The features in use, the different thresholds of each, where they start, and which is that of each split."""
+def _collect_edges(nodes: NodeIndex) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the features in use, where the edges of each start, the distinct thresholds, and that of each split."""
     column, threshold = nodes.column[nodes.inner].astype(np.int64), nodes.ensemble.threshold[nodes.inner]
     order = np.lexsort((threshold, column))
     column, threshold = column[order], threshold[order]
     is_feature = np.concatenate([[True], column[1:] != column[:-1]])
-    is_cut = is_feature | np.concatenate([[True], threshold[1:] != threshold[:-1]])
-    features, n_cuts = (
-        column[is_feature],
-        np.diff(count_true_before(is_cut, np.append(np.flatnonzero(is_feature), len(order)))),
-    )
-    number = np.cumsum(is_cut) - count_true_before(is_cut, np.flatnonzero(is_feature))[np.cumsum(is_feature) - 1]
-    # After those of a feature stands infinity, as often as a search may look beyond them.
-    edge_start = np.concatenate([[0], np.cumsum(2 * n_cuts)])
+    is_edge = is_feature | np.concatenate([[True], threshold[1:] != threshold[:-1]])
+    feature_start = np.flatnonzero(is_feature)
+    n_edges = np.diff(count_true_before(is_edge, np.append(feature_start, len(order))))
+    feature = np.cumsum(is_feature) - 1
+    number = np.cumsum(is_edge) - count_true_before(is_edge, feature_start)[feature]
+    # The edges of a feature are followed by as many infinities as a search may read beyond them.
+    edge_start = np.concatenate([[0], np.cumsum(2 * n_edges)])
     edges = np.full(int(edge_start[-1]), np.inf)
-    edges[(edge_start[np.cumsum(is_feature) - 1] + number - 1)[is_cut]] = threshold[is_cut]
-    cut = np.empty(len(order), dtype=np.int64)
-    cut[order] = number
-    return features, edge_start, edges, cut
+    edges[(edge_start[feature] + number - 1)[is_edge]] = threshold[is_edge]
+    edge_number = np.empty(len(order), dtype=np.int64)
+    edge_number[order] = number
+    return column[is_feature], edge_start, edges, edge_number
 
 
-def _lay_grid(edges: np.ndarray, edge_start: np.ndarray) -> BinSearch:
-    """Find the part of the grid of each feature that each of its thresholds is in, by the arithmetic of the kernel."""
+def _build_search(edges: np.ndarray, edge_start: np.ndarray) -> BinSearch:
+    """Find the part of a feature's grid that each of its edges lies in, with the arithmetic of the kernel."""
     n_features = len(edge_start) - 1
     half = np.repeat(np.diff(edge_start) // 2, np.diff(edge_start))
     feature = np.repeat(np.arange(n_features), np.diff(edge_start))
-    is_cut = np.arange(len(edges)) - edge_start[feature] < half
-    feature, cuts = feature[is_cut], edges[is_cut]
-    finite = np.isfinite(cuts)
+    is_edge = np.arange(len(edges)) - edge_start[feature] < half
+    feature, values = feature[is_edge], edges[is_edge]
+    finite = np.isfinite(values)
     low, high = np.full(n_features, np.inf, edges.dtype), np.full(n_features, -np.inf, edges.dtype)
-    np.minimum.at(low, feature[finite], cuts[finite])
-    np.maximum.at(high, feature[finite], cuts[finite])
+    np.minimum.at(low, feature[finite], values[finite])
+    np.maximum.at(high, feature[finite], values[finite])
     last = edges.dtype.type(predict_bytes.PARTS - 1)
     with np.errstate(all="ignore"):
         scale = np.where(high > low, last / (high - low), 0)
         scale = np.where(np.isfinite(scale), scale, 0).astype(edges.dtype)
         low = np.where(np.isfinite(low), low, 0).astype(edges.dtype)
-        place = (cuts - low[feature]) * scale[feature]
-    part = np.where(place > 0, np.minimum(place, last), 0).astype(np.int64)
+        position = (values - low[feature]) * scale[feature]
+    part = np.where(position > 0, np.minimum(position, last), 0).astype(np.int64)
     counts = np.zeros((n_features, predict_bytes.PARTS + 1), dtype=np.int64)
     np.add.at(counts, (feature, part + 1), 1)
     guide = np.cumsum(counts, axis=1)
@@ -137,27 +139,10 @@ def _lay_grid(edges: np.ndarray, edge_start: np.ndarray) -> BinSearch:
     return BinSearch(edges, grid, guide.astype(np.uint8))
 
 
-def _number_leaves(nodes: NodeIndex) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The first leaf below each node, how many below a split stand first, and whether these are on its right."""
-    counts = np.ones(len(nodes.inner), dtype=np.int64)
-    for level in reversed(nodes.levels):
-        counts[level] = counts[nodes.left[level]] + counts[nodes.left[level] + 1]
-    first = np.zeros(len(counts), dtype=np.int64)
-    cleared = np.zeros(len(counts), dtype=np.int64)
-    turns = np.zeros(len(counts), dtype=bool)
-    for level in nodes.levels:
-        left = nodes.left[level]
-        turn = counts[left] > counts[left + 1]
-        turns[level], cleared[level] = turn, np.minimum(counts[left], counts[left + 1])
-        first[left] = first[level] + np.where(turn, counts[left + 1], 0)
-        first[left + 1] = first[level] + np.where(turn, 0, counts[left])
-    return first, cleared, turns
-
-
-def _planes_of(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The planes in which splits clear the bits ``low`` to ``high``: the number of the split, the plane, what stays."""
-    touched = (high - 1) // 8 - low // 8 + 1
-    of = np.repeat(np.arange(len(low)), touched)
-    plane = low[of] // 8 + np.arange(len(of)) - np.repeat(np.cumsum(touched) - touched, touched)
-    begin, end = np.clip(low[of] - 8 * plane, 0, 8), np.clip(high[of] - 8 * plane, 0, 8)
-    return of, plane, 255 - ((1 << end) - (1 << begin))
+def _split_planes(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the planes in which splits clear the bits ``low`` to ``high``: split, plane and mask of remaining bits."""
+    n_touched = (high - 1) // 8 - low // 8 + 1
+    split = np.repeat(np.arange(len(low)), n_touched)
+    plane = low[split] // 8 + np.arange(len(split)) - np.repeat(np.cumsum(n_touched) - n_touched, n_touched)
+    begin, end = np.clip(low[split] - 8 * plane, 0, 8), np.clip(high[split] - 8 * plane, 0, 8)
+    return split, plane, 255 - ((1 << end) - (1 << begin))
