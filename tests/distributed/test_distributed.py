@@ -225,7 +225,7 @@ def test_the_share_of_a_histogram_that_is_sent_shrinks_with_the_ranks_own_featur
 def test_ranks_that_ask_for_different_models_are_told(processes: Processes) -> None:
     for answer in processes.run(2, fit_unlike, make_data(), [{"max_leaves": 4}, {"max_leaves": 5}]):
         assert isinstance(answer, InputError)
-        assert "max_leaves is 4 at rank 0 but 5 at rank 1" in str(answer)
+        assert "max_leaves is 4 at worker 0 but 5 at worker 1" in str(answer)
 
 
 @pytest.mark.parametrize("name", UNLIKE)
@@ -301,7 +301,7 @@ def test_all_ranks_are_told_of_one_whose_rows_weigh_nothing(processes: Processes
     data = make_data() | {"sample_weight": np.repeat([1.0, 0.0], 350)}
     for answer in processes.run(2, fit_rows, "regression", data, {}):
         assert isinstance(answer, InputError)
-        assert "rank 1 has no rows of positive weight" in str(answer)
+        assert "worker 1 has no rows of positive weight" in str(answer)
 
 
 def test_ranks_that_share_features_need_rows_that_weigh_something() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 from sapwood import SapwoodClassifier, SapwoodRegressor, distributed
 from sapwood.data.binning import edges as numeric
 from sapwood.distributed import Reducer
-from sapwood.distributed import workers as ranks
 
 Data = dict[str, np.ndarray]
 ESTIMATORS = {"regression": SapwoodRegressor, "classes": SapwoodClassifier}
@@ -74,11 +73,11 @@ def fit_features(reducer: Reducer, task: str, data: Data, params: dict[str, Any]
 
 def fit_sampled_edges(reducer: Reducer, data: Data) -> str:
     """Train on the rank's rows with edges from a sample of 100 of them."""
-    numeric.SAMPLE_ROWS = ranks.SAMPLE_ROWS = 100
+    numeric.SAMPLE_ROWS = 100
     try:
         return fit_rows(reducer, "regression", data, {"max_bins": 30})[0]
     finally:
-        numeric.SAMPLE_ROWS = ranks.SAMPLE_ROWS = 200_000
+        numeric.SAMPLE_ROWS = 200_000
 
 
 def fit_uneven(reducer: Reducer, data: Data, params: dict[str, Any]) -> tuple[str, Any, dict[str, int]]:

@@ -65,7 +65,7 @@ class TrainingContext:
         team = training_team(params.run.n_jobs, dataset.n_rows, dataset.n_features)
         width = objective.n_outputs if objective.vector_leaves else 1
         seed = params.run.random_state
-        pool = SamplingContext(dataset.numbers, target, objective.task, seed, team, dataset.ranks)
+        pool = SamplingContext(dataset.numbers, target, objective.task, seed, team, dataset.workers)
         grower, scores = make_grower(dataset, width, params.tree, seed, team), start.first_scores(dataset.n_rows)
         renewal = QuantileLeaves.of(objective, target, params.tree, dataset)
         linear = LinearLeaves.of(objective, params, dataset, team)

@@ -11,7 +11,7 @@ import numpy as np
 from sapwood.boost.target import Target
 from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.data.tables.table import Block
-from sapwood.distributed.workers import Ranks
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import ParameterError
 from sapwood.metrics.base import Metric
 from sapwood.metrics.registry import resolve_metric
@@ -101,12 +101,12 @@ class Evaluation:
         sets: Sequence[EvalSet],
         measures: Sequence[EvalMetric],
         objective: Objective,
-        ranks: Ranks | None = None,
+        workers: Workers = LOCAL,
     ) -> None:
-        """Where ``ranks`` have rows of their own, sets are spread over them too, and measured as a whole."""
+        """Where ``workers`` have rows of their own, each has some rows of every set; metrics are those of all rows."""
         self.sets = tuple(sets)
-        self._ranks = ranks
-        self._targets = [one.target if ranks is None else one.target.whole(ranks) for one in self.sets]
+        self._workers = workers
+        self._targets = [one.target.gathered(workers) for one in self.sets]
         self.metrics = tuple(measures)
         self.history: dict[str, dict[str, list[float]]] = {
             one.name: {measure.name: [] for measure in self.metrics} for one in self.sets
@@ -119,10 +119,9 @@ class Evaluation:
 
     def measure(self, run: Run) -> None:
         """Append the value of every metric on every set."""
-        if self._ranks is not None:
-            self._ranks.reducer.purpose = "metrics"
+        self._workers.begin("metrics")
         for one, target in zip(self.sets, self._targets, strict=True):
-            scores = one.scores if self._ranks is None else self._ranks.whole(one.scores)
+            scores = self._workers.gather_rows(one.scores)
             for name, value in evaluate(self.metrics, self._objective, target, scores, run).items():
                 self.history[one.name][name].append(value)
 

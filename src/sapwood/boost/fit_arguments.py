@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.distributed.workers import Ranks
+from sapwood.distributed.workers import LOCAL, Workers
 
 REGRESSION, CLASSIFICATION = "regression", "classification"
 
@@ -18,7 +18,7 @@ class FitArguments:
     """Everything that a fit is given: parameters as the user set them, data, and who asks.
 
     ``task`` is "regression" or "classification"; None lets the objective decide. ``held_out`` sets (X, y, weight) are
-    evaluated like those of ``eval_set`` but never stop training. ``caller`` is named in errors. ``ranks`` train
+    evaluated like those of ``eval_set`` but never stop training. ``caller`` is named in errors. ``workers`` train
     together, each on rows whose numbers among the rows of all workers are ``row_numbers``.
     """
 
@@ -33,6 +33,6 @@ class FitArguments:
     init_model: Any = None
     task: str | None = None
     held_out: Mapping[str, tuple[Any, Any, Any]] | None = None
-    ranks: Ranks | None = None
+    workers: Workers = LOCAL
     row_numbers: np.ndarray | None = None
     caller: str = "sapwood.train"

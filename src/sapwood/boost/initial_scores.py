@@ -192,7 +192,7 @@ class InitSpec:
             return FittedInit(_constants(self.init, n_outputs), link)
         if sample.init_score is not None:
             return FittedInit(np.zeros(n_outputs), link)
-        target = sample.target if sample.ranks is None else sample.target.whole(sample.ranks)
+        target = sample.target.gathered(sample.workers)
         return FittedInit(self.objective.initial_scores(target.y, target.weight, run), link)
 
     def _check_estimator(self) -> None:

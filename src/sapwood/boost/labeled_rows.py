@@ -19,7 +19,7 @@ from sapwood.data.dataset import Dataset
 from sapwood.data.tables.row_selection import select_rows
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Block, Table, read_table, whole_block
-from sapwood.distributed.workers import Ranks, find_shared_edges
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import SapwoodError, SapwoodWarning
 from sapwood.native.runtime.kernel import Run
 from sapwood.params.declaration import Params
@@ -27,7 +27,7 @@ from sapwood.params.options import linear_of
 
 
 class Whole(NamedTuple):
-    """Original numbers, ascending, and targets of all rows, and the places of a rank's ``own`` among them."""
+    """Original numbers, ascending, and targets of all rows, and the places of this worker's ``own`` among them."""
 
     row_ids: np.ndarray
     y: np.ndarray
@@ -38,8 +38,8 @@ class Whole(NamedTuple):
 class LabeledRows:
     """Some rows of a table: ``places`` in X (None: all of them), targets, weights, offsets (outputs, rows), groups.
 
-    ``bins`` are those of all rows of X, if it came with bins. ``row_numbers`` are there where other ``ranks`` have the
-    other rows.
+    ``bins`` are those of all rows of X, if it came with bins. ``row_numbers`` are there where other ``workers`` have
+    the other rows.
     """
 
     X: Any
@@ -50,7 +50,7 @@ class LabeledRows:
     groups: np.ndarray | None = None
     bins: binned.BinnedDataset | None = None
     places: np.ndarray | None = None
-    ranks: Ranks | None = None
+    workers: Workers = LOCAL
     row_numbers: np.ndarray | None = None
 
     @property
@@ -78,16 +78,12 @@ class LabeledRows:
         return every if self.places is None else every[self.places]
 
     def whole(self) -> Whole:
-        """Numbers and targets of the rows of all ranks, as one rank would have them."""
-        if self.ranks is None or not self.ranks.share_rows:
+        """Return numbers and targets of the rows of all workers, as one worker would have them."""
+        if not self.workers.splits_rows:
             return Whole(self.row_ids, self.y, np.arange(len(self.y)))
-        numbers, y = self.ranks.whole(self.row_ids), self.ranks.whole(self.y)
+        numbers, y = self.workers.gather_rows(self.row_ids), self.workers.gather_rows(self.y)
         order = np.argsort(numbers)
         return Whole(numbers[order], y[order], np.searchsorted(numbers[order], self.row_ids))
-
-    def agree_on(self, fact: bool) -> bool:
-        """What rank 0 says where there are ranks."""
-        return fact if self.ranks is None else self.ranks.agreed("yes" if fact else None) is not None
 
     def take(self, rows: np.ndarray) -> LabeledRows:
         """The rows marked by truth values."""
@@ -121,14 +117,10 @@ class LabeledRows:
         return binned.BinnedDataset(encoder.schema, encoder, *encoder.encode(table, run), numbers, values, lists=lists)
 
     def _encoder(self, table: Table, row_ids: np.ndarray, params: Params, run: Run) -> BinMapper:
-        """Bins chosen from these rows, and from those of other ranks, which list no columns."""
+        """Choose bins from these rows and those of other workers."""
         max_bins, seed = params.bins.max_bins, params.run.random_state
-        if self.ranks is None or not self.ranks.share_rows:
-            encoder = BinMapper.fit(table, self.weight, max_bins, seed, run, row_ids, params.tree.bundle is not False)
-            return encoder if self.ranks is None else replace(encoder, usual=None)
-        ranks = self.ranks.counted(len(row_ids))
-        edges = find_shared_edges(table, self.weight, max_bins, seed, row_ids, ranks, run)
-        return BinMapper(Schema.of(table), tuple(edges))
+        bundle = params.tree.bundle is not False
+        return BinMapper.fit(table, self.weight, max_bins, seed, run, row_ids, bundle, self.workers)
 
     def values(self, params: Params, schema: Schema) -> Block | None:
         """The rows as numbers in the order of a schema's columns, if training needs them."""

@@ -11,7 +11,7 @@ import numpy as np
 from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.tables.schema import Schema
-from sapwood.distributed.workers import Ranks
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import ParameterError
 from sapwood.grow.constraints import column_directions, interaction_groups, monotone_directions
 from sapwood.grow.grown_tree import GrownTree
@@ -44,21 +44,23 @@ class LeafRows(NamedTuple):
         start = np.append(grown.span[leaves, 0], len(grown.order))
         return cls(leaves, start, grown.order, y, scores, weight)
 
-    def with_those_of(self, ranks: Ranks) -> LeafRows:
-        """The same with the rows of all ranks."""
-        of_row = np.repeat(self.leaves, np.diff(self.start)).astype(np.float64)
-        own = [of_row, *(values[self.rows] for values in (self.y, self.scores, self.weight))]
-        of_row, *values = ranks.whole(np.stack(own))
-        rows = np.argsort(of_row, kind="stable").astype(np.uint32)
+    def gathered(self, workers: Workers) -> LeafRows:
+        """Return the leaves with the rows of all workers."""
+        if not workers.splits_rows:
+            return self
+        leaf_of_row = np.repeat(self.leaves, np.diff(self.start)).astype(np.float64)
+        of_leaf_rows = (values[self.rows] for values in (self.y, self.scores, self.weight))
+        leaf_of_row, *values = workers.gather_each(leaf_of_row, *of_leaf_rows)
+        rows = np.argsort(leaf_of_row, kind="stable").astype(np.uint32)
         leaves = np.arange(len(self.leaves))
-        return LeafRows(leaves, np.searchsorted(of_row[rows], np.arange(len(leaves) + 1)), rows, *values)
+        return LeafRows(leaves, np.searchsorted(leaf_of_row[rows], np.arange(len(leaves) + 1)), rows, *values)
 
 
 @dataclass(frozen=True, eq=False)
 class QuantileLeaves:
     """What gives the leaves of a loss with corners their values: a quantile of the residuals of their rows.
 
-    Those of all ``ranks`` count where ranks have rows of their own.
+    Where ``workers`` have rows of their own, those of all workers count.
     """
 
     objective: Objective
@@ -69,7 +71,7 @@ class QuantileLeaves:
     limit: float
     work: np.ndarray
     order: np.ndarray
-    ranks: Ranks | None = None
+    workers: Workers = LOCAL
 
     @classmethod
     def of(
@@ -84,8 +86,9 @@ class QuantileLeaves:
         weight = objective.leaf_weights(target.y, target.weight)
         work, order = np.empty(n), np.empty(n, dtype=np.uint32)
         limit = params.max_delta_step or np.inf
-        ranks = dataset.ranks if dataset.ranks is not None and dataset.ranks.share_rows else None
-        return cls(objective, target.y, weight, objective.leaf_quantiles, directions, limit, work, order, ranks)
+        return cls(
+            objective, target.y, weight, objective.leaf_quantiles, directions, limit, work, order, dataset.workers
+        )  # fmt: skip
 
     def drawn(self, weight: np.ndarray) -> QuantileLeaves:
         """The renewal for rows that weigh otherwise, as some samplings make them."""
@@ -93,10 +96,9 @@ class QuantileLeaves:
 
     def values(self, grown: GrownTree, scores: np.ndarray, output: int, run: Run) -> np.ndarray:
         """The values of the nodes: leaves renewed, inner nodes their means; ``scores`` (rows,) are of this output."""
-        at = LeafRows.of(grown, self.y, scores, self.weight)
+        at = LeafRows.of(grown, self.y, scores, self.weight).gathered(self.workers)
         work, order = self.work, self.order
-        if self.ranks is not None:
-            at = at.with_those_of(self.ranks)
+        if len(work) < len(at.y):
             work, order = np.empty(len(at.y)), np.empty(len(at.y), dtype=np.uint32)
         found = np.empty(len(at.leaves))
         run(renew_leaves, at.rows, at.start, at.y, at.scores, at.weight, self.levels[output], work, order, found)

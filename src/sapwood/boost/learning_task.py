@@ -61,14 +61,14 @@ def metric_task(classes: np.ndarray | None) -> str:
 
 def read_task(arguments: FitArguments) -> tuple[LearningTask, LabeledRows]:
     """Read and check the arguments of a fit: X once, the target, weights and all parameters."""
-    warm_start, ranks = WarmStart.read(arguments.init_model), arguments.ranks
+    warm_start, workers = WarmStart.read(arguments.init_model), arguments.workers
     X, table, bins = _read_table(arguments, warm_start)
-    n_rows = table.n_rows if ranks is None else ranks.n_rows
+    n_rows = workers.count_rows(table.n_rows)
     task = arguments.task or task_of_objective(arguments.params)
     known = None if warm_start is None else warm_start.model.classes
     y, classes = read_target(task, arguments.y, table.n_rows, known)
-    if ranks is not None and classes is not None:
-        y, classes = read_target(task, arguments.y, table.n_rows, ranks.all_classes(classes))
+    if not workers.is_local and classes is not None:
+        y, classes = read_target(task, arguments.y, table.n_rows, workers.gather_classes(classes))
     given = dict(arguments.params) | settings_of(arguments.X, arguments.params.get("split_search", AUTO))
     params = resolve_params(given, n_rows, task, 0 if classes is None else len(classes))
     weight = _row_weights(arguments, params, y, classes)
@@ -88,7 +88,7 @@ def read_task(arguments: FitArguments) -> tuple[LearningTask, LabeledRows]:
     init = InitSpec(params.task.init, warm_start, objective, classes)
     init_score = read_init_score(arguments.init_score, table.n_rows, objective.n_outputs)
     groups = read_groups(arguments.groups, table.n_rows)
-    rows = LabeledRows(X, table, y, weight, init_score, groups, bins, None, ranks, arguments.row_numbers)
+    rows = LabeledRows(X, table, y, weight, init_score, groups, bins, None, workers, arguments.row_numbers)
     return LearningTask(objective, params, classes, init, schema), rows
 
 
@@ -150,16 +150,16 @@ def _row_weights(
     arguments: FitArguments, params: Params, y: np.ndarray, classes: np.ndarray | None
 ) -> np.ndarray | None:
     """Return the sample weights times the weights of classes, which may be on other workers too."""
-    ranks = arguments.ranks
-    may_be_zero = ranks is not None and ranks.share_rows
+    workers = arguments.workers
+    may_be_zero = workers.splits_rows
     weight = check_weight(arguments.sample_weight, len(y), may_be_zero=may_be_zero)
     if classes is None:
         return weight
     if len(classes) < 2:
         raise InputError(f"y has one class, {shown(classes[0])}: a classifier needs rows of at least two")
     codes, given = y, weight
-    if ranks is not None:
-        codes, given = ranks.whole(np.stack([y, np.ones(len(y)) if weight is None else weight]))
+    if workers.splits_rows:  # whether all workers have weights is not known yet
+        codes, given = workers.gather_each(y, np.ones(len(y)) if weight is None else weight)
     spec: Any = params.task.class_weight
     by_class = class_weights(spec, classes, codes, given)
     if by_class is None:

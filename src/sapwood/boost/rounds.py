@@ -113,8 +113,7 @@ def run_rounds(
             if logger.isEnabledFor(DEBUG):
                 logger.debug("%s", describe(progress))
             reason = _reason_to_stop(work, best, progress, interruption)
-            if work.dataset.ranks is not None:
-                reason = work.dataset.ranks.agreed(reason)
+            reason = work.dataset.workers.broadcast_text(reason)
             checkpoint.end_round(evaluation, work.scores, progress.elapsed, reason)
     return done, best, reason
 
@@ -172,7 +171,7 @@ def add_round(
             if round == 0:
                 raise InterruptedBeforeFirstRound
             return False
-        work.grower.noise = noise_of(work.params, pairs, drawn, number, work.team.run, work.dataset.ranks)
+        work.grower.noise = noise_of(work.params, pairs, drawn, number, work.team.run, work.dataset.workers)
         grown = work.grower.grow(pairs, drawn.weight, number * n_outputs + output, drawn.rows, n_outputs)
         nodes = None
         if work.leaf_refit is not None:
@@ -194,8 +193,7 @@ def add_round(
 def _drawn(work: TrainingContext, round: int) -> SampledRows:
     """The rows that the trees of a round are grown on, and their weights."""
     if work.sampler is not None:
-        drawn = work.sampler.draw(work.pairs, round)
-        return drawn if work.dataset.ranks is None else drawn.spread()
+        return work.sampler.draw(work.pairs, round)
     return work.everyone
 
 

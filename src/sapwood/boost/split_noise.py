@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from sapwood.boost.sampling.base import SampledRows
-from sapwood.distributed.workers import Ranks
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.numeric.elementary import apply_elementwise, exp_values
 from sapwood.kernels.numeric.sums import fixed_sum
 from sapwood.native.runtime.kernel import Run
@@ -20,7 +20,7 @@ from sapwood.params.options import symmetric_of
 
 
 def noise_of(
-    params: Params, pairs: np.ndarray, drawn: SampledRows, round: int, run: Run, ranks: Ranks | None = None
+    params: Params, pairs: np.ndarray, drawn: SampledRows, round: int, run: Run, workers: Workers = LOCAL
 ) -> float:  # fmt: skip
     """The standard deviation for a tree of a round, given the pairs (outputs, rows, 2) that it is grown on."""
     strength = params.tree.random_strength
@@ -29,8 +29,7 @@ def noise_of(
     squares = np.square(pairs[:, :, 0].astype(np.float64)).sum(axis=0)
     hessians = pairs[:, :, 1].astype(np.float64).sum(axis=0)
     weight = drawn.weight_by_row if len(drawn.weight_by_row) else np.ones(len(squares))
-    if ranks is not None:
-        squares, hessians, weight = ranks.whole(np.stack([squares, hessians, weight]))
+    squares, hessians, weight = workers.gather_each(squares, hessians, weight)
     below = fixed_sum(hessians, weight, run)
     unit = fixed_sum(squares, weight, run) / below if below > 0.0 else 0.0
     symmetric = symmetric_of(params.tree.growth)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sapwood.distributed.workers import Ranks
+from sapwood.distributed.workers import Workers
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,6 +17,7 @@ class Target:
     weight: np.ndarray | None = None
     groups: np.ndarray | None = None
 
-    def whole(self, ranks: Ranks) -> Target:
-        """The targets and weights of all ranks' rows."""
-        return Target(ranks.whole(self.y), None if self.weight is None else ranks.whole(self.weight))
+    def gathered(self, workers: Workers) -> Target:
+        """Return the targets and weights of the rows of all workers."""
+        weight = None if self.weight is None else workers.gather_rows(self.weight)
+        return Target(workers.gather_rows(self.y), weight, None if workers.splits_rows else self.groups)

@@ -15,7 +15,7 @@ from sapwood.boost.refit import refit_on_all_rows
 from sapwood.boost.sampling import check_sampling
 from sapwood.boost.training import Training, train_rows
 from sapwood.boost.validation_split import rows_to_split_off
-from sapwood.boost.worker_agreement import check_ranks
+from sapwood.boost.worker_agreement import check_workers
 from sapwood.model.model import Model
 
 VALIDATION = "validation"
@@ -86,8 +86,7 @@ def fit(arguments: FitArguments) -> FitResult:
     """Train on the arguments of a fit; the clock of ``time_limit`` starts here."""
     start_time = time.perf_counter()
     task, rows = read_task(arguments)
-    if rows.ranks is not None:
-        check_ranks(task, rows, arguments)
+    check_workers(task, rows, arguments)
     check_sampling(task.params.boost, task.objective.task, rows.groups)
     sets, held_out = read_eval_rows(arguments, task), held_out_rows(arguments, task)
     training = fit_rows(task, rows, sets, held_out, start_time)

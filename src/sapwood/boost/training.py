@@ -50,8 +50,8 @@ def train_rows(task: LearningTask, rows: LabeledRows, sets: Mapping[str, Labeled
     known = None if earlier is None else earlier.transformer
     prepared = prepare(rows, task.schema, params, task.objective, known, team.run)
     rows, dataset = prepared.rows, prepared.dataset
-    if rows.ranks is not None:
-        dataset = dataclasses.replace(dataset, ranks=rows.ranks.counted(dataset.n_rows))
+    dataset = dataclasses.replace(dataset, workers=rows.workers)
+    n_rows = dataset.workers.count_rows(dataset.n_rows)
     init = task.init.fit(rows, team.run)
     eval_sets = []
     for name, one in sets.items():
@@ -59,10 +59,9 @@ def train_rows(task: LearningTask, rows: LabeledRows, sets: Mapping[str, Labeled
             tiles, lists, values = prepared.tiles(one, team.run)
             eval_sets.append(EvalSet(name, tiles, one.target, init.scores(one), values, lists))
     metrics = eval_metrics(params.evaluation.eval_metric, task.objective, task.metric_task)
-    evaluation = Evaluation(eval_sets, metrics, task.objective, dataset.ranks)
+    evaluation = Evaluation(eval_sets, metrics, task.objective, dataset.workers)
     result = boost(dataset, rows.target, task.objective, params, init.start(rows), evaluation)
     result, transformer = join_transformers(result, earlier, dataset.transformer, task.schema)
-    n_rows = dataset.n_rows if dataset.ranks is None else dataset.ranks.n_rows
     return Training(result, init, n_rows, transformer, prepared.encodings)
 
 
@@ -93,6 +92,6 @@ def _data_size(task: LearningTask, rows: LabeledRows, sets: Mapping[str, Labeled
     """Return what memory depends on; sparse tables with categories, or on several workers, are binned as dense ones."""
     table, n_rows = rows.table, len(rows.y)
     stored = None
-    if isinstance(table, SparseTable) and not task.schema.categories and rows.ranks is None:
+    if isinstance(table, SparseTable) and not task.schema.categories and rows.workers.is_local:
         stored = np.diff(table.start).astype(np.int64) * n_rows // table.n_rows
     return DataSize(n_rows, table.n_features, sum(len(one.y) for one in sets.values()), stored)

@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 _WHERE = {
+    "Communicator": "sapwood.distributed.communicator",
     "Reducer": "sapwood.distributed.communicator",
     "fit": "sapwood.distributed.train",
 }

@@ -1,4 +1,4 @@
-"""What ranks that train one model together need of each other: sums, maxima and lists of arrays."""
+"""Exchange of arrays between the workers of a distributed fit: sums, maxima and lists of arrays."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-SMALL = 4096  # bytes: so few reach everybody at once sooner than in shares
+SMALL_BYTES = 4096  # up to here one exchange of whole arrays is quicker than a reduce-scatter and an all-gather
 
 
-class Reducer(ABC):
-    """Brings arrays of all ranks together; whoever has a network gives it ``exchange``, and the rest follows from that.
+class Communicator(ABC):
+    """Combines arrays of all workers. A transport implements ``exchange``; the other operations are built on it.
 
-    All ranks make the same calls in the same order. ``sent`` counts the bytes that this rank has sent to others, by
-    what they were for (``purpose``): "level 3" are those of splits three below the root.
+    All workers make the same calls in the same order. ``sent`` counts the bytes that this worker has sent to others, by
+    the ``purpose`` at the time: "level 3" are those of splits three levels below the root.
     """
 
     def __init__(self, rank: int, size: int) -> None:
@@ -24,38 +24,72 @@ class Reducer(ABC):
 
     @abstractmethod
     def exchange(self, parts: Sequence[bytes]) -> Sequence[bytes]:
-        """Send ``parts[r]`` to rank r; return what each rank has sent to this one, its own part included."""
+        """Send ``parts[r]`` to worker r; return the parts received from each worker, its own included."""
 
     def gather(self, values: np.ndarray) -> list[np.ndarray]:
-        """The arrays of all ranks, which may differ in the length of the first axis."""
-        return self.deal([values] * self.size)
+        """Return the arrays of all workers, which may differ in the length of the first axis."""
+        return self.exchange_arrays([values] * self.size)
 
-    def deal(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Give every rank its part; return what they gave. Types and all axes but the first are the same everywhere."""
-        sent = [np.ascontiguousarray(part).tobytes() for part in parts]
-        self.sent[self.purpose] = self.sent.get(self.purpose, 0) + sum(map(len, sent)) - len(sent[self.rank])
-        own = parts[self.rank]
-        return [np.frombuffer(got, own.dtype).reshape(-1, *own.shape[1:]) for got in self.exchange(sent)]
+    def exchange_arrays(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Send ``parts[r]`` to worker r; return the arrays received.
+
+        Types and all axes but the first are the same at all workers.
+        """
+        to_send = [np.ascontiguousarray(part).tobytes() for part in parts]
+        n_bytes = sum(map(len, to_send)) - len(to_send[self.rank])
+        self.sent[self.purpose] = self.sent.get(self.purpose, 0) + n_bytes
+        kept = parts[self.rank]
+        return [np.frombuffer(part, kept.dtype).reshape(-1, *kept.shape[1:]) for part in self.exchange(to_send)]
 
     def sum(self, values: np.ndarray) -> np.ndarray:
-        """The sum of the arrays of all ranks: integers, so that their order has no say."""
+        """Return the sum of the arrays of all workers: of integers, so that it does not depend on their order."""
         assert values.dtype == np.int64
         flat = values.reshape(-1)
-        if flat.nbytes <= SMALL:
+        if flat.nbytes <= SMALL_BYTES:
             return np.add.reduce(self.gather(flat)).reshape(values.shape)
-        own = self.sum_shares(flat[None], np.arange(self.size + 1) * len(flat) // self.size)
-        return np.concatenate(self.gather(own[0])).reshape(values.shape)
+        summed = self.reduce_scatter(flat[None], np.arange(self.size + 1) * len(flat) // self.size)
+        return np.concatenate(self.gather(summed[0])).reshape(values.shape)
 
-    def sum_shares(self, values: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """The sums of the columns start[rank] to start[rank + 1] of all ranks' matrices of integers."""
+    def reduce_scatter(self, values: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """Return the sums over all workers' matrices of integers of the columns start[rank] to start[rank + 1]."""
         width = int(start[self.rank + 1] - start[self.rank])
         parts = [values[:, start[r] : start[r + 1]].reshape(-1) for r in range(self.size)]
-        return np.add.reduce(self.deal(parts)).reshape(len(values), width)
+        return np.add.reduce(self.exchange_arrays(parts)).reshape(len(values), width)
 
     def max(self, values: np.ndarray) -> np.ndarray:
-        """The largest of each entry."""
+        """Return the maximum over all workers of each entry."""
         return np.maximum.reduce(self.gather(values.reshape(-1))).reshape(values.shape)
 
     def report(self) -> str:
-        """The bytes sent so far, by what they were for."""
+        """Return the number of bytes sent so far, by purpose."""
         return ", ".join(f"{purpose}: {n_bytes}" for purpose, n_bytes in self.sent.items())
+
+
+Reducer = Communicator  # its public name in version 0.1
+
+
+class LocalCommunicator(Communicator):
+    """The communicator of a fit on one machine: nothing is sent, counted or copied."""
+
+    def __init__(self) -> None:
+        super().__init__(rank=0, size=1)
+
+    def exchange(self, parts: Sequence[bytes]) -> Sequence[bytes]:
+        """Return the only part."""
+        return parts
+
+    def exchange_arrays(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Return the only array."""
+        return list(parts)
+
+    def sum(self, values: np.ndarray) -> np.ndarray:
+        """Return the array itself."""
+        return values
+
+    def reduce_scatter(self, values: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """Return the array itself."""
+        return values
+
+    def max(self, values: np.ndarray) -> np.ndarray:
+        """Return the array itself."""
+        return values

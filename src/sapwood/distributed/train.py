@@ -22,7 +22,7 @@ import numpy as np
 from sapwood.boost import train as engine
 from sapwood.data.tables.conversion import shown
 from sapwood.distributed.communicator import Reducer
-from sapwood.distributed.workers import FEATURES, ROWS, Ranks
+from sapwood.distributed.workers import FEATURES, ROWS, Workers
 from sapwood.errors import InputError, InputTypeError, ParameterError
 from sapwood.estimators.base import SapwoodEstimator, arguments_of, set_fitted
 
@@ -54,12 +54,12 @@ def fit(
             "groups are for splitting rows off and for drawing whole groups, for which all rows must be at one rank: "
             "leave them out, or share features (by='features')"
         )
-    ranks = Ranks(reducer, by, _n_rows(X))
+    workers = Workers(reducer, by)
     if by == ROWS:
-        own = ranks.n_rows
-        ranks = ranks.counted(own)
-        row_numbers = _numbers(row_numbers, own, ranks)
-    arguments = arguments_of(estimator, X, y, ranks=ranks, row_numbers=row_numbers, **more)
+        n_rows = _n_rows(X)
+        workers.count_rows(n_rows)
+        row_numbers = _numbers(row_numbers, n_rows, workers)
+    arguments = arguments_of(estimator, X, y, workers=workers, row_numbers=row_numbers, **more)
     set_fitted(estimator, engine.fit(arguments))
     return estimator
 
@@ -69,16 +69,16 @@ def _n_rows(X: Any) -> int:
     return int(shape[0]) if shape else len(X)
 
 
-def _numbers(given: Any, n_rows: int, ranks: Ranks) -> np.ndarray:
+def _numbers(given: Any, n_rows: int, workers: Workers) -> np.ndarray:
     """The number of each row here among the rows of all ranks."""
     if given is None:
-        return np.arange(n_rows, dtype=np.uint64) + np.uint64(ranks.first_row(n_rows))
+        return np.arange(n_rows, dtype=np.uint64) + np.uint64(workers.row_offset(n_rows))
     numbers = np.asarray(given)
     if numbers.shape != (n_rows,) or numbers.dtype.kind not in "iu" or (numbers < 0).any():
         raise InputError(
             f"row_numbers must be {n_rows} whole numbers from 0, one for each row here; got {shown(given)}"
         )
-    every = ranks.whole(numbers.astype(np.int64))
+    every = workers.gather_rows(numbers.astype(np.int64))
     if len(np.unique(every)) < len(every):
         raise InputError("row_numbers name a row twice: every row of all ranks has a number of its own")
     return numbers.astype(np.uint64)

@@ -1,130 +1,160 @@
-"""Ranks that train one model together, and what they agree on before they begin."""
+"""The workers of a fit: processes or machines that train one model together. A fit on one machine has one."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from sapwood.data.binning.edges import GATHERED_VALUES, SAMPLE_ROWS, cut_sample, gather, weight_units
-from sapwood.data.tables.table import Table
-from sapwood.distributed.communicator import Reducer
+from sapwood.distributed.communicator import Communicator, LocalCommunicator
 from sapwood.errors import InputError
-from sapwood.kernels.encode import binning
-from sapwood.kernels.numeric.random import EDGES
-from sapwood.native.runtime.kernel import Run
 
 ROWS, FEATURES = "rows", "features"
 
 
 @dataclass(frozen=True, eq=False)
-class Ranks:
-    """The ranks of a training: each has rows of its own (``by`` rows), or all have all and search their own features.
+class Workers:
+    """The workers of a fit and how data is split between them.
 
-    ``n_rows`` are those of all ranks together.
+    With ``split`` "rows" each worker has rows of its own; with "features" each has all rows and searches some of the
+    features for splits. Every method returns its argument itself, without a copy, where this worker has all rows.
     """
 
-    reducer: Reducer
-    by: str
-    n_rows: int
+    communicator: Communicator
+    split: str
 
     @property
-    def share_rows(self) -> bool:
-        """Whether no rank has all rows."""
-        return self.by == ROWS
+    def is_local(self) -> bool:
+        """Whether the fit runs on one machine, without a communicator of the user."""
+        return isinstance(self.communicator, LocalCommunicator)
 
-    def counted(self, n_rows: int) -> Ranks:
-        """The same ranks, this one with so many rows."""
-        if not self.share_rows:
-            return replace(self, n_rows=n_rows)
-        every = np.concatenate(self.reducer.gather(np.array([n_rows], dtype=np.int64)))
-        if not every.all():
+    @property
+    def splits_rows(self) -> bool:
+        """Whether each worker has rows of its own."""
+        return self.split == ROWS
+
+    def begin(self, purpose: str) -> None:
+        """Count the bytes that are sent from now on under ``purpose``."""
+        self.communicator.purpose = purpose
+
+    # --- numbers of rows ----------------------------------------------------------------------------------------------
+
+    def count_rows(self, n_rows: int) -> int:
+        """Return the number of rows of all workers, given those of this one; raise InputError if a worker has none."""
+        if not self.splits_rows:
+            return n_rows
+        counts = self._row_counts(n_rows)
+        if not counts.all():
             raise InputError(
-                f"rank {int(np.argmin(every))} has no rows of positive weight: give every rank some, or train with "
-                "fewer ranks"
+                f"worker {int(np.argmin(counts))} has no rows of positive weight: give every worker some, or train "
+                "with fewer workers"
             )
-        return replace(self, n_rows=int(every.sum()))
+        return int(counts.sum())
 
-    def first_row(self, n_rows: int) -> int:
-        """How many rows the ranks before this one have."""
-        every = np.concatenate(self.reducer.gather(np.array([n_rows], dtype=np.int64)))
-        return int(every[: self.reducer.rank].sum())
+    def row_offset(self, n_rows: int) -> int:
+        """Return the number of rows of the workers before this one, which has ``n_rows``."""
+        return int(self._row_counts(n_rows)[: self.communicator.rank].sum()) if self.splits_rows else 0
 
-    def whole(self, values: np.ndarray) -> np.ndarray:
-        """The rows of all ranks, one after another; rows are the last axis."""
-        if not self.share_rows:
+    def _row_counts(self, n_rows: int) -> np.ndarray:
+        return np.concatenate(self.communicator.gather(np.array([n_rows], dtype=np.int64)))
+
+    # --- values that belong to rows -----------------------------------------------------------------------------------
+
+    def sum(self, values: np.ndarray) -> np.ndarray:
+        """Return the sum over all workers of integers that each has summed over its rows."""
+        return self.communicator.sum(values) if self.splits_rows else values
+
+    def max(self, values: np.ndarray) -> np.ndarray:
+        """Return the maximum over all workers of numbers that each has found in its rows."""
+        return self.communicator.max(values) if self.splits_rows else values
+
+    def has_min(self, value: np.ndarray) -> bool:
+        """Return whether no other worker's rows have a smaller value (of equals: no worker before this one)."""
+        if not self.splits_rows:
+            return True
+        values = np.concatenate(self.communicator.gather(value.reshape(1)))
+        return int(np.argmin(values)) == self.communicator.rank
+
+    def gather_rows(self, values: np.ndarray) -> np.ndarray:
+        """Return the values of the rows of all workers, worker by worker; rows are the last axis."""
+        if not self.splits_rows:
             return values
-        return np.ascontiguousarray(np.concatenate(self.reducer.gather(np.ascontiguousarray(values.T))).T)
+        return np.ascontiguousarray(np.concatenate(self.communicator.gather(np.ascontiguousarray(values.T))).T)
 
-    def agreed(self, reason: str | None) -> str | None:
-        """What rank 0 says, so that all stop together."""
-        return self.texts(reason or "")[0] or None
+    def gather_each(self, *arrays: np.ndarray) -> Sequence[np.ndarray]:
+        """Return arrays of float64, one number per row, with the rows of all workers; one exchange serves them all."""
+        return list(self.gather_rows(np.stack(arrays))) if self.splits_rows else arrays
 
-    def texts(self, text: str) -> list[str]:
-        """The texts of all ranks."""
-        return [one.tobytes().decode() for one in self.reducer.gather(np.frombuffer(text.encode(), np.uint8))]
+    # --- columns of which each worker takes some ----------------------------------------------------------------------
+
+    def column_slices(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Split the columns ``first`` to ``last`` between the workers that have rows of their own."""
+        n_slices = self.communicator.size if self.splits_rows else 1
+        start = first + np.arange(n_slices + 1) * (last - first) // n_slices
+        return list(pairwise(start.tolist()))
+
+    def exchange_columns(self, slices: Sequence[np.ndarray]) -> np.ndarray:
+        """Return this worker's slice of the columns (columns, rows) for the rows of all workers.
+
+        ``slices`` are all slices for the rows of this worker.
+        """
+        if not self.splits_rows:
+            return slices[0]
+        n_columns = len(slices[self.communicator.rank])
+        received = self.communicator.exchange_arrays([part.reshape(-1) for part in slices])
+        return np.concatenate([part.reshape(n_columns, len(part) // max(1, n_columns)) for part in received], axis=1)
+
+    def gather_columns(self, columns: list[np.ndarray]) -> list[np.ndarray]:
+        """Return arrays of float64, one for each column, of the slices of all workers in their order."""
+        if not self.splits_rows:
+            return columns
+        lengths = np.concatenate(self.communicator.gather(np.array([len(one) for one in columns], dtype=np.int64)))
+        values = np.concatenate(self.communicator.gather(np.concatenate([np.empty(0), *columns])))
+        return np.split(values, np.cumsum(lengths)[:-1])
+
+    # --- texts and facts ----------------------------------------------------------------------------------------------
+
+    def gather_texts(self, text: str) -> list[str]:
+        """Return the texts of all workers."""
+        gathered = self.communicator.gather(np.frombuffer(text.encode(), np.uint8))
+        return [array.tobytes().decode() for array in gathered]
+
+    def broadcast_text(self, text: str | None) -> str | None:
+        """Return the text of worker 0; an empty one is None."""
+        return text if self.is_local else self.gather_texts(text or "")[0] or None
+
+    def broadcast_bool(self, fact: bool) -> bool:
+        """Return the truth value of worker 0."""
+        return self.broadcast_text("true" if fact else None) is not None
 
     def check_same(self, facts: Mapping[str, object]) -> None:
-        """Refuse to go on where ranks differ in something."""
-        every = [json.loads(text) for text in self.texts(json.dumps(facts))]
-        for rank, told in enumerate(every):
-            for name, value in told.items():
-                if value != every[0].get(name):
+        """Raise InputError where workers differ in a fact."""
+        facts_of_worker = [json.loads(text) for text in self.gather_texts(json.dumps(facts))]
+        expected = facts_of_worker[0]
+        for worker, found in enumerate(facts_of_worker):
+            for name, value in found.items():
+                if value != expected.get(name):
                     raise InputError(
-                        f"{name} is {every[0].get(name)} at rank 0 but {value} at rank {rank}: make them alike, "
-                        "as all ranks train the same model"
+                        f"{name} is {expected.get(name)} at worker 0 but {value} at worker {worker}: all workers train "
+                        "the same model; make them equal"
                     )
 
-    def all_classes(self, classes: np.ndarray) -> np.ndarray:
-        """The classes of all ranks, given those of this one."""
-        every = [json.loads(text) for text in self.texts(json.dumps([classes.dtype.kind, classes.tolist()]))]
-        kinds = [kind for kind, _ in every]
+    def gather_classes(self, classes: np.ndarray) -> np.ndarray:
+        """Return the sorted classes of all workers, given those in the rows of this one."""
+        if self.is_local:
+            return classes
+        texts = self.gather_texts(json.dumps([classes.dtype.kind, classes.tolist()]))
+        kinds, labels = zip(*(json.loads(text) for text in texts), strict=True)
         if len(set(kinds)) > 1:
-            raise InputError(f"labels are of different kinds at different ranks ({', '.join(kinds)}): make them alike")
-        joined = np.unique(np.concatenate([np.array(labels) for _, labels in every]))
+            raise InputError(
+                f"y has labels of different types at different workers (NumPy kinds {', '.join(kinds)}): pass labels "
+                "of one type"
+            )
+        joined = np.unique(np.concatenate([np.array(one) for one in labels]))
         return joined.astype(classes.dtype) if classes.dtype.kind not in "UO" else joined.astype(classes.dtype.kind)
 
 
-def find_shared_edges(
-    table: Table, weight: np.ndarray | None, max_bins: int, seed: int, row_ids: np.ndarray, ranks: Ranks, run: Run
-) -> list[np.ndarray]:  # fmt: skip
-    """The edges that ``find_edges`` would choose if one rank had all rows; each rank looks at some of the columns.
-
-    A rank holds the sampled values of its columns, ``GATHERED_VALUES`` of all ranks' columns at a time.
-    """
-    reducer = ranks.reducer
-    reducer.purpose = "edges"
-    rows = shared_sample(row_ids, seed, ranks, run)
-    units = np.empty(0, dtype=np.int64) if weight is None else weight_units(ranks.whole(weight[rows]))
-    n_sampled = min(ranks.n_rows, SAMPLE_ROWS)
-    at_once = max(1, min(table.n_features, GATHERED_VALUES * reducer.size // n_sampled))
-    edges: list[np.ndarray] = []
-    for first in range(0, table.n_features, at_once):
-        last = min(first + at_once, table.n_features)
-        start = first + np.arange(reducer.size + 1) * (last - first) // reducer.size
-        parts = [gather(table, rows, int(a), int(b), run) for a, b in pairwise(start)]
-        got, n_own = reducer.deal([part.reshape(-1) for part in parts]), len(parts[reducer.rank])
-        values = np.concatenate([one.reshape(n_own, len(one) // max(1, n_own)) for one in got], axis=1)
-        edges.extend(_all_lines(cut_sample(values, units, max_bins, run) if n_own else [], reducer))
-    return edges
-
-
-def shared_sample(row_ids: np.ndarray, seed: int, ranks: Ranks, run: Run) -> np.ndarray:
-    """The places here of the rows that ``sample_rows`` would take among those of all ranks."""
-    if ranks.n_rows <= SAMPLE_ROWS:
-        return np.arange(len(row_ids), dtype=np.int64)
-    hashes = np.empty(len(row_ids), dtype=np.uint64)
-    run(binning.hash_rows, seed, EDGES, row_ids, hashes)
-    smallest = hashes if len(hashes) <= SAMPLE_ROWS else np.partition(hashes, SAMPLE_ROWS - 1)[:SAMPLE_ROWS]
-    every = np.concatenate(ranks.reducer.gather(smallest))
-    return np.flatnonzero(hashes <= np.partition(every, SAMPLE_ROWS - 1)[SAMPLE_ROWS - 1])
-
-
-def _all_lines(lines: Sequence[np.ndarray], reducer: Reducer) -> list[np.ndarray]:
-    """The lines of all ranks, in the order of ranks."""
-    lengths = np.concatenate(reducer.gather(np.array([len(line) for line in lines], dtype=np.int64)))
-    values = np.concatenate(reducer.gather(np.concatenate([np.empty(0), *lines])))
-    return np.split(values, np.cumsum(lengths)[:-1])
+LOCAL = Workers(LocalCommunicator(), FEATURES)  # the only worker of a fit on one machine

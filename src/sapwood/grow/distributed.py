@@ -10,7 +10,7 @@ import numpy as np
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.binning.bundling import BundleLayout
-from sapwood.distributed.workers import Ranks
+from sapwood.distributed.workers import Workers
 from sapwood.errors import ParameterError, TrainingError
 from sapwood.grow.constraints import allowed_features
 from sapwood.grow.distributed_scales import Tables, quantise_rows
@@ -32,8 +32,8 @@ class RankGrower(HistogramGrower):
     """Grows a tree step by step with other ranks."""
 
     def __init__(self, dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
-        assert dataset.ranks is not None
-        self._ranks: Ranks = dataset.ranks
+        self._workers: Workers = dataset.workers
+        self._n_total_rows = dataset.workers.count_rows(dataset.n_rows)
         super().__init__(dataset, n_outputs, params, seed, team)
         if dataset.lists is not None:
             raise ParameterError(
@@ -41,15 +41,15 @@ class RankGrower(HistogramGrower):
             )
         if self._features.category_kind.any():
             raise ParameterError("category_encoding='partition' cannot be spread over ranks: use 'ordered'")
-        self._shares = _shares_of(self._features.offset, self._ranks.reducer.size)
-        self._own = _shared_out(self._features, self._shares, self._ranks.reducer.rank, team.size)
+        self._shares = _shares_of(self._features.offset, self._workers.communicator.size)
+        self._own = _shared_out(self._features, self._shares, self._workers.communicator.rank, team.size)
         self._n_rows = np.zeros(self._shape.max_leaves, dtype=np.int64)  # of each leaf, in all ranks
         self._lines: dict[int, np.ndarray] = {}
         self._spare: list[np.ndarray] = list(self._cells.pool)
         self._status = layout.OK
 
     def _is_wide(self) -> bool:
-        return is_wide(self._params.precision, self._ranks.n_rows)
+        return is_wide(self._params.precision, self._n_total_rows)
 
     def _has_lines(self) -> bool:
         return False  # its own steps move rows and add them up
@@ -60,18 +60,18 @@ class RankGrower(HistogramGrower):
     # --- quantising -----------------------------------------------------------------------------------------------
 
     def _weight_scale(self, weight: np.ndarray) -> float:
-        if not self._ranks.share_rows or len(weight) == 0:
+        if not self._workers.splits_rows or len(weight) == 0:
             return super()._weight_scale(weight)
-        top, n = self._ranks.reducer.max(np.array([weight.max()])), self._ranks.n_rows
+        top, n = self._workers.max(np.array([weight.max()])), self._n_total_rows
         return scale_for(quantise.EXACT, float(top[0]) * n, n)
 
     def _quantise(self, rows: layout.RowPartition, gradients: layout.Gradients, draws: layout.RandomKey) -> None:
-        if not self._ranks.share_rows:
+        if not self._workers.splits_rows:
             super()._quantise(rows, gradients, draws)
             return
         tables = Tables(rows, self._scales, self._scratch, self._nodes.info)
         wide = int(self._shape.wide)
-        self._status = quantise_rows(tables, gradients, wide, draws, self._team, self._ranks.reducer)
+        self._status = quantise_rows(tables, gradients, wide, draws, self._team, self._workers)
 
     def _check(self, round: int, gradients: layout.Gradients, rows: np.ndarray | None) -> None:
         super()._check(round, gradients, rows)
@@ -96,10 +96,10 @@ class RankGrower(HistogramGrower):
 
     def _plant(self, rows: layout.RowPartition) -> None:
         """Make the root a leaf."""
-        self._ranks.reducer.purpose = "level 0"
+        self._workers.begin("level 0")
         local = rows.pairs[:, rows.rows].sum(axis=1)
-        self._n_rows[0] = self._total(np.array([len(rows.rows)]))[0]
-        self._enter(0, 0, (0, len(rows.rows)), self._total(local), (-np.inf, np.inf))
+        self._n_rows[0] = self._workers.sum(np.array([len(rows.rows)]))[0]
+        self._enter(0, 0, (0, len(rows.rows)), self._workers.sum(local), (-np.inf, np.inf))
         self._leaves.ints[0, layout.LEAF_DEPTH] = 0
 
     def _next_leaf(self, n_leaves: int, order: int) -> int | None:
@@ -116,7 +116,7 @@ class RankGrower(HistogramGrower):
     def _split(self, leaf: int, new: int, rows: layout.RowPartition, draws: layout.RandomKey) -> None:
         """Split a leaf in two, the right child becoming leaf ``new``."""
         depth = int(self._leaves.ints[leaf, layout.LEAF_DEPTH]) + 1
-        self._ranks.reducer.purpose = f"level {depth}"
+        self._workers.begin(f"level {depth}")
         self._move(leaf, new, rows)
         children = [child for child in (leaf, new) if new + 1 < self._shape.max_leaves and self._can_split(child)]
         parent = self._lines.pop(leaf, None)
@@ -136,7 +136,7 @@ class RankGrower(HistogramGrower):
         marks = (bins <= limit) & ((bins > 0) | bool(missing_left))
         steps.move_marked(marks.view(np.uint8), rows.rows, rows.scratch, span)
         middle, n_planes = int(span[1]), self._shape.n_planes
-        n_left = self._total(np.array([middle - first]))[0]
+        n_left = self._workers.sum(np.array([middle - first]))[0]
         self._n_rows[[leaf, new]] = n_left, self._n_rows[leaf] - n_left
         sums = integers[leaf, layout.LEAF_SUMS :].copy()
         left = sums[n_planes:]
@@ -184,10 +184,6 @@ class RankGrower(HistogramGrower):
         rules, depth = self.rules(), self._leaves.ints[leaf, layout.LEAF_DEPTH]
         return bool(depth < rules.max_depth and self._n_rows[leaf] >= max(2 * rules.min_child_samples, 2))
 
-    def _total(self, values: np.ndarray) -> np.ndarray:
-        """The sum over all ranks of what each finds in its rows."""
-        return self._ranks.reducer.sum(values) if self._ranks.share_rows else values
-
     # --- histograms -------------------------------------------------------------------------------------------------
 
     def _count_children(self, leaf: int, new: int, parent: np.ndarray | None, rows: layout.RowPartition) -> None:
@@ -208,18 +204,18 @@ class RankGrower(HistogramGrower):
 
     def _count_into(self, line: np.ndarray, leaf: int, rows: layout.RowPartition) -> None:
         first, last = (int(place) for place in self._leaves.ints[leaf, layout.LEAF_BEGIN : layout.LEAF_END + 1])
-        features, target = (self._features, self._cells.partial[0]) if self._ranks.share_rows else (self._own, line)
+        features, target = (self._features, self._cells.partial[0]) if self._workers.splits_rows else (self._own, line)
         self._team.run(
             steps.build_share, self._bins.tiles, rows.rows, rows.pairs, first, last, features.slices,
             features.log2_bin_bits, features.offset, target,
         )  # fmt: skip
-        if self._ranks.share_rows:
+        if self._workers.splits_rows:
             cells, n_planes = self._features.offset[self._shares], len(rows.pairs)
-            self._own_cells(line)[:] = self._ranks.reducer.sum_shares(target.reshape(n_planes, -1), cells)
+            self._own_cells(line)[:] = self._workers.communicator.reduce_scatter(target.reshape(n_planes, -1), cells)
 
     def _own_cells(self, line: np.ndarray) -> np.ndarray:
         """The cells of the rank's own features (planes, cells)."""
-        first, last = self._features.offset[self._shares[self._ranks.reducer.rank :][:2]]
+        first, last = self._features.offset[self._shares[self._workers.communicator.rank :][:2]]
         return line.reshape(self._shape.n_planes, -1)[:, first:last]
 
     def _take_line(self, sibling: int | None) -> np.ndarray:
@@ -249,7 +245,7 @@ class RankGrower(HistogramGrower):
             first, last = self._leaves.ints[leaf, layout.LEAF_BEGIN : layout.LEAF_END + 1]
             bins = self._dataset.columns[again][rows.rows[first:last]]
             n_bins = int(self._features.n_bins[again])
-            self._cells.bin_counts[0, : n_bins + 1] = self._total(np.bincount(bins, minlength=n_bins + 1))
+            self._cells.bin_counts[0, : n_bins + 1] = self._workers.sum(np.bincount(bins, minlength=n_bins + 1))
 
     def _adopt(self, leaf: int, is_sure: int) -> bool:
         """Make the best cut of all ranks the leaf's, the first of equals; tell whether it surely leaves enough rows."""
@@ -260,7 +256,7 @@ class RankGrower(HistogramGrower):
             with np.errstate(over="ignore"):  # random bits go around
                 worth += luck(rules, integers[layout.LEAF_NODE], integers[layout.SPLIT_FEATURE])
         told = np.concatenate([integers[TOLD], np.array([gain, worth]).view(np.int64), [is_sure]])
-        every = np.concatenate(self._ranks.reducer.gather(told[None]))
+        every = np.concatenate(self._workers.communicator.gather(told[None]))
         gains, worths = every[:, -3:-1].copy().view(np.float64).T
         best = int(np.argmax(worths))
         integers[TOLD], numbers[layout.LEAF_GAIN] = every[best, :-3], gains[best]
@@ -270,14 +266,14 @@ class RankGrower(HistogramGrower):
 
     def _finish(self, n_leaves: int, gradients: layout.Gradients, rows: layout.RowPartition) -> None:
         """Give the nodes their true sums and values."""
-        self._ranks.reducer.purpose = "leaves"
+        self._workers.begin("leaves")
         scratch, width = self._scratch, 2 * self._shape.n_outputs + 1
         self._team.run(
             steps.sum_leaf_rows, n_leaves, gradients, rows.rows, self._scales.exact, self._leaves.ints,
             scratch.leaf_sums,
         )  # fmt: skip
         used = slice(None, n_leaves * width)
-        scratch.leaf_sums[0, used] = self._total(scratch.leaf_sums[:, used].sum(axis=0))
+        scratch.leaf_sums[0, used] = self._workers.sum(scratch.leaf_sums[:, used].sum(axis=0))
         everywhere = self._leaves.ints[:n_leaves].copy()
         everywhere[:, layout.LEAF_BEGIN], everywhere[:, layout.LEAF_END] = 0, self._n_rows[:n_leaves]
         steps.answer_leaves(

@@ -28,7 +28,7 @@ class SymmetricRankGrower(RankGrower):
             cut, gain = self._best_cut(n_leaves, depth, draws)
             if gain <= 0.0:
                 break
-            self._ranks.reducer.purpose = f"level {depth + 1}"
+            self._workers.begin(f"level {depth + 1}")
             self._set_cut(n_leaves, cut, gain)
             for leaf in range(n_leaves):
                 self._move(leaf, n_leaves + leaf, rows)
@@ -48,7 +48,7 @@ class SymmetricRankGrower(RankGrower):
             steps.judge_level, n_leaves, self._own, self.rules(), self._scales, self._scratch, self._cells,
             self._leaves, self._search, worth, bests, gain,
         )  # fmt: skip
-        every = np.concatenate(self._ranks.reducer.gather(np.append(bests[0], gain)[None]))
+        every = np.concatenate(self._workers.communicator.gather(np.append(bests[0], gain)[None]))
         best = every[int(np.argmax(every[:, WORTH]))]
         return best[:-1], float(best[-1])
 
@@ -59,13 +59,13 @@ class SymmetricRankGrower(RankGrower):
         integers[:, layout.SPLIT_FEATURE : layout.SPLIT_MISSING_LEFT + 1] = feature, limit, side
         self._leaves.floats[:n_leaves, layout.LEAF_GAIN] = gain / n_leaves
         left = np.zeros((n_leaves, n_planes), dtype=np.int64)
-        own, end = self._shares[self._ranks.reducer.rank :][:2]
+        own, end = self._shares[self._workers.communicator.rank :][:2]
         if own <= feature < end:
             first = int(self._features.offset[feature])
             for leaf, slot in enumerate(integers[:, layout.LEAF_HIST].tolist()):
                 cells = self._cells.pool[slot].reshape(n_planes, -1)[:, first : first + limit + 1]
                 left[leaf] = cells[:, 1 - side :].sum(axis=1)
-        integers[:, layout.LEAF_SUMS + n_planes :] = self._ranks.reducer.sum(left)
+        integers[:, layout.LEAF_SUMS + n_planes :] = self._workers.communicator.sum(left)
 
     def _divide_histogram(self, leaf: int, new: int, rows: layout.RowPartition) -> None:
         """Build the histogram of the smaller child; the larger one's is what remains of the parent's."""

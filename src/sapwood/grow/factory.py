@@ -16,7 +16,7 @@ from sapwood.params.options import symmetric_of
 
 def make_grower(dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> Grower:
     """A grower for trees of ``n_outputs`` outputs on a dataset."""
-    if dataset.ranks is not None:
+    if not dataset.workers.is_local:
         if params.split_search == "exact":
             raise ParameterError("split_search='exact' cannot be spread over ranks: use 'histogram'")
         is_symmetric = symmetric_of(params.growth) is not None

@@ -75,7 +75,7 @@ class HistogramGrower(Grower):
 
     def _compacted(self, rows: np.ndarray | None, gradients: layout.Gradients) -> layout.Gradients:
         self._compact = None
-        has_places = self._dataset.lists is None and self._dataset.ranks is None
+        has_places = self._dataset.lists is None and self._dataset.workers.is_local
         if rows is None or not has_places or not self._compaction.pays(len(rows)):
             return super()._compacted(rows, gradients)
         self._compact = self._compaction.take_bins(rows)

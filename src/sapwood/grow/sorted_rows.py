@@ -20,7 +20,7 @@ def is_sorted_quicker(dataset: BinnedDataset, shape: Shape, rules: layout.GrowPa
     has_bins = dataset.columns.dtype == np.uint8 and dataset.lists is None and not dataset.level_kinds.any()
     return (
         shape.wide and shape.n_outputs == 1 and is_usual and is_safe and has_bins
-        and dataset.ranks is None and not dataset.others
+        and dataset.workers.is_local and not dataset.others
         and dataset.n_rows <= MOST_ROWS_PER_BIN * float(dataset.n_bins.mean())
         and bool(dataset.columns.all())
     )  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 
 from sapwood import Bayesian, Goss, Mvs, SapwoodClassifier, SapwoodRegressor, Uniform
 from sapwood.boost.sampling import SAMPLERS, SampledRows, SamplingContext, make_sampler
-from sapwood.boost.sampling.selection import Crowd, proportion_threshold
+from sapwood.boost.sampling.selection import proportion_threshold
 from sapwood.boost.sampling.uniform import poisson_bounds
 from sapwood.boost.target import Target
 from sapwood.errors import InputError, ParameterError
@@ -266,7 +266,7 @@ def test_the_threshold_of_chances_is_exact(seed):
     amounts = random.integers(0, int(random.choice([3, 1000, 2**40])), n)
     wanted = float(random.integers(1, 64)) / 64.0 * n
     found = proportion_threshold(
-        amounts.astype(np.uint64), int(amounts.max()), wanted, Crowd(Team(int(random.integers(1, 4))))
+        amounts.astype(np.uint64), int(amounts.max()), wanted, Team(int(random.integers(1, 4)))
     )
     assert found == pytest.approx(slow_threshold(amounts.tolist(), wanted), rel=1e-12)
     if found > 0:

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.boost.sampling.selection import Crowd
 from sapwood.boost.target import Target
 from sapwood.cached_property import cached_property
-from sapwood.distributed.workers import Ranks
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.numeric.random import ROWS
 from sapwood.kernels.sampling import row_sampling as sample
 from sapwood.native.runtime.kernel import Kernel
@@ -39,10 +38,6 @@ class SampledRows:
         """The weights of the rows drawn, or of all rows."""
         return self.given if self.own is None else self.own
 
-    def spread(self) -> SampledRows:
-        """The same with the weights of all rows, whether any are drawn here or not."""
-        return SampledRows(self.rows, self.weight_by_row)
-
     @cached_property
     def weight_by_row(self) -> np.ndarray:
         """The weights of all rows, 0 for those that were not drawn if draws have a say in weights."""
@@ -65,24 +60,27 @@ class SamplingContext:
     task: str
     seed: int
     team: Team
-    ranks: Ranks | None = None
+    workers: Workers = LOCAL
 
     @property
     def n_rows(self) -> int:
         """How many there are."""
         return len(self.target.y)
 
-    @property
-    def crowd(self) -> Crowd:
-        """Who looks at them."""
-        return Crowd(self.team, self.ranks)
+    @cached_property
+    def n_total(self) -> int:
+        """Number of rows of all workers."""
+        return self.workers.count_rows(self.n_rows)
 
-    @property
-    def n_everywhere(self) -> int:
-        """How many there are at all ranks."""
-        return self.n_rows if self.ranks is None else self.ranks.n_rows
+    def sum(self, counts: np.ndarray) -> np.ndarray:
+        """Return the sum of integers that the threads of all workers have found, one row per thread here."""
+        return self.workers.sum(counts.sum(axis=0))
 
-    @property
+    def max(self, values: np.ndarray) -> np.ndarray:
+        """Return the maxima of numbers that the threads of all workers have found, one row per thread here."""
+        return self.workers.max(values.max(axis=0))
+
+    @cached_property
     def weight(self) -> np.ndarray:
         """The weights of the rows, empty if all weigh the same."""
         return np.empty(0) if self.target.weight is None else self.target.weight
@@ -107,10 +105,10 @@ class Sampler(ABC):
 
         They are those given times a power of two where these would carry gradients or their squares out of range.
         """
-        weight, crowd = self.pool.weight, self.pool.crowd
+        weight = self.pool.weight
         if len(weight) == 0:
             return weight
-        exponent = math.frexp(float(crowd.largest(weight.max(keepdims=True)[None])[0]))[1]
+        exponent = math.frexp(float(self.pool.max(weight[:, None])[0]))[1]
         return weight if abs(exponent) <= MOST_EXPONENT else np.ldexp(weight, -exponent)
 
     @abstractmethod
@@ -132,23 +130,24 @@ class Sampler(ABC):
         counts = np.zeros(self.pool.team.size, dtype=np.int64)
         self.pool.team.run(take, *args, counts, self._spare, self._rows, self._weight)
         n_taken = int(counts.sum())
-        return SampledRows(self._rows[:n_taken], self.pool.weight, self._weight[:n_taken], self.pool.n_rows)
+        return self._weighted(self._rows[:n_taken], self._weight[:n_taken])
+
+    def _weighted(self, rows: np.ndarray, weight: np.ndarray) -> SampledRows:
+        """Return some rows with their weights."""
+        drawn = SampledRows(rows, self.pool.weight, weight, self.pool.n_rows)
+        # A worker that has drawn none of its rows has weights nevertheless: an empty array would mean equal weights.
+        return SampledRows(rows, drawn.weight_by_row) if self.pool.workers.splits_rows else drawn
 
     def _not_empty(self, drawn: SampledRows, round: int) -> SampledRows:
         """What was drawn; the row, or the group, of the least hash if that is none."""
         assert drawn.rows is not None
-        if self.pool.crowd.count(len(drawn.rows)) > 0:
+        workers = self.pool.workers
+        if workers.sum(np.array([len(drawn.rows)], dtype=np.int64))[0] > 0:
             return drawn
         self._draw_hashes(round)
-        least = np.flatnonzero(self._hashes == self._hashes.min())
-        rows = least[: len(least) * self._has_least_hash()].astype(np.uint32)
-        own = self.pool.weight[rows] if len(self.pool.weight) else np.ones(len(rows))
-        return SampledRows(rows, self.pool.weight, None if drawn.own is None else own, self.pool.n_rows)
-
-    def _has_least_hash(self) -> bool:
-        """Tell whether no other rank has a row of a lesser hash."""
-        ranks, crowd = self.pool.ranks, self.pool.crowd
-        if ranks is None or not crowd.is_spread:
-            return True
-        least = np.concatenate(ranks.reducer.gather(self._hashes.min(keepdims=True)))
-        return int(np.argmin(least)) == ranks.reducer.rank
+        smallest = self._hashes.min()
+        rows = np.flatnonzero(self._hashes == smallest).astype(np.uint32)
+        rows = rows if workers.has_min(smallest) else rows[:0]
+        if drawn.weight is self.pool.weight:
+            return SampledRows(rows, self.pool.weight)
+        return self._weighted(rows, self.pool.weight[rows] if len(self.pool.weight) else np.ones(len(rows)))

@@ -44,7 +44,7 @@ class GossSampler(Sampler):
 
     def draw(self, pairs: np.ndarray, round: int) -> SampledRows:
         """Draw the rows of a round; the first rounds take all."""
-        weight, n = self.pool.weight, self.pool.n_everywhere
+        weight, n = self.pool.weight, self.pool.n_total
         n_other = math.ceil(self.choice.other * n)
         n_top = min(math.ceil(self.choice.top * n), n - 1)
         if round < self._full_rounds() or n_top + n_other >= n:
@@ -66,22 +66,22 @@ class GossSampler(Sampler):
         if self._last is not None:
             most, reach = self._last
             yield max(0, most - reach), min(MOST, most + reach), *others
-        pool, n = self.pool, self.pool.n_everywhere
+        pool, n = self.pool, self.pool.n_total
         self._last = None
-        if n > SMALL_TABLE or pool.crowd.is_spread:
+        if n > SMALL_TABLE or pool.workers.splits_rows:
             step = max(1, n // SAMPLED)
             some = np.empty(-(-pool.n_rows // step), dtype=np.uint64)
             pool.team.run(
                 goss.rank_some, flat_pairs(pairs), self.relative_weight, pool.seed, ROWS, round, self._ids, step, some
             )
-            yield *window(pool.crowd.whole(some), k / n), *others
+            yield *window(pool.workers.gather_rows(some), k / n), *others
         yield *EVERY_KEY, *EVERY_KEY
 
     def _limits(
         self, pairs: np.ndarray, round: int, wanted: tuple[int, int], windows: tuple[int, int, int, int]
     ) -> Limits | None:  # fmt: skip
         """Rank all rows, and find the limits near which these windows are; None if they are not there."""
-        pool, crowd, is_everything = self.pool, self.pool.crowd, windows[:2] == EVERY_KEY
+        pool, workers, is_everything = self.pool, self.pool.workers, windows[:2] == EVERY_KEY
         size, room = pool.team.size, room_near(pool.n_rows, pool.team.size, is_everything)
         self._counts = counts = np.empty((size, goss.CANDIDATES + 1), dtype=np.int64)
         near = self._room(room)
@@ -90,10 +90,10 @@ class GossSampler(Sampler):
             goss.rank_rows, flat, flat.view(np.uint32), self.relative_weight, pool.seed, ROWS, round, self._ids, bounds,
             self._blocks, self._hashes, self._spare, counts, near,
         )  # fmt: skip
-        if crowd.largest(counts[:, [goss.NEAR, goss.OTHERS_NEAR]] - room).max() > 0:
+        if pool.max(counts[:, [goss.NEAR, goss.OTHERS_NEAR]] - room).max() > 0:
             return None
-        total = crowd.total(counts).tolist()
-        keys = crowd.whole(_listed(near[0], counts[:, goss.NEAR]))
+        total = pool.sum(counts).tolist()
+        keys = workers.gather_rows(_listed(near[0], counts[:, goss.NEAR]))
         top = kth_smallest(keys, wanted[0] - total[goss.BELOW])
         if top is None:
             return None
@@ -101,7 +101,7 @@ class GossSampler(Sampler):
         bits, n_bits = np.empty(len(keys), dtype=np.uint64), np.empty(2, dtype=np.int64)
         goss.mix_keys(keys, np.uint64(most), bounds, bits, n_bits)
         more_below, more_near = n_bits.tolist()
-        found = np.concatenate([crowd.whole(_listed(near[1], counts[:, goss.OTHERS_NEAR])), bits[:more_near]])
+        found = np.concatenate([workers.gather_rows(_listed(near[1], counts[:, goss.OTHERS_NEAR])), bits[:more_near]])
         n_low = total[goss.OTHERS_BELOW] + more_below
         low = kth_smallest(found, wanted[1] - n_low)
         if low is None:
@@ -116,7 +116,7 @@ class GossSampler(Sampler):
             self._last = None
             return
         moved = abs(most - self._last[0]) if self._last is not None else 0
-        wanted = self.pool.n_everywhere // NEXT_SHARE + NEXT_ROWS
+        wanted = self.pool.n_total // NEXT_SHARE + NEXT_ROWS
         self._last = most, max((largest - least) * wanted // n_near, 8 * moved)
 
     def _room(self, room: int) -> np.ndarray:

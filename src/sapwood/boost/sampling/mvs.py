@@ -29,13 +29,13 @@ class MvsSampler(Sampler):
 
     def draw(self, pairs: np.ndarray, round: int) -> SampledRows:
         """Draw the rows of a round."""
-        pool, crowd, weight = self.pool, self.pool.crowd, self.relative_weight
+        pool, weight = self.pool, self.relative_weight
         tops = np.empty((pool.team.size, 2))
         pool.team.run(sample.bound_pairs, pairs, weight, tops)
-        top_g, top_h = crowd.largest(tops).tolist()
+        top_g, top_h = pool.max(tops).tolist()
         if self.params.subsample >= 1.0 or not 0.0 < max(top_g, top_h) < np.inf:
             return SampledRows(None, pool.weight)
-        n, strength = pool.n_everywhere, self._strength(pairs, top_g, top_h)
+        n, strength = pool.n_total, self._strength(pairs, top_g, top_h)
         largest = math.sqrt(len(pairs) * (top_g * top_g + strength * (top_h * top_h)))
         if largest == 0.0:
             return SampledRows(None, pool.weight)
@@ -43,7 +43,7 @@ class MvsSampler(Sampler):
         scale = scale_for(most_of(n), largest * n, n)
         pool.team.run(sample.round_norms, pairs, weight, strength, scale, amounts)
         most = int(largest * scale * ROUNDED_UP) + 1
-        threshold = proportion_threshold(amounts, most, self.params.subsample * n, crowd)
+        threshold = proportion_threshold(amounts, most, self.params.subsample * n, pool.team, pool.workers)
         if threshold <= 0.0:
             return SampledRows(None, pool.weight)
         drawn = self._listed(
@@ -55,13 +55,11 @@ class MvsSampler(Sampler):
         """λ: ``smoothing`` times Σg²/Σh²."""
         if top_h == 0.0:
             return 1.0
-        n = self.pool.n_everywhere * len(pairs)
+        n = self.pool.n_total * len(pairs)
         scale = np.array([scale_for(most_of(n), top * top * n, n) for top in (top_g, top_h)])
         sums = np.empty((self.pool.team.size, 2), dtype=np.int64)
         self.pool.team.run(sample.sum_squares, pairs, self.relative_weight, scale, sums)
-        of_g, of_h = (
-            int(total) / unit for total, unit in zip(self.pool.crowd.total(sums), scale.tolist(), strict=True)
-        )
+        of_g, of_h = (int(total) / unit for total, unit in zip(self.pool.sum(sums), scale.tolist(), strict=True))
         return min(self.choice.smoothing, MOST_SMOOTHING) * (of_g / of_h) if of_h > 0.0 else 1.0
 
 

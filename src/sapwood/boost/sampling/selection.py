@@ -1,6 +1,6 @@
 """Find thresholds among integers in linear time.
 
-What is found is exact and depends on neither threads nor ranks, however the few numbers around it were come by.
+What is found is exact and depends on neither threads nor workers, however the few numbers around it were come by.
 """
 
 from __future__ import annotations
@@ -8,11 +8,10 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from sapwood.distributed.workers import Ranks
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.sampling import row_sampling as sample
 from sapwood.native.threads.team import Team
 
@@ -22,36 +21,6 @@ FEW = 1 << 13  # so many keys are quicker to sort than to count once more
 MOST = (1 << 64) - 1
 SAMPLED = 1 << 14  # keys that are looked at first
 DEVIATIONS = 4.0
-
-
-class Crowd(NamedTuple):
-    """Who looks at the rows: the threads here, and other ranks that have rows of their own."""
-
-    team: Team
-    ranks: Ranks | None = None
-
-    @property
-    def is_spread(self) -> bool:
-        """Whether other ranks have rows of their own."""
-        return self.ranks is not None and self.ranks.share_rows
-
-    def total(self, counts: np.ndarray) -> np.ndarray:
-        """What the members of all ranks have counted together."""
-        own: np.ndarray = counts.sum(axis=0)
-        return self.ranks.reducer.sum(own) if self.ranks is not None and self.is_spread else own
-
-    def largest(self, values: np.ndarray) -> np.ndarray:
-        """The largest that the members of all ranks have found."""
-        own: np.ndarray = values.max(axis=0)
-        return self.ranks.reducer.max(own) if self.ranks is not None and self.is_spread else own
-
-    def whole(self, values: np.ndarray) -> np.ndarray:
-        """The values of all ranks."""
-        return values if self.ranks is None else self.ranks.whole(values)
-
-    def count(self, n_rows: int) -> int:
-        """The rows of all ranks, given those here."""
-        return int(self.total(np.array([[n_rows]], dtype=np.int64))[0])
 
 
 def kth_smallest(keys: np.ndarray, k: int) -> tuple[int, int] | None:
@@ -90,7 +59,9 @@ def places(n_bits: int) -> list[tuple[int, int]]:
     return [(low, high - low) for high, low in itertools.pairwise(ends)]
 
 
-def proportion_threshold(amounts: np.ndarray, largest: int, wanted: float, crowd: Crowd) -> float:
+def proportion_threshold(
+    amounts: np.ndarray, largest: int, wanted: float, team: Team, workers: Workers = LOCAL
+) -> float:  # fmt: skip
     """The μ at which Σ min(1, amount / μ) is ``wanted``, for u64 amounts whose sum is below 2^63; 0 if all are 0.
 
     None of the amounts is above ``largest``.
@@ -98,14 +69,14 @@ def proportion_threshold(amounts: np.ndarray, largest: int, wanted: float, crowd
     Rows of at least μ count 1 each. With c such rows and the others adding up to S, μ = S / (wanted − c). The digits of
     the largest integer v with c(v)·v + S(v) ≥ wanted·v are found one by one, in exact arithmetic.
     """
-    counts = np.empty((crowd.team.size, sample.DIGITS), dtype=np.int64)
+    counts = np.empty((team.size, sample.DIGITS), dtype=np.int64)
     sums = np.empty_like(counts)
     around = Around(max(1, int(wanted * UNIT)))
     prefix = 0
     for shift, width in places(max(1, largest.bit_length())):
         place = np.array([shift, width], dtype=np.int64)
-        crowd.team.run(sample.add_digits, amounts, np.uint64(prefix), place, counts, sums)
-        n_of, sum_of = crowd.total(counts), crowd.total(sums)
+        team.run(sample.add_digits, amounts, np.uint64(prefix), place, counts, sums)
+        n_of, sum_of = workers.sum(counts.sum(axis=0)), workers.sum(sums.sum(axis=0))
         used = np.flatnonzero(n_of)
         chosen = around.narrow((prefix << width) + used, shift, n_of[used], sum_of[used])
         if chosen is None or shift == 0:
@@ -113,7 +84,7 @@ def proportion_threshold(amounts: np.ndarray, largest: int, wanted: float, crowd
         digit = int(used[chosen])
         prefix = prefix << width | digit
         if n_of[digit] <= FEW:
-            found = _collect(amounts, prefix, shift, counts[:, digit], crowd)
+            found = workers.gather_rows(_collect(amounts, prefix, shift, counts[:, digit], team))
             values, times = np.unique(found, return_counts=True)
             around.narrow(values, 0, times, values.astype(np.int64) * times)
             break
@@ -155,9 +126,9 @@ class Around:
         return self._sum_below * UNIT / short if short > 0 else 0.0
 
 
-def _collect(keys: np.ndarray, prefix: int, shift: int, counts: np.ndarray, crowd: Crowd) -> np.ndarray:
-    """The keys of all ranks whose digits down to a shift are ``prefix``; members here have counted their own."""
+def _collect(keys: np.ndarray, prefix: int, shift: int, counts: np.ndarray, team: Team) -> np.ndarray:
+    """Return the keys whose digits down to a shift are ``prefix``; ``counts`` are the numbers of each thread's."""
     begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     found = np.empty(int(begin[-1]), dtype=np.uint64)
-    crowd.team.run(sample.collect_digits, keys, np.uint64(prefix), shift, begin, found)
-    return crowd.whole(found)
+    team.run(sample.collect_digits, keys, np.uint64(prefix), shift, begin, found)
+    return found

@@ -44,7 +44,7 @@ class UniformSampler(Sampler):
     def _draw_classes(self, hashes: np.ndarray) -> np.ndarray:
         drawn = []
         for rows in self._classes:
-            every = self.pool.crowd.whole(hashes[rows])
+            every = self.pool.workers.gather_rows(hashes[rows])
             wanted = max(1, int(self.params.subsample * len(every) + 0.5))
             drawn.append(rows[hashes[rows] <= np.partition(every, wanted - 1)[wanted - 1]])
         return np.sort(np.concatenate(drawn)).astype(np.uint32)
@@ -75,4 +75,4 @@ def _group_ids(pool: SamplingContext) -> np.ndarray:
 
 def _rows_by_class(pool: SamplingContext) -> list[np.ndarray]:
     y = pool.target.y
-    return [np.flatnonzero(y == label) for label in np.unique(pool.crowd.whole(y))]
+    return [np.flatnonzero(y == label) for label in np.unique(pool.workers.gather_rows(y))]

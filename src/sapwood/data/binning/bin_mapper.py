@@ -21,6 +21,7 @@ from sapwood.data.binning.tiles import aligned_zeros, tile_width
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.sparse import SparseTable
 from sapwood.data.tables.table import Table
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import InputError, ParameterError
 from sapwood.kernels.encode import binning
 from sapwood.native.runtime.kernel import Run, run_serial
@@ -50,19 +51,21 @@ class BinMapper:
         run: Run = run_serial,
         row_ids: np.ndarray | None = None,
         bundle: bool = True,
+        workers: Workers = LOCAL,
     ) -> BinMapper:
         """Choose edges for a table; weights must be positive and ``row_ids`` are the rows' original numbers.
 
-        ``bundle`` tells whether sparse columns that exclude each other will share bytes.
+        ``bundle`` tells whether sparse columns that exclude each other will share bytes. Of several ``workers`` none
+        lists columns.
         """
         if not 2 <= max_bins <= MAX_BINS:
             raise ParameterError(f"max_bins must be between 2 and {MAX_BINS}, got {max_bins!r}")
         if row_ids is None:
             row_ids = np.arange(table.n_rows, dtype=np.uint64)
-        if isinstance(table, SparseTable):
+        if isinstance(table, SparseTable) and not workers.splits_rows:
             edges = find_sparse_edges(table, weight, max_bins, seed, row_ids, run)
-            return cls(Schema.of(table), tuple(edges), listed_bins(table, edges, bundle))
-        return cls(Schema.of(table), tuple(find_edges(table, weight, max_bins, seed, row_ids, run)))
+            return cls(Schema.of(table), tuple(edges), listed_bins(table, edges, bundle) if workers.is_local else None)
+        return cls(Schema.of(table), tuple(find_edges(table, weight, max_bins, seed, row_ids, run, workers)))
 
     @cached_property
     def n_bins(self) -> np.ndarray:

@@ -12,7 +12,7 @@ from sapwood.data.binning.tiles import aligned_zeros
 from sapwood.data.categories.transformer import RANK, DerivedFeature, FeatureTransformer
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Block, Table
-from sapwood.distributed.workers import Ranks
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.layout import CATEGORY_ONE_HOT, CATEGORY_PARTITION
 from sapwood.kernels.numeric.random import TREE_ORDER, draw_all
 from sapwood.native.runtime.kernel import Run, run_serial
@@ -30,7 +30,7 @@ class BinnedDataset:
     ``others`` hold the same rows where statistics of categories come from other orders of the rows: rounds draw one of
     them to grow trees on, and their leaves are fitted to this one. ``order`` lists the rows as ordered boosting takes
     them, None where it has not been asked for.
-    ``ranks`` train on the rows together with others.
+    ``workers`` train on the rows together.
     """
 
     schema: Schema
@@ -45,7 +45,7 @@ class BinnedDataset:
     others: tuple[BinnedDataset, ...] = ()
     partition: Partition | None = None
     order: np.ndarray | None = None
-    ranks: Ranks | None = None
+    workers: Workers = LOCAL
 
     @classmethod
     def build(

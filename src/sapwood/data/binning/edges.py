@@ -8,6 +8,7 @@ import os
 import numpy as np
 
 from sapwood.data.tables.table import Table
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.encode import binning
 from sapwood.kernels.numeric.random import EDGES
 from sapwood.native.runtime.kernel import Run, run_serial
@@ -18,31 +19,49 @@ WEIGHT_BITS = 44  # the total weight fits, times the greatest number of bins and
 
 
 def find_edges(
-    table: Table, weight: np.ndarray | None, max_bins: int, seed: int, row_ids: np.ndarray, run: Run = run_serial
+    table: Table,
+    weight: np.ndarray | None,
+    max_bins: int,
+    seed: int,
+    row_ids: np.ndarray,
+    run: Run = run_serial,
+    workers: Workers = LOCAL,
 ) -> list[np.ndarray]:
-    """The edges of every column: at most ``max_bins - 1`` ascending float64 that lie between neighbouring values.
+    """Return the edges of every column: at most ``max_bins - 1`` ascending float64 between neighbouring values.
 
     A column of at most ``max_bins`` distinct values is cut between all of them. Weights must be positive. Where there
     are more than ``SAMPLE_ROWS`` rows, those whose numbers ``row_ids`` draw the smallest hashes are looked at.
+    Where ``workers`` have rows of their own, each receives the sampled values of some of the columns, and all return
+    the edges that one worker with all rows would find.
     """
-    rows = sample_rows(row_ids, seed, run)
-    units = np.empty(0, dtype=np.int64) if weight is None else weight_units(weight[rows])
-    at_once = max(1, min(table.n_features, GATHERED_VALUES // len(rows)))
+    workers.begin("edges")
+    n_rows = workers.count_rows(len(row_ids))
+    rows = sample_rows(row_ids, seed, run, workers)
+    units = np.empty(0, dtype=np.int64) if weight is None else weight_units(workers.gather_rows(weight[rows]))
+    n_slices = len(workers.column_slices(0, table.n_features))
+    at_once = max(1, min(table.n_features, GATHERED_VALUES * n_slices // min(n_rows, SAMPLE_ROWS)))
     edges: list[np.ndarray] = []
     for first in range(0, table.n_features, at_once):
-        values = gather(table, rows, first, min(first + at_once, table.n_features), run)
-        edges.extend(cut_sample(values, units, max_bins, run))
+        slices = workers.column_slices(first, min(first + at_once, table.n_features))
+        values = workers.exchange_columns([gather(table, rows, start, stop, run) for start, stop in slices])
+        edges.extend(workers.gather_columns(cut_sample(values, units, max_bins, run) if len(values) else []))
     return edges
 
 
-def sample_rows(row_ids: np.ndarray, seed: int, run: Run = run_serial) -> np.ndarray:
-    """The ``SAMPLE_ROWS`` places in ``row_ids`` of smallest hash, ascending; all of them if there are no more."""
+def sample_rows(row_ids: np.ndarray, seed: int, run: Run = run_serial, workers: Workers = LOCAL) -> np.ndarray:
+    """Return the ascending places in ``row_ids`` of the ``SAMPLE_ROWS`` smallest hashes among those of all workers.
+
+    All places are returned if there are no more rows than that.
+    """
     n = len(row_ids)
-    if n <= SAMPLE_ROWS:
+    if workers.count_rows(n) <= SAMPLE_ROWS:
         return np.arange(n, dtype=np.int64)
     hashes = np.empty(n, dtype=np.uint64)
     run(binning.hash_rows, seed, EDGES, row_ids, hashes)
-    largest = np.partition(hashes, SAMPLE_ROWS - 1)[SAMPLE_ROWS - 1]
+    smallest = hashes
+    if workers.splits_rows and n > SAMPLE_ROWS:  # so that no more are sent
+        smallest = np.partition(hashes, SAMPLE_ROWS - 1)[:SAMPLE_ROWS]
+    largest = np.partition(workers.gather_rows(smallest), SAMPLE_ROWS - 1)[SAMPLE_ROWS - 1]
     return np.flatnonzero(hashes <= largest)
 
 
