@@ -16,7 +16,7 @@ import time
 import numpy as np
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.native.threads.team import usable_cpus
+from sapwood.native.system.cpu_count import usable_cpus
 
 N_PREDICTING, N_FITTING, N_PROCESSES, N_THREADS = 20, 2, 8, 8
 

@@ -1,4 +1,4 @@
-"""A property that is computed once."""
+"""A property that is computed once and cached without a lock."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ Value = TypeVar("Value")
 
 
 class cached_property(Generic[Value]):  # noqa: N801 (used as a decorator)
-    """A property computed when it is first asked for, and kept.
+    """A property computed on first access and cached in the instance.
 
     Unlike ``functools.cached_property`` of Python 3.10 and 3.11 it takes no lock: threads never wait for each other,
-    and a child that is forked meanwhile inherits none that nobody will open. Two threads may compute the value; one is
-    kept.
+    and a process forked meanwhile does not inherit a locked one. Two threads may both compute the value; one is kept.
     """
 
     def __init__(self, function: Callable[[Any], Value]) -> None:

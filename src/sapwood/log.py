@@ -1,6 +1,6 @@
-"""The logger ``sapwood``: quiet unless the program that uses it asks to hear.
+"""The logger ``sapwood``: silent until the program configures logging.
 
-INFO tells when a training begins and ends, DEBUG every round::
+INFO reports the start and end of training, DEBUG every round::
 
     logging.basicConfig(level=logging.INFO)
 """

@@ -1,4 +1,4 @@
-"""What Sapwood runs on, for bug reports."""
+"""Versions of Sapwood and of what it runs on, for bug reports."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import platform
 import sys
 
 import sapwood
-from sapwood.native.compiler import sources
 from sapwood.native.runtime import kernel
-from sapwood.native.threads import team
+from sapwood.native.system.cpu_count import usable_cpus
+from sapwood.native.system.cpu_level import best_cpu_level
 
 PACKAGES = ("numpy", "scikit-learn", "narwhals", "safetensors", "numba", "pandas", "polars", "pyarrow", "scipy")
 
 
 def versions() -> dict[str, str]:
-    """The versions of Sapwood, Python and the packages it works with, and how kernels run."""
+    """Return the versions of Sapwood, Python and the packages it works with, and how kernels run."""
     found = {
         "sapwood": sapwood.__version__,
         "python": sys.version.split()[0],
         "platform": platform.platform(),
         "kernels": _kernels(),
-        "threads": f"{team.usable_cpus()} of {os.cpu_count()} CPUs",
+        "threads": f"{usable_cpus()} of {os.cpu_count()} CPUs",
     }
     for package in PACKAGES:
         try:
@@ -33,7 +33,7 @@ def versions() -> dict[str, str]:
 
 
 def show_versions() -> None:
-    """Print them, one per line."""
+    """Print the versions, one per line."""
     found = versions()
     width = max(map(len, found))
     for name, version in found.items():
@@ -42,4 +42,4 @@ def show_versions() -> None:
 
 def _kernels() -> str:
     chosen = kernel.mode()
-    return f"native for {sources.best_level()}" if chosen == "native" else chosen
+    return f"native for {best_cpu_level()}" if chosen == "native" else chosen

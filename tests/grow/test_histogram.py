@@ -11,7 +11,7 @@ from sapwood.data.tables.table import read_table
 from sapwood.errors import TrainingError
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.grow.histogram import HistogramGrower, is_wide
-from sapwood.native.threads.team import ALONE, Team
+from sapwood.native.threads.team import SERIAL_TEAM, Team
 from sapwood.params.declaration import TreeParams
 from sapwood.params.options import Symmetric
 from tests.grow.small_tables import COLUMNS, NO_WEIGHT, Example, check, examples, grow_fast, grow_slowly
@@ -201,12 +201,12 @@ def test_a_negative_hessian_is_an_error():
     pairs = np.ones((1, 4, 2), dtype=np.float32)
     pairs[0, 2, 1] = -1e-6
     with pytest.raises(TrainingError, match=r"row 2, .* hessian is negative"):
-        HistogramGrower(dataset, 1, FREE, 0, ALONE).grow(pairs, NO_WEIGHT, 0)
+        HistogramGrower(dataset, 1, FREE, 0, SERIAL_TEAM).grow(pairs, NO_WEIGHT, 0)
 
 
 def test_a_grower_grows_on_after_an_error():
     dataset = BinnedDataset.build(read_table(np.arange(4.0)[:, None]))
-    grower = HistogramGrower(dataset, 1, FREE, 0, ALONE)
+    grower = HistogramGrower(dataset, 1, FREE, 0, SERIAL_TEAM)
     pairs = np.array([[[1.0, 1.0], [1.0, 1.0], [-1.0, 1.0], [np.nan, 1.0]]], dtype=np.float32)
     with pytest.raises(TrainingError):
         grower.grow(pairs, NO_WEIGHT, 0)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.native.compiler import build, sources
+from sapwood.native.compiler import build
+from sapwood.native.system.cpu_level import cpu_levels
 from tests.processes import PYTHONPATH
 
 OURS = ("SAPWOOD_KERNELS", "SAPWOOD_CPU", "SAPWOOD_TEAM", "SAPWOOD_BOUNDSCHECK", "OMP_NUM_THREADS")
@@ -34,4 +35,4 @@ def start() -> Start:
 @pytest.fixture(scope="session")
 def libraries() -> dict[str, Path]:
     """The libraries of all CPU levels, built if they are not there."""
-    return dict(zip(sources.levels(), build.build(), strict=True))
+    return dict(zip(cpu_levels(), build.build(), strict=True))

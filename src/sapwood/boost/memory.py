@@ -13,7 +13,7 @@ from sapwood.grow.histogram import is_wide
 from sapwood.grow.row_subset import MOST_DRAWN
 from sapwood.grow.workspace import Shape, pool_lines
 from sapwood.kernels.histogram.multi_output import line_width
-from sapwood.native.runtime.available_memory import available_memory
+from sapwood.native.system.available_memory import available_memory
 from sapwood.objectives.base import Objective
 from sapwood.params.declaration import Params
 from sapwood.params.options import sampling_of, symmetric_of

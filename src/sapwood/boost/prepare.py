@@ -24,7 +24,7 @@ from sapwood.data.tables.table import Block, Table, whole_block
 from sapwood.data.tables.zero_as_missing import zeros_kept
 from sapwood.errors import InputError, ParameterError
 from sapwood.grow.constraints import monotone_directions
-from sapwood.kernels.numeric.random import HELD_OUT, ORDERS, draw_all
+from sapwood.kernels.numeric.random import HOLDOUT, PERMUTATIONS, draw_many
 from sapwood.native.runtime.kernel import Run
 from sapwood.objectives.base import Objective
 from sapwood.params.declaration import Params
@@ -235,7 +235,7 @@ def _held_out(encodings: list[Encoding], sample: LabeledRows, params: Params) ->
     if not shares:
         return np.zeros(len(row_ids), dtype=bool)
     hashes = np.empty(len(row_ids), dtype=np.uint64)
-    draw_all(params.run.random_state, HELD_OUT, 0, row_ids, hashes)
+    draw_many(params.run.random_state, HOLDOUT, 0, row_ids, hashes)
     chosen = hashes < np.uint64(max(shares) * HASH_RANGE)
     if chosen.all() or not chosen.any():
         raise InputError(
@@ -260,7 +260,7 @@ def _orders(wanted: int, sample: LabeledRows, schema: Schema, params: Params) ->
     orders = []
     for permutation in range(wanted):
         hashes = np.empty(len(row_ids), dtype=np.uint64)
-        draw_all(params.run.random_state, ORDERS, permutation, row_ids, hashes)
+        draw_many(params.run.random_state, PERMUTATIONS, permutation, row_ids, hashes)
         orders.append(np.argsort(hashes, kind="stable").astype(np.uint32))
     return orders
 

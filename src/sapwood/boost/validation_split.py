@@ -8,7 +8,7 @@ import numpy as np
 
 from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.errors import InputError
-from sapwood.kernels.numeric.random import FOLDS, SPLIT, draw_all
+from sapwood.kernels.numeric.random import FOLDS, VALIDATION_SPLIT, draw_many
 from sapwood.params.declaration import Params
 from sapwood.params.options import LastRows
 
@@ -65,9 +65,9 @@ def validation_rows(
             raise InputError("LastRows splits by time and groups by group, which cannot both be kept: give one of them")
         chosen[n - wanted :] = True
     elif groups is not None:
-        chosen = _whole_groups(hashes(row_ids, seed, SPLIT), groups, wanted)
+        chosen = _whole_groups(hashes(row_ids, seed, VALIDATION_SPLIT), groups, wanted)
     else:
-        order, counts = _by_stratum(hashes(row_ids, seed, SPLIT), strata)
+        order, counts = _by_stratum(hashes(row_ids, seed, VALIDATION_SPLIT), strata)
         starts = np.cumsum(counts) - counts
         for start, count in zip(starts, shares(counts, fraction, wanted), strict=True):
             chosen[order[start : start + count]] = True
@@ -93,7 +93,7 @@ def fold_of_rows(
 def hashes(row_ids: np.ndarray, seed: int, purpose: int) -> np.ndarray:
     """The random bits of each row."""
     out = np.empty(len(row_ids), dtype=np.uint64)
-    draw_all(seed, purpose, 0, row_ids, out)
+    draw_many(seed, purpose, 0, row_ids, out)
     return out
 
 

@@ -13,7 +13,7 @@ from sapwood.data.categories.plan import column_number
 from sapwood.data.tables.schema import Schema
 from sapwood.errors import ParameterError
 from sapwood.kernels import layout
-from sapwood.kernels.numeric.random import LEVEL_COLUMNS, NODE_COLUMNS, TREE_COLUMNS, draw_all
+from sapwood.kernels.numeric.random import LEVEL_COLUMNS, NODE_COLUMNS, TREE_COLUMNS, draw_many
 
 DIRECTIONS = {1: 1, -1: -1, 0: 0, "increasing": 1, "decreasing": -1, "none": 0}
 
@@ -99,7 +99,7 @@ def draw_tree_features(fraction: float, n_features: int, seed: int, round: int) 
     allowed = np.ones(n_features, dtype=np.uint8)
     if fraction < 1.0:
         ids, hashes = np.arange(n_features, dtype=np.uint64), np.empty(n_features, dtype=np.uint64)
-        draw_all(seed, TREE_COLUMNS, round, ids, hashes)
+        draw_many(seed, TREE_COLUMNS, round, ids, hashes)
         allowed[np.argsort(hashes, kind="stable")[count_of(fraction, n_features) :]] = 0
     return allowed
 
@@ -119,7 +119,7 @@ def allowed_features(
     ):
         if n_drawn > 0:
             ids, hashes = np.arange(place * n, (place + 1) * n, dtype=np.uint64), np.empty(n, dtype=np.uint64)
-            draw_all(draws.seed, purpose, draws.round, ids, hashes)
+            draw_many(draws.seed, purpose, draws.round, ids, hashes)
             hashes[~allowed] = np.iinfo(np.uint64).max
             allowed &= hashes <= np.partition(hashes, n_drawn - 1)[n_drawn - 1]
     if len(choice.groups):

@@ -26,7 +26,7 @@ from sapwood.grow.workspace import (
 )
 from sapwood.kernels import layout
 from sapwood.kernels.histogram import quantised_gradients as quantise
-from sapwood.kernels.numeric.random import LUCK, draw_all
+from sapwood.kernels.numeric.random import SPLIT_NOISE, draw_many
 from sapwood.native.runtime.kernel import RepeatedCall
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import TreeParams
@@ -185,7 +185,7 @@ class Grower(ABC):
     def _noise_key(self) -> int:
         """What the noise of the tree at hand is drawn from."""
         drawn = np.empty(1, dtype=np.uint64)
-        draw_all(self._seed, LUCK, self._number, np.zeros(1, dtype=np.uint64), drawn)
+        draw_many(self._seed, SPLIT_NOISE, self._number, np.zeros(1, dtype=np.uint64), drawn)
         return int(drawn[0] >> np.uint64(1))
 
     def rules(self) -> layout.GrowParams:

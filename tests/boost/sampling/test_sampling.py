@@ -13,7 +13,7 @@ from sapwood.boost.sampling.selection import proportion_threshold
 from sapwood.boost.sampling.uniform import poisson_bounds
 from sapwood.boost.target import Target
 from sapwood.errors import InputError, ParameterError
-from sapwood.kernels.numeric.random import ROWS
+from sapwood.kernels.numeric.random import SAMPLING
 from sapwood.kernels.sampling import goss
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import BoostingParams
@@ -281,7 +281,7 @@ def rank(pairs: np.ndarray, round: int) -> np.ndarray:
     windows, rows = np.zeros(4, dtype=np.uint64), np.empty(n, dtype=np.uint32)
     flat = pairs.reshape(len(pairs), -1)
     goss.rank_rows(
-        flat, flat.view(np.uint32), np.empty(0), 0, ROWS, round, ids(0), windows, blocks, keys, rows, counts, near
+        flat, flat.view(np.uint32), np.empty(0), 0, SAMPLING, round, ids(0), windows, blocks, keys, rows, counts, near
     )  # fmt: skip
     assert np.array_equal(rows, np.arange(n))
     return keys

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sapwood.data.binning.edges import cut_sample, edge_table
 from sapwood.kernels.encode import binning
-from sapwood.kernels.numeric.random import EDGES, draw_all
+from sapwood.kernels.numeric.random import BIN_EDGES, draw_many
 from sapwood.native.runtime.kernel import new_sync
 
 ODD = [np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, np.nextafter(1.0, 2.0), 5e-324, -5e-324, 1.8e308, -1.8e308]
@@ -33,8 +33,8 @@ def test_rows_draw_the_hashes_of_their_numbers(members):
     ids = np.array([7, 0, 2**64 - 1, 12], dtype=np.uint64)
     expected, found = np.empty(4, np.uint64), np.empty(4, np.uint64)
     with np.errstate(over="ignore"):
-        draw_all.function(5, EDGES, 0, ids, expected)
-    run_members(members, binning.hash_rows, 5, EDGES, ids, found)
+        draw_many.function(5, BIN_EDGES, 0, ids, expected)
+    run_members(members, binning.hash_rows, 5, BIN_EDGES, ids, found)
     np.testing.assert_array_equal(found, expected)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sapwood.kernels import layout
 from sapwood.kernels.histogram import quantised_gradients as quantise
-from sapwood.kernels.numeric.fixed_point import gradient_sum, hessian_steps
+from sapwood.kernels.numeric.fixed_point import gradient_sum, quantised_hessian
 from sapwood.native.threads.team import Team
 from tests.guarded import Guards
 from tests.reference.quantise import quantise_slowly
@@ -285,7 +285,7 @@ def test_the_sum_of_any_packed_rows_unpacks_to_the_two_sums(n, seed, chosen):
     done = run(pairs, weight)
     subset = np.array([bool(chosen >> i & 1) for i in range(n)])
     cell = np.array([done.planes[0, subset].sum()])
-    assert hessian_steps.function(cell, 0, 0) == done.hessian[subset].sum()
+    assert quantised_hessian.function(cell, 0, 0) == done.hessian[subset].sum()
     steps = gradient_sum.function(cell, 0, 0, done.quantum) * done.quantum[0, 0]
     assert steps == done.gradient[subset].sum()
 
@@ -295,7 +295,7 @@ def test_a_cell_less_one_of_its_parts_is_the_other_part():
     pairs, weight = table(80, 7)
     done = run(pairs, weight)
     parent, small = done.planes[0].sum(), done.planes[0, :30].sum()
-    assert hessian_steps.function(np.array([parent - small]), 0, 0) == done.hessian[30:].sum()
+    assert quantised_hessian.function(np.array([parent - small]), 0, 0) == done.hessian[30:].sum()
     assert (parent - small) >> 32 == done.gradient[30:].sum()
 
 

@@ -134,6 +134,6 @@ def test_two_exponentials_side_by_side_have_the_bits_of_each_alone():
 def test_the_exponential_of_what_is_below_zero_has_the_same_bits():
     values = -np.minimum(np.random.default_rng(4).exponential(60.0, 400), 700.0)
     for x in [*values, 0.0, -0.0, -700.0]:
-        assert elementary.exp_below(x) == elementary.exp(x)
-    assert elementary.exp_below(-1e300) == elementary.exp(-700.0)
-    assert math.isnan(elementary.exp_below(math.nan))
+        assert elementary.exp_nonpositive(x) == elementary.exp(x)
+    assert elementary.exp_nonpositive(-1e300) == elementary.exp(-700.0)
+    assert math.isnan(elementary.exp_nonpositive(math.nan))

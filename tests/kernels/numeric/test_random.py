@@ -20,7 +20,7 @@ def draw_all(seed: int, purpose: int, round: int, ids) -> np.ndarray:
     """The bits of some ids, in a buffer of garbage with a canary at each end."""
     ids = np.asarray(ids, dtype=np.uint64)
     out = np.full(len(ids) + 2, 0xDEADBEEF, dtype=np.uint64)
-    random.draw_all(seed, purpose, round, ids, out[1:-1])
+    random.draw_many(seed, purpose, round, ids, out[1:-1])
     assert out[0] == out[-1] == 0xDEADBEEF
     return out[1:-1]
 
@@ -41,7 +41,7 @@ def test_half_as_many_bits_are_those_of_the_slow_twin(key, id):
     x = (id + id // half * 0x9E3779B1 + key) % half
     x = (x ^ x >> 16) * 0x7FEB352D % half
     x = (x ^ x >> 15 ^ key // half) * 0x846CA68B % half
-    assert random.draw_half(np.uint64(key), np.uint64(id)) == x ^ x >> 16
+    assert random.draw32(np.uint64(key), np.uint64(id)) == x ^ x >> 16
 
 
 def test_every_purpose_has_its_own_number():

@@ -262,7 +262,7 @@ def test_the_extremes_of_a_packed_cell_are_read_right():
     for g, h in [(-(2**31) + 1, 0), (2**31 - 1, 2**32 - 1), (-1, 1), (0, 2**32 - 1), (-(2**31) + 1, 2**32 - 1)]:
         packed = np.int64((g << 32) + h)
         with np.errstate(all="ignore"):
-            assert steps.high_steps(packed) == g
-            assert steps.low_steps(packed) == h
+            assert steps.high_half(packed) == g
+            assert steps.low_half(packed) == h
             assert steps.gradient_sum(np.array([packed]), 0, 0, np.array([[1.0, 1.0]])) == g
-            assert steps.hessian_steps(np.array([packed]), 0, 0) == h
+            assert steps.quantised_hessian(np.array([packed]), 0, 0) == h

@@ -1,20 +1,18 @@
-"""Building the library: what it may need, how large it is, and which objects are taken from the cache."""
+"""Building the library: the symbols it may need, its size, progress, and errors of the build."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from sapwood.kernels.numeric import random
-from sapwood.native.compiler import build, objects, sources
+from sapwood.native.compiler import build, objects
 from sapwood.native.compiler.elf import undefined_symbols
 from sapwood.native.runtime import kernel
 from sapwood.native.runtime import library as load
 from sapwood.native.runtime.kernel import Kernel
+from sapwood.native.system.cpu_level import cpu_levels
 
 on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads ELF files")
 LARGEST_LIBRARY = 1_500_000
@@ -24,12 +22,12 @@ needs_linker = pytest.mark.skipif(build.find_linker() is None, reason="linking n
 
 
 @on_linux
-@pytest.mark.parametrize("level", sources.levels())
+@pytest.mark.parametrize("level", cpu_levels())
 def test_the_library_needs_nothing_but_libc_and_exact_functions_of_libm(libraries, level):
     assert undefined_symbols(libraries[level].read_bytes()) <= build.ALLOWED_UNDEFINED
 
 
-@pytest.mark.parametrize("level", sources.levels())
+@pytest.mark.parametrize("level", cpu_levels())
 def test_the_library_is_small(libraries, level):
     assert libraries[level].stat().st_size < LARGEST_LIBRARY
 
@@ -97,60 +95,3 @@ def _object_of(text: str) -> bytes:
 def test_only_elf_files_of_64_bits_are_read(data):
     with pytest.raises(ValueError, match="not a 64-bit little-endian ELF file"):
         undefined_symbols(data)
-
-
-# --- the cache of objects ---------------------------------------------------------------------------------------------
-
-FACTOR = 2.0
-
-
-def _scaled(pair, out):
-    out[0] = pair.first * FACTOR
-
-
-def name_of(made: Kernel) -> str:
-    """The name of its object in the cache."""
-    return objects.object_path(made, 0, next(iter(sources.levels())), Path("cache")).name
-
-
-def name_with(monkeypatch, **fields: str) -> str:
-    """The name of the object of a kernel that takes a record with these fields."""
-    record = NamedTuple("Pair", [(name, object) for name in fields])  # type: ignore[misc]
-    record.__annotations__ = fields
-    monkeypatch.setitem(kernel.LAYOUTS, "Pair", record)
-    return name_of(Kernel(_scaled, ("Pair, f64[:]",)))
-
-
-def test_the_same_kernel_has_the_same_object(monkeypatch):
-    assert name_with(monkeypatch, first="f64", second="f64") == name_with(monkeypatch, first="f64", second="f64")
-
-
-def test_the_object_changes_when_fields_change_places(monkeypatch):
-    assert name_with(monkeypatch, first="f64", second="f64") != name_with(monkeypatch, second="f64", first="f64")
-
-
-def test_the_object_changes_with_a_constant(monkeypatch):
-    before = name_with(monkeypatch, first="f64")
-    monkeypatch.setitem(globals(), "FACTOR", 3.0)
-    assert name_with(monkeypatch, first="f64") != before
-
-
-def test_the_object_changes_with_the_compiler(monkeypatch):
-    before = name_of(random.draw_all)
-    monkeypatch.setattr(objects, "compilers", lambda: {"numba": "0.1", "llvmlite": "0.1"})
-    assert name_of(random.draw_all) != before
-
-
-def test_the_object_changes_with_the_cpu_level():
-    names = {objects.object_path(random.draw_all, 0, level, Path("cache")).name for level in ("x86-64-v2", "x86-64-v3")}
-    assert len(names) == 2
-
-
-def test_the_object_changes_with_a_kernel_far_below(monkeypatch):
-    before = name_of(random.draw_all)
-
-    def mix64(x):
-        return x
-
-    monkeypatch.setitem(random.draw.function.__globals__, "mix64", Kernel(mix64, ()))
-    assert name_of(random.draw_all) != before

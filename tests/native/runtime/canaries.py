@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.native.runtime.kernel import Kernel
-from sapwood.native.threads.team import Crew
+from sapwood.native.threads.worker_threads import WorkerThreads
 
 MARGIN = 256
 LINE = 64
@@ -95,7 +95,7 @@ def surround(patch: Callable[[object, str, Any], None]) -> dict[str, int]:
     """Guard every call from now on, through a function like ``monkeypatch.setattr``; return the calls by kernel."""
     source = np.random.default_rng(7)
     calls: dict[str, int] = {}
-    call_alone, run_crew = Kernel.__call__, Crew.run
+    call_alone, run_threads = Kernel.__call__, WorkerThreads.run
 
     def guarded(kernel: Kernel, args: tuple[Any, ...]) -> Guarded:
         calls[kernel.name] = calls.get(kernel.name, 0) + 1
@@ -109,11 +109,11 @@ def surround(patch: Callable[[object, str, Any], None]) -> dict[str, int]:
         inside.finish()
         return result
 
-    def together(crew: Crew, kernel: Kernel, args: tuple[Any, ...]) -> None:
+    def together(threads: WorkerThreads, kernel: Kernel, args: tuple[Any, ...]) -> None:
         inside = guarded(kernel, args)
-        run_crew(crew, kernel, inside.args)
+        run_threads(threads, kernel, inside.args)
         inside.finish()
 
     patch(Kernel, "__call__", alone)
-    patch(Crew, "run", together)
+    patch(WorkerThreads, "run", together)
     return calls

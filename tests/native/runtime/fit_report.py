@@ -63,7 +63,7 @@ def table(n_rows: int = 150, n_features: int = 4) -> tuple[np.ndarray, np.ndarra
 def draws() -> str:
     ids = np.arange(1000, dtype=np.uint64) * np.uint64(0x123456789ABCDEF)
     out = np.empty_like(ids)
-    random.draw_all(2**62 + 5, random.ROUNDING, 3, ids, out)
+    random.draw_many(2**62 + 5, random.ROUNDING, 3, ids, out)
     return digest(out)
 
 

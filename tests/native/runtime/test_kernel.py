@@ -25,10 +25,10 @@ def registry(monkeypatch):
 
 
 def test_two_kernels_of_different_modules_cannot_share_a_name(registry):
-    with pytest.raises(TypeError, match="two kernels are named draw_all"):
+    with pytest.raises(TypeError, match="two kernels are named draw_many"):
 
         @kernel("i64")
-        def draw_all(x):
+        def draw_many(x):
             """Not the one of kernels/numeric/random.py."""
 
 
@@ -47,13 +47,13 @@ def test_a_kernel_without_signature_runs_as_plain_python():
 
 
 def test_a_kernel_keeps_name_and_text():
-    assert random.draw_all.__doc__ == "Fill ``out`` with the bits of each id."
-    assert repr(random.draw_all) == "<kernel draw_all>"
+    assert random.draw_many.__doc__ == "Write 64 random bits for each id to ``out``."
+    assert repr(random.draw_many) == "<kernel draw_many>"
 
 
 def test_a_kernel_is_for_teams_if_its_first_arguments_say_so():
     assert check_barrier.takes_team
-    assert not random.draw_all.takes_team
+    assert not random.draw_many.takes_team
 
 
 def test_a_kernel_for_teams_called_directly_is_a_team_of_one():
@@ -64,25 +64,25 @@ def test_a_kernel_for_teams_called_directly_is_a_team_of_one():
 
 def test_an_array_of_another_type_is_refused():
     ids, out = np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.uint64)
-    with pytest.raises(TypeError, match=r"draw_all: expected a C-contiguous u64\[1\], got int64\[1\]"):
-        random.draw_all(0, 1, 2, ids, out)
+    with pytest.raises(TypeError, match=r"draw_many: expected a C-contiguous u64\[1\], got int64\[1\]"):
+        random.draw_many(0, 1, 2, ids, out)
 
 
 def test_an_array_with_another_number_of_axes_is_refused():
     ids, out = np.zeros((3, 1), dtype=np.uint64), np.zeros(3, dtype=np.uint64)
     with pytest.raises(TypeError, match=r"got uint64\[2\]"):
-        random.draw_all(0, 1, 2, ids, out)
+        random.draw_many(0, 1, 2, ids, out)
 
 
 def test_an_array_with_gaps_is_refused():
     ids, out = np.zeros(6, dtype=np.uint64)[::2], np.zeros(3, dtype=np.uint64)
     with pytest.raises(TypeError, match="not contiguous"):
-        random.draw_all(0, 1, 2, ids, out)
+        random.draw_many(0, 1, 2, ids, out)
 
 
 def test_a_list_is_no_array():
     with pytest.raises(TypeError, match="got list"):
-        random.draw_all(0, 1, 2, [1, 2, 3], np.zeros(3, dtype=np.uint64))
+        random.draw_many(0, 1, 2, [1, 2, 3], np.zeros(3, dtype=np.uint64))
 
 
 def test_too_few_arguments_are_refused():
@@ -96,7 +96,7 @@ def test_of_several_signatures_the_one_that_fits_is_called():
 
 
 def test_arguments_that_fit_no_signature_are_named():
-    with pytest.raises(TypeError, match=r"gather_rows: no signature among .* fits \['int16\[1\]'"):
+    with pytest.raises(TypeError, match=r"gather_rows: no signature among .* matches \['int16\[1\]'"):
         binning.gather_rows.variant_of(_gathering(np.int16))
 
 
@@ -119,9 +119,9 @@ def test_a_record_of_another_kind_does_not_fit():
 @pytest.mark.parametrize("seed", [0, 1, 2**62, 2**63 - 1])
 def test_large_numbers_arrive_whole(seed):
     ids, native, plain = np.arange(3, dtype=np.uint64), np.zeros(3, dtype=np.uint64), np.zeros(3, dtype=np.uint64)
-    random.draw_all(seed, 1, 2, ids, native)
+    random.draw_many(seed, 1, 2, ids, native)
     with np.errstate(all="ignore"):
-        random.draw_all.function(seed, 1, 2, ids, plain)
+        random.draw_many.function(seed, 1, 2, ids, plain)
     assert native.tolist() == plain.tolist()
 
 
@@ -186,10 +186,10 @@ def test_a_repeated_call_refuses_arguments_of_other_types():
 
 
 def test_a_kernel_without_members_may_be_repeated():
-    repeated = RepeatedCall(random.draw_all)
+    repeated = RepeatedCall(random.draw_many)
     bits = np.empty(2, dtype=np.uint64)
     for seed in (1, 2):
         repeated(seed, 0, 0, np.arange(2, dtype=np.uint64), bits)
         expected = np.empty(2, dtype=np.uint64)
-        random.draw_all(seed, 0, 0, np.arange(2, dtype=np.uint64), expected)
+        random.draw_many(seed, 0, 0, np.arange(2, dtype=np.uint64), expected)
         assert bits.tolist() == expected.tolist()

@@ -10,6 +10,7 @@ import pytest
 from sapwood.native.compiler import sources
 from sapwood.native.runtime import library as load
 from sapwood.native.runtime.library import LibraryError
+from sapwood.native.system.cpu_level import best_cpu_level
 
 
 @pytest.fixture
@@ -47,56 +48,5 @@ def test_a_build_that_fails_says_why(stale, monkeypatch):
 def test_the_library_says_what_it_was_made_of():
     made_of = json.loads(load.manifest())
     assert made_of["sources"] == sources.source_hash()
-    assert made_of["level"] == sources.best_level()
+    assert made_of["level"] == best_cpu_level()
     assert {"numba", "llvmlite"} <= made_of.keys()
-
-
-def test_the_identity_changes_with_every_source(monkeypatch, tmp_path):
-    paths = []
-    for name in ("a.py", "b.py"):
-        paths.append(tmp_path / name)
-        paths[-1].write_text(name)
-    monkeypatch.setattr(sources, "PACKAGE", tmp_path)
-    monkeypatch.setattr(sources, "source_files", lambda: paths)
-    before = sources.source_hash()
-    paths[1].write_text("b.py ")
-    assert sources.source_hash() != before
-
-
-def test_the_kernels_are_among_the_sources():
-    names = {path.relative_to(sources.PACKAGE).as_posix() for path in sources.source_files()}
-    compiler = {"native/compiler/numba.py", "native/runtime/signature.py"}
-    assert {"kernels/layout.py", "kernels/grow/histogram_tree.py"} | compiler <= names
-
-
-def test_a_cpu_level_can_be_chosen(monkeypatch):
-    for level in sources.levels():
-        monkeypatch.setenv("SAPWOOD_CPU", level)
-        assert sources.best_level() == level
-
-
-def test_an_unknown_cpu_level_is_refused(monkeypatch):
-    monkeypatch.setenv("SAPWOOD_CPU", "pentium")
-    with pytest.raises(ValueError, match=r"SAPWOOD_CPU must be one of .*, got 'pentium'"):
-        sources.best_level()
-
-
-@pytest.mark.parametrize(
-    ("flags", "level"),
-    [
-        ("avx avx2 bmi1 bmi2 f16c fma abm movbe sse4_2", "x86-64-v3"),
-        ("avx avx2 bmi1 bmi2 f16c abm movbe sse4_2", "x86-64-v2"),
-        ("", "x86-64-v2"),
-    ],
-)
-def test_the_best_level_is_what_the_cpu_has(monkeypatch, flags, level):
-    monkeypatch.delenv("SAPWOOD_CPU", raising=False)
-    monkeypatch.setattr(sources.platform, "machine", lambda: "x86_64")
-    monkeypatch.setattr(sources, "_cpu_flags", lambda: set(flags.split()))
-    assert sources.best_level() == level
-
-
-def test_arm_has_one_level(monkeypatch):
-    monkeypatch.delenv("SAPWOOD_CPU", raising=False)
-    monkeypatch.setattr(sources.platform, "machine", lambda: "arm64")
-    assert sources.best_level() == "generic"

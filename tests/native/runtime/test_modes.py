@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.native.compiler import sources
+from sapwood.native.system import cpu_level
 from tests.native.runtime import fit_report
 
 SCRIPT = Path(fit_report.__file__)
@@ -16,10 +16,10 @@ JIT_CASES = ["draws", "exponentials", "scales", "wide_fit", "packed_fit", "class
 
 
 def can_run(level: str) -> bool:
-    return level != "x86-64-v3" or sources._cpu_flags() >= sources.V3_FLAGS
+    return level != "x86-64-v3" or cpu_level._cpu_flags() >= cpu_level.V3_FLAGS
 
 
-LEVELS = [level for level in sources.levels() if can_run(level)]
+LEVELS = [level for level in cpu_level.cpu_levels() if can_run(level)]
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,8 @@
-"""The team of threads: meeting, failing, being interrupted, forking, and how large it is."""
+"""The team of threads: barriers, interruptions, forking, and its size."""
 
 from __future__ import annotations
 
 import gc
-import random
 import signal
 import threading
 import time
@@ -14,12 +13,14 @@ import pytest
 
 from sapwood import SapwoodRegressor
 from sapwood.kernels.threads.barrier import check_barrier
+from sapwood.native.system import cpu_count
+from sapwood.native.system.cpu_count import usable_cpus
 from sapwood.native.threads import team
-from sapwood.native.threads.team import Crew, Team, current_team, usable_cpus
+from sapwood.native.threads.team import Team, current_team
 
 
 def counters(members: int) -> np.ndarray:
-    """Eight cells for each member: how often it met, and how often another had not kept pace."""
+    """Eight cells for each member: how many barriers it passed, and how often another's count differed."""
     return np.zeros(8 * members, dtype=np.int64)
 
 
@@ -39,7 +40,7 @@ def wait_for(condition, seconds: float = 10.0) -> bool:
     return condition()
 
 
-# --- meeting ----------------------------------------------------------------------------------------------------------
+# --- barriers ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("members", [2, 3, 8])
@@ -63,83 +64,7 @@ def test_a_kernel_without_members_runs_once_on_any_team():
     assert calls == [(1, 2)]
 
 
-# --- failing ----------------------------------------------------------------------------------------------------------
-
-
-class FailingMember:
-    """A kernel in which one member fails while all others wait for it."""
-
-    takes_team = True
-
-    def __init__(self, failing: int) -> None:
-        self.failing = failing
-
-    def bind(self, sync, out):
-        wait = check_barrier.bind(sync, out, 1_000_000)
-
-        def call(member, members):
-            if member == self.failing:
-                time.sleep(0.02)
-                raise RuntimeError(f"member {member} failed")
-            wait(member, members)
-
-        return call
-
-
-@pytest.mark.parametrize("failing", [0, 1, 4])
-def test_when_a_member_fails_nobody_is_left_waiting_and_the_error_is_raised(failing):
-    begin = time.monotonic()
-    with pytest.raises(RuntimeError, match=f"member {failing} failed"):
-        Team(5).run(FailingMember(failing), counters(5))
-    assert time.monotonic() - begin < 5
-
-
-def test_a_crew_works_again_after_a_failure():
-    crew, out = Crew(4), counters(4)
-    with pytest.raises(RuntimeError):
-        crew.run(FailingMember(2), (counters(4),))
-    crew.run(check_barrier, (out, 50))
-    assert out.reshape(4, 8)[:, :2].tolist() == [[50, 0]] * 4
-
-
-class Interrupted(BaseException):
-    pass
-
-
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer signal")
-def test_an_interruption_at_any_moment_leaves_no_member_behind():
-    """A signal's exception can strike between any two steps of a call; the calls after it must find the crew whole."""
-    is_armed = False
-
-    def strike(*_):
-        if is_armed:
-            raise Interrupted
-
-    before = signal.signal(signal.SIGALRM, strike)
-    source, crew, out, n_struck = random.Random(1), Crew(3), counters(3), 0
-    try:
-        for _ in range(1500):
-            out[:] = 0
-            signal.setitimer(signal.ITIMER_REAL, source.uniform(1e-6, 2e-4))
-            try:
-                is_armed = True
-                crew.run(check_barrier, (out, 5))
-                is_armed = False
-                assert out.reshape(3, 8)[:, :2].tolist() == [[5, 0]] * 3
-            except Interrupted:
-                is_armed = False
-                n_struck += 1
-                left = out.copy()
-                time.sleep(1e-4)
-                assert left.tolist() == out.tolist()
-            is_armed = False
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        assert n_struck > 20
-    finally:
-        is_armed = False
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
+# --- interruptions ----------------------------------------------------------------------------------------------------
 
 LONG_FITS = """
 import numpy as np
@@ -209,17 +134,6 @@ def test_threads_do_not_grow_in_number_over_many_fits(monkeypatch):
     assert threading.active_count() <= before
 
 
-def test_the_threads_of_a_forgotten_crew_end():
-    before = set(threading.enumerate())
-    crew = Crew(6)
-    crew.run(check_barrier, (counters(6), 2))
-    its_own = set(threading.enumerate()) - before
-    assert len(its_own) == 5
-    del crew
-    gc.collect()
-    assert wait_for(lambda: not any(thread.is_alive() for thread in its_own))
-
-
 def test_a_finished_call_keeps_no_array_of_the_caller():
     import weakref
 
@@ -238,14 +152,14 @@ def machine(monkeypatch):
     """A machine with so many CPUs, of which control groups grant some."""
 
     def made(cpus: int, granted: float = float("inf")) -> None:
-        monkeypatch.setattr(team, "granted_cpus", lambda: granted)
-        monkeypatch.setattr(team.os, "sched_getaffinity", lambda pid: set(range(cpus)), raising=False)
-        team._quota.cache_clear()
+        monkeypatch.setattr(cpu_count, "cpu_quota", lambda: granted)
+        monkeypatch.setattr(cpu_count.os, "sched_getaffinity", lambda pid: set(range(cpus)), raising=False)
+        cpu_count._cached_quota.cache_clear()
 
     monkeypatch.delenv("SAPWOOD_TEAM", raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     yield made
-    team._quota.cache_clear()
+    cpu_count._cached_quota.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -281,37 +195,13 @@ def test_n_jobs_is_stronger_than_the_environment(machine, monkeypatch):
     assert current_team(4).size == 4
 
 
-def test_little_work_is_done_alone(machine):
+def test_little_work_is_done_by_one_thread(machine):
     machine(8)
-    assert current_team(None, team.SMALL_WORK - 1).size == 1
-    assert current_team(None, team.SMALL_WORK).size == 8
+    assert current_team(None, team.MIN_PARALLEL_WORK - 1).size == 1
+    assert current_team(None, team.MIN_PARALLEL_WORK).size == 8
 
 
 def test_a_size_can_be_forced_whatever_the_machine_has(machine, monkeypatch):
     machine(2)
     monkeypatch.setenv("SAPWOOD_TEAM", "8")
     assert current_team(1, 10).size == 8
-
-
-# --- how long members wait awake --------------------------------------------------------------------------------------
-
-
-def test_members_wait_awake_for_less_time_while_others_take_their_cores(monkeypatch):
-    taken, now = [0], [0.0]
-    monkeypatch.setattr(team, "interruptions", lambda: taken[0])
-    monkeypatch.setattr(team.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(team, "usable_cpus", lambda: 2)
-    crew, asked = Crew(2), []
-    for n in (1, 1, 50, 50, 1):  # interruptions in about a quarter of a second
-        taken[0] += n
-        now[0] += 1.0 / 4
-        asked.append(crew._spins())
-        now[0] += team.BUSY_EVERY / 2
-        asked.append(crew._spins())
-    calm, busy = [team.SPINS] * 2, [team.FEWER_SPINS] * 2
-    assert asked == calm + calm + busy + busy + calm
-
-
-def test_a_team_larger_than_the_machine_does_not_wait_awake(monkeypatch):
-    monkeypatch.setattr(team, "usable_cpus", lambda: 1)
-    assert Crew(2)._spins() == 0

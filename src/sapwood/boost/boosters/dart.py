@@ -8,7 +8,7 @@ import numpy as np
 
 from sapwood.boost.boosters.plain import Booster, TrainingState
 from sapwood.grow.grown_tree import FittedTree
-from sapwood.kernels.numeric.random import DROPS, SKIPS, draw_all
+from sapwood.kernels.numeric.random import DART_DROPS, DART_SKIPS, draw_many
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.tree_weights import TreeRescaling
 from sapwood.params.options import Dart
@@ -83,12 +83,12 @@ class DartBooster(Booster):
 def draw_drops(settings: Dart, weights: list[float], seed: int, round: int) -> tuple[int, ...]:
     """The rounds to drop, ascending: each by chance, those of the smallest hashes if there are too many."""
     n = len(weights)
-    if n == 0 or uniform(seed, SKIPS, round, 1)[0] < settings.skip:
+    if n == 0 or uniform(seed, DART_SKIPS, round, 1)[0] < settings.skip:
         return ()
     chances = np.full(n, settings.drop)
     if settings.weighted:
         chances = np.minimum(1.0, settings.drop * np.array(weights) * n / sum(weights))
-    drawn = uniform(seed, DROPS, round, n)
+    drawn = uniform(seed, DART_DROPS, round, n)
     dropped = np.flatnonzero(drawn < chances)
     first = dropped[np.argsort(drawn[dropped], kind="stable")[: settings.max_drop]]
     return tuple(np.sort(first).tolist())
@@ -97,7 +97,7 @@ def draw_drops(settings: Dart, weights: list[float], seed: int, round: int) -> t
 def uniform(seed: int, purpose: int, round: int, n: int) -> np.ndarray:
     """Random numbers from 0 to 1 for 0, 1, ..."""
     bits = np.empty(n, dtype=np.uint64)
-    draw_all(seed, purpose, round, np.arange(n, dtype=np.uint64), bits)
+    draw_many(seed, purpose, round, np.arange(n, dtype=np.uint64), bits)
     return (bits >> np.uint64(11)).astype(np.float64) * TO_UNIT
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from sapwood.boost.target import Target
 from sapwood.cached_property import cached_property
 from sapwood.distributed.workers import LOCAL, Workers
-from sapwood.kernels.numeric.random import ROWS
+from sapwood.kernels.numeric.random import SAMPLING
 from sapwood.kernels.sampling import row_sampling as sample
 from sapwood.native.runtime.kernel import Kernel
 from sapwood.native.threads.team import Team
@@ -120,7 +120,7 @@ class Sampler(ABC):
 
     def _draw_hashes(self, round: int) -> np.ndarray:
         """The random bits of the rows for a round."""
-        self.pool.team.run(sample.hash_for_round, self.pool.seed, ROWS, round, self._ids, self._hashes)
+        self.pool.team.run(sample.hash_for_round, self.pool.seed, SAMPLING, round, self._ids, self._hashes)
         return self._hashes
 
     def _listed(self, take: Kernel, *args: Any) -> SampledRows:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext
 from sapwood.boost.sampling.selection import MOST, SAMPLED, kth_smallest, room_near, uniform_window, window
-from sapwood.kernels.numeric.random import ROWS
+from sapwood.kernels.numeric.random import SAMPLING
 from sapwood.kernels.sampling import goss
 from sapwood.objectives.base import flat_pairs
 from sapwood.params.declaration import BoostingParams
@@ -72,7 +72,15 @@ class GossSampler(Sampler):
             step = max(1, n // SAMPLED)
             some = np.empty(-(-pool.n_rows // step), dtype=np.uint64)
             pool.team.run(
-                goss.rank_some, flat_pairs(pairs), self.relative_weight, pool.seed, ROWS, round, self._ids, step, some
+                goss.rank_some,
+                flat_pairs(pairs),
+                self.relative_weight,
+                pool.seed,
+                SAMPLING,
+                round,
+                self._ids,
+                step,
+                some,
             )
             yield *window(pool.workers.gather_rows(some), k / n), *others
         yield *EVERY_KEY, *EVERY_KEY
@@ -87,8 +95,8 @@ class GossSampler(Sampler):
         near = self._room(room)
         bounds, flat = np.array(windows, dtype=np.uint64), flat_pairs(pairs)
         pool.team.run(
-            goss.rank_rows, flat, flat.view(np.uint32), self.relative_weight, pool.seed, ROWS, round, self._ids, bounds,
-            self._blocks, self._hashes, self._spare, counts, near,
+            goss.rank_rows, flat, flat.view(np.uint32), self.relative_weight,
+            pool.seed, SAMPLING, round, self._ids, bounds, self._blocks, self._hashes, self._spare, counts, near,
         )  # fmt: skip
         if pool.max(counts[:, [goss.NEAR, goss.OTHERS_NEAR]] - room).max() > 0:
             return None

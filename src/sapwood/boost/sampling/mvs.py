@@ -11,7 +11,7 @@ from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext
 from sapwood.boost.sampling.selection import proportion_threshold
 from sapwood.grow.fixed_point import scale_for
 from sapwood.kernels.histogram.quantised_gradients import EXACT
-from sapwood.kernels.numeric.random import ROWS
+from sapwood.kernels.numeric.random import SAMPLING
 from sapwood.kernels.sampling import row_sampling as sample
 from sapwood.params.declaration import BoostingParams
 
@@ -47,7 +47,7 @@ class MvsSampler(Sampler):
         if threshold <= 0.0:
             return SampledRows(None, pool.weight)
         drawn = self._listed(
-            sample.take_in_proportion, amounts, pool.seed, ROWS, round, self._ids, threshold, pool.weight
+            sample.take_in_proportion, amounts, pool.seed, SAMPLING, round, self._ids, threshold, pool.weight
         )  # fmt: skip
         return self._not_empty(drawn, round)
 

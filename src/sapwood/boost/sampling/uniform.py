@@ -8,7 +8,7 @@ import numpy as np
 
 from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext
 from sapwood.kernels.numeric.elementary import exp_values
-from sapwood.kernels.numeric.random import ROWS
+from sapwood.kernels.numeric.random import SAMPLING
 from sapwood.kernels.sampling import row_sampling as sample
 from sapwood.params.declaration import BoostingParams
 
@@ -37,7 +37,7 @@ class UniformSampler(Sampler):
             return SampledRows(self._draw_classes(self._draw_hashes(round)), pool.weight)
         counts = np.zeros(pool.team.size, dtype=np.int64)
         pool.team.run(
-            sample.take_below, pool.seed, ROWS, round, self._ids, self._bound, counts, self._spare, self._rows
+            sample.take_below, pool.seed, SAMPLING, round, self._ids, self._bound, counts, self._spare, self._rows
         )  # fmt: skip
         return self._not_empty(SampledRows(self._rows[: int(counts.sum())], pool.weight), round)
 

@@ -14,7 +14,7 @@ from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Block, Table
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.layout import CATEGORY_ONE_HOT, CATEGORY_PARTITION
-from sapwood.kernels.numeric.random import TREE_ORDER, draw_all
+from sapwood.kernels.numeric.random import TREE_PERMUTATION, draw_many
 from sapwood.native.runtime.kernel import Run, run_serial
 from sapwood.params.encodings import Partition
 
@@ -75,7 +75,7 @@ class BinnedDataset:
         if not self.others:
             return 0
         drawn = np.empty(1, dtype=np.uint64)
-        draw_all(seed, TREE_ORDER, round, np.zeros(1, dtype=np.uint64), drawn)
+        draw_many(seed, TREE_PERMUTATION, round, np.zeros(1, dtype=np.uint64), drawn)
         return 1 + int(drawn[0] % np.uint64(len(self.others)))
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 from sapwood.data.tables.table import Table
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.encode import binning
-from sapwood.kernels.numeric.random import EDGES
+from sapwood.kernels.numeric.random import BIN_EDGES
 from sapwood.native.runtime.kernel import Run, run_serial
 
 SAMPLE_ROWS = 200_000
@@ -57,7 +57,7 @@ def sample_rows(row_ids: np.ndarray, seed: int, run: Run = run_serial, workers: 
     if workers.count_rows(n) <= SAMPLE_ROWS:
         return np.arange(n, dtype=np.int64)
     hashes = np.empty(n, dtype=np.uint64)
-    run(binning.hash_rows, seed, EDGES, row_ids, hashes)
+    run(binning.hash_rows, seed, BIN_EDGES, row_ids, hashes)
     smallest = hashes
     if workers.splits_rows and n > SAMPLE_ROWS:  # so that no more are sent
         smallest = np.partition(hashes, SAMPLE_ROWS - 1)[:SAMPLE_ROWS]

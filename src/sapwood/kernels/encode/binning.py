@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.numeric.random import draw, stream
+from sapwood.kernels.numeric.random import draw, stream_key
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
 
@@ -22,7 +22,7 @@ ROWS_PER_BLOCK = 256  # rows of 28 features of float32 stay in the L1 cache
 @kernel("i64, i64, u64[:], u64[:]")
 def hash_rows(member, members, sync, seed, purpose, row_ids, out):
     """Write 64 random bits for every row number; different numbers never draw the same."""
-    key = stream(seed, purpose, 0)
+    key = stream_key(seed, purpose, 0)
     for i in range(slice_start(member, members, out.shape[0]), slice_start(member + 1, members, out.shape[0])):
         out[i] = draw(key, row_ids[i])
 

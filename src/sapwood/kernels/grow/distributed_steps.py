@@ -32,7 +32,7 @@ from sapwood.kernels.layout import (
     N_NODES,
 )
 from sapwood.kernels.leaves.leaf_values import set_leaf_sums, set_values, sum_leaves
-from sapwood.kernels.numeric.random import ROUNDING, stream
+from sapwood.kernels.numeric.random import ROUNDING, stream_key
 from sapwood.kernels.split.best_split import (
     SURE,
     SURE_WITH_MISSING,
@@ -61,7 +61,7 @@ def quantise_step(member, members, sync, step, rows, grad, wide, draws, scales, 
     stop = (member + 1) * n // members
     order = rows.rows
     weight = grad.weight
-    key = stream(draws.seed, ROUNDING, draws.round)
+    key = stream_key(draws.seed, ROUNDING, draws.round)
     if step == LARGEST:
         number_rows(order, grad.pairs.shape[1] // 2, start, stop)
     for k in range(grad.pairs.shape[0]):

@@ -6,8 +6,8 @@ import numpy as np
 
 from sapwood.kernels.histogram.multi_output import lay_lines
 from sapwood.kernels.layout import NOT_FINITE, STATUS
-from sapwood.kernels.numeric.fixed_point import low_steps, whole_part
-from sapwood.kernels.numeric.random import ROUNDING, draw, stream
+from sapwood.kernels.numeric.fixed_point import floor_to_int, low_half
+from sapwood.kernels.numeric.random import ROUNDING, draw, stream_key
 from sapwood.kernels.threads.barrier import barrier
 from sapwood.native.runtime.intrinsics import bits_float, float_bits
 from sapwood.native.runtime.kernel import kernel
@@ -97,8 +97,8 @@ def add_up_all(pairs, weight, start, stop, scale, out):
     scale_h = scale[1]
     for i in range(np.uint64(start), np.uint64(stop)):
         w = weight[i] if weight.shape[0] > 0 else 1.0
-        sum_g += whole_part(abs(w * np.float64(pairs[TWO * i])) * scale_g)
-        sum_h += whole_part(w * np.float64(pairs[TWO * i + ONE]) * scale_h)
+        sum_g += floor_to_int(abs(w * np.float64(pairs[TWO * i])) * scale_g)
+        sum_h += floor_to_int(w * np.float64(pairs[TWO * i + ONE]) * scale_h)
     out[0] = sum_g + (stop - start)
     out[1] = sum_h + (stop - start)
 
@@ -170,10 +170,10 @@ def round_packed_all(pairs, weight, ids, start, stop, scale, key, plane, out):
     for i in range(np.uint64(start), np.uint64(stop)):
         w = weight[i] if weight.shape[0] > 0 else 1.0
         bits = draw(key, ids[i] if ids.shape[0] > 0 else i)
-        g = w * np.float64(pairs[TWO * i]) * scale_g + low_steps(bits) * TO_UNIT
-        h = w * np.float64(pairs[TWO * i + ONE]) * scale_h + low_steps(bits >> np.uint64(32)) * TO_UNIT
-        q_h = whole_part(h)
-        plane[i] = (whole_part(g) << np.int64(32)) + q_h
+        g = w * np.float64(pairs[TWO * i]) * scale_g + low_half(bits) * TO_UNIT
+        h = w * np.float64(pairs[TWO * i + ONE]) * scale_h + low_half(bits >> np.uint64(32)) * TO_UNIT
+        q_h = floor_to_int(h)
+        plane[i] = (floor_to_int(g) << np.int64(32)) + q_h
         least = min(least, q_h)
         most = max(most, q_h)
     out[0] = least
@@ -230,7 +230,7 @@ def forget_range(out):
 @kernel()
 def round_rows(rows, grad, start, stop, wide, is_plain, draws, quantum, ranges):
     """Write the integers of all outputs of some rows, and widen their ranges of hessians."""
-    key = stream(draws.seed, ROUNDING, draws.round)
+    key = stream_key(draws.seed, ROUNDING, draws.round)
     order = rows.rows
     weight = grad.weight
     for k in range(grad.pairs.shape[0]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.losses.regression import LOSS, PAIRS, put
-from sapwood.kernels.numeric.elementary import exp, exp_below, exp_both_below, log1p, softplus
+from sapwood.kernels.numeric.elementary import exp, exp_nonpositive, exp_nonpositive_pair, log1p, softplus
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
 
@@ -37,13 +37,13 @@ def logistic_pairs(member, members, sync, y, scores, numbers, out):
         for i in range(begin, begin + APART):
             f = own[i]
             g = own[i + APART]
-            e, e2 = exp_both_below(-abs(f), -abs(g))
+            e, e2 = exp_nonpositive_pair(-abs(f), -abs(g))
             put_logistic(f, e, y, i, out)
             put_logistic(g, e2, y, i + APART, out)
         begin += APART + APART
     for i in range(begin, end):
         f = own[i]
-        put_logistic(f, exp_below(-abs(f)), y, i, out)
+        put_logistic(f, exp_nonpositive(-abs(f)), y, i, out)
 
 
 @kernel(LOSS)

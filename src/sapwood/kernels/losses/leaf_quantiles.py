@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.numeric.fixed_point import nearest
+from sapwood.kernels.numeric.fixed_point import round_to_int
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.intrinsics import bits_float, float_bits
 from sapwood.native.runtime.kernel import kernel
@@ -13,7 +13,7 @@ from sapwood.native.runtime.kernel import kernel
 @kernel()
 def whole_weight(weight, scale):
     """A weight as an integer: sums of integers do not depend on the order of rows."""
-    return nearest(weight * scale)
+    return round_to_int(weight * scale)
 
 
 @kernel()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.losses.regression import LOSS, PAIRS, put
-from sapwood.kernels.numeric.elementary import exp, exp_below, log, softplus
+from sapwood.kernels.numeric.elementary import exp, exp_nonpositive, log, softplus
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
 
@@ -40,7 +40,7 @@ def keep_exponentials(scores, start, stop, base, work, kept):
             work[0, base + i] = scores[k, start + i] if scores[k, start + i] > top else top
     for k in range(scores.shape[0]):
         for i in range(n):
-            e = exp_below(scores[k, start + i] - work[0, base + i])
+            e = exp_nonpositive(scores[k, start + i] - work[0, base + i])
             kept[k, start + i] = e
             work[1, base + i] += e
 

@@ -1,8 +1,8 @@
-"""Exponential, logarithm and their kin on float64: polynomials of our own, so that results depend on no libm.
+"""Exponential, logarithm and related functions on float64, by polynomials, so that results do not depend on libm.
 
 Arguments are reduced without branches and without conversions between floats and integers, so that loops over these
-functions become vector code. Infinities, NaN, zeros and denormals follow IEEE; exp, expm1, log and log1p are within one
-unit in the last place, what is composed of them within a few.
+functions are vectorised. Infinities, NaN, zeros and denormals follow IEEE; exp, expm1, log and log1p are within one
+unit in the last place, functions composed of them within a few.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ def apply_elementwise(kernel: Kernel, values: np.ndarray, run: Run = run_serial)
 
 @kernel()
 def power_of_two(rounded):
-    """2^k where ``rounded`` = ``ROUNDER`` + k, for -1022 <= k <= 1023."""
+    """Return 2^k where ``rounded`` = ``ROUNDER`` + k, for -1022 <= k <= 1023."""
     return bits_float((float_bits(rounded) + 1023) << 52)
 
 
 @kernel()
-def exp_tail(r, lost):
-    """exp(r) - 1 - r, plus ``lost``, for |r| <= ln(2) / 2."""
+def exp_tail(r, correction):
+    """Return exp(r) - 1 - r + ``correction`` for |r| <= ln(2) / 2."""
     p = EXP_TERMS[0]
     p = p * r + EXP_TERMS[1]
     p = p * r + EXP_TERMS[2]
@@ -64,12 +64,12 @@ def exp_tail(r, lost):
     p = p * r + EXP_TERMS[8]
     p = p * r + EXP_TERMS[9]
     p = p * r + EXP_TERMS[10]
-    return lost + r * r * p
+    return correction + r * r * p
 
 
 @kernel()
-def exp_rest(x, k):
-    """e^x / 2^k for the integer k nearest to x / ln(2)."""
+def exp_reduced(x, k):
+    """Return e^x / 2^k for the integer k nearest to x / ln(2)."""
     high = x - k * LN2_HIGH
     low = k * LN2_LOW
     r = high - low
@@ -78,11 +78,11 @@ def exp_rest(x, k):
 
 @kernel()
 def exp(x):
-    """e^x."""
+    """Return e^x."""
     clamped = x if x > -746.0 else -746.0
     clamped = clamped if clamped < 710.0 else 710.0
     k = (clamped * LOG2_E + ROUNDER) - ROUNDER
-    y = exp_rest(clamped, k)
+    y = exp_reduced(clamped, k)
     # Two factors, since 2^k alone may overflow or be denormal.
     half = k * 0.5 + ROUNDER
     rest = (k - (half - ROUNDER)) + ROUNDER
@@ -91,16 +91,16 @@ def exp(x):
 
 
 @kernel()
-def exp_below(x):
-    """e^x for x <= 0, and e^-700 for what is less, which beside 1 is nothing as well."""
+def exp_nonpositive(x):
+    """Return e^x for x <= 0; e^-700 below -700, which vanishes beside 1 as well."""
     clamped = -700.0 if x < -700.0 else x
     rounded = clamped * LOG2_E + ROUNDER
-    return exp_rest(clamped, rounded - ROUNDER) * power_of_two(rounded)
+    return exp_reduced(clamped, rounded - ROUNDER) * power_of_two(rounded)
 
 
 @kernel()
-def exp_both_below(x, z):
-    """``exp_below`` of x and z, step by step side by side: each is a long chain in which a step waits for the last."""
+def exp_nonpositive_pair(x, z):
+    """Return ``exp_nonpositive`` of x and of z, interleaved: each is a long chain of dependent operations."""
     cx = -700.0 if x < -700.0 else x
     cz = -700.0 if z < -700.0 else z
     nx = cx * LOG2_E + ROUNDER
@@ -131,7 +131,7 @@ def exp_both_below(x, z):
 
 @kernel()
 def expm1(x):
-    """e^x - 1 without cancellation near 0."""
+    """Return e^x - 1 without cancellation near 0."""
     clamped = x if x > -50.0 else -50.0
     clamped = clamped if clamped < 710.0 else 710.0
     k = (clamped * LOG2_E + ROUNDER) - ROUNDER
@@ -153,7 +153,7 @@ def expm1(x):
 
 @kernel()
 def log_scaled(x, denormal_shift, correction):
-    """log(x) + ``denormal_shift`` * ln 2 + ``correction`` for normal x > 0."""
+    """Return log(x) + ``denormal_shift`` * ln 2 + ``correction`` for normal x > 0."""
     bits = float_bits(x) + TO_SQRT_HALF
     biased = (bits >> 52) & 0x7FF
     k = (bits_float(biased | TWO_52_BITS) - TWO_52_AND_BIAS) + denormal_shift
@@ -173,7 +173,7 @@ def log_scaled(x, denormal_shift, correction):
 
 @kernel()
 def log(x):
-    """Natural logarithm; -inf at 0 and NaN below."""
+    """Return the natural logarithm; -inf at 0 and NaN below."""
     tiny = x < SMALLEST_NORMAL
     y = log_scaled(x * TWO_54 if tiny else x, -54.0 if tiny else 0.0, 0.0)
     y = y if x < INFINITY else x
@@ -183,7 +183,7 @@ def log(x):
 
 @kernel()
 def log1p(x):
-    """log(1 + x) without cancellation near 0."""
+    """Return log(1 + x) without cancellation near 0."""
     u = 1.0 + x
     part = u - 1.0
     lost = (1.0 - (u - part)) + (x - part)
@@ -196,20 +196,20 @@ def log1p(x):
 
 @kernel()
 def sigmoid(x):
-    """1 / (1 + e^-x)."""
+    """Return 1 / (1 + e^-x)."""
     e = exp(-abs(x))
     return (1.0 if x >= 0.0 else e) / (1.0 + e)
 
 
 @kernel()
 def softplus(x):
-    """log(1 + e^x)."""
+    """Return log(1 + e^x)."""
     return (x if x > 0.0 else 0.0) + log1p(exp(-abs(x)))
 
 
 @kernel()
 def tanh(x):
-    """Hyperbolic tangent."""
+    """Return the hyperbolic tangent."""
     t = expm1(-2.0 * abs(x))
     y = t / (t + 2.0)
     y = y if x < 0.0 else -y
@@ -218,7 +218,7 @@ def tanh(x):
 
 @kernel()
 def log_cosh(x):
-    """log(cosh(x)) without cancellation near 0 or overflow far from it."""
+    """Return log(cosh(x)) without cancellation near 0 or overflow far from it."""
     a = abs(x)
     near = a if a < 20.0 else 20.0
     e = expm1(near)

@@ -1,4 +1,4 @@
-"""From integers to numbers and back, by additions alone where loops are to become vector code."""
+"""Convert between fixed-point integers and floats, by additions only where loops are to be vectorised."""
 
 from __future__ import annotations
 
@@ -20,53 +20,53 @@ ROUNDER_BITS = np.int64(0x4338000000000000)
 
 
 @kernel()
-def gradient_sum(sums, k, wide, quantum):
-    """G of output k from quantised sums."""
+def gradient_sum(sums, k, wide, scale):
+    """Return the gradient sum of output k from quantised sums."""
     if wide != 0:
-        return np.float64(sums[2 * k]) / quantum[k, 0]
-    return np.float64(sums[k] >> np.int64(32)) / quantum[k, 0]
+        return np.float64(sums[2 * k]) / scale[k, 0]
+    return np.float64(sums[k] >> np.int64(32)) / scale[k, 0]
 
 
 @kernel()
-def hessian_steps(sums, k, wide):
-    """The quantised H of output k."""
+def quantised_hessian(sums, k, wide):
+    """Return the quantised hessian sum of output k."""
     if wide != 0:
         return sums[2 * k + 1]
     return sums[k] & LOW_HALF
 
 
 @kernel()
-def hessian_sum(sums, k, wide, quantum):
-    """H of output k from quantised sums."""
-    return np.float64(hessian_steps(sums, k, wide)) / quantum[k, 1]
+def hessian_sum(sums, k, wide, scale):
+    """Return the hessian sum of output k from quantised sums."""
+    return np.float64(quantised_hessian(sums, k, wide)) / scale[k, 1]
 
 
 @kernel()
-def high_steps(packed):
-    """The signed high half of packed sums as a float."""
+def high_half(packed):
+    """Return the signed high half of packed sums as a float."""
     bits = ((np.uint64(packed) + HIGH_BIAS) >> np.uint64(32)) | FLOAT_BITS
     return bits_float(np.int64(bits)) - HIGH_OFFSET
 
 
 @kernel()
-def low_steps(packed):
-    """The unsigned low half of packed sums as a float."""
+def low_half(packed):
+    """Return the unsigned low half of packed sums as a float."""
     return bits_float(np.int64((np.uint64(packed) & np.uint64(0xFFFFFFFF)) | FLOAT_BITS)) - LOW_OFFSET
 
 
 @kernel()
-def whole_steps(value):
-    """An integer as a float, the nearest one, as a conversion gives it."""
-    return high_steps(value) * TWO_32 + low_steps(value)
+def int_to_float(value):
+    """Return the float nearest to an integer, as a conversion does."""
+    return high_half(value) * TWO_32 + low_half(value)
 
 
 @kernel()
-def whole_part(x):
-    """The integer at or below x, for |x| < 2^51."""
+def floor_to_int(x):
+    """Return the largest integer at most x, for |x| < 2^51."""
     return float_bits(np.floor(x) + ROUNDER) - ROUNDER_BITS
 
 
 @kernel()
-def nearest(x):
-    """The integer nearest to x, of two the even one, for |x| < 2^51."""
+def round_to_int(x):
+    """Return the integer nearest to x, ties to even, for |x| < 2^51."""
     return float_bits(x + ROUNDER) - ROUNDER_BITS

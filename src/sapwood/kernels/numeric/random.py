@@ -1,4 +1,4 @@
-"""Randomness by counter: a number depends on (seed, purpose, round, id) alone, never on what was drawn before.
+"""A counter-based generator: a number depends only on (seed, purpose, round, id), never on earlier draws.
 
 ``id`` is a row's or feature's number in the user's table, so neither threads nor partitioning nor subsets change a
 draw.
@@ -10,10 +10,10 @@ import numpy as np
 
 from sapwood.native.runtime.kernel import kernel
 
-# What a number is drawn for. Each has its own stream; numbers are never reused.
-ROUNDING, EDGES, ROWS, TREE_COLUMNS, LEVEL_COLUMNS, NODE_COLUMNS, SPLIT, FOLDS = range(1, 9)
-DROPS, SKIPS = range(51, 53)  # rounds left out by dropouts
-ORDERS, HELD_OUT, TREE_ORDER, LUCK = range(101, 105)  # statistics of levels, and noise in scores
+# Purposes of draws. Each has its own stream; none is ever reused for another.
+ROUNDING, BIN_EDGES, SAMPLING, TREE_COLUMNS, LEVEL_COLUMNS, NODE_COLUMNS, VALIDATION_SPLIT, FOLDS = range(1, 9)
+DART_DROPS, DART_SKIPS = range(51, 53)  # trees that DART drops, and rounds without dropout
+PERMUTATIONS, HOLDOUT, TREE_PERMUTATION, SPLIT_NOISE = range(101, 105)  # target statistics and gains
 
 # Constants of SplitMix64: the odd integer nearest to 2^64 / golden ratio, and the multipliers of its finaliser.
 _GOLDEN_GAMMA = np.uint64(0x9E3779B97F4A7C15)
@@ -40,8 +40,8 @@ def hash_combine(key, code):
 
 
 @kernel()
-def stream(seed, purpose, round):
-    """The key of one purpose in one round; ``draw`` takes numbers from it. Arguments are integers."""
+def stream_key(seed, purpose, round):
+    """Return the key of one purpose in one round, for ``draw``. Arguments are integers."""
     a = mix64(np.uint64(seed) + _GOLDEN_GAMMA)
     b = mix64(a ^ np.uint64(purpose))
     return mix64(b + np.uint64(round) * _GOLDEN_GAMMA)
@@ -49,13 +49,13 @@ def stream(seed, purpose, round):
 
 @kernel()
 def draw(key, id):
-    """64 random bits for ``id``; different ids of one key never give the same bits."""
+    """Return 64 random bits for ``id``; different ids of one key never have the same bits."""
     return mix64(key + np.uint64(id) * _GOLDEN_GAMMA)
 
 
 @kernel()
-def draw_half(key, id):
-    """32 random bits for ``id``, by steps that loops take for eight rows at once; ids below 2^32 never share them."""
+def draw32(key, id):
+    """Return 32 random bits for ``id``, by 32-bit arithmetic that vectorises; ids below 2^32 never have the same."""
     x = ((id & _LOW_HALF) + (id >> np.uint64(32)) * _GOLDEN_GAMMA_OF_32 + (key & _LOW_HALF)) & _LOW_HALF
     x = ((x ^ (x >> np.uint64(16))) * _MULTIPLIER_1_OF_32) & _LOW_HALF
     x = ((x ^ (x >> np.uint64(15)) ^ (key >> np.uint64(32))) * _MULTIPLIER_2_OF_32) & _LOW_HALF
@@ -63,8 +63,8 @@ def draw_half(key, id):
 
 
 @kernel("i64, i64, i64, u64[:], u64[:]")
-def draw_all(seed, purpose, round, ids, out):
-    """Fill ``out`` with the bits of each id."""
-    key = stream(seed, purpose, round)
+def draw_many(seed, purpose, round, ids, out):
+    """Write 64 random bits for each id to ``out``."""
+    key = stream_key(seed, purpose, round)
     for i in range(ids.shape[0]):
         out[i] = draw(key, ids[i])

@@ -1,4 +1,4 @@
-"""Sums that do not depend on the order of their terms, because they are sums of integers.
+"""Sums that do not depend on the order of their terms, because they add integers.
 
 Terms are multiplied by a power of two chosen from the largest of them and split into two integers, 50 bits above the
 point and 50 below. Chunks of 4,096 rows are summed in 64 bits, chunks among each other in Python's integers, so nothing
@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from sapwood.kernels.numeric.fixed_point import ROUNDER, nearest
+from sapwood.kernels.numeric.fixed_point import ROUNDER, round_to_int
 from sapwood.native.runtime.kernel import Run, kernel, run_serial
 
 CHUNK = 4096
@@ -22,26 +22,26 @@ BELOW_POINT = float(2**BITS)
 
 @kernel("f64[:], f64[:], f64[:,:]")
 def bound_products(member, members, sync, values, weights, out):
-    """Write the least and largest of values * weights to ``out[c]`` for each chunk c; NaN if one is NaN."""
+    """Write the minimum and maximum of values * weights to ``out[c]`` for each chunk c; NaN if one is NaN."""
     n = values.shape[0]
     n_chunks = out.shape[0]
     for c in range(member * n_chunks // members, (member + 1) * n_chunks // members):
         stop = min(n, (c + 1) * CHUNK)
         low = np.inf
         high = -np.inf
-        unknown = np.int64(0)
+        n_nan = np.int64(0)
         for i in range(c * CHUNK, stop):
             x = values[i] * weights[i]
             low = x if x < low else low
             high = x if x > high else high
-            unknown += np.int64(x != x)
-        out[c, 0] = low if unknown == 0 else np.nan
-        out[c, 1] = high if unknown == 0 else np.nan
+            n_nan += np.int64(x != x)
+        out[c, 0] = low if n_nan == 0 else np.nan
+        out[c, 1] = high if n_nan == 0 else np.nan
 
 
 @kernel("f64[:], f64[:], f64, i64[:,:]")
 def sum_products(member, members, sync, values, weights, scale, out):
-    """Write the sums of values * weights * ``scale``, rounded, and of the rests * 2^50 to ``out[c]`` per chunk c."""
+    """Write the sums of round(values * weights * ``scale``) and of the remainders * 2^50 to ``out[c]`` per chunk c."""
     n = values.shape[0]
     n_chunks = out.shape[0]
     for c in range(member * n_chunks // members, (member + 1) * n_chunks // members):
@@ -50,20 +50,20 @@ def sum_products(member, members, sync, values, weights, scale, out):
         fraction = np.int64(0)
         for i in range(c * CHUNK, stop):
             x = values[i] * weights[i] * scale
-            whole += nearest(x)
-            fraction += nearest((x - ((x + ROUNDER) - ROUNDER)) * BELOW_POINT)
+            whole += round_to_int(x)
+            fraction += round_to_int((x - ((x + ROUNDER) - ROUNDER)) * BELOW_POINT)
         out[c, 0] = whole
         out[c, 1] = fraction
 
 
 def fixed_sum(values: np.ndarray, weights: np.ndarray | None = None, run: Run = run_serial) -> float:
-    """Sum values * weights independently of their order; ``run(kernel, *args)`` says on which threads."""
+    """Return the sum of values * weights, independent of their order; ``run`` chooses the threads."""
     numerator, exponent = exact_sum(values, weights, run)
     return _scaled(numerator, exponent)
 
 
 def fixed_mean(values: np.ndarray, weights: np.ndarray | None = None, run: Run = run_serial) -> float:
-    """Weighted mean independently of the order of rows; NaN without weight. The mean of equal values is that value."""
+    """Return the weighted mean, independent of the order; NaN without weight. Equal values have themselves as mean."""
     numerator, exponent = exact_sum(values, weights, run)
     if weights is None:
         total, total_exponent = len(values), 0
@@ -76,7 +76,7 @@ def fixed_mean(values: np.ndarray, weights: np.ndarray | None = None, run: Run =
 
 
 def exact_sum(values: np.ndarray, weights: np.ndarray | None = None, run: Run = run_serial) -> tuple[int | float, int]:
-    """The sum as (integer, exponent of two), or as an infinity or NaN where the terms have one."""
+    """Return the sum as (integer, exponent of two), or as an infinity or NaN if the terms have one."""
     values = np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
     weights = np.ones_like(values) if weights is None else np.ascontiguousarray(weights, dtype=np.float64).reshape(-1)
     assert len(values) == len(weights)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.numeric.random import draw_half, stream
+from sapwood.kernels.numeric.random import draw32, stream_key
 from sapwood.kernels.sampling.row_sampling import join_rows, weight_of
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.intrinsics import float_bits
@@ -49,7 +49,7 @@ def norm_of(pairs, i):
 def row_key(pairs, weight, random, ids, i):
     """The key of a row: the norm of its gradients times its weight as float32, then 32 random bits."""
     norm = float32_bits(norm_of(pairs, i) * weight_of(weight, i))
-    return (norm << HALF) | draw_half(random, ids[i] if ids.shape[0] > 0 else i)
+    return (norm << HALF) | draw32(random, ids[i] if ids.shape[0] > 0 else i)
 
 
 @kernel(noinline=True)
@@ -69,10 +69,10 @@ def write_bits(random, ids, begin, n, out):
     """Write the lower halves of the keys of n rows from ``begin`` on."""
     if ids.shape[0] > 0:
         for j in range(n):
-            out[j] = np.uint32(draw_half(random, ids[begin + j]))
+            out[j] = np.uint32(draw32(random, ids[begin + j]))
         return
     for j in range(n):
-        out[j] = np.uint32(draw_half(random, begin + j))
+        out[j] = np.uint32(draw32(random, begin + j))
 
 
 @kernel()
@@ -86,7 +86,7 @@ def other_bits(key):
 @kernel("f32[:,:], f64[:], i64, i64, i64, u64[:], i64, u64[:]")
 def rank_some(member, members, sync, pairs, weight, seed, purpose, round, ids, step, out):
     """Write the keys of every so-many-th row."""
-    random = stream(seed, purpose, round)
+    random = stream_key(seed, purpose, round)
     n = out.shape[0]
     for k in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         out[k] = row_key(pairs, weight, random, ids, k * np.uint64(step))
@@ -175,7 +175,7 @@ def rank_rows(
     a workspace, (3, ``BLOCK``) per member.
     """
     n = keys.shape[0]
-    random = stream(seed, purpose, round)
+    random = stream_key(seed, purpose, round)
     own = counts[member]
     for j in range(own.shape[0]):
         own[j] = 0

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.numeric.elementary import exp, log
-from sapwood.kernels.numeric.fixed_point import nearest, whole_steps
-from sapwood.kernels.numeric.random import draw, stream
+from sapwood.kernels.numeric.fixed_point import int_to_float, round_to_int
+from sapwood.kernels.numeric.random import draw, stream_key
 from sapwood.kernels.threads.barrier import barrier
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
@@ -62,8 +62,8 @@ def sum_squares(member, members, sync, pairs, weight, scale, out):
             w = weight_of(weight, i)
             g = np.float64(own[i, 0]) * w
             h = np.float64(own[i, 1]) * w
-            sum_g += nearest(g * g * scale_g)
-            sum_h += nearest(h * h * scale_h)
+            sum_g += round_to_int(g * g * scale_g)
+            sum_h += round_to_int(h * h * scale_h)
     out[member, 0] = sum_g
     out[member, 1] = sum_h
 
@@ -85,13 +85,13 @@ def round_norms(member, members, sync, pairs, weight, of_hessian, scale, out):
         total = squared(own, i, of_hessian)
         for k in range(1, pairs.shape[0]):
             total += squared(pairs[k], i, of_hessian)
-        out[i] = np.uint64(nearest(np.sqrt(total) * weight_of(weight, i) * scale))
+        out[i] = np.uint64(round_to_int(np.sqrt(total) * weight_of(weight, i) * scale))
 
 
 @kernel("i64, i64, i64, u64[:], u64[:]")
 def hash_for_round(member, members, sync, seed, purpose, round, ids, out):
     """Write the random bits of every row."""
-    key = stream(seed, purpose, round)
+    key = stream_key(seed, purpose, round)
     n = out.shape[0]
     for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         out[i] = draw(key, ids[i] if ids.shape[0] > 0 else i)
@@ -152,7 +152,7 @@ def beyond_chance(amounts, key, ids, begin, n, threshold, out):
     for j in range(n):
         i = begin + j
         bits = draw(key, ids[i] if ids.shape[0] > 0 else i)
-        out[j] = whole_steps(bits >> np.uint64(11)) * TO_UNIT - whole_steps(amounts[i]) / threshold
+        out[j] = int_to_float(bits >> np.uint64(11)) * TO_UNIT - int_to_float(amounts[i]) / threshold
 
 
 @kernel("u64[:], i64, i64, i64, u64[:], f64, f64[:], i64[:], u32[:], u32[:], f64[:]")
@@ -160,7 +160,7 @@ def take_in_proportion(
     member, members, sync, amounts, seed, purpose, round, ids, threshold, weight, counts, spare, rows, out
 ):  # fmt: skip
     """Take each row with the probability min(1, amount / threshold) and divide its weight by it."""
-    key = stream(seed, purpose, round)
+    key = stream_key(seed, purpose, round)
     n = amounts.shape[0]
     first = slice_start(member, members, n)
     last = slice_start(member + 1, members, n)
@@ -183,7 +183,7 @@ def take_in_proportion(
 @kernel("i64, i64, i64, u64[:], u64, i64[:], u32[:], u32[:]")
 def take_below(member, members, sync, seed, purpose, round, ids, bound, counts, spare, rows):
     """List the rows whose random bits are at most the bound."""
-    key = stream(seed, purpose, round)
+    key = stream_key(seed, purpose, round)
     n = rows.shape[0]
     first = slice_start(member, members, n)
     at = first

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.numeric.random import LEVEL_COLUMNS, NODE_COLUMNS, draw, stream
+from sapwood.kernels.numeric.random import LEVEL_COLUMNS, NODE_COLUMNS, draw, stream_key
 from sapwood.native.runtime.kernel import kernel
 
 ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -77,8 +77,8 @@ def allow_features(member, own, end, child, leaf, node, depth, number, choice, d
     hashes = choice.hashes[member]
     level_bound = ALL_BITS
     node_bound = ALL_BITS
-    level_key = stream(draws.seed, LEVEL_COLUMNS, draws.round)
-    node_key = stream(draws.seed, NODE_COLUMNS, draws.round)
+    level_key = stream_key(draws.seed, LEVEL_COLUMNS, draws.round)
+    node_key = stream_key(draws.seed, NODE_COLUMNS, draws.round)
     if choice.n_per_level > 0:
         draw_hashes(level_key, depth, number, hashes)
         level_bound = smallest_bound(hashes, choice.in_tree, choice.n_per_level)

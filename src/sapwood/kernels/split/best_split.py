@@ -33,7 +33,7 @@ from sapwood.kernels.layout import (
     SPLIT_FEATURE,
     SPLIT_MISSING_LEFT,
 )
-from sapwood.kernels.numeric.fixed_point import hessian_steps
+from sapwood.kernels.numeric.fixed_point import quantised_hessian
 from sapwood.kernels.numeric.random import draw
 from sapwood.kernels.split.categorical import count_chosen, divide_levels
 from sapwood.kernels.split.numeric import locate_cut, scan_feature
@@ -49,7 +49,7 @@ def is_surely_large(sums, least, wide, hessian_range):
     """Tell whether the hessian sum alone proves that a leaf has ``least`` rows."""
     for k in range(hessian_range.shape[0]):
         enough = np.float64(hessian_range[k, 1]) * np.float64(least) * (1.0 + 1e-12)
-        if enough > 0.0 and np.float64(hessian_steps(sums, k, wide)) >= enough:
+        if enough > 0.0 and np.float64(quantised_hessian(sums, k, wide)) >= enough:
             return True
     return False
 
@@ -144,8 +144,8 @@ def take_cut(leaf, f, gain, cut, missing, wide, leaves):
             cut[CANDIDATE_BITSET + w] if cut[CANDIDATE_BIN] == BITSET_SPLIT else np.int64(0)
         )
     if not missing and cut[CANDIDATE_BIN] != BITSET_SPLIT:
-        left = hessian_steps(cut[CANDIDATE_SUMS:], 0, wide)
-        both = hessian_steps(integers[leaf, LEAF_SUMS : LEAF_SUMS + n_planes], 0, wide)
+        left = quantised_hessian(cut[CANDIDATE_SUMS:], 0, wide)
+        both = quantised_hessian(integers[leaf, LEAF_SUMS : LEAF_SUMS + n_planes], 0, wide)
         integers[leaf, SPLIT_MISSING_LEFT] = np.int64(left >= both - left)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_MISSING_LEFT, CANDIDATE_SUMS
-from sapwood.kernels.numeric.fixed_point import gradient_sum, hessian_sum, high_steps, low_steps, whole_steps
+from sapwood.kernels.numeric.fixed_point import gradient_sum, hessian_sum, high_half, int_to_float, low_half
 from sapwood.kernels.split.gain import plain_score, split_gain
 from sapwood.kernels.split.numeric_vectorized import (
     IMPOSSIBLE_BITS,
@@ -29,8 +29,8 @@ NEVER = -np.inf
 def score_output(sums, n, g_all, h_all, floor, reg_lambda, unit_g, unit_h, scores):
     """Add one output's scores of n cuts, given the packed sums on the left of each; −∞ where one is not allowed."""
     for b in range(np.uint64(n)):
-        h_left = low_steps(sums[b]) * unit_h
-        score = pair_score(high_steps(sums[b]) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
+        h_left = low_half(sums[b]) * unit_h
+        score = pair_score(high_half(sums[b]) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
         fits = (h_left >= floor) & (h_all - h_left >= floor)
         scores[b] = float_bits(bits_float(scores[b]) + (score if fits else NEVER))
 
@@ -39,8 +39,8 @@ def score_output(sums, n, g_all, h_all, floor, reg_lambda, unit_g, unit_h, score
 def score_wide_output(sums_g, sums_h, n, g_all, h_all, floor, reg_lambda, unit_g, unit_h, scores):
     """The same from gradient and hessian sums that are integers of their own."""
     for b in range(np.uint64(n)):
-        h_left = whole_steps(sums_h[b]) * unit_h
-        score = pair_score(whole_steps(sums_g[b]) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
+        h_left = int_to_float(sums_h[b]) * unit_h
+        score = pair_score(int_to_float(sums_g[b]) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
         fits = (h_left >= floor) & (h_all - h_left >= floor)
         scores[b] = float_bits(bits_float(scores[b]) + (score if fits else NEVER))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_MISSING_LEFT, CANDIDATE_SUMS
-from sapwood.kernels.numeric.fixed_point import LOW_HALF, high_steps, low_steps, whole_steps
+from sapwood.kernels.numeric.fixed_point import LOW_HALF, high_half, int_to_float, low_half
 from sapwood.kernels.split.gain import plain_score, split_gain
 from sapwood.native.runtime.intrinsics import bits_float, float_bits
 from sapwood.native.runtime.kernel import kernel
@@ -45,8 +45,8 @@ def largest_score(sums, first, last, g_all, h_all, floor, reg_lambda, unit_g, un
     """
     best = IMPOSSIBLE_BITS
     for b in range(np.uint64(first), np.uint64(last)):
-        h_left = low_steps(sums[b]) * unit_h
-        score = pair_score(high_steps(sums[b]) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
+        h_left = low_half(sums[b]) * unit_h
+        score = pair_score(high_half(sums[b]) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
         fits = (h_left >= floor) & (h_all - h_left >= floor)
         best = max(best, float_bits(score) if fits else IMPOSSIBLE_BITS)
     return bits_float(best)
@@ -59,8 +59,8 @@ def few_scores(cells, start, n_bins, g_all, h_all, floor, reg_lambda, unit_g, un
     left = np.int64(0)
     for b in range(np.uint64(start + 1), np.uint64(start + n_bins)):
         left += cells[b]
-        h_left = low_steps(left) * unit_h
-        score = pair_score(high_steps(left) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
+        h_left = low_half(left) * unit_h
+        score = pair_score(high_half(left) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
         fits = (h_left >= floor) & (h_all - h_left >= floor)
         best = max(best, float_bits(score) if fits else IMPOSSIBLE_BITS)
     return bits_float(best)
@@ -133,8 +133,8 @@ def scan_plain(cells, n_bins, total, floor, reg_lambda, price, limits, scales, s
     """The largest gain of a feature of packed cells with one output where λ is the only rule: the usual case."""
     unit_g = 1.0 / scales.histogram[0, 0]
     unit_h = 1.0 / scales.histogram[0, 1]
-    g_all = high_steps(total) * unit_g
-    h_all = low_steps(total) * unit_h
+    g_all = high_half(total) * unit_g
+    h_all = low_half(total) * unit_h
     missing = 1 if cells[0] != 0 else has_two_sides(limits)
     stop = min(n_bins + missing, limits[1] + 1)
     if is_sparse(total & LOW_HALF, n_bins, scales.hessian_range):
@@ -155,18 +155,18 @@ def locate_plain(cells, n_bins, total, floor, reg_lambda, price, limits, quantum
     """The first cut of the largest gain that ``limits`` allow; return the gain and fill ``cut``."""
     unit_g = 1.0 / quantum[0, 0]
     unit_h = 1.0 / quantum[0, 1]
-    g_all = high_steps(total) * unit_g
-    h_all = low_steps(total) * unit_h
+    g_all = high_half(total) * unit_g
+    h_all = low_half(total) * unit_h
     missing = 1 if cells[0] != 0 else has_two_sides(limits)
     best = IMPOSSIBLE
     for side in range(1 + missing):
         left = cells[0] if side == 1 else np.int64(0)
         for b in range(1, n_bins + (missing if side == 0 else 0)):
             left += cells[b]
-            h_left = low_steps(left) * unit_h
+            h_left = low_half(left) * unit_h
             if h_left < floor or h_all - h_left < floor or b < limits[2 * side] or b > limits[2 * side + 1]:
                 continue
-            score = pair_score(high_steps(left) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
+            score = pair_score(high_half(left) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
             if score > best:
                 best = score
                 cut[CANDIDATE_BIN] = b
@@ -180,8 +180,8 @@ def largest_wide_score(sums_g, sums_h, first, last, g_all, h_all, floor, reg_lam
     """``largest_score`` from gradient and hessian sums that are integers of their own."""
     best = IMPOSSIBLE_BITS
     for b in range(np.uint64(first), np.uint64(last)):
-        h_left = whole_steps(sums_h[b]) * unit_h
-        score = pair_score(whole_steps(sums_g[b]) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
+        h_left = int_to_float(sums_h[b]) * unit_h
+        score = pair_score(int_to_float(sums_g[b]) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
         fits = (h_left >= floor) & (h_all - h_left >= floor)
         best = max(best, float_bits(score) if fits else IMPOSSIBLE_BITS)
     return bits_float(best)

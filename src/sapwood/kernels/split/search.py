@@ -6,7 +6,7 @@ import numpy as np
 
 from sapwood.kernels.histogram.active_features import first_place
 from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_COUNTED
-from sapwood.kernels.numeric.fixed_point import LOW_HALF, high_steps, low_steps
+from sapwood.kernels.numeric.fixed_point import LOW_HALF, high_half, low_half
 from sapwood.kernels.split.categorical import divide_levels
 from sapwood.kernels.split.gain import plain_score, split_gain
 from sapwood.kernels.split.numeric import is_quick, scan_feature
@@ -52,8 +52,8 @@ def search_share(
     least_steps = floor * scales.histogram[0, 1]
     unit_g = 1.0 / scales.histogram[0, 0]
     unit_h = 1.0 / scales.histogram[0, 1]
-    g_all = high_steps(sums[0]) * unit_g
-    h_all = low_steps(sums[0]) * unit_h
+    g_all = high_half(sums[0]) * unit_g
+    h_all = low_half(sums[0]) * unit_h
     before = plain_score(g_all, h_all, rules.reg_lambda) if is_plain_packed else 0.0
     for lane in range(from_lane, to_lane):
         place = first_place(feature.slices, lane)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.layout import LEAF_HIST, LEAF_LOWER, LEAF_SUMS, LEAF_UPPER
-from sapwood.kernels.numeric.fixed_point import gradient_sum, hessian_sum, high_steps, low_steps
+from sapwood.kernels.numeric.fixed_point import gradient_sum, hessian_sum, high_half, low_half
 from sapwood.kernels.split.best_split import has_missing, luck
 from sapwood.kernels.split.gain import is_plain, leaf_value, plain_score, split_gain, value_score, within
 from sapwood.kernels.split.numeric import LEAST_HESSIAN, value_of
@@ -76,15 +76,15 @@ def judge_plain(cells, n_bins, n_sides, total, floor, reg_lambda, quantum, runni
     """The same for packed cells with one output where λ is the only rule, as vector code."""
     unit_g = 1.0 / quantum[0, 0]
     unit_h = 1.0 / quantum[0, 1]
-    g_all = high_steps(total) * unit_g
-    h_all = low_steps(total) * unit_h
+    g_all = high_half(total) * unit_g
+    h_all = low_half(total) * unit_h
     before = plain_score(g_all, h_all, reg_lambda) if h_all + reg_lambda > 0.0 else 0.0
     for side in range(n_sides):
         sum_up(cells, n_bins, side, running[1:])
         line = worth[side, 0]
         for b in range(np.uint64(1), np.uint64(n_bins + 1)):
-            h_left = low_steps(running[b]) * unit_h
-            g_left = high_steps(running[b]) * unit_g
+            h_left = low_half(running[b]) * unit_h
+            g_left = high_half(running[b]) * unit_g
             score = pair_score(g_left, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
             fits = (h_left >= floor) & (h_all - h_left >= floor)
             line[b] += score if fits else before
@@ -95,8 +95,8 @@ def judge_cosine(cells, n_bins, n_sides, total, floor, reg_lambda, quantum, runn
     """The same for the cosine score: the numbers of ``judge_leaf``, in its order."""
     unit_g = 1.0 / quantum[0, 0]
     unit_h = 1.0 / quantum[0, 1]
-    g_all = high_steps(total) * unit_g
-    h_all = low_steps(total) * unit_h
+    g_all = high_half(total) * unit_g
+    h_all = low_half(total) * unit_h
     value = g_all / (h_all + reg_lambda) if h_all + reg_lambda > 0.0 else 0.0
     before = g_all * value
     before_below = h_all * value * value
@@ -105,8 +105,8 @@ def judge_cosine(cells, n_bins, n_sides, total, floor, reg_lambda, quantum, runn
         line = worth[side, 0]
         below = worth[side, 1]
         for b in range(np.uint64(1), np.uint64(n_bins + 1)):
-            g_left = high_steps(running[b]) * unit_g
-            h_left = low_steps(running[b]) * unit_h
+            g_left = high_half(running[b]) * unit_g
+            h_left = low_half(running[b]) * unit_h
             g_right = g_all - g_left
             h_right = h_all - h_left
             value_left = g_left / (h_left + reg_lambda)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sapwood.native.runtime.intrinsics import (
     atomic_add,
+    atomic_compare_exchange,
     atomic_load,
     atomic_store,
-    atomic_swap_if,
     pause,
     sleep_while,
     wake_all,
@@ -66,7 +66,7 @@ def barrier(sync, members):
 def acquire_lock(sync):
     """Wait until no other member holds the lock, and hold it."""
     spins = 0
-    while atomic_swap_if(sync, LOCK, 0, 1) != 0:
+    while atomic_compare_exchange(sync, LOCK, 0, 1) != 0:
         spins += 1
         if spins % LOCK_SPINS != 0:
             pause()

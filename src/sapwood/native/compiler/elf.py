@@ -1,4 +1,4 @@
-"""Read which symbols a shared library expects from elsewhere."""
+"""Read the undefined symbols of a shared library."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 
 
 def undefined_symbols(data: bytes) -> set[str]:
-    """Names of the undefined dynamic symbols of a 64-bit little-endian ELF file."""
+    """Return the names of the undefined dynamic symbols of a 64-bit little-endian ELF file."""
     if data[:6] != b"\x7fELF\x02\x01":
         raise ValueError("not a 64-bit little-endian ELF file")
     table = struct.unpack_from("<Q", data, 0x28)[0]

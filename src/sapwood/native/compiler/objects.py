@@ -1,8 +1,8 @@
-"""Objects: one file of machine code per kernel variant and CPU level, kept in a cache.
+"""Object files: the machine code of one kernel variant for one CPU level, kept in a cache.
 
-The name of an object ends in a hash of everything that decides its code: the source of the kernel and of all it calls
-(without comments and docstrings), the types of its arguments, the compiler and the CPU level. Numba generates LLVM IR
-for no CPU in particular; LLVM then optimises it for each level.
+The name of an object ends in a hash of everything that decides its code: the source of the kernel and of all it calls,
+the types of its arguments, the compiler and the CPU level. Comments and docstrings do not count. Numba generates LLVM
+IR for no CPU in particular; LLVM then optimises it for each level.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import inspect
 import json
 import os
 import pkgutil
+import textwrap
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
@@ -34,32 +35,32 @@ def import_kernels() -> None:
         importlib.import_module(module.name)
 
 
-def compilers() -> dict[str, str]:
-    """The versions that decide what code is made."""
+def compiler_versions() -> dict[str, str]:
+    """Return the versions of the packages that generate code."""
     return {"numba": version("numba"), "llvmlite": version("llvmlite")}
 
 
-def object_path(kernel: Kernel, variant: int, level: str, cache: Path) -> Path:
-    """Where the object of one variant lies."""
-    digest = hashlib.sha256(json.dumps({**compilers(), "level": level}, sort_keys=True).encode())
+def object_path(kernel: Kernel, variant: int, level: str, folder: Path) -> Path:
+    """Return the path of the object of one variant in a cache folder."""
+    digest = hashlib.sha256(json.dumps({**compiler_versions(), "level": level}, sort_keys=True).encode())
     for path in sources.compiler_files():
-        digest.update(path.read_bytes())
+        digest.update(_file_code(path).encode())
     digest.update(repr((kernel.variants[variant], kernel.takes_team)).encode())
     for kind in kernel.variants[variant]:
-        if isinstance(kind, Record):  # code finds fields by their places
+        if isinstance(kind, Record):  # code finds fields by their positions
             digest.update(repr(list(kind.layout.__annotations__)).encode())
     for source in called_sources(kernel):
         digest.update(source.encode())
-    return cache / level / f"{kernel.name}_{variant}-{digest.hexdigest()[:24]}.o"
+    return folder / level / f"{kernel.name}_{variant}-{digest.hexdigest()[:24]}.o"
 
 
 def called_sources(kernel: Kernel, seen: set[str] | None = None) -> list[str]:
-    """The sources of a kernel and of all it calls, and the constants they name."""
+    """Return the sources of a kernel and of all it calls, and the constants they name."""
     seen = set() if seen is None else seen
     if kernel.name in seen:
         return []
     seen.add(kernel.name)
-    found = [_code_of(kernel.function)]
+    found = [_function_code(kernel.function)]
     scope = kernel.function.__globals__
     for name in sorted(set(kernel.function.__code__.co_names) & scope.keys()):
         value = scope[name]
@@ -73,56 +74,65 @@ def called_sources(kernel: Kernel, seen: set[str] | None = None) -> list[str]:
 
 
 @cache
-def _code_of(function: Callable[..., Any]) -> str:
-    """Return the source of a function without comments and docstring."""
-    tree = ast.parse(inspect.getsource(function))
-    body = tree.body[0].body  # type: ignore[attr-defined]
-    if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        body.pop(0)
+def _function_code(function: Callable[..., Any]) -> str:
+    return _without_comments(textwrap.dedent(inspect.getsource(function)))
+
+
+@cache
+def _file_code(path: Path) -> str:
+    return _without_comments(path.read_text())
+
+
+def _without_comments(source: str) -> str:
+    """Return source code without comments and docstrings."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
     return ast.unparse(tree)
 
 
-def all_objects(level: str, cache: Path) -> list[Path]:
-    """The paths of all objects of a level."""
+def object_paths(level: str, folder: Path) -> list[Path]:
+    """Return the paths of all objects of a level."""
     return [
-        object_path(REGISTRY[name], variant, level, cache)
+        object_path(REGISTRY[name], variant, level, folder)
         for name in sorted(REGISTRY)
         for variant in range(len(REGISTRY[name].variants))
     ]
 
 
-def missing_kernels(levels: list[str], cache: Path) -> list[str]:
-    """The kernels that lack an object, those that take longest to compile first."""
+def missing_kernels(levels: list[str], folder: Path) -> list[str]:
+    """Return the kernels that lack an object, those that take longest to compile first."""
     import_kernels()
     missing = [
         kernel
         for kernel in REGISTRY.values()
         for variant in range(len(kernel.variants))
-        if not all(object_path(kernel, variant, level, cache).exists() for level in levels)
+        if not all(object_path(kernel, variant, level, folder).exists() for level in levels)
     ]
     names = {kernel.name: sum(map(len, called_sources(kernel))) for kernel in missing}
     return sorted(names, key=lambda name: (-names[name], name))
 
 
-def compile_objects(levels: list[str], names: list[str], cache_folder: str, taken: str) -> None:
-    """Compile for all levels the kernels that no other process has taken; runs in a process of its own."""
-    from sapwood.native.compiler import numba as compile
+def compile_objects(levels: list[str], names: list[str], folder: str, claims: str) -> None:
+    """Compile the kernels that no other process has claimed, for all levels; runs in a process of its own."""
+    from sapwood.native.compiler import llvm, numba
 
-    compile.compile_ahead()
+    numba.compile_ahead_of_time()
     import_kernels()
-    machines = {level: _machine(level) for level in levels}
+    machines = {level: llvm.target_machine(level) for level in levels}
     for kernel in (REGISTRY[name] for name in names):
         for variant in range(len(kernel.variants)):
-            if not _take(Path(taken, f"{kernel.name}_{variant}")):
+            if not _claim(Path(claims, f"{kernel.name}_{variant}")):
                 continue
-            code = str(compile.module_of(kernel, variant))
+            code = str(numba.llvm_module(kernel, variant))
             for level, machine in machines.items():
-                path = object_path(kernel, variant, level, Path(cache_folder))
+                path = object_path(kernel, variant, level, Path(folder))
                 if not path.exists():
-                    write_whole(path, optimised(code, machine))
+                    write_atomically(path, llvm.optimised_object(code, machine))
 
 
-def _take(mark: Path) -> bool:
+def _claim(mark: Path) -> bool:
     try:
         mark.touch(exist_ok=False)
     except FileExistsError:
@@ -130,39 +140,8 @@ def _take(mark: Path) -> bool:
     return True
 
 
-def _machine(level: str) -> Any:
-    import llvmlite.binding as llvm
-
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_triple(llvm.get_process_triple())
-    features = sources.levels()[level]
-    return target.create_target_machine(cpu=level, features=features, opt=3, reloc="pic", codemodel="default")
-
-
-def optimised(code: str, machine: Any) -> bytes:
-    """The object of an LLVM module, optimised for a machine."""
-    import llvmlite.binding as llvm
-
-    module = llvm.parse_assembly(code)
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = options.loop_unrolling = True
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
-    data: bytes = machine.emit_object(module)
-    return data
-
-
-def plain_object(code: str, level: str) -> bytes:
-    """The object of a little LLVM code, as it is."""
-    import llvmlite.binding as llvm
-
-    data: bytes = _machine(level).emit_object(llvm.parse_assembly(code))
-    return data
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that no one ever sees half of it."""
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that no process ever sees a part of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     partial.write_bytes(data)

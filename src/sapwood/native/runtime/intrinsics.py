@@ -1,7 +1,6 @@
-"""Operations that kernels need and Python has no word for, as plain Python.
+"""Intrinsics: operations that kernels need and Python lacks, in plain Python for ``SAPWOOD_KERNELS=python``.
 
-This is what runs under ``SAPWOOD_KERNELS=python``. When kernels are compiled, ``compile.py`` puts single machine
-instructions (or a call into libc) in place of each.
+When kernels are compiled, ``native/compiler/intrinsics.py`` replaces each by a machine instruction or a system call.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ ENTRY_POINT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_i
 
 
 def atomic_add(array, i, value):
-    """Add ``value`` to ``array[i]`` and return what was there, as one step."""
+    """Add ``value`` to ``array[i]`` atomically and return the old value."""
     with _atomic:
         before = int(array[i])
         array[i] = before + value
@@ -26,19 +25,19 @@ def atomic_add(array, i, value):
 
 
 def atomic_load(array, i):
-    """Read ``array[i]`` after everything written before it elsewhere."""
+    """Read ``array[i]`` atomically, sequentially consistent with other threads."""
     with _atomic:
         return int(array[i])
 
 
 def atomic_store(array, i, value):
-    """Write ``array[i]`` so that everything written before is seen with it."""
+    """Write ``array[i]`` atomically, sequentially consistent with other threads."""
     with _atomic:
         array[i] = value
 
 
-def atomic_swap_if(array, i, expected, value):
-    """Write ``array[i]`` if it is ``expected``, and return what was there, as one step."""
+def atomic_compare_exchange(array, i, expected, value):
+    """Write ``array[i]`` atomically if it equals ``expected``; return the old value."""
     with _atomic:
         before = int(array[i])
         if before == expected:
@@ -47,17 +46,17 @@ def atomic_swap_if(array, i, expected, value):
 
 
 def pause():
-    """Tell the core that it is spinning."""
+    """Hint to the core that this is a spin loop."""
     time.sleep(0)
 
 
 def sleep_while(array, i, value):
-    """Sleep until ``array[i]`` may have changed from ``value``; waking early is allowed."""
+    """Sleep while ``array[i]`` equals ``value``; may return early."""
     time.sleep(0.0001)
 
 
 def wake_all(array, i):
-    """Wake those who sleep on ``array[i]``."""
+    """Wake all threads that sleep on ``array[i]``."""
 
 
 def yield_core():
@@ -66,25 +65,25 @@ def yield_core():
 
 
 def call_entry(entry, block, member, members):
-    """Call the entry point of a compiled kernel at an address, with the block of arguments at another."""
+    """Call the entry point of a compiled kernel at the address ``entry`` with the arguments at ``block``."""
     ENTRY_POINT(int(entry))(int(block), int(member), int(members))
 
 
 def prefetch(array, i):
-    """Ask for ``array[i]`` (the first element of row i) to be brought near."""
+    """Prefetch ``array[i]`` (the first element of row i) into the cache."""
 
 
 def float_bits(x):
-    """The 64 bits of a float as a signed integer."""
+    """Return the 64 bits of a float as a signed integer."""
     return np.int64(struct.unpack("<q", struct.pack("<d", x))[0])
 
 
 def bits_float(bits):
-    """The float that has these 64 bits."""
+    """Return the float with these 64 bits."""
     return np.float64(struct.unpack("<d", struct.pack("<q", int(bits)))[0])
 
 
 ALL = (
-    atomic_add, atomic_load, atomic_store, atomic_swap_if, pause, sleep_while, wake_all, yield_core, call_entry,
-    prefetch, float_bits, bits_float,
+    atomic_add, atomic_load, atomic_store, atomic_compare_exchange, pause, sleep_while, wake_all, yield_core,
+    call_entry, prefetch, float_bits, bits_float,
 )  # fmt: skip

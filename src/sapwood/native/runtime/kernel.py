@@ -4,8 +4,9 @@ A kernel with signatures can be called from anywhere; one without is called by o
 them. How a call runs is chosen by ``SAPWOOD_KERNELS``: ``native`` (the library built with the package), ``jit`` (Numba)
 or ``python`` (the function itself).
 
-A kernel whose first arguments are ``member, members, sync`` can be run by a whole team (see ``team.py``), each thread
-with its own number. Called directly it is a team of one.
+A kernel whose first arguments are ``member, members, sync`` can be run by a team (``native/threads/team.py``), each
+thread with its own number. ``sync`` are the words of its barrier and lock (``kernels/threads/barrier.py``). Called
+directly it runs as a team of one.
 """
 
 from __future__ import annotations
@@ -17,24 +18,28 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sapwood.native.runtime import signature as signatures
+from sapwood.native.runtime.signature import Type, parse
 
 MODES = ("native", "jit", "python")
 TEAM_ARGUMENTS = ("member", "members", "sync")
 SYNC_WORDS = 64
+
+# A prepared call, to be run with the number of a member and the number of members; and what prepares it.
+BoundCall = Callable[[int, int], None]
+Launch = Callable[..., BoundCall]
 
 REGISTRY: dict[str, Kernel] = {}
 LAYOUTS: dict[str, type] = {}
 
 
 def layout(cls: type) -> type:
-    """Make a NamedTuple known to kernel signatures by its name."""
+    """Register a NamedTuple, so that kernel signatures can name it."""
     LAYOUTS[cls.__name__] = cls
     return cls
 
 
 def mode() -> str:
-    """How kernels run in this process."""
+    """Return how kernels run in this process: ``native``, ``jit`` or ``python``."""
     chosen = os.environ.get("SAPWOOD_KERNELS", "native")
     if chosen not in MODES:
         raise ValueError(f"SAPWOOD_KERNELS must be one of {', '.join(MODES)}, got {chosen!r}")
@@ -42,32 +47,32 @@ def mode() -> str:
 
 
 def new_sync() -> np.ndarray:
-    """The words through which the members of a team meet."""
+    """Return the synchronisation words of a team: barrier, lock and abort flag."""
     return np.zeros(SYNC_WORDS, dtype=np.int64)
 
 
-# A team of one never meets.
+# A team of one never waits at a barrier, so that all such teams can share their words.
 SERIAL_SYNC = new_sync()
 
 
 class Kernel:
     """A function on arrays with the types it accepts; calling it runs it in the chosen mode."""
 
-    def __init__(self, function: Callable[..., Any], texts: tuple[str, ...], noinline: bool = False) -> None:
+    def __init__(self, function: Callable[..., Any], signatures: tuple[str, ...], noinline: bool = False) -> None:
         self.function = function
         self.noinline = noinline
         self.name = function.__name__
-        self.texts = texts
+        self.signatures = signatures
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
         self.__module__ = function.__module__
         names = tuple(inspect.signature(function).parameters)
         self.takes_team = names[:3] == TEAM_ARGUMENTS
-        self.is_entry = bool(texts)
-        self.variants = tuple(signatures.parse(text, LAYOUTS) for text in texts)
-        self._deciding = _deciding_arguments(self.variants)
-        self._launch: Callable[..., Callable[[int, int], None]] | None = None
-        self._repeat: Callable[..., Callable[[int, int], None]] | None = None
+        self.is_entry = bool(signatures)
+        self.variants = tuple(parse(text, LAYOUTS) for text in signatures)
+        self._distinguishing = _distinguishing_arguments(self.variants)
+        self._launch: Launch | None = None
+        self._repeat: Callable[..., BoundCall] | None = None
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
@@ -79,36 +84,36 @@ class Kernel:
         if self.takes_team and len(args) == len(self.variants[0]):
             self.bind(SERIAL_SYNC, *args)(0, 1)
         elif mode() == "python":
-            return _quiet(self.function)(*args)
+            return _without_warnings(self.function)(*args)
         else:
             self.bind(*args)(0, 1)
         return None
 
     def variant_of(self, args: tuple[Any, ...]) -> int:
-        """The number of the signature that these arguments fit."""
-        if len(self._deciding) > 0 and len(args) == len(self.variants[0]):
+        """Return the number of the signature that these arguments match."""
+        if len(self._distinguishing) > 0 and len(args) == len(self.variants[0]):
             for number, types in enumerate(self.variants):
-                if all(types[i].matches(args[i]) for i in self._deciding):
+                if all(types[i].matches(args[i]) for i in self._distinguishing):
                     return number
         for number, types in enumerate(self.variants):
             if len(types) == len(args) and all(t.matches(a) for t, a in zip(types, args, strict=True)):
                 return number
-        raise TypeError(f"{self.name}: no signature among {self.texts} fits {[_describe(a) for a in args]}")
+        raise TypeError(f"{self.name}: no signature among {self.signatures} matches {[_describe(a) for a in args]}")
 
-    def bind(self, *args: Any) -> Callable[[int, int], None]:
-        """Prepare a call with these arguments, to be made once by every member: ``bound(member, members)``.
+    def bind(self, *args: Any) -> BoundCall:
+        """Prepare a call with these arguments, to be run once by every member: ``call(member, members)``.
 
         A team kernel's first argument here is the team's ``sync`` array.
         """
         return (self._launch or self._prepare())(*args)
 
-    def _prepare(self) -> Callable[..., Callable[[int, int], None]]:
-        self._launch = made = _launcher(self)
-        self._repeat = getattr(made, "repeat", None)
-        return made
+    def _prepare(self) -> Launch:
+        self._launch = launch = _launcher(self)
+        self._repeat = getattr(launch, "repeat", None)
+        return launch
 
-    def rebind(self, last: Any, args: tuple[Any, ...]) -> Callable[[int, int], None]:
-        """Prepare a call in the place of the ``last`` one that came from here (None at first) and is over."""
+    def rebind(self, last: Any, args: tuple[Any, ...]) -> BoundCall:
+        """Prepare a call in the block of the ``last`` one from here, which has ended (None for the first call)."""
         launch = self._launch or self._prepare()
         return launch(*args) if self._repeat is None else self._repeat(last, args)
 
@@ -126,9 +131,9 @@ def run_serial(kernel: Kernel, *args: Any) -> None:
 
 
 class RepeatedCall:
-    """A kernel that one thread runs again and again, mostly with the same arguments; it stands for it in ``Team.run``.
+    """A kernel that one thread calls repeatedly, mostly with the same arguments; ``Team.run`` takes it as a kernel.
 
-    Arguments that are the same objects as last time are not looked at again. The last ones are kept as long as this is.
+    Arguments that are the same objects as in the last call are not packed again. The last ones are kept alive.
     """
 
     def __init__(self, kernel: Kernel) -> None:
@@ -143,29 +148,29 @@ class RepeatedCall:
         self._last = call = self._kernel.rebind(self._last, self._sync + args)
         call(0, 1)
 
-    def bind(self, *args: Any) -> Callable[[int, int], None]:
-        """Prepare a call; the one before must be over."""
+    def bind(self, *args: Any) -> BoundCall:
+        """Prepare a call; the one before must have ended."""
         self._last = self._kernel.rebind(self._last, args)
         return self._last
 
 
 class CallCache:
-    """Runs kernels one after the other through ``run``, each of them mostly with the arguments of its last time."""
+    """Runs kernels through ``run`` and keeps a ``RepeatedCall`` of each, so that equal arguments are packed once."""
 
     def __init__(self, run: Callable[..., None]) -> None:
         self._run = run
-        self._kept: dict[str, RepeatedCall] = {}
+        self._calls: dict[str, RepeatedCall] = {}
 
     def __call__(self, kernel: Kernel, *args: Any) -> None:
         """Run a kernel."""
-        kept = self._kept.get(kernel.name)
-        if kept is None:
-            kept = self._kept[kernel.name] = RepeatedCall(kernel)
-        self._run(kept, *args)
+        call = self._calls.get(kernel.name)
+        if call is None:
+            call = self._calls[kernel.name] = RepeatedCall(kernel)
+        self._run(call, *args)
 
 
-def _deciding_arguments(variants: tuple[tuple[signatures.Type, ...], ...]) -> list[int]:
-    """The arguments whose types differ among variants."""
+def _distinguishing_arguments(variants: tuple[tuple[Type, ...], ...]) -> list[int]:
+    """Return the positions of the arguments whose types differ among variants."""
     if len({len(types) for types in variants}) != 1:
         return []
     return [i for i, kinds in enumerate(zip(*variants, strict=True)) if len(set(kinds)) > 1]
@@ -177,20 +182,20 @@ def _describe(value: Any) -> str:
     return type(value).__name__
 
 
-def _launcher(kernel: Kernel) -> Callable[..., Callable[[int, int], None]]:
+def _launcher(kernel: Kernel) -> Launch:
     chosen = mode()
     if chosen == "native":
-        from sapwood.native.runtime import library as load
+        from sapwood.native.runtime.calls import Launcher
 
-        return load.Launcher(kernel)
+        return Launcher(kernel)
     if chosen == "jit":
-        from sapwood.native.compiler import numba as compile
+        from sapwood.native.compiler.numba import dispatcher
 
-        function = compile.dispatcher(kernel)
+        function = dispatcher(kernel)
     else:
-        function = _quiet(kernel.function)
+        function = _without_warnings(kernel.function)
 
-    def launch(*args: Any) -> Callable[[int, int], None]:
+    def launch(*args: Any) -> BoundCall:
         if not kernel.takes_team:
             kernel.variant_of(args)
             return lambda member, members: function(*args)
@@ -200,8 +205,8 @@ def _launcher(kernel: Kernel) -> Callable[..., Callable[[int, int], None]]:
     return launch
 
 
-def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Integers wrap and floats follow IEEE without a word, as in compiled code."""
+def _without_warnings(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let integers wrap and floats follow IEEE without warnings, as in compiled code."""
 
     def run(*args: Any) -> Any:
         with np.errstate(all="ignore"):
@@ -210,17 +215,17 @@ def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def kernel(*texts: str, noinline: bool = False) -> Callable[[Callable[..., Any]], Kernel]:
-    """Declare a kernel; each text is one signature (see ``signature.py``). With none, only kernels may call it.
+def kernel(*signatures: str, noinline: bool = False) -> Callable[[Callable[..., Any]], Kernel]:
+    """Declare a kernel with some signatures (see ``signature.py``). With none, only other kernels may call it.
 
     With ``noinline`` it is never inlined into its callers: a hot loop then has all registers to itself.
     """
 
     def decorate(function: Callable[..., Any]) -> Kernel:
-        made = Kernel(function, texts, noinline)
-        if made.name in REGISTRY and REGISTRY[made.name].function.__module__ != function.__module__:
-            raise TypeError(f"two kernels are named {made.name}")
-        REGISTRY[made.name] = made
-        return made
+        declared = Kernel(function, signatures, noinline)
+        if declared.name in REGISTRY and REGISTRY[declared.name].function.__module__ != function.__module__:
+            raise TypeError(f"two kernels are named {declared.name}")
+        REGISTRY[declared.name] = declared
+        return declared
 
     return decorate

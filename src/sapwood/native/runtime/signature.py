@@ -1,8 +1,8 @@
-"""The little language in which kernels declare the types of their arguments.
+"""Signatures: the notation in which kernels declare the types of their arguments.
 
 ``"u8[:,:], i64[:], f64"`` is a matrix of bytes, a vector of 64-bit integers and a number. A name such as
-``Partition`` stands for a NamedTuple of ``kernels/layout.py``, whose fields are declared in the same language. Arrays
-are C-contiguous.
+``Gradients`` is a NamedTuple of ``kernels/layout.py``, whose fields are declared in the same notation. Arrays are
+C-contiguous.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ SCALARS = ("i64", "u64", "f64")
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """One number in one slot."""
+    """A number, in one slot."""
 
     kind: str
 
     @property
     def n_slots(self) -> int:
-        """Its own."""
+        """Number of slots."""
         return 1
 
     def matches(self, value: object) -> bool:
-        """Tell whether ``value`` may be passed; numbers always may."""
+        """Return whether ``value`` can be passed; packing checks numbers."""
         return True
 
 
@@ -43,11 +43,11 @@ class Array:
 
     @property
     def n_slots(self) -> int:
-        """The address and the shape."""
+        """Number of slots: the address and the shape."""
         return 1 + self.ndim
 
     def matches(self, value: Any) -> bool:
-        """Tell whether ``value`` has this element type and number of axes."""
+        """Return whether ``value`` has this element type and number of axes."""
         return isinstance(value, np.ndarray) and value.ndim == self.ndim and value.dtype == DTYPES[self.kind]
 
 
@@ -60,11 +60,11 @@ class Record:
 
     @property
     def n_slots(self) -> int:
-        """The slots of all fields."""
+        """Number of slots of all fields."""
         return sum(field.n_slots for field in self.fields)
 
     def matches(self, value: Any) -> bool:
-        """Tell whether ``value`` is this NamedTuple with fields of these types."""
+        """Return whether ``value`` is this NamedTuple with fields of these types."""
         if not isinstance(value, self.layout):
             return False
         items: tuple[Any, ...] = tuple(value)  # type: ignore[arg-type]
@@ -77,7 +77,7 @@ _ITEM = re.compile(r"\s*([A-Za-z]\w*)\s*(\[[:,\s]*\])?\s*(?:,|$)")
 
 
 def parse(text: str, layouts: dict[str, type]) -> tuple[Type, ...]:
-    """Read a signature such as ``"u8[:,:], i64"``; ``layouts`` are the known NamedTuples."""
+    """Parse a signature such as ``"u8[:,:], i64"``; ``layouts`` are the NamedTuples that it may name."""
     types: list[Type] = []
     position = 0
     while position < len(text.rstrip()):
@@ -104,12 +104,12 @@ def _type(word: str, axes: str | None, layouts: dict[str, type]) -> Type:
 
 
 def _text(hint: Any) -> str:
-    """A field's annotation as written: NamedTuple wraps it in a ForwardRef."""
+    """Return a field's annotation as written: NamedTuple wraps it in a ForwardRef."""
     return str(getattr(hint, "__forward_arg__", hint)).strip("\"'")
 
 
 def flatten(types: tuple[Type, ...]) -> list[Scalar | Array]:
-    """The types of all slots groups in order, records opened."""
+    """Return the types with each record replaced by its fields."""
     flat: list[Scalar | Array] = []
     for kind in types:
         flat.extend(kind.fields if isinstance(kind, Record) else [kind])

@@ -1,1 +1,1 @@
-"""The team of threads that runs a kernel."""
+"""Teams of threads that run kernels."""

@@ -1,16 +1,16 @@
-"""How the members of a team hand over from one call to the next without falling asleep in between.
+"""Hand calls to worker threads that wait for them in compiled code.
 
-A member that has done its part waits a while for the next call inside compiled code, where it can begin at once; to
-wake a sleeping thread costs more than many calls take. ``post`` is what caller and members share: the call, and a
-line of words for each member.
+A member that has finished its part of a call spins for a while until the next call, which it can begin at once: to wake
+a sleeping thread takes longer than many calls. Caller and members share a *mailbox*: first the call, then
+``MEMBER_WORDS`` words for each member.
 """
 
 from __future__ import annotations
 
 from sapwood.native.runtime.intrinsics import (
+    atomic_compare_exchange,
     atomic_load,
     atomic_store,
-    atomic_swap_if,
     call_entry,
     pause,
     sleep_while,
@@ -19,42 +19,43 @@ from sapwood.native.runtime.intrinsics import (
 )
 from sapwood.native.runtime.kernel import kernel
 
-# Words of the call, and of a member after ``MEMBER_WORDS`` times its number.
-ENTRY, BLOCK, MISSED = 0, 1, 2
-STATE, KNOCK = 0, 1
+# Words of the call: the addresses of the kernel's entry point and of its arguments, and how many members were absent.
+ENTRY, BLOCK, N_ABSENT = 0, 1, 2
+# Words of a member, after ``MEMBER_WORDS`` times its number: its state, and 1 if it must leave to look into its queue.
+STATE, WAKE = 0, 1
 MEMBER_WORDS = 8
-# What a member is doing: nothing here, waiting for a call, or working on one; the last with a caller asleep until then.
-AWAY, WAITING, CALLED, AWAITED = range(4)
+# States of a member: not in ``spin_wait``; waiting for a call; running one; running one while the caller sleeps.
+ABSENT, WAITING, RUNNING, AWAITED = range(4)
 
-# A spin takes about 30 nanoseconds. After the first 1,000 the core is offered to others every 50 spins.
+# A spin takes about 30 nanoseconds. After the first 1,000 the core is offered to other threads every 50 spins.
 EAGER_SPINS = 1_000
 YIELD_EVERY = 50
-LINGER_SPINS = 12_000
+IDLE_SPINS = 12_000
 
 
 @kernel()
-def take_part(post, at, member, members):
-    """Make the call that was posted and wait again, waking a caller who sleeps."""
-    call_entry(post[ENTRY], post[BLOCK], member, members)
-    if atomic_swap_if(post, at + STATE, CALLED, WAITING) == AWAITED:
-        atomic_store(post, at + STATE, WAITING)
-        wake_all(post, at + STATE)
+def run_posted_call(mailbox, at, member, members):
+    """Run a member's part of the posted call, and wake the caller if it sleeps."""
+    call_entry(mailbox[ENTRY], mailbox[BLOCK], member, members)
+    if atomic_compare_exchange(mailbox, at + STATE, RUNNING, WAITING) == AWAITED:
+        atomic_store(mailbox, at + STATE, WAITING)
+        wake_all(mailbox, at + STATE)
 
 
 @kernel("i64[:], i64, i64, i64")
-def linger(post, member, members, spins):
-    """Wait for calls and take part in them, until none has come for so many spins or somebody knocks."""
+def spin_wait(mailbox, member, members, spins):
+    """Wait for calls and run them, until none has come for ``spins`` spins or the member must look into its queue."""
     at = member * MEMBER_WORDS
-    atomic_store(post, at + STATE, WAITING)
+    atomic_store(mailbox, at + STATE, WAITING)
     idle = 0
     while True:
-        if atomic_load(post, at + STATE) >= CALLED:
-            take_part(post, at, member, members)
+        if atomic_load(mailbox, at + STATE) >= RUNNING:
+            run_posted_call(mailbox, at, member, members)
             idle = 0
             continue
         idle += 1
-        if idle > spins or atomic_load(post, at + KNOCK) != 0:
-            if atomic_swap_if(post, at + STATE, WAITING, AWAY) == WAITING:
+        if idle > spins or atomic_load(mailbox, at + WAKE) != 0:
+            if atomic_compare_exchange(mailbox, at + STATE, WAITING, ABSENT) == WAITING:
                 return
         elif idle > EAGER_SPINS and idle % YIELD_EVERY == 0:
             yield_core()
@@ -63,38 +64,38 @@ def linger(post, member, members, spins):
 
 
 @kernel()
-def await_member(post, at):
-    """Wait until a member no longer works on a call."""
+def wait_for_member(mailbox, at):
+    """Wait until a member no longer runs a call."""
     spins = 0
-    while atomic_load(post, at + STATE) >= CALLED:
+    while atomic_load(mailbox, at + STATE) >= RUNNING:
         spins += 1
         if spins < EAGER_SPINS:
             pause()
-        elif atomic_swap_if(post, at + STATE, CALLED, AWAITED) >= CALLED:
-            sleep_while(post, at + STATE, AWAITED)
+        elif atomic_compare_exchange(mailbox, at + STATE, RUNNING, AWAITED) >= RUNNING:
+            sleep_while(mailbox, at + STATE, AWAITED)
 
 
 @kernel("i64[:], i64")
-def await_members(post, members):
-    """Wait until all members are done with the call."""
+def wait_for_members(mailbox, members):
+    """Wait until no member runs a call."""
     for member in range(1, members):
-        await_member(post, member * MEMBER_WORDS)
+        wait_for_member(mailbox, member * MEMBER_WORDS)
 
 
 @kernel("i64[:], i64")
-def lead(post, members):
-    """Hand the posted call to the members that wait for one; if these are all, make it, and wait until all are done.
+def dispatch_call(mailbox, members):
+    """Hand the posted call to the waiting members; if none is absent, run member 0's part and wait for all.
 
-    ``MISSED`` tells how many do not wait; each of them has its ``KNOCK`` set.
+    ``N_ABSENT`` becomes the number of absent members; each of them has its ``WAKE`` set.
     """
-    missed = 0
+    n_absent = 0
     for member in range(1, members):
         at = member * MEMBER_WORDS
-        if atomic_swap_if(post, at + STATE, WAITING, CALLED) != WAITING:
-            atomic_store(post, at + KNOCK, 1)
-            missed += 1
-    post[MISSED] = missed
-    if missed == 0:
-        call_entry(post[ENTRY], post[BLOCK], 0, members)
+        if atomic_compare_exchange(mailbox, at + STATE, WAITING, RUNNING) != WAITING:
+            atomic_store(mailbox, at + WAKE, 1)
+            n_absent += 1
+    mailbox[N_ABSENT] = n_absent
+    if n_absent == 0:
+        call_entry(mailbox[ENTRY], mailbox[BLOCK], 0, members)
         for member in range(1, members):
-            await_member(post, member * MEMBER_WORDS)
+            wait_for_member(mailbox, member * MEMBER_WORDS)

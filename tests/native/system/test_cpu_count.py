@@ -1,4 +1,4 @@
-"""What control groups grant, by either version of their interface, in containers and outside."""
+"""CPU quota of control groups, by either version of their interface, in containers and outside."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.native.threads.cpu_quota import granted_cpus
+from sapwood.native.system.cpu_count import cpu_quota
 
 V2 = "24 1 0:22 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
 V1 = "30 25 0:26 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
@@ -36,7 +36,7 @@ def cfs(directory: str, quota: int, period: int = 100000) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("mounts", "group", "files", "granted"),
+    ("mounts", "group", "files", "quota"),
     [
         pytest.param(V2, "0::/\n", {"cpu.max": "250000 100000\n"}, 2.5, id="a container"),
         pytest.param(V2, "0::/\n", {"cpu.max": "max 100000\n"}, UNLIMITED, id="a container without limit"),
@@ -68,13 +68,13 @@ def cfs(directory: str, quota: int, period: int = 100000) -> dict[str, str]:
         pytest.param(V2, "", {"cpu.max": "200000 100000"}, UNLIMITED, id="a process in no group"),
     ],
 )
-def test_the_least_of_all_groups_around_the_process_is_granted(system, mounts, group, files, granted):
-    assert granted_cpus(system(mounts, group, **files)) == granted
+def test_the_quota_is_the_minimum_over_all_groups_around_the_process(system, mounts, group, files, quota):
+    assert cpu_quota(system(mounts, group, **files)) == quota
 
 
-def test_a_system_without_control_groups_grants_everything(tmp_path):
-    assert granted_cpus(str(tmp_path)) == UNLIMITED
+def test_a_system_without_control_groups_sets_no_quota(tmp_path):
+    assert cpu_quota(str(tmp_path)) == UNLIMITED
 
 
 def test_this_machine_can_be_read():
-    assert granted_cpus() > 0
+    assert cpu_quota() > 0

@@ -1,4 +1,4 @@
-"""Memory that machine, control groups and limits leave to a process."""
+"""Memory that the machine, control groups and limits leave to a process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.native.runtime.available_memory import available_memory
+from sapwood.native.system.available_memory import available_memory
 
 GIGABYTE = 2**30
 
@@ -55,10 +55,10 @@ def test_a_group_beyond_its_limit_leaves_nothing(tmp_path):
     assert available_memory(write(tmp_path, files)) == 0
 
 
-def test_a_system_that_does_not_tell_is_not_guessed_at(tmp_path):
+def test_none_where_the_system_does_not_report_it(tmp_path):
     assert available_memory(str(tmp_path)) is None
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/meminfo"), reason="no /proc")
-def test_this_machine_tells():
+def test_this_machine_reports_it():
     assert (available_memory() or 0) > 2**20
