@@ -135,7 +135,7 @@ METRICS: dict[str, tuple[Any, Any]] = {
     "unknown": (lambda: measured_by("rsme"), parameter_error("'rsme' is not known", "did you mean 'rmse'")),
     "twice": (lambda: measured_by(["rmse", "rmse"]), parameter_error("two metrics named 'rmse'")),
     "an empty list": (lambda: measured_by([]), parameter_error("empty list", "name a metric")),
-    "for classes": (lambda: measured_by("auc"), parameter_error("'auc' measures binary")),
+    "for classes": (lambda: measured_by("auc"), parameter_error("'auc' is for binary")),
     "a number": (lambda: measured_by([3]), parameter_error("metric 3", "a name or a function")),
     "a callback without arguments": (
         lambda: regressor(callbacks=lambda: None).fit(X, Y),

@@ -1,1 +1,1 @@
-"""Explanations of finished models."""
+"""Explanations of trained models."""

@@ -1,4 +1,4 @@
-"""How much each feature contributes to the trees of a model, in several senses."""
+"""Feature importances: splits, gain and cover of each feature."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ ALIASES = {"split": "weight"}
 
 
 def importance(model: Model, kind: str = "gain", *, percent: bool = False) -> np.ndarray:
-    """One number per feature; with ``percent``, shares that sum to 100.
+    """Return the importance of each feature; with ``percent``, scaled to sum to 100.
 
-    Gains are those of our objective, with its factor 1/2: XGBoost and LightGBM report twice as much. LightGBM's
+    Gains are decreases of the objective with its factor 1/2: XGBoost and LightGBM report twice as much. LightGBM's
     ``split`` is ``weight``, its ``gain`` is ``total_gain``.
     """
     kind = ALIASES.get(kind, kind)
@@ -40,7 +40,7 @@ def importance(model: Model, kind: str = "gain", *, percent: bool = False) -> np
 
 
 def feature_importances(model: Model) -> np.ndarray:
-    """Total gain as shares that sum to 1; all 0 if no tree has a split."""
+    """Return the total gain of each feature, scaled to sum to 1; all 0 if no tree has a split."""
     return _normalized(_values(model, "total_gain"))
 
 
@@ -52,7 +52,7 @@ def _values(model: Model, kind: str) -> np.ndarray:
     if kind in ("weight", "frequency"):
         return splits
     totals = _by_feature(
-        model, np.bincount(features, weights=_amounts(ensemble, kind)[inner], minlength=model.n_columns)
+        model, np.bincount(features, weights=_split_statistic(ensemble, kind)[inner], minlength=model.n_columns)
     )
     if kind.startswith("total_"):
         return totals
@@ -60,11 +60,12 @@ def _values(model: Model, kind: str) -> np.ndarray:
 
 
 def _by_feature(model: Model, values: np.ndarray) -> np.ndarray:
-    """Amounts per user's column; what is made of several categories is divided equally among them."""
+    """Sum values of tree features by column of X; those of a combination are divided equally among its columns."""
     return values if model.transformer is None else model.transformer.fold(values, model.n_features)
 
 
-def _amounts(ensemble: Ensemble, kind: str) -> np.ndarray:
+def _split_statistic(ensemble: Ensemble, kind: str) -> np.ndarray:
+    """Return the statistic of each node that an importance adds up."""
     if kind.endswith("gain"):
         return ensemble.gain
     if kind.endswith("cover"):

@@ -1,1 +1,1 @@
-"""Measures of predictions. ``registry.resolve_metric`` finds one by its name."""
+"""Evaluation metrics. ``registry.resolve_metric`` finds one by its name."""

@@ -1,4 +1,4 @@
-"""What a metric is given and what it says of itself."""
+"""Metrics: inputs, properties, and metrics defined by the user."""
 
 from __future__ import annotations
 
@@ -22,71 +22,77 @@ ANY = REGRESSION | CLASSES
 
 @dataclass(frozen=True)
 class MetricInputs:
-    """Targets and the predictions for them: numbers or probabilities of class 1 (n,), or of each class (n, classes)."""
+    """Targets, predictions, weights, and the parameters of the metric.
+
+    ``prediction`` holds values or probabilities of class 1 (n,), or one probability per class (n, classes).
+    """
 
     y: np.ndarray
     prediction: np.ndarray
     weight: np.ndarray | None = None
-    numbers: tuple[float, ...] = ()
+    params: tuple[float, ...] = ()
     run: Run = run_serial
 
     def mean(self, values: np.ndarray) -> float:
-        """The weighted mean over the rows, independent of their order."""
+        """Return the weighted mean over the rows, independently of their order."""
         return fixed_mean(values, self.weight, self.run)
 
     def apply(self, kernel: Kernel, values: np.ndarray) -> np.ndarray:
-        """An elementary function of an array."""
+        """Return an elementary function, such as ``log_values``, of an array."""
         return apply_elementwise(kernel, values, self.run)
 
-    def require(self, name: str, fits: np.ndarray, allowed: str, remedy: str) -> None:
-        """Raise an InputError for the first row whose target or prediction does not fit."""
-        if not fits.all():
-            row = int(np.argmin(fits))
+    def require(self, metric: str, is_valid: np.ndarray, allowed: str, remedy: str) -> None:
+        """Raise an InputError that names the first row whose target or prediction is not valid."""
+        if not is_valid.all():
+            row = int(np.argmin(is_valid))
             given = f"row {row} has the target {self.y[row]:g} and the prediction {self.prediction[row]}"
-            raise InputError(f"metric {name!r}: {given}; allowed is {allowed}; {remedy}")
+            raise InputError(f"metric {metric!r}: {given}; allowed is {allowed}; {remedy}")
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A number that says how good predictions are: ``metric(y, prediction, weight)``."""
+    """A measure of the quality of predictions: ``metric(y, prediction, weight)`` returns a number.
+
+    ``tasks`` are the tasks it is defined for; ``params`` are passed to ``function`` with the arrays.
+    """
 
     name: str
     function: Callable[[MetricInputs], float] = field(repr=False)
     greater_is_better: bool = False
     tasks: frozenset[str] = ANY
-    numbers: tuple[float, ...] = ()
+    params: tuple[float, ...] = ()
 
     @property
     def prediction_kind(self) -> str:
-        """What ``prediction`` is: ``prediction``, or ``probabilities`` where classes are measured."""
+        """Kind of predictions it takes: ``probabilities`` if it is for classes only, else ``prediction``."""
         return "prediction" if "regression" in self.tasks else "probabilities"
 
     def check_task(self, task: str) -> None:
-        """Raise a ParameterError if this metric does not measure such a task."""
+        """Raise a ParameterError if the metric is not defined for this task."""
         if task not in self.tasks:
             allowed = ", ".join(sorted(self.tasks))
-            raise ParameterError(f"metric {self.name!r} measures {allowed}, not {task}; choose another eval_metric")
+            raise ParameterError(f"metric {self.name!r} is for {allowed}, not for {task}; choose another eval_metric")
 
     def __call__(
         self, y: np.ndarray, prediction: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial
     ) -> float:
-        """Measure predictions; rows weigh ``weight``."""
+        """Return the metric of predictions, with rows weighted by ``weight``."""
         y = np.asarray(y, dtype=np.float64)
         prediction = np.asarray(prediction, dtype=np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):  # what is beyond floats is infinite
-            return self.function(MetricInputs(y, prediction, weight, self.numbers, run))
+        with np.errstate(over="ignore", invalid="ignore"):  # overflow gives infinity, a valid value of a metric
+            return self.function(MetricInputs(y, prediction, weight, self.params, run))
 
 
 @dataclass(frozen=True)
 class CustomMetric(Metric):
-    """A function of the user's own: (y, prediction, weight) -> number; better if less, unless it says otherwise.
+    """A user's function (y, prediction, weight) -> number; lower is better unless it has ``greater_is_better = True``.
 
-    A function says so by an attribute: ``function.greater_is_better = True``.
+    The attribute is set on the function: ``function.greater_is_better = True``.
     """
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> CustomMetric:
-        """Wrap a function."""
+        """Make a metric of a function."""
         name = getattr(function, "__name__", type(function).__name__)
         check_signature(function, "eval_metric", "y", "prediction", "weight")
         return cls(name, function, bool(getattr(function, "greater_is_better", False)))
@@ -94,7 +100,7 @@ class CustomMetric(Metric):
     def __call__(
         self, y: np.ndarray, prediction: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial
     ) -> float:
-        """Call the function."""
+        """Return what the function returns for read-only arrays."""
         arrays = [None if array is None else read_only(array) for array in (y, prediction, weight)]
         value: Any = self.function(*arrays)  # type: ignore[arg-type]
         try:

@@ -1,4 +1,4 @@
-"""Metrics of classes, from probabilities: of class 1 (n,), or of each class (n, classes)."""
+"""Metrics for classification, computed from probabilities: of class 1 (n,), or of each class (n, classes)."""
 
 from __future__ import annotations
 
@@ -9,109 +9,109 @@ from sapwood.kernels.numeric.sums import fixed_sum
 from sapwood.metrics.base import ANY, BINARY, CLASSES, MetricInputs
 from sapwood.metrics.registry import register
 
-# Probabilities of 0 count as this, so that one confident error does not make the mean infinite.
+# Lower bound of probabilities, so that one confident error does not make the mean infinite.
 MIN_PROBABILITY = 2.0**-52
 WEIGHT_BITS = 62
 
 
 @register("binary_logloss", "multi_logloss", "logloss", tasks=CLASSES)
-def log_loss(answers: MetricInputs) -> float:
-    """Mean of -log of the probability given to the true class."""
-    true = np.maximum(_of_true_class(answers), MIN_PROBABILITY)
-    return answers.mean(-answers.apply(log_values, true))
+def log_loss(inputs: MetricInputs) -> float:
+    """Mean of -log p, p the predicted probability of the true class."""
+    true = np.maximum(_true_class_probability(inputs), MIN_PROBABILITY)
+    return inputs.mean(-inputs.apply(log_values, true))
 
 
 @register(tasks=ANY)
-def cross_entropy(answers: MetricInputs) -> float:
+def cross_entropy(inputs: MetricInputs) -> float:
     """Mean of -y log p - (1 - y) log(1 - p) for targets that are probabilities."""
-    p = np.clip(answers.prediction, MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
-    own, rest = answers.apply(log_values, p), answers.apply(log_values, 1.0 - p)
-    return answers.mean(-answers.y * own - (1.0 - answers.y) * rest)
+    p = np.clip(inputs.prediction, MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
+    log_p, log_q = inputs.apply(log_values, p), inputs.apply(log_values, 1.0 - p)
+    return inputs.mean(-inputs.y * log_p - (1.0 - inputs.y) * log_q)
 
 
 @register("brier_score", tasks=CLASSES)
-def brier(answers: MetricInputs) -> float:
-    """Mean of (p - y)^2; with several classes, of the sum over them."""
-    if answers.prediction.ndim == 1:
-        return answers.mean(np.square(answers.prediction - answers.y))
-    n_classes = answers.prediction.shape[1]
-    total = np.zeros(len(answers.y))
+def brier(inputs: MetricInputs) -> float:
+    """Mean of (p - y)^2; with more than two classes, mean of the sum over all classes."""
+    if inputs.prediction.ndim == 1:
+        return inputs.mean(np.square(inputs.prediction - inputs.y))
+    n_classes = inputs.prediction.shape[1]
+    total = np.zeros(len(inputs.y))
     for k in range(n_classes):
-        total += np.square(answers.prediction[:, k] - (answers.y == k))
-    return answers.mean(total)
+        total += np.square(inputs.prediction[:, k] - (inputs.y == k))
+    return inputs.mean(total)
 
 
-@register(tasks=CLASSES, greater_is_better=True, numbers=(0.5,))
-def accuracy(answers: MetricInputs) -> float:
-    """Share of rows whose likeliest class is the true one; of two, class 1 if it is above the threshold."""
-    if answers.prediction.ndim == 1:
-        found = (answers.prediction > answers.numbers[0]).astype(np.float64)
+@register(tasks=CLASSES, greater_is_better=True, params=(0.5,))
+def accuracy(inputs: MetricInputs) -> float:
+    """Fraction of rows whose most probable class is the true one; of two, class 1 if above the threshold (0.5)."""
+    if inputs.prediction.ndim == 1:
+        predicted = (inputs.prediction > inputs.params[0]).astype(np.float64)
     else:
-        found = np.argmax(answers.prediction, axis=1).astype(np.float64)
-    return answers.mean((found == answers.y).astype(np.float64))
+        predicted = np.argmax(inputs.prediction, axis=1).astype(np.float64)
+    return inputs.mean((predicted == inputs.y).astype(np.float64))
 
 
-@register("binary_error", "multi_error", tasks=CLASSES, numbers=(0.5,))
-def error(answers: MetricInputs) -> float:
-    """Share of rows whose likeliest class is not the true one."""
-    return 1.0 - accuracy(answers)
+@register("binary_error", "multi_error", tasks=CLASSES, params=(0.5,))
+def error(inputs: MetricInputs) -> float:
+    """1 - accuracy."""
+    return 1.0 - accuracy(inputs)
 
 
 @register(tasks=BINARY)
-def hinge(answers: MetricInputs) -> float:
-    """Mean of max(0, 1 - sF) where a probability p stands for the score F = 2p - 1 and s is -1 or 1."""
-    margin = (2.0 * answers.y - 1.0) * (2.0 * _of_class_1(answers) - 1.0)
-    return answers.mean(np.maximum(0.0, 1.0 - margin))
+def hinge(inputs: MetricInputs) -> float:
+    """Mean of max(0, 1 - sF) with the score F = 2p - 1 of a probability p, s = -1 or 1."""
+    margin = (2.0 * inputs.y - 1.0) * (2.0 * _class_1_probability(inputs) - 1.0)
+    return inputs.mean(np.maximum(0.0, 1.0 - margin))
 
 
 @register("roc_auc", tasks=BINARY, greater_is_better=True)
-def auc(answers: MetricInputs) -> float:
-    """P(a row of class 1 scores above one of class 0) + P(they tie) / 2, rows drawn by weight; NaN for one class."""
-    if np.isnan(answers.prediction).any():
+def auc(inputs: MetricInputs) -> float:
+    """Area under the ROC curve, ties counted half, rows weighted; NaN if there is one class only."""
+    if np.isnan(inputs.prediction).any():
         return float("nan")
-    positive, negative = _weights_by_score(answers)
+    positive, negative = _weights_by_score(inputs)
     twice_below = 2 * np.cumsum(negative) - negative
-    pairs = fixed_sum(positive, twice_below, answers.run)
-    every = 2.0 * float(positive.sum()) * float(negative.sum())
-    return pairs / every if every > 0.0 else float("nan")
+    pairs = fixed_sum(positive, twice_below, inputs.run)
+    all_pairs = 2.0 * float(positive.sum()) * float(negative.sum())
+    return pairs / all_pairs if all_pairs > 0.0 else float("nan")
 
 
 @register("ap", "aucpr", tasks=BINARY, greater_is_better=True)
-def average_precision(answers: MetricInputs) -> float:
-    """Mean over the rows of class 1 of the precision among rows that score at least as high; NaN without class 1."""
-    if np.isnan(answers.prediction).any():
+def average_precision(inputs: MetricInputs) -> float:
+    """Mean over rows of class 1 of the precision at their score; NaN if there is no row of class 1."""
+    if np.isnan(inputs.prediction).any():
         return float("nan")
-    positive, negative = (weights[::-1] for weights in _weights_by_score(answers))
-    true, all_found = np.cumsum(positive), np.cumsum(positive + negative)
-    precision = true / np.maximum(all_found, 1)
+    positive, negative = (weights[::-1] for weights in _weights_by_score(inputs))
+    true_positive, predicted_positive = np.cumsum(positive), np.cumsum(positive + negative)
+    precision = true_positive / np.maximum(predicted_positive, 1)
     total = float(positive.sum())
-    return fixed_sum(positive, precision, answers.run) / total if total > 0.0 else float("nan")
+    return fixed_sum(positive, precision, inputs.run) / total if total > 0.0 else float("nan")
 
 
-def _of_class_1(answers: MetricInputs) -> np.ndarray:
-    return answers.prediction if answers.prediction.ndim == 1 else answers.prediction[:, 1]
+def _class_1_probability(inputs: MetricInputs) -> np.ndarray:
+    return inputs.prediction if inputs.prediction.ndim == 1 else inputs.prediction[:, 1]
 
 
-def _of_true_class(answers: MetricInputs) -> np.ndarray:
-    if answers.prediction.ndim == 1:
-        return np.where(answers.y == 1.0, answers.prediction, 1.0 - answers.prediction)
-    return answers.prediction[np.arange(len(answers.y)), answers.y.astype(np.int64)]
+def _true_class_probability(inputs: MetricInputs) -> np.ndarray:
+    if inputs.prediction.ndim == 1:
+        return np.where(inputs.y == 1.0, inputs.prediction, 1.0 - inputs.prediction)
+    return inputs.prediction[np.arange(len(inputs.y)), inputs.y.astype(np.int64)]
 
 
-def _weights_by_score(answers: MetricInputs) -> tuple[np.ndarray, np.ndarray]:
-    """The weights of class 1 and class 0 at each different score, ascending, as integers that sum to less than 2^62.
+def _weights_by_score(inputs: MetricInputs) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weights of class 1 and class 0 at each distinct score, ascending, as integers below 2^62 in sum.
 
-    So neither the order of rows nor that of tied scores matters.
+    Integer sums depend neither on the order of rows nor on that of tied scores.
     """
-    score, positive = _of_class_1(answers), answers.y == 1.0
-    weight = np.ones(len(score)) if answers.weight is None else np.asarray(answers.weight, dtype=np.float64)
+    score, positive = _class_1_probability(inputs), inputs.y == 1.0
+    weight = np.ones(len(score)) if inputs.weight is None else np.asarray(inputs.weight, dtype=np.float64)
     if len(score) == 0:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    room = WEIGHT_BITS - len(score).bit_length()
-    whole = np.rint(np.ldexp(weight, room - np.frexp(weight.max())[1])).astype(np.int64)
+    bits = WEIGHT_BITS - len(score).bit_length()
+    fixed = np.rint(np.ldexp(weight, bits - np.frexp(weight.max())[1])).astype(np.int64)
     order = np.argsort(score)
     score = score[order]
     starts = np.flatnonzero(np.concatenate([[True], score[1:] != score[:-1]]))
-    mine = np.add.reduceat(np.where(positive, whole, 0)[order], starts)
-    others = np.add.reduceat(np.where(positive, 0, whole)[order], starts)
-    return mine, others
+    of_class_1 = np.add.reduceat(np.where(positive, fixed, 0)[order], starts)
+    of_class_0 = np.add.reduceat(np.where(positive, 0, fixed)[order], starts)
+    return of_class_1, of_class_0

@@ -1,0 +1,82 @@
+"""Every metric: its formula, weights, and independence of the order of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sklearn.metrics as theirs
+
+from sapwood.metrics.registry import metrics, resolve_metric
+
+NAMES = sorted({metric.name for metric in metrics().values()})
+
+
+def example(name, n=400):
+    random = np.random.default_rng(5)
+    weight = random.uniform(0.1, 3, n)
+    metric = resolve_metric(name)
+    if metric.prediction_kind == "probabilities":
+        return random.integers(0, 2, n).astype(float), np.round(random.uniform(0.01, 0.99, n), 2), weight
+    if name == "cross_entropy":
+        return random.uniform(size=n), random.uniform(0.01, 0.99, n), weight
+    return random.gamma(2.0, size=n) + 0.01, random.gamma(2.0, size=n) + 0.01, weight
+
+
+SCIKIT_LEARN = {
+    "mse": theirs.mean_squared_error,
+    "rmse": theirs.root_mean_squared_error,
+    "mae": theirs.mean_absolute_error,
+    "mape": theirs.mean_absolute_percentage_error,
+    "msle": theirs.mean_squared_log_error,
+    "r2": theirs.r2_score,
+    "quantile@0.8": lambda y, p, sample_weight: theirs.mean_pinball_loss(y, p, sample_weight=sample_weight, alpha=0.8),
+    "poisson_deviance": theirs.mean_poisson_deviance,
+    "gamma_deviance": theirs.mean_gamma_deviance,
+    "tweedie_deviance@1.3": lambda y, p, sample_weight: theirs.mean_tweedie_deviance(
+        y, p, sample_weight=sample_weight, power=1.3
+    ),
+    "log_loss": theirs.log_loss,
+    "brier": theirs.brier_score_loss,
+    "accuracy": lambda y, p, sample_weight: theirs.accuracy_score(y, p > 0.5, sample_weight=sample_weight),
+    "error": lambda y, p, sample_weight: 1 - theirs.accuracy_score(y, p > 0.5, sample_weight=sample_weight),
+    "hinge": lambda y, p, sample_weight: theirs.hinge_loss(2 * y - 1, 2 * p - 1, sample_weight=sample_weight),
+    "auc": theirs.roc_auc_score,
+    "average_precision": theirs.average_precision_score,
+}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", SCIKIT_LEARN)
+def test_it_agrees_with_scikit_learn(name, weighted):
+    y, prediction, weight = example(name)
+    weight = weight if weighted else None
+    assert resolve_metric(name)(y, prediction, weight) == pytest.approx(
+        SCIKIT_LEARN[name](y, prediction, sample_weight=weight), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_order_of_rows_does_not_matter(name):
+    y, prediction, weight = example(name)
+    order = np.random.default_rng(1).permutation(len(y))
+    metric = resolve_metric(name)
+    assert metric(y, prediction, weight) == metric(y[order], prediction[order], weight[order])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_weight_of_two_is_the_row_twice(name):
+    y, prediction, _ = example(name, 50)
+    weight = np.ones(50)
+    weight[:20] = 2
+    twice = np.concatenate([np.arange(50), np.arange(20)])
+    metric = resolve_metric(name)
+    assert metric(y, prediction, weight) == pytest.approx(metric(y[twice], prediction[twice]), rel=1e-14)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_better_predictions_are_better(name):
+    y, prediction, _ = example(name)
+    metric = resolve_metric(name)
+    truth = y * 0.98 + 0.01 if metric.prediction_kind == "probabilities" else y
+    better, worse = metric(y, truth), metric(y, prediction)
+    assert better > worse if metric.greater_is_better else better < worse
