@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from sapwood.errors import ParameterError
 from sapwood.params.validators import boolean, check_field, fraction, integer, is_bool, is_number, number, one_of
@@ -91,8 +91,27 @@ def conflicts_of(bundle: object) -> float:
     return bundle.conflicts if isinstance(bundle, Bundle) else 0.0
 
 
+class Sampling:
+    """Base class of the objects for ``sampling``; ``register_sampling`` gives each a name."""
+
+
+SAMPLINGS: dict[str, type[Sampling]] = {}
+_Option = TypeVar("_Option", bound=type[Sampling])
+
+
+def register_sampling(name: str) -> Callable[[_Option], _Option]:
+    """Return a decorator that makes ``sampling=name`` stand for an object of the class with default settings."""
+
+    def register(option: _Option) -> _Option:
+        SAMPLINGS[name] = option
+        return option
+
+    return register
+
+
+@register_sampling("uniform")
 @dataclass(frozen=True)
-class Uniform:
+class Uniform(Sampling):
     """``sampling=Uniform(...)``: every row with the same chance; ``subsample`` is the share.
 
     ``replacement`` draws each row a number of times (Poisson, ``subsample`` on average: the bootstrap, row by row).
@@ -112,8 +131,9 @@ class Uniform:
             )
 
 
+@register_sampling("goss")
 @dataclass(frozen=True)
-class Goss:
+class Goss(Sampling):
     """``sampling=Goss(0.2, 0.1)``: the rows of largest gradient, and some of the others, which then weigh more.
 
     The share ``top`` is kept, the share ``other`` of all rows is drawn from the rest. ``full_rounds`` rounds use all
@@ -135,8 +155,9 @@ class Goss:
             check_field(self, "full_rounds", integer(0))
 
 
+@register_sampling("mvs")
 @dataclass(frozen=True)
-class Mvs:
+class Mvs(Sampling):
     """``sampling=Mvs()``: minimum-variance sampling; ``subsample`` is the share (0.8 if it is not set).
 
     A row's chance is in proportion to √(g² + λh²), at most 1, and its weight is divided by it. λ is ``smoothing`` times
@@ -149,8 +170,9 @@ class Mvs:
         check_field(self, "smoothing", number(0, above=True))
 
 
+@register_sampling("bayesian")
 @dataclass(frozen=True)
-class Bayesian:
+class Bayesian(Sampling):
     """``sampling=Bayesian(1.0)``: all rows, each with a random weight (−log u)^temperature; 0 changes nothing.
 
     Beyond 40 a single row could weigh more than can be added up.
@@ -162,15 +184,11 @@ class Bayesian:
         check_field(self, "temperature", number(0, 40))
 
 
-Sampling = Uniform | Goss | Mvs | Bayesian
-SAMPLINGS: dict[str, type[Sampling]] = {"uniform": Uniform, "goss": Goss, "mvs": Mvs, "bayesian": Bayesian}
-
-
 def sampling_of(spec: object) -> Sampling | None:
     """The settings of a sampling, or None for all rows."""
     if isinstance(spec, str):
         return SAMPLINGS[spec]() if spec in SAMPLINGS else None
-    return spec if isinstance(spec, Uniform | Goss | Mvs | Bayesian) else None
+    return spec if isinstance(spec, Sampling) else None
 
 
 @dataclass(frozen=True)

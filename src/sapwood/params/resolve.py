@@ -193,7 +193,7 @@ def _draws_rows(values: Mapping[str, Any]) -> bool:
             return sampling.temperature > 0.0
         case Goss():
             return sampling.top + sampling.other < 1.0 and (sampling.full_rounds or 0) < values["n_estimators"]
-    return False
+    return sampling is not None
 
 
 def _settle_sampling(values: dict[str, Any], given: Mapping[str, Any]) -> None:

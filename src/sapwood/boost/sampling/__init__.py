@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+
 import numpy as np
 
-from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext
-from sapwood.boost.sampling.bayesian import BayesianSampler
-from sapwood.boost.sampling.goss import GossSampler
-from sapwood.boost.sampling.mvs import MvsSampler
-from sapwood.boost.sampling.uniform import UniformSampler
+from sapwood.boost.sampling.base import SAMPLERS, SampledRows, Sampler, SamplingContext
 from sapwood.errors import InputError, ParameterError
 from sapwood.params.declaration import BoostingParams
-from sapwood.params.options import Bayesian, Goss, Mvs, Uniform, sampling_of
+from sapwood.params.options import Uniform, sampling_of
 
 __all__ = ["SAMPLERS", "SampledRows", "SamplingContext", "Sampler", "check_sampling", "make_sampler"]
 
-SAMPLERS: dict[type, type[Sampler]] = {
-    Uniform: UniformSampler,
-    Goss: GossSampler,
-    Mvs: MvsSampler,
-    Bayesian: BayesianSampler,
-}
+for _module in pkgutil.iter_modules(__path__):  # each registers its sampler
+    importlib.import_module(f"{__name__}.{_module.name}")
 
 
 def check_sampling(params: BoostingParams, task: str, groups: np.ndarray | None) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from sapwood.kernels.sampling import row_sampling as sample
 from sapwood.native.runtime.kernel import Kernel
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import BoostingParams
+from sapwood.params.options import Sampling
 
 MOST_EXPONENT = 24  # of the largest weight, beyond which weights are rescaled to be compared
 
@@ -151,3 +153,17 @@ class Sampler(ABC):
         if drawn.weight is self.pool.weight:
             return SampledRows(rows, self.pool.weight)
         return self._weighted(rows, self.pool.weight[rows] if len(self.pool.weight) else np.ones(len(rows)))
+
+
+SAMPLERS: dict[type[Sampling], type[Sampler]] = {}
+_SamplerClass = TypeVar("_SamplerClass", bound=type[Sampler])
+
+
+def sampler_for(option: type[Sampling]) -> Callable[[_SamplerClass], _SamplerClass]:
+    """Return a decorator that registers the sampler for the objects of a class of ``params/options.py``."""
+
+    def register(sampler: _SamplerClass) -> _SamplerClass:
+        SAMPLERS[option] = sampler
+        return sampler
+
+    return register

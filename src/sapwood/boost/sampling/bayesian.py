@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.boost.sampling.base import SampledRows, Sampler
+from sapwood.boost.sampling.base import SampledRows, Sampler, sampler_for
 from sapwood.kernels.sampling import row_sampling as sample
+from sapwood.params.options import Bayesian
 
 
+@sampler_for(Bayesian)
 class BayesianSampler(Sampler):
     """Multiplies the weight of each row by (−log u)^temperature."""
 

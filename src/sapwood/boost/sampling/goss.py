@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext
+from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext, sampler_for
 from sapwood.boost.sampling.selection import MOST, SAMPLED, kth_smallest, room_near, uniform_window, window
 from sapwood.kernels.numeric.random import SAMPLING
 from sapwood.kernels.sampling import goss
 from sapwood.objectives.base import flat_pairs
 from sapwood.params.declaration import BoostingParams
+from sapwood.params.options import Goss
 
 EVERY_KEY = (0, MOST)
 SMALL_TABLE = 2048  # rows up to which all keys are listed
@@ -30,6 +31,7 @@ class Limits(NamedTuple):
     n_drawn: int
 
 
+@sampler_for(Goss)
 class GossSampler(Sampler):
     """Keeps ⌈a·n⌉ rows of largest |g| and draws m = ⌈b·n⌉ of the r others, whose pairs are multiplied by r/m.
 

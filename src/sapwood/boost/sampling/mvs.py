@@ -7,19 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext
+from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext, sampler_for
 from sapwood.boost.sampling.selection import proportion_threshold
 from sapwood.grow.fixed_point import scale_for
 from sapwood.kernels.histogram.quantised_gradients import EXACT
 from sapwood.kernels.numeric.random import SAMPLING
 from sapwood.kernels.sampling import row_sampling as sample
 from sapwood.params.declaration import BoostingParams
+from sapwood.params.options import Mvs
 
 STEPS = 2.0**50  # of one row at most
 MOST_SMOOTHING = 1e30  # chances then go by hessians alone
 ROUNDED_UP = 1.0 + 1e-9  # no norm in floats is above the true one by more
 
 
+@sampler_for(Mvs)
 class MvsSampler(Sampler):
     """Takes row i with p = min(1, ĝ/μ), ĝ = √(g² + λh²), and divides its pair by p; μ makes Σp = s·n."""
 

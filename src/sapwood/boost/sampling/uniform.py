@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext
+from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext, sampler_for
 from sapwood.kernels.numeric.elementary import exp_values
 from sapwood.kernels.numeric.random import SAMPLING
 from sapwood.kernels.sampling import row_sampling as sample
 from sapwood.params.declaration import BoostingParams
+from sapwood.params.options import Uniform
 
 HASH_RANGE = 2.0**64
 MOST_HASH = 2**64 - 1
 
 
+@sampler_for(Uniform)
 class UniformSampler(Sampler):
     """A row is drawn when the hash of its number falls below the share, so its draw depends on no other row."""
 
