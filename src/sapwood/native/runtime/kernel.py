@@ -11,7 +11,6 @@ directly it runs as a team of one.
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -66,7 +65,8 @@ class Kernel:
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
         self.__module__ = function.__module__
-        names = tuple(inspect.signature(function).parameters)
+        code = function.__code__
+        names = code.co_varnames[: code.co_argcount]
         self.takes_team = names[:3] == TEAM_ARGUMENTS
         self.is_entry = bool(signatures)
         self.variants = tuple(parse(text, LAYOUTS) for text in signatures)
