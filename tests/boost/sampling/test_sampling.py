@@ -17,11 +17,13 @@ from sapwood.kernels.numeric.random import SAMPLING
 from sapwood.kernels.sampling import goss
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import BoostingParams
+from sapwood.params.options import SAMPLINGS
 from sapwood.params.resolve import resolve_params
 
 HALF = BoostingParams(sampling="uniform", subsample=0.5)
 ALONE = Team(1)
-SETTINGS = {
+# Every registered sampler with its default settings, and some with others.
+SETTINGS = {name: BoostingParams(sampling=name, subsample=0.4) for name in SAMPLINGS} | {
     "uniform": BoostingParams(sampling="uniform", subsample=0.4),
     "replacement": BoostingParams(sampling=Uniform(replacement=True), subsample=1.0),
     "groups": BoostingParams(sampling=Uniform(by="groups"), subsample=0.4),
