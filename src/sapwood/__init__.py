@@ -1,4 +1,4 @@
-"""Gradient boosting for Python, written in Python to the last kernel."""
+"""Gradient-boosted decision trees; all of it, kernels included, is written in Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sapwood import errors
 
 __version__ = "0.2.0.dev0"
 
-_WHERE = {
+_MODULE_OF = {
     "Auto": "sapwood.params.encodings",
     "Crossing": "sapwood.params.encodings",
     "Frequency": "sapwood.params.encodings",
@@ -41,14 +41,14 @@ _WHERE = {
     "train": "sapwood.boost.train",
 }
 
-__all__ = [*sorted(_WHERE), "__version__", "errors"]
+__all__ = [*sorted(_MODULE_OF), "__version__", "errors"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
-    if name not in _WHERE:
+    """Import a public name at its first use."""
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'sapwood' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_WHERE[name]), name)
+    value = getattr(importlib.import_module(_MODULE_OF[name]), name)
     globals()[name] = value
     return value
 
@@ -57,7 +57,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-# Where pickles of version 0.1 look for what they hold.
+# Modules that pickles of version 0.1 name, and where their classes are now.
 _MOVED = {
     "sapwood.choices": "sapwood.params.options",
     "sapwood.encodings": "sapwood.params.encodings",
@@ -67,7 +67,7 @@ _MOVED = {
 
 
 class _MovedModule(ModuleType):
-    """A module that is found under its old name by those who unpickle."""
+    """A module under its former name, so that pickles find their classes."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(importlib.import_module(_MOVED[self.__name__]), name)

@@ -1,4 +1,4 @@
-"""Train on census data, show how good the model is and what it learned: ``python -m sapwood.demo``."""
+"""Train a classifier on census data and show its quality, importances and first tree: ``python -m sapwood.demo``."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ import time
 from pathlib import Path
 
 import numpy as np
-from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
 import sapwood
 from sapwood.datasets import load_adult
+from sapwood.metrics.registry import resolve_metric
 
 BAR_WIDTH = 40
+METRICS = {"AUC": "auc", "log loss": "log_loss", "accuracy": "accuracy"}
 TREE_LINES = 15
 
 
 def main(folder: Path = Path("demo-output")) -> None:
-    """Run the demo; files go to ``folder``."""
+    """Run the demo and write the model, the first tree and a bar chart to ``folder``."""
     adult = load_adult()
     X, y = adult.train
     X_test, y_test = adult.test
@@ -30,10 +31,10 @@ def main(folder: Path = Path("demo-output")) -> None:
 
     print(scores_table(y_test, classifier.predict_proba(X_test)[:, 1], y.mean()))
     print(f"  {classifier.n_iter_} trees in {seconds:.2f} s\n")
-    print("What it looks at (share of the gain)")
+    print("Feature importances (fraction of the total gain)")
     print(bar_chart(adult.names, classifier.feature_importances_))
     tree = classifier.model_.ensemble[0].to_text(adult.names)
-    print("\nThe first tree begins")
+    print("\nBeginning of the first tree")
     print("\n".join("  " + line for line in tree.splitlines()[:TREE_LINES]))
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -43,38 +44,34 @@ def main(folder: Path = Path("demo-output")) -> None:
     classifier.save(path)
     loaded = sapwood.load(path)
     if loaded.fingerprint() != classifier.model_.fingerprint():
-        raise SystemExit("the loaded model differs from the one that was saved")
-    print(f"\nSaved and loaded again with the same fingerprint, {loaded.fingerprint()[:16]}…")
+        raise SystemExit("the fingerprint of the loaded model differs from that of the saved one")
+    print(f"\nSaved and loaded with the same fingerprint, {loaded.fingerprint()[:16]}…")
     for file in (path, picture, folder / "first-tree.txt"):
         print(f"  {file} ({file.stat().st_size / 1000:,.0f} kB)")
 
 
-def scores_table(y: np.ndarray, probability: np.ndarray, share: float) -> str:
-    """Measures on test rows, beside those of a model that answers ``share`` (that of training) for everybody."""
-    constant = np.full(len(y), share)
-    lines = [f"How good it is (test rows) {'Sapwood':>9} {'constant':>9}"]
-    for name, measure in (("AUC", roc_auc_score), ("log loss", log_loss), ("accuracy", _accuracy)):
-        lines.append(f"  {name:<24} {measure(y, probability):>9.4f} {measure(y, constant):>9.4f}")
+def scores_table(y: np.ndarray, probability: np.ndarray, base_rate: float) -> str:
+    """Return metrics on the test rows, next to those of a constant prediction of ``base_rate``."""
+    constant = np.full(len(y), base_rate)
+    lines = [f"Scores on the test rows    {'Sapwood':>9} {'constant':>9}"]
+    for title, name in METRICS.items():
+        metric = resolve_metric(name)
+        lines.append(f"  {title:<24} {metric(y, probability):>9.4f} {metric(y, constant):>9.4f}")
     return "\n".join(lines)
 
 
-def _accuracy(y: np.ndarray, probability: np.ndarray) -> float:
-    return float(accuracy_score(y, probability > 0.5))
-
-
-def bar_chart(names: list[str], shares: np.ndarray) -> str:
-    """Bars of text, the longest first."""
+def bar_chart(names: list[str], importances: np.ndarray) -> str:
+    """Return the importances as bars of text, the longest first."""
     lines = []
-    for f in np.argsort(-shares, kind="stable"):
-        bar = "█" * max(1, round(BAR_WIDTH * shares[f] / shares.max()))
-        lines.append(f"  {names[f]:<15} {100 * shares[f]:4.1f} %  {bar}")
+    for f in np.argsort(-importances, kind="stable"):
+        bar = "█" * max(1, round(BAR_WIDTH * importances[f] / importances.max()))
+        lines.append(f"  {names[f]:<15} {100 * importances[f]:4.1f} %  {bar}")
     return "\n".join(lines)
 
 
-def draw_importance(folder: Path, names: list[str], shares: np.ndarray) -> Path:
-    """A picture of the importances: a PNG if matplotlib is there, else an SVG."""
-    order = np.argsort(-shares, kind="stable")
-    ordered = [(names[f], float(shares[f])) for f in order]
+def draw_importance(folder: Path, names: list[str], importances: np.ndarray) -> Path:
+    """Write a bar chart of the importances: a PNG if matplotlib is installed, else an SVG."""
+    ordered = [(names[f], float(importances[f])) for f in np.argsort(-importances, kind="stable")]
     if importlib.util.find_spec("matplotlib") is None:
         path = folder / "importance.svg"
         path.write_text(importance_svg(ordered), encoding="utf-8")
@@ -83,22 +80,22 @@ def draw_importance(folder: Path, names: list[str], shares: np.ndarray) -> Path:
 
     path = folder / "importance.png"
     axes = (figure := Figure(figsize=(6, 3), layout="constrained")).subplots()
-    axes.barh([name for name, _ in ordered], [share for _, share in ordered], color="#7a5c3e")
+    axes.barh([name for name, _ in ordered], [importance for _, importance in ordered], color="#7a5c3e")
     axes.invert_yaxis()
-    axes.set_xlabel("share of the gain")
+    axes.set_xlabel("fraction of the total gain")
     figure.savefig(path, dpi=120)
     return path
 
 
 def importance_svg(ordered: list[tuple[str, float]]) -> str:
-    """Bars as an SVG, for machines without matplotlib."""
-    longest = max(share for _, share in ordered)
+    """Return a bar chart as an SVG, for machines without matplotlib."""
+    longest = max(importance for _, importance in ordered)
     bars = []
-    for k, (name, share) in enumerate(ordered):
-        y = 10 + 28 * k
+    for k, (name, importance) in enumerate(ordered):
+        y, width = 10 + 28 * k, 380 * importance / longest
         bars.append(f'<text x="140" y="{y + 15}" text-anchor="end">{name}</text>')
-        bars.append(f'<rect x="150" y="{y}" width="{380 * share / longest:.1f}" height="20" fill="#7a5c3e"/>')
-        bars.append(f'<text x="{156 + 380 * share / longest:.1f}" y="{y + 15}">{100 * share:.1f} %</text>')
+        bars.append(f'<rect x="150" y="{y}" width="{width:.1f}" height="20" fill="#7a5c3e"/>')
+        bars.append(f'<text x="{156 + width:.1f}" y="{y + 15}">{100 * importance:.1f} %</text>')
     size = f'width="620" height="{20 + 28 * len(ordered)}"'
     body = "\n".join(bars)
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="13">\n{body}\n</svg>\n'

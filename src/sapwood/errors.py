@@ -1,25 +1,25 @@
-"""Every exception that Sapwood raises on purpose.
+"""Exceptions and warnings of Sapwood.
 
 ::
 
     SapwoodError
     ├── InputError (ValueError)        the data cannot be used as they are
-    │   └── SchemaError                the columns are not those of training
-    ├── InputTypeError (TypeError)     an argument is of a kind that cannot be used
-    ├── ParameterError (ValueError)    a parameter is unknown or out of range
-    ├── TrainingError (RuntimeError)   training cannot go on
-    ├── OutOfMemoryError (MemoryError) training would need more memory than there is
-    ├── ModelFileError (ValueError)    the file is damaged, foreign or too new
-    └── CheckpointError (ValueError)   the checkpoint is damaged, in use or of another training
+    │   └── SchemaError                the columns differ from those of training
+    ├── InputTypeError (TypeError)     an argument has an unsupported type
+    ├── ParameterError (ValueError)    a parameter is unknown, out of range or not supported with another
+    ├── TrainingError (RuntimeError)   training cannot continue
+    ├── OutOfMemoryError (MemoryError) training would need more memory than is available
+    ├── ModelFileError (ValueError)    the file is damaged, unsupported or too new
+    └── CheckpointError (ValueError)   the checkpoint is damaged, in use or of another run
 
-    SapwoodWarning (UserWarning)       the data can be used, but are probably not what was meant
+    SapwoodWarning (UserWarning)       the data can be used, but are probably not what was intended
 """
 
 from __future__ import annotations
 
 
 class SapwoodError(Exception):
-    """Anything Sapwood refuses to do."""
+    """Base class of all errors that Sapwood raises."""
 
 
 class InputError(SapwoodError, ValueError):
@@ -27,32 +27,32 @@ class InputError(SapwoodError, ValueError):
 
 
 class SchemaError(InputError):
-    """The columns are not those the model was trained on."""
+    """The columns differ from those that the model was trained on."""
 
 
 class InputTypeError(SapwoodError, TypeError):
-    """An argument is of a kind that cannot be used."""
+    """An argument has an unsupported type."""
 
 
 class ParameterError(SapwoodError, ValueError):
-    """A parameter is unknown or out of range."""
+    """A parameter is unknown, out of range or not supported with another one."""
 
 
 class TrainingError(SapwoodError, RuntimeError):
-    """Training cannot go on."""
+    """Training cannot continue."""
 
 
 class OutOfMemoryError(SapwoodError, MemoryError):
-    """Training would need more memory than there is."""
+    """Training would need more memory than is available."""
 
 
 class ModelFileError(SapwoodError, ValueError):
-    """A model file is damaged, foreign or too new."""
+    """A model file is damaged, of an unsupported format or written by a newer version."""
 
 
 class CheckpointError(SapwoodError, ValueError):
-    """A checkpoint is damaged, in use or of another training."""
+    """A checkpoint is damaged, in use or belongs to another training run."""
 
 
 class SapwoodWarning(UserWarning):
-    """The data can be used, but are probably not what was meant."""
+    """The data can be used, but are probably not what was intended."""

@@ -28,11 +28,11 @@ def test_more_can_be_better():
 
 @pytest.mark.parametrize("done, stale", [(2, False), (3, False), (4, True)])
 def test_it_is_stale_when_nothing_was_better_for_as_many_rounds_as_allowed(done, stale):
-    assert after([3.0, 1.0, 2.0, 2.0][:done], patience=2).is_stale(done) is stale
+    assert after([3.0, 1.0, 2.0, 2.0][:done], patience=2).should_stop(done) is stale
 
 
 def test_without_patience_it_is_never_stale():
-    assert not after([1.0] + [2.0] * 50).is_stale(51)
+    assert not after([1.0] + [2.0] * 50).should_stop(51)
 
 
 def test_a_score_that_is_not_a_number_cannot_stop_training():

@@ -13,13 +13,13 @@ from sapwood.boost.interrupt import Interruption
 
 @pytest.fixture(autouse=True)
 def long_ago(monkeypatch):
-    monkeypatch.setattr(interrupt, "_last_heard", -float("inf"))
+    monkeypatch.setattr(interrupt, "_last_interrupt", -float("inf"))
 
 
 def test_the_first_is_noted():
     with Interruption() as interruption:
         signal.raise_signal(signal.SIGINT)
-        assert interruption.was_asked
+        assert interruption.is_requested
 
 
 def test_the_second_raises():
@@ -52,10 +52,10 @@ def test_a_second_soon_after_the_first_raises_even_in_the_next_fit():
 def test_a_second_much_later_is_a_first_again(monkeypatch):
     with Interruption():
         signal.raise_signal(signal.SIGINT)
-    monkeypatch.setattr(interrupt, "_last_heard", interrupt._last_heard - 60.0)
+    monkeypatch.setattr(interrupt, "_last_interrupt", interrupt._last_interrupt - 60.0)
     with Interruption() as interruption:
         signal.raise_signal(signal.SIGINT)
-        assert interruption.was_asked
+        assert interruption.is_requested
 
 
 def test_other_threads_leave_the_handler_alone():
@@ -77,6 +77,6 @@ def test_a_process_that_ignores_it_goes_on_ignoring_it():
     try:
         with Interruption() as interruption:
             signal.raise_signal(signal.SIGINT)
-            assert not interruption.was_asked
+            assert not interruption.is_requested
     finally:
         signal.signal(signal.SIGINT, before)

@@ -291,7 +291,7 @@ def test_no_refit_where_the_time_is_used_up():
 
 @pytest.fixture
 def long_ago(monkeypatch):
-    monkeypatch.setattr(interrupt, "_last_heard", -float("inf"))
+    monkeypatch.setattr(interrupt, "_last_interrupt", -float("inf"))
 
 
 def press(at: int, times: int = 1):

@@ -1,4 +1,4 @@
-"""When training ends, and which round was the best."""
+"""Early stopping: the best round so far, and the reasons for which training ends."""
 
 from __future__ import annotations
 
@@ -7,33 +7,36 @@ from dataclasses import dataclass
 
 from sapwood.errors import TrainingError
 
-# Why training ended.
-ALL_ROUNDS, EARLY, TIME = "n_estimators", "early_stopping", "time_limit"
+# Reasons for which training ends, the values of ``stopped_``.
+ALL_ROUNDS, EARLY_STOPPING, TIME_LIMIT = "n_estimators", "early_stopping", "time_limit"
 INTERRUPTED, CALLBACK = "interrupted", "callback"
 
 
 @dataclass
 class BestRound:
-    """The best value that a metric has had, and after how many rounds."""
+    """The best value of a metric so far and the number of rounds after which it was reached.
+
+    ``patience`` is the number of rounds without improvement after which training stops; None never stops it.
+    """
 
     greater_is_better: bool
     patience: int | None = None
     round: int = 0
     score: float | None = None
 
-    def update(self, done: int, score: float, name: str) -> None:
-        """Note the value after ``done`` rounds; ``name`` says what it is of."""
+    def update(self, n_rounds: int, score: float, name: str) -> None:
+        """Compare the value after ``n_rounds`` rounds with the best one; errors call the metric ``name``."""
         if self.patience is not None and math.isnan(score):
             raise TrainingError(
-                f"{name} is not a number after round {done}, so it cannot tell when to stop: a metric may need rows of "
-                "every class in the validation set; choose another eval_metric or another validation set"
+                f"{name} is not a number after round {n_rounds}, so early stopping cannot use it: some metrics need "
+                "rows of every class in the validation set; choose another eval_metric or another validation set"
             )
         if self.score is None or math.isnan(self.score) or self._is_better(score, self.score):
-            self.round, self.score = done, score
+            self.round, self.score = n_rounds, score
 
-    def is_stale(self, done: int) -> bool:
-        """Tell whether there has been no better value for too long."""
-        return self.patience is not None and self.score is not None and done - self.round >= self.patience
+    def should_stop(self, n_rounds: int) -> bool:
+        """Return whether the metric has not improved for ``patience`` rounds."""
+        return self.patience is not None and self.score is not None and n_rounds - self.round >= self.patience
 
     def _is_better(self, score: float, other: float) -> bool:
         return score > other if self.greater_is_better else score < other

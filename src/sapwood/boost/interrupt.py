@@ -1,4 +1,4 @@
-"""Ctrl-C during training: the first ends it after the tree at hand, a second raises at once."""
+"""Ctrl-C during training: the first ends training after the current tree, the second raises immediately."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ import threading
 import time
 from types import FrameType, TracebackType
 
-# Where one fit follows another, as in a search, a second Ctrl-C means all of them, if it comes this soon.
-IMPATIENCE_SECONDS = 2.0
+# In a sequence of fits, such as a grid search, a second Ctrl-C within this time ends all of them, not only one fit.
+REPEAT_SECONDS = 2.0
 
-_last_heard = -float("inf")
+_last_interrupt = -float("inf")
 
 
 class InterruptedBeforeFirstRound(KeyboardInterrupt):
-    """Ctrl-C before there was a model to return."""
+    """Ctrl-C before the first round was complete: there is no model to return."""
 
 
 class Interruption:
-    """Notes Ctrl-C instead of raising it, while it is used as a context in the main thread."""
+    """Context manager that records Ctrl-C instead of raising KeyboardInterrupt; no effect outside the main thread."""
 
     def __init__(self) -> None:
-        self.was_asked = False
+        self.is_requested = False
         self._previous: object = None
 
     def __enter__(self) -> Interruption:
         if threading.current_thread() is threading.main_thread() and callable(signal.getsignal(signal.SIGINT)):
-            self._previous = signal.signal(signal.SIGINT, self._note)
+            self._previous = signal.signal(signal.SIGINT, self._handle)
         return self
 
     def __exit__(
@@ -36,11 +36,11 @@ class Interruption:
             signal.signal(signal.SIGINT, self._previous)  # type: ignore[arg-type]
             self._previous = None
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        global _last_heard
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        global _last_interrupt
         now = time.monotonic()
-        is_second = self.was_asked or now - _last_heard < IMPATIENCE_SECONDS
-        self.was_asked = True
-        _last_heard = now
+        is_second = self.is_requested or now - _last_interrupt < REPEAT_SECONDS
+        self.is_requested = True
+        _last_interrupt = now
         if is_second:
             raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""How far training is: for callbacks, and drawn as a bar on standard error."""
+"""Progress of training: the argument of callbacks, and the progress bar on standard error."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from types import TracebackType
 from typing import TextIO
 
 BAR_WIDTH = 24
-SECONDS_BETWEEN = 0.1
-LINES_OF_A_LOG = 10
+REDRAW_SECONDS = 0.1
+MAX_LOG_LINES = 10
 
 History = Mapping[str, Mapping[str, list[float]]]
 
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """What a callback is told after each round.
+    """Progress of training after a round, passed to callbacks.
 
-    ``round`` is the number of rounds done and ``n_rounds`` that of all, ``evals`` the metrics so far as
-    ``{set: {metric: [one per round]}}`` (not to be changed), ``elapsed`` the seconds since training began.
+    ``round`` is the number of finished rounds and ``n_rounds`` that of all; ``evals`` holds the metrics so far as
+    ``{set: {metric: [one value per round]}}``, a copy; ``elapsed`` is the number of seconds since training began.
     """
 
     round: int
@@ -31,12 +31,12 @@ class Progress:
 
     @property
     def left(self) -> float:
-        """Seconds until the last round, if all take as long as those so far."""
+        """Estimated number of seconds until the last round, from the mean time per round so far."""
         return self.elapsed / self.round * (self.n_rounds - self.round)
 
 
 def describe(progress: Progress) -> str:
-    """One line: rounds, the first metric of each set, and the time left."""
+    """Return one line of text: a bar, rounds, the first metric of each validation set, time spent and time left."""
     filled = BAR_WIDTH * progress.round // progress.n_rounds
     bar = "█" * filled + "░" * (BAR_WIDTH - filled)
     parts = [f"{bar} {progress.round}/{progress.n_rounds}"]
@@ -52,12 +52,12 @@ def _clock(seconds: float) -> str:
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"
 
 
-def _tenths(round: int, n_rounds: int) -> int:
-    return round * LINES_OF_A_LOG // n_rounds
+def _log_lines(round: int, n_rounds: int) -> int:
+    return round * MAX_LOG_LINES // n_rounds
 
 
 class ProgressBar:
-    """Draws progress on one line of a terminal, or ten times on lines of their own where there is none."""
+    """Progress bar: one line that is redrawn on a terminal, ten separate lines in a log file."""
 
     def __init__(self, is_shown: bool, stream: TextIO | None = None) -> None:
         self._stream = (stream or sys.stderr) if is_shown else None
@@ -70,14 +70,14 @@ class ProgressBar:
         return self
 
     def show(self, progress: Progress) -> None:
-        """Draw, unless the line is fresh."""
+        """Show the progress after a round, at most once per ``REDRAW_SECONDS`` on a terminal."""
         if self._stream is None:
             return
         self._last = progress
         if self._stream.isatty():
-            if time.monotonic() - self._drawn_at >= SECONDS_BETWEEN:
+            if time.monotonic() - self._drawn_at >= REDRAW_SECONDS:
                 self._draw(progress)
-        elif _tenths(progress.round, progress.n_rounds) > _tenths(progress.round - 1, progress.n_rounds):
+        elif _log_lines(progress.round, progress.n_rounds) > _log_lines(progress.round - 1, progress.n_rounds):
             self._write(progress)
 
     def _write(self, progress: Progress) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 
-from sapwood.boost.early_stopping import INTERRUPTED, TIME
+from sapwood.boost.early_stopping import INTERRUPTED, TIME_LIMIT
 from sapwood.boost.interrupt import InterruptedBeforeFirstRound
 from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.boost.learning_task import LearningTask
@@ -23,7 +23,7 @@ def refit_on_all_rows(task: LearningTask, rows: LabeledRows, first: Training, st
     settings = task.params.evaluation
     spent = time.perf_counter() - start_time + first.result.restored_seconds
     is_late = settings.time_limit is not None and 2.0 * spent > settings.time_limit
-    if not settings.refit or first.result.stopped in (INTERRUPTED, TIME) or rows.workers.broadcast_bool(is_late):
+    if not settings.refit or first.result.stopped in (INTERRUPTED, TIME_LIMIT) or rows.workers.broadcast_bool(is_late):
         return first
     n_earlier = 0 if first.init.model is None else first.init.model.n_iterations
     params = _refit_params(task.params, first.result.best_iteration - n_earlier)

@@ -12,7 +12,7 @@ import numpy as np
 from sapwood.boost.boosters.plain import Booster
 from sapwood.boost.checkpoint.checkpoint import Checkpoint
 from sapwood.boost.context import TrainingContext, make_booster
-from sapwood.boost.early_stopping import ALL_ROUNDS, CALLBACK, EARLY, INTERRUPTED, TIME, BestRound
+from sapwood.boost.early_stopping import ALL_ROUNDS, CALLBACK, EARLY_STOPPING, INTERRUPTED, TIME_LIMIT, BestRound
 from sapwood.boost.evaluation import Evaluation
 from sapwood.boost.initial_scores import InitialScores
 from sapwood.boost.interrupt import InterruptedBeforeFirstRound, Interruption
@@ -147,11 +147,11 @@ def _reason_to_stop(
             return CALLBACK
     if progress.round == progress.n_rounds:
         return ALL_ROUNDS
-    if best.is_stale(progress.round):
-        return EARLY
+    if best.should_stop(progress.round):
+        return EARLY_STOPPING
     if watch.time_limit is not None and progress.elapsed >= watch.time_limit:
-        return TIME
-    return INTERRUPTED if interruption.was_asked else None
+        return TIME_LIMIT
+    return INTERRUPTED if interruption.is_requested else None
 
 
 def add_round(
@@ -167,7 +167,7 @@ def add_round(
     boosting.take_pairs(round, work.pairs)
     drawn = _drawn(work, number)
     for output, pairs in zip(range(0, n_outputs, width), work.tree_pairs, strict=True):
-        if interruption.was_asked and (output > 0 or round == 0):
+        if interruption.is_requested and (output > 0 or round == 0):
             if round == 0:
                 raise InterruptedBeforeFirstRound
             return False

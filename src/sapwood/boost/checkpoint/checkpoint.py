@@ -21,7 +21,7 @@ import numpy as np
 
 from sapwood.boost.checkpoint import run_fingerprint as identity
 from sapwood.boost.checkpoint.log import REMEDY, CheckpointLog, Segment, described
-from sapwood.boost.early_stopping import INTERRUPTED, TIME
+from sapwood.boost.early_stopping import INTERRUPTED, TIME_LIMIT
 from sapwood.boost.evaluation import Evaluation
 from sapwood.boost.initial_scores import InitialScores
 from sapwood.boost.target import Target
@@ -52,7 +52,7 @@ class CheckpointState:
     def reason_to_stop(self, time_limit: float | None) -> str | None:
         """Why no round should follow, if there is a reason."""
         if self.rounds and time_limit is not None and self.elapsed >= time_limit:
-            return self.stopped or TIME
+            return self.stopped or TIME_LIMIT
         return self.stopped
 
 
@@ -116,7 +116,7 @@ class Checkpoint:
         told: dict[str, Any] = {"rounds": done, "elapsed": elapsed}
         if scores is not None:
             told["scores"] = _checksum(scores)
-        if reason not in (None, INTERRUPTED, TIME):
+        if reason not in (None, INTERRUPTED, TIME_LIMIT):
             told["stopped"] = reason
         lines = [line[self._n_written : done] for one in evaluation.history.values() for line in one.values()]
         arrays = {
