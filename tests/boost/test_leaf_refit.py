@@ -8,7 +8,7 @@ import pytest
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.errors import ParameterError
 from sapwood.kernels.layout import GrowParams
-from sapwood.kernels.leaves.leaf_refit import add_to_copies, merge_sums, sum_copies
+from sapwood.kernels.leaves.leaf_refit import add_model_values, merge_sums, sum_model_leaves
 from sapwood.kernels.leaves.logistic import BLOCK, fit_logistic
 from sapwood.native.threads.team import current_team
 from sapwood.objectives import Absolute
@@ -91,7 +91,7 @@ def test_sums_and_answers_equal_plain_loops(members, monkeypatch):
     monkeypatch.setenv("SAPWOOD_TEAM", members)
     team = current_team(None)
     partial = np.full((team.size, n_models * n_nodes * 6), 77)
-    team.run(sum_copies, rows, start, learned, node, n_nodes, pairs, weight, scale, partial)
+    team.run(sum_model_leaves, rows, start, learned, node, n_nodes, pairs, weight, scale, partial)
     sums = np.empty((n_models * n_nodes, 6))
     merge_sums(partial, n_nodes, np.array([1, 0, 0], dtype=np.int32), scale, sums)
     slow = np.zeros_like(sums)
@@ -102,7 +102,7 @@ def test_sums_and_answers_equal_plain_loops(members, monkeypatch):
             slow[m * n_nodes] += told
     np.testing.assert_allclose(sums, slow, atol=1e-9)
     values, scores = random.normal(size=(n_models * n_nodes, 1)), np.zeros((2, len(rows)))
-    team.run(add_to_copies, rows, start, node, n_nodes, values, 1, scores)
+    team.run(add_model_values, rows, start, node, n_nodes, values, 1, scores)
     for m in range(n_models):
         for i in range(start[m], start[m + 1]):
             assert scores[1, i] == values[m * n_nodes + int(node[rows[i]]), 0]
@@ -120,7 +120,7 @@ def test_the_sums_of_equal_rows_are_those_of_rows_that_weigh_one(members, monkey
     for weight in (np.empty(0), np.ones(n)):
         partial = np.full((team.size, 12), 77)
         rows, start = np.arange(n, dtype=np.uint32), np.array([0, n])
-        team.run(sum_copies, rows, start, np.array([n]), node, 3, pairs, weight, scale, partial)
+        team.run(sum_model_leaves, rows, start, np.array([n]), node, 3, pairs, weight, scale, partial)
         found.append(partial.sum(axis=0))
     assert np.array_equal(*found)
 

@@ -75,7 +75,7 @@ def test_a_split_parts_the_rows_of_a_leaf_in_every_list_and_keeps_their_order():
     bins, n_features = dataset.columns, dataset.n_features
     lists = sort_rows(dataset, 1)
     with np.errstate(all="ignore"):
-        sorted_rows.begin_sorted(0, n_features, n_features, lists)
+        sorted_rows.init_sorted_rows(0, n_features, n_features, lists)
     rows = lists[0, first:last]  # any rows will do; the leaf owns the same range of all lists
     before = [np.array([row for row in line if row in rows]) for line in lists[:n_features]]
     for line, own in zip(lists[n_features:], before, strict=False):
@@ -90,7 +90,7 @@ def test_a_split_parts_the_rows_of_a_leaf_in_every_list_and_keeps_their_order():
     goes_left = bins[2] <= split[layout.SPLIT_BIN]
     others = lists[n_features : 2 * n_features].copy()
     with np.errstate(all="ignore"):
-        sorted_rows.part_sorted(0, 0, n_features, bins, split, int(goes_left[rows].sum()), lists)
+        sorted_rows.partition_sorted_rows(0, 0, n_features, bins, split, int(goes_left[rows].sum()), lists)
     for line, own, other in zip(lists[n_features:], before, others, strict=False):
         assert line[first:last].tolist() == [*own[goes_left[own]], *own[~goes_left[own]]]
         assert line[:first].tolist() == other[:first].tolist()

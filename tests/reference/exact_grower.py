@@ -141,4 +141,4 @@ def score_of(node: Node, rows: np.ndarray, data: Data, rules: GrowParams) -> flo
 
 def value_of(node: Node, rows: np.ndarray, k: int, data: Data, rules: GrowParams) -> float:
     g, h = data.pairs[k, rows].sum(axis=0)
-    return formulas.within(formulas.leaf_value(g, h, rules), node.low, node.high)
+    return formulas.clip_value(formulas.leaf_value(g, h, rules), node.low, node.high)

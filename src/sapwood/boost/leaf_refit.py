@@ -15,12 +15,12 @@ from sapwood.errors import TrainingError
 from sapwood.grow.grown_tree import GRADIENTS, HESSIANS, GrownTree
 from sapwood.kernels.layout import BITSET_SPLIT, NODE_COUNT, NODE_WEIGHT, UNPENALISED, GrowParams
 from sapwood.kernels.leaves.leaf_refit import (
-    add_to_copies,
-    bound_copies,
-    mean_values,
+    add_model_values,
+    average_children,
+    bound_model_pairs,
     merge_sums,
-    step_values,
-    sum_copies,
+    newton_steps,
+    sum_model_leaves,
 )
 from sapwood.kernels.losses.binary import logistic_pairs
 from sapwood.kernels.losses.leaf_quantiles import renew_leaves
@@ -116,7 +116,7 @@ class LeafRefit:
         _, values = self.values(grown, node_of_row, output)
         copies, n_nodes = self.copies, len(grown.feature)
         self._rules.team.run(
-            add_to_copies, copies.rows, copies.start, node_of_row, n_nodes, values, output, copies.scores
+            add_model_values, copies.rows, copies.start, node_of_row, n_nodes, values, output, copies.scores
         )
 
     def values(self, grown: GrownTree, node_of_row: np.ndarray, output: int) -> tuple[np.ndarray, np.ndarray]:
@@ -133,7 +133,7 @@ class LeafRefit:
             else:
                 values = self._steps(grown, node_of_row, output, sums)
             if self._work is not None or rules.n_steps > 1:
-                mean_values(sums, n_nodes, grown.left, values)
+                average_children(sums, n_nodes, grown.left, values)
         for first in range(0, len(values), n_nodes) if rules.directions.any() else ():
             project(grown, values[first : first + n_nodes, 0], rules.directions)
         return sums, values * rules.learning_rate
@@ -143,16 +143,16 @@ class LeafRefit:
         values = np.zeros((len(sums), width))
         bounds = np.tile(np.array([-np.inf, np.inf]), (*values.shape, 1))
         penalty = _penalties(grown, rules.rules.category_lambda)
-        step_values(sums, penalty, rules.rules, bounds, values)
+        newton_steps(sums, penalty, rules.rules, bounds, values)
         scores, pairs = self._further
         for _ in range(1, rules.n_steps):
             np.copyto(scores, self._before)
             rules.team.run(
-                add_to_copies, copies.rows, copies.start, node_of_row, len(grown.feature), values, output, scores
+                add_model_values, copies.rows, copies.start, node_of_row, len(grown.feature), values, output, scores
             )
             rules.objective.pairs(copies.target.y, scores, pairs, rules.team.run)
             further = self._sums(grown, node_of_row, pairs[output : output + width])
-            step_values(further, penalty, rules.rules, bounds, values)
+            newton_steps(further, penalty, rules.rules, bounds, values)
         return values
 
     def _sums(self, grown: GrownTree, node_of_row: np.ndarray, pairs: np.ndarray) -> np.ndarray:
@@ -162,8 +162,8 @@ class LeafRefit:
         width = 2 * len(pairs) + 2
         partial = np.empty((self._rules.team.size, n_lines * width), dtype=np.int64)
         self._rules.team.run(
-            sum_copies, copies.rows, copies.start, copies.learned, node_of_row, n_nodes, pairs, self._weight, scale,
-            partial,
+            sum_model_leaves, copies.rows, copies.start, copies.learned, node_of_row, n_nodes, pairs, self._weight,
+            scale, partial,
         )  # fmt: skip
         sums = np.empty((n_lines, width))
         merge_sums(partial, n_nodes, grown.left, scale, sums)
@@ -203,7 +203,7 @@ def _scales(pairs: np.ndarray, weight: np.ndarray, copies: SupportingModels, tea
     """Integers per unit of G and H of each output, then of the weight, so that no sum of learned copies overflows."""
     n, heaviest = max(1, int(copies.learned.max())), float(weight.max()) if len(weight) else 1.0
     found = np.empty((team.size, 2 * len(pairs)))
-    team.run(bound_copies, pairs, found)
+    team.run(bound_model_pairs, pairs, found)
     largest = np.maximum(np.append(found.max(axis=0), [1.0, 1.0]) * heaviest, TINY)
     if not np.isfinite(largest).all():
         where = int(np.argmin(np.isfinite(pairs).all(axis=(0, 2))))

@@ -112,7 +112,7 @@ def units(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """The middle of each range and 1 / half its length, 0 for a range of no length or beyond bounds."""
     with np.errstate(invalid="ignore"):
         middle, half = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
-    usable = (half > linear.LEAST_RANGE) & (half < linear.MOST_RANGE)
+    usable = (half > linear.MIN_RANGE) & (half < linear.MAX_RANGE)
     scale = np.divide(1.0, half, out=np.zeros_like(half), where=usable)
     return np.stack([np.where(usable, middle, 0.0), scale], axis=1)
 

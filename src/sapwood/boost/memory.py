@@ -12,7 +12,7 @@ from sapwood.errors import OutOfMemoryError
 from sapwood.grow.histogram import is_wide
 from sapwood.grow.row_subset import MOST_DRAWN
 from sapwood.grow.workspace import Shape, pool_lines
-from sapwood.kernels.histogram.multi_output import line_width
+from sapwood.kernels.histogram.multi_output import padded_planes
 from sapwood.native.system.available_memory import available_memory
 from sapwood.objectives.base import Objective
 from sapwood.params.declaration import Params
@@ -65,7 +65,7 @@ def estimate(size: DataSize, objective: Objective, params: Params, members: int)
     cells = 0 if is_exact else shape.n_planes * n_cells
     lines = 0 if is_exact else pool_lines(shape, cells, symmetric_of(params.tree.growth) is not None)
     is_ordered, per_copy = params.boost.boosting == "ordered", 20 + 16 * n_outputs
-    spare = line_width(shape.n_planes) if width > 1 else shape.n_planes
+    spare = padded_planes(shape.n_planes) if width > 1 else shape.n_planes
     per_eval_row = 8 * p if is_exact else tiles
     drawn = 0 if is_exact or sampling_of(params.boost.sampling) is None else MOST_DRAWN
     return {

@@ -13,9 +13,9 @@ import numpy as np
 from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.data.tables.table import Block
 from sapwood.grow.grown_tree import FittedTree, GrownTree
-from sapwood.kernels.histogram.sparse import add_scores_listed
+from sapwood.kernels.histogram.sparse import add_scores_sparse
 from sapwood.kernels.leaves.leaf_refit import add_node_values
-from sapwood.kernels.leaves.leaf_values import add_leaf_lines, add_leaf_values
+from sapwood.kernels.leaves.leaf_values import add_leaf_values, add_leaf_vectors
 from sapwood.kernels.predict.binned import add_scores_binned
 from sapwood.kernels.predict.linear_leaves import LinearForest, add_linear
 from sapwood.kernels.predict.small_tree import BLOCK, add_small_tree, add_symmetric_tree
@@ -62,7 +62,7 @@ def add_grown_tree(rows: BinnedRows, tree: FittedTree, scores: np.ndarray, team:
         _add_linear(rows, _nodes_of_grown_rows(rows, grown, team), tree, scores, team.run)
     elif value.shape[1] > 1:
         leaf_of_row = np.empty(scores.shape[1], dtype=np.uint32)
-        team.run(add_leaf_lines, grown.order, grown.span, value[grown.leaf_node], leaf_of_row, scores)
+        team.run(add_leaf_vectors, grown.order, grown.span, value[grown.leaf_node], leaf_of_row, scores)
     else:
         run(add_leaf_values, grown.order, grown.leaves, grown.n_leaves, value, output, scores)
 
@@ -101,7 +101,7 @@ def _add_values(
     elif rows.lists is not None:
         sparse = rows.lists
         team.run(
-            add_scores_listed, tiles, sparse.table, sparse.start, sparse.entries, grown.feature, grown.bin,
+            add_scores_sparse, tiles, sparse.table, sparse.start, sparse.entries, grown.feature, grown.bin,
             grown.missing_left, grown.left, value, output, scores,
         )  # fmt: skip
     elif grown.sets is not None:

@@ -20,7 +20,7 @@ from sapwood.grow.histogram import HistogramGrower, is_wide
 from sapwood.kernels import layout
 from sapwood.kernels.grow import distributed_steps as steps
 from sapwood.kernels.histogram import quantised_gradients as quantise
-from sapwood.kernels.split.best_split import luck
+from sapwood.kernels.split.best_split import draw_split_noise
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import TreeParams
 
@@ -63,7 +63,7 @@ class RankGrower(HistogramGrower):
         if not self._workers.splits_rows or len(weight) == 0:
             return super()._weight_scale(weight)
         top, n = self._workers.max(np.array([weight.max()])), self._n_total_rows
-        return scale_for(quantise.EXACT, float(top[0]) * n, n)
+        return scale_for(quantise.EXACT_LIMIT, float(top[0]) * n, n)
 
     def _quantise(self, rows: layout.RowPartition, gradients: layout.Gradients, draws: layout.RandomKey) -> None:
         if not self._workers.splits_rows:
@@ -134,7 +134,7 @@ class RankGrower(HistogramGrower):
         feature, limit, missing_left = integers[leaf, layout.SPLIT_FEATURE : layout.SPLIT_MISSING_LEFT + 1].tolist()
         bins = self._dataset.columns[feature][rows.rows[first:last]]
         marks = (bins <= limit) & ((bins > 0) | bool(missing_left))
-        steps.move_marked(marks.view(np.uint8), rows.rows, rows.scratch, span)
+        steps.partition_marked(marks.view(np.uint8), rows.rows, rows.scratch, span)
         middle, n_planes = int(span[1]), self._shape.n_planes
         n_left = self._workers.sum(np.array([middle - first]))[0]
         self._n_rows[[leaf, new]] = n_left, self._n_rows[leaf] - n_left
@@ -176,7 +176,7 @@ class RankGrower(HistogramGrower):
         if direction == 0:
             return (low, high), (low, high)
         out = np.empty(1)
-        steps.find_middle(left, right, low, high, self.rules(), self._scales.histogram, out)
+        steps.find_midpoint(left, right, low, high, self.rules(), self._scales.histogram, out)
         below, above = (low, float(out[0])), (float(out[0]), high)
         return (below, above) if direction > 0 else (above, below)
 
@@ -206,7 +206,7 @@ class RankGrower(HistogramGrower):
         first, last = (int(place) for place in self._leaves.ints[leaf, layout.LEAF_BEGIN : layout.LEAF_END + 1])
         features, target = (self._features, self._cells.partial[0]) if self._workers.splits_rows else (self._own, line)
         self._team.run(
-            steps.build_share, self._bins.tiles, rows.rows, rows.pairs, first, last, features.slices,
+            steps.build_slice, self._bins.tiles, rows.rows, rows.pairs, first, last, features.slices,
             features.log2_bin_bits, features.offset, target,
         )  # fmt: skip
         if self._workers.splits_rows:
@@ -230,7 +230,7 @@ class RankGrower(HistogramGrower):
 
     def _pick(self, leaf: int, rows: layout.RowPartition, draws: layout.RandomKey) -> None:
         """Give a leaf the best split of all ranks, counting rows where sums do not tell that sides have enough."""
-        again = steps.EVERY
+        again = steps.ALL_FEATURES
         depth, node = (int(self._leaves.ints[leaf, place]) for place in (layout.LEAF_DEPTH, layout.LEAF_NODE))
         self._search.allowed[0] = allowed_features(self._choice, self._choice.active_groups[leaf], depth, node, draws)
         while True:
@@ -254,7 +254,7 @@ class RankGrower(HistogramGrower):
         worth = gain if gain > 0.0 else -np.inf
         if rules.split_noise > 0.0 and gain > 0.0:
             with np.errstate(over="ignore"):  # random bits go around
-                worth += luck(rules, integers[layout.LEAF_NODE], integers[layout.SPLIT_FEATURE])
+                worth += draw_split_noise(rules, integers[layout.LEAF_NODE], integers[layout.SPLIT_FEATURE])
         told = np.concatenate([integers[TOLD], np.array([gain, worth]).view(np.int64), [is_sure]])
         every = np.concatenate(self._workers.communicator.gather(told[None]))
         gains, worths = every[:, -3:-1].copy().view(np.float64).T
@@ -276,7 +276,7 @@ class RankGrower(HistogramGrower):
         scratch.leaf_sums[0, used] = self._workers.sum(scratch.leaf_sums[:, used].sum(axis=0))
         everywhere = self._leaves.ints[:n_leaves].copy()
         everywhere[:, layout.LEAF_BEGIN], everywhere[:, layout.LEAF_END] = 0, self._n_rows[:n_leaves]
-        steps.answer_leaves(
+        steps.set_true_values(
             everywhere, gradients.weight_scale, self._features.monotone, self.rules(), self._scales.exact,
             scratch.leaf_sums, self._nodes,
         )  # fmt: skip

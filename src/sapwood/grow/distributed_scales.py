@@ -36,17 +36,17 @@ def quantise_rows(
         team.run(steps.quantise_step, step, rows, gradients, wide, draws, scales, scratch, info)
         return table[:, : 2 * k].reshape(-1, k, 2)
 
-    top = workers.max(np.append(found(steps.LARGEST, scratch.floats).max(axis=0), info[layout.STATUS]))
+    top = workers.max(np.append(found(steps.FIND_MAX, scratch.floats).max(axis=0), info[layout.STATUS]))
     if top[-1] != layout.OK:
         return int(top[-1])
     for place, bound in np.ndenumerate(top[:-1].reshape(k, 2)):
-        scales.exact[place] = scale_for(quantise.EXACT, float(bound) * n, 2 * n)
-    totals = workers.sum(found(steps.SUMS, scratch.ints).sum(axis=0))
+        scales.exact[place] = scale_for(quantise.EXACT_LIMIT, float(bound) * n, 2 * n)
+    totals = workers.sum(found(steps.ADD_UP, scratch.ints).sum(axis=0))
     for (output, side), total in np.ndenumerate(totals):
         bound = float(total) / float(scales.exact[output, side]) * (1.0 + 1e-15)
-        packed = quantise.PACKED_GRADIENT if side == 0 else quantise.PACKED_HESSIAN
-        scales.histogram[output, side] = scale_for(quantise.EXACT if wide else packed, bound, n)
-        scales.exact[output, side] = scale_for(quantise.EXACT, bound, n)
+        packed = quantise.PACKED_GRADIENT_LIMIT if side == 0 else quantise.PACKED_HESSIAN_LIMIT
+        scales.histogram[output, side] = scale_for(quantise.EXACT_LIMIT if wide else packed, bound, n)
+        scales.exact[output, side] = scale_for(quantise.EXACT_LIMIT, bound, n)
     ranges = found(steps.ROUND, scratch.ints)
     scales.hessian_range[:, 0] = -workers.max(-ranges[:, :, 0].min(axis=0))
     scales.hessian_range[:, 1] = workers.max(ranges[:, :, 1].max(axis=0))

@@ -9,7 +9,7 @@ from sapwood.grow.distributed import RankGrower
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels import layout
 from sapwood.kernels.grow import distributed_steps as steps
-from sapwood.kernels.split.symmetric import CUT_BIN, CUT_FEATURE, CUT_SIDE, WORTH
+from sapwood.kernels.split.symmetric import BEST_BIN, BEST_FEATURE, BEST_MISSING_LEFT, BEST_SCORE
 
 
 class SymmetricRankGrower(RankGrower):
@@ -45,16 +45,16 @@ class SymmetricRankGrower(RankGrower):
         worth, bests = self._worth
         gain = np.zeros(1)
         self._team.run(
-            steps.judge_level, n_leaves, self._own, self.rules(), self._scales, self._scratch, self._cells,
+            steps.search_level, n_leaves, self._own, self.rules(), self._scales, self._scratch, self._cells,
             self._leaves, self._search, worth, bests, gain,
         )  # fmt: skip
         every = np.concatenate(self._workers.communicator.gather(np.append(bests[0], gain)[None]))
-        best = every[int(np.argmax(every[:, WORTH]))]
+        best = every[int(np.argmax(every[:, BEST_SCORE]))]
         return best[:-1], float(best[-1])
 
     def _set_cut(self, n_leaves: int, cut: np.ndarray, gain: float) -> None:
         """Give every leaf of the level the same split; whoever has the feature tells the sums of the left sides."""
-        feature, limit, side = (int(cut[place]) for place in (CUT_FEATURE, CUT_BIN, CUT_SIDE))
+        feature, limit, side = (int(cut[place]) for place in (BEST_FEATURE, BEST_BIN, BEST_MISSING_LEFT))
         integers, n_planes = self._leaves.ints[:n_leaves], self._shape.n_planes
         integers[:, layout.SPLIT_FEATURE : layout.SPLIT_MISSING_LEFT + 1] = feature, limit, side
         self._leaves.floats[:n_leaves, layout.LEAF_GAIN] = gain / n_leaves

@@ -167,7 +167,7 @@ class Grower(ABC):
         if len(weight) == 0:
             return 1.0
         n = self._dataset.n_rows
-        return scale_for(quantise.EXACT, float(weight.max()) * n, n)
+        return scale_for(quantise.EXACT_LIMIT, float(weight.max()) * n, n)
 
     def _drawn_counts(self, n_features: int) -> tuple[int, int]:
         """How many features a level and a node draw, 0 for all."""
@@ -229,13 +229,13 @@ class Grower(ABC):
         for pairs in gradients.pairs.reshape(len(gradients.pairs), -1, 2)[:, chosen].astype(np.float64):
             with np.errstate(over="ignore", invalid="ignore"):
                 g, h = weight * np.abs(pairs[:, 0]), weight * pairs[:, 1]
-            fits = (g <= quantise.LARGEST) & (h >= 0.0) & (h <= quantise.LARGEST)
+            fits = (g <= quantise.MAX_GRADIENT) & (h >= 0.0) & (h <= quantise.MAX_GRADIENT)
             if not fits.all():
                 break
         k = int(np.argmin(fits))
         raise TrainingError(
             f"round {round + 1}: the gradient of row {int(self._dataset.row_ids[chosen[k]])}, times its weight, is not "
-            f"a finite number up to {quantise.LARGEST:.0e} (or its hessian is negative): gradient {pairs[k, 0]:g}, "
-            f"hessian {pairs[k, 1]:g}, weight {weight[k]:g}; look at the target, weight and scores of this row, or "
-            "lower the learning rate"
+            f"a finite number up to {quantise.MAX_GRADIENT:.0e} (or its hessian is negative): gradient "
+            f"{pairs[k, 0]:g}, hessian {pairs[k, 1]:g}, weight {weight[k]:g}; look at the target, weight and "
+            "scores of this row, or lower the learning rate"
         )

@@ -30,7 +30,7 @@ def is_wide(precision: str, n_rows: int) -> bool:
     """Tell whether histograms need wide cells."""
     if precision != "auto":
         return precision == "wide"
-    return n_rows < SMALL_TABLE or quantise.PACKED_GRADIENT / n_rows < LEAST_STEPS
+    return n_rows < SMALL_TABLE or quantise.PACKED_GRADIENT_LIMIT / n_rows < LEAST_STEPS
 
 
 class HistogramGrower(Grower):

@@ -16,7 +16,7 @@ MOST_DRAWN = 0.5
 class RowSubset:
     """Copies the bins and gradients of the rows drawn. A round's bins are copied once for all of its trees.
 
-    ``is_plain`` tells that columns and tiles hold the same, feature by feature.
+    ``is_l2_only`` tells that columns and tiles hold the same, feature by feature.
     """
 
     def __init__(self, bins: layout.BinMatrix, n_outputs: int, team: Team, is_plain: bool) -> None:

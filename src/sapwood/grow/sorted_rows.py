@@ -7,7 +7,7 @@ import numpy as np
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.grow.workspace import Shape
 from sapwood.kernels import layout
-from sapwood.kernels.split.numeric import LEAST_HESSIAN
+from sapwood.kernels.split.numeric import MIN_DIVISOR
 
 # Rows per bin up to which leaves soon have fewer rows than a feature has bins.
 MOST_ROWS_PER_BIN = 2.0
@@ -16,7 +16,7 @@ MOST_ROWS_PER_BIN = 2.0
 def is_sorted_quicker(dataset: BinnedDataset, shape: Shape, rules: layout.GrowParams) -> bool:
     """Tell whether leaves are searched by sorted rows: few rows, none of them missing, and no rule but λ."""
     is_usual = rules.reg_alpha == 0.0 and rules.max_delta_step == 0.0 and rules.has_monotone == 0
-    is_safe = rules.reg_lambda > LEAST_HESSIAN or rules.min_child_weight > LEAST_HESSIAN
+    is_safe = rules.reg_lambda > MIN_DIVISOR or rules.min_child_weight > MIN_DIVISOR
     has_bins = dataset.columns.dtype == np.uint8 and dataset.lists is None and not dataset.level_kinds.any()
     return (
         shape.wide and shape.n_outputs == 1 and is_usual and is_safe and has_bins

@@ -12,10 +12,10 @@ from sapwood.data.binning.bundling import BundleLayout
 from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.data.binning.tiles import aligned_zeros
 from sapwood.kernels import layout
-from sapwood.kernels.histogram.multi_output import line_width
-from sapwood.kernels.histogram.sparse import turn_over
-from sapwood.kernels.split.categorical import LEVEL_ROOM
-from sapwood.kernels.split.numeric_vectorized import SPARE
+from sapwood.kernels.histogram.multi_output import padded_planes
+from sapwood.kernels.histogram.sparse import transpose_csr
+from sapwood.kernels.split.categorical import CATEGORY_SCRATCH
+from sapwood.kernels.split.numeric_vectorized import PADDING
 
 ANY_BIN = 1 << 40
 MANY_BINS = 100
@@ -93,7 +93,7 @@ def make_listed_features(features: layout.FeatureMeta, lists: SparseBins, hopele
     share = _shares(start, len(features.slices) - 3)
     lists = lists.without(hopeless)
     cell_start, listers = np.empty(start[-1] + 1, np.int64), np.empty_like(lists.entries)
-    turn_over(lists.start, lists.entries, cell_start, listers)
+    transpose_csr(lists.start, lists.entries, cell_start, listers)
     in_tiles = np.flatnonzero(lists.column >= 0)
     return features._replace(
         offset=start,
@@ -162,7 +162,7 @@ class RowRoom:
         """Room for all rows."""
         n, p = shape.n_rows, shape.n_planes
         order, spare = np.empty(n, np.uint32), np.empty(n, np.uint32)
-        lines = aligned_zeros((n, line_width(p)) if has_lines else (0, 0), np.dtype(np.int64))
+        lines = aligned_zeros((n, padded_planes(p)) if has_lines else (0, 0), np.dtype(np.int64))
         return cls(layout.RowPartition(order, spare, np.empty((p, n), np.int64), lines))
 
     def take(self, rows: np.ndarray | None, are_compact: bool = False) -> layout.RowPartition:
@@ -190,7 +190,7 @@ def make_scratch(shape: Shape, most_bins: int) -> layout.Scratch:
     k, p, t = shape.n_outputs, shape.n_planes, shape.members
     return layout.Scratch(
         floats=np.zeros((t, 4 * k + 8)),
-        ints=np.zeros((t, 4 * p + 4 * k + 8 + max(3 * (most_bins + SPARE), LEVEL_ROOM)), np.int64),
+        ints=np.zeros((t, 4 * p + 4 * k + 8 + max(3 * (most_bins + PADDING), CATEGORY_SCRATCH)), np.int64),
         leaf_sums=np.zeros((t, shape.max_leaves * (2 * k + 1)), np.int64),
     )
 
@@ -213,7 +213,7 @@ def make_cells(
     """Room for the histograms of leaves, and for the ``counts`` of rows in listed cells."""
     n_cells = int(features.offset[-1])
     width = shape.n_planes * n_cells
-    lanes = line_width(shape.n_planes) if has_lines else shape.n_planes
+    lanes = padded_planes(shape.n_planes) if has_lines else shape.n_planes
     n_slots = pool_lines(shape, width, symmetric)
     is_counted = counts and not symmetric and len(features.csr_start) > 0
     return layout.Histograms(

@@ -53,13 +53,13 @@ class Frontier:
         some = np.zeros(1, np.int64)
         groups = np.empty((self.n_groups, 1), np.uint8)
         choice = layout.ColumnSampler(some, 0, self.n_node, groups, np.empty((0, 0), np.uint8), some)
-        turns.choose_leaf(self.members, self.rules, self.n_slots, self.leaves, choice, self.nodes, self.turn)
+        turns.schedule_next(self.members, self.rules, self.n_slots, self.leaves, choice, self.nodes, self.turn)
         return bool(self.turn[layout.IS_ALONE])
 
     def take(self, done: int = -1, member: int = 0) -> int:
         """Take a leaf as a member."""
         return int(
-            turns.take_leaf(
+            turns.claim_leaf(
                 member, self.members, self.sync, done, self.rules, self.n_slots, self.leaves, self.nodes, self.turn
             )
         )
@@ -160,7 +160,7 @@ def test_what_waits_is_split_in_the_order_of_growth():
         children = slice(one.max_leaves + 2 * leaf, one.max_leaves + 2 * leaf + 2)
         integers[children, layout.LEAF_BEGIN] = 10 * leaf, 10 * leaf + 1
         numbers[children, layout.LEAF_GAIN] = 3.0, 0.5
-    frontier.split_waiting(one.rules, one.leaves, one.nodes)
+    frontier.commit_expanded(one.rules, one.leaves, one.nodes)
     assert one.nodes.info[: layout.N_LEAVES + 1].tolist() == [9, 5]
     assert integers[[1, 4], layout.LEAF_BEGIN].tolist() == [10, 11]
     assert integers[[1, 4], layout.LEAF_NODE].tolist() == [7, 8]

@@ -34,9 +34,9 @@ def test_rows_go_to_their_sides_in_their_order(n, share, kept, missing_left, is_
     spare = guards.array(len(before), np.uint32)
     start, stop = 2, 2 + len(order)
 
-    side = skewed.LEFT if is_left_rare else skewed.RIGHT
+    side = skewed.RARE_LEFT if is_left_rare else skewed.RARE_RIGHT
     with np.errstate(over="ignore"):
-        n_left = skewed.split_skewed(
+        n_left = skewed.partition_rare_side(
             bins, *limits(2, missing_left), side, before, before if in_place else spare, spare, start, stop
         )
 
@@ -50,10 +50,13 @@ def test_rows_go_to_their_sides_in_their_order(n, share, kept, missing_left, is_
 
 def side_of(bins: np.ndarray, order: np.ndarray) -> int:
     with np.errstate(over="ignore"):
-        return int(skewed.rare_side(bins, *limits(1, False), order.astype(np.uint32), 0, len(order)))
+        return int(skewed.find_rare_side(bins, *limits(1, False), order.astype(np.uint32), 0, len(order)))
 
 
-@pytest.mark.parametrize(("n_left", "side"), [(0, "LEFT"), (2, "LEFT"), (32, "NEITHER"), (62, "RIGHT"), (64, "RIGHT")])
+@pytest.mark.parametrize(
+    ("n_left", "side"),
+    [(0, "RARE_LEFT"), (2, "RARE_LEFT"), (32, "NO_RARE_SIDE"), (62, "RARE_RIGHT"), (64, "RARE_RIGHT")],
+)
 def test_the_rare_side_is_told_from_samples(n_left, side):
     bins = np.tile(np.repeat([1, 2], [n_left, 64 - n_left]), 80).astype(np.uint8)
     assert side_of(bins, np.arange(len(bins))) == getattr(skewed, side)
@@ -61,17 +64,17 @@ def test_the_rare_side_is_told_from_samples(n_left, side):
 
 def test_few_rows_and_rows_far_apart_are_asked_one_by_one():
     bins = np.ones(30_000, dtype=np.uint8)
-    assert side_of(bins, np.arange(skewed.LEAST_ROWS)) == skewed.RIGHT
-    assert side_of(bins, np.arange(skewed.LEAST_ROWS - 1)) == skewed.NEITHER
-    assert side_of(bins, np.arange(0, 30_000, 2)) == skewed.RIGHT
-    assert side_of(bins, np.arange(0, 30_000, 3)) == skewed.NEITHER
+    assert side_of(bins, np.arange(skewed.MIN_ROWS)) == skewed.RARE_RIGHT
+    assert side_of(bins, np.arange(skewed.MIN_ROWS - 1)) == skewed.NO_RARE_SIDE
+    assert side_of(bins, np.arange(0, 30_000, 2)) == skewed.RARE_RIGHT
+    assert side_of(bins, np.arange(0, 30_000, 3)) == skewed.NO_RARE_SIDE
 
 
 @pytest.mark.parametrize("behind", [1, 63])
 def test_samples_end_with_the_rows_of_the_leaf(behind):
     """A sample that begins behind them, or reaches beyond them, is not taken: the column may end there."""
-    bins = np.repeat([1, 2], [skewed.LEAST_ROWS, behind]).astype(np.uint8)
-    assert side_of(bins, np.arange(len(bins))) == skewed.RIGHT
+    bins = np.repeat([1, 2], [skewed.MIN_ROWS, behind]).astype(np.uint8)
+    assert side_of(bins, np.arange(len(bins))) == skewed.RARE_RIGHT
 
 
 @pytest.mark.parametrize("missing_left", [False, True])

@@ -62,7 +62,7 @@ class Line:
 @pytest.fixture(params=range(12))
 def line(request, monkeypatch) -> Line:
     """With gaps of some cells, or none, taken along."""
-    monkeypatch.setattr(live, "GAP", request.param % 4)
+    monkeypatch.setattr(live, "MAX_GAP", request.param % 4)
     return Line(request.param)
 
 
@@ -76,7 +76,7 @@ def test_cells_of_live_features_are_cleared_and_none_of_other_lanes(line, lanes)
     expected = cells.copy()
     for f in line.some(*lanes):
         expected[line.places(f)] = 0
-    live.clear_live(line.live, *lanes, line.share, line.start, N_PLANES, cells)
+    live.clear_active(line.live, *lanes, line.share, line.start, N_PLANES, cells)
     line.guards.check()
     counts = ~line.between(*lanes)
     assert np.array_equal(cells[counts], expected[counts])
@@ -89,7 +89,7 @@ def test_the_larger_child_is_the_parent_less_the_smaller(line, lanes):
     expected = large.copy()
     for f in line.some(*lanes):
         expected[line.places(f)] -= small[line.places(f)]
-    live.subtract_live(line.live, *lanes, line.share, line.start, N_PLANES, small, large)
+    live.subtract_active(line.live, *lanes, line.share, line.start, N_PLANES, small, large)
     line.guards.check()
     counts = ~line.between(*lanes)
     assert np.array_equal(large[counts], expected[counts])
@@ -109,7 +109,7 @@ def test_usual_bins_get_what_others_leave(line, lanes):
             usual = p * line.n_cells + line.start[f] + line.usual[f]
             expected[usual] = sums[p] - sum(expected[p * line.n_cells + cell] for cell in others)
         totals[line.start[f] + line.usual[f]] = sum(counts[cell] for cell in others)
-    live.fill_usual(line.live, *lanes, feature, sums, cells, counts)
+    live.fill_default_bins(line.live, *lanes, feature, sums, cells, counts)
     line.guards.check()
     assert np.array_equal(cells, expected)
     assert np.array_equal(counts, totals)

@@ -73,7 +73,7 @@ def test_some_rows_are_added_to_some_features_and_nothing_else_is_touched(n, n_f
     with np.errstate(all="ignore"):
         for p in range(n_planes):
             begin = p * table.n_cells
-            histogram.clear(cells, begin + table.start[from_feature], begin + table.start[to_feature])
+            histogram.clear_cells(cells, begin + table.start[from_feature], begin + table.start[to_feature])
         histogram.add_planes(
             table.words, table.order, table.pairs, first, last, from_feature, to_feature, table.bits, table.start, cells
         )
@@ -122,6 +122,6 @@ def test_parts_are_merged_for_some_features_and_nothing_else_is_touched(parts):
             total = sum(work[:, cell].tolist())
             expected[cell] = (total + 2**63) % 2**64 - 2**63
     with np.errstate(all="ignore"):
-        histogram.merge(work, parts, cells, 2, 5, table.start, 2)
+        histogram.merge_partials(work, parts, cells, 2, 5, table.start, 2)
     guards.check()
     check_cells(cells, before, expected)

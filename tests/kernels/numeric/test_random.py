@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.kernels.histogram.quantised_gradients import OUTPUT_STEP
+from sapwood.kernels.histogram.quantised_gradients import OUTPUT_KEY_STEP
 from sapwood.kernels.numeric import random
 from tests.reference.quantise import STEP, WORD, random_bits
 
@@ -67,7 +67,7 @@ def test_the_streams_of_a_tree_s_outputs_do_not_overlap():
     """Output k starts k OUTPUT_STEP further on; its rows would be those of another output only 2^32 rows away."""
     inverse = pow(STEP, -1, WORD)
     for k in range(1, 5000):
-        distance = k * int(OUTPUT_STEP) * inverse % WORD
+        distance = k * int(OUTPUT_KEY_STEP) * inverse % WORD
         assert min(distance, WORD - distance) > 2**32
 
 

@@ -24,18 +24,18 @@ def test_a_leaf_that_is_surely_large_is_large(hessians, least, wide):
     """The hessian sum proves it: no row has more than the largest."""
     total = sum(hessians)
     sums = np.array([-5, total] if wide else [(-5 << 32) + total])
-    surely = pick.is_surely_large(sums, least, int(wide), np.array([[min(hessians), max(hessians)]]))
+    surely = pick.proves_min_rows(sums, least, int(wide), np.array([[min(hessians), max(hessians)]]))
     assert len(hessians) >= least or not surely
 
 
 def test_a_leaf_of_equal_rows_is_surely_as_large_as_it_is():
     sums, hessian_range = np.array([10 * 4096]), np.array([[4096, 4096]])
-    assert pick.is_surely_large(sums, 9, 0, hessian_range)
-    assert not pick.is_surely_large(sums, 11, 0, hessian_range)
+    assert pick.proves_min_rows(sums, 9, 0, hessian_range)
+    assert not pick.proves_min_rows(sums, 11, 0, hessian_range)
 
 
 def test_a_leaf_without_hessian_is_never_surely_large():
-    assert not pick.is_surely_large(np.array([0]), 1, 0, np.array([[0, 0]]))
+    assert not pick.proves_min_rows(np.array([0]), 1, 0, np.array([[0, 0]]))
 
 
 @given(st.integers(1, 9), st.integers(0, 60), st.sampled_from([np.uint8, np.uint16]), st.data())
@@ -54,7 +54,7 @@ def test_rows_are_counted_by_bin(n_bins, n, dtype, data):
 def test_limits_are_the_first_and_last_bin_that_leave_enough_rows_on_both_sides(counts, least):
     n_bins, total, guards = len(counts) - 1, sum(counts), Guards()
     limits = guards.array(4, np.int64)
-    pick.limit_cuts(np.array(counts), n_bins, least, limits)
+    pick.limit_bins(np.array(counts), n_bins, least, limits)
     guards.check()
     for side in range(2):
         fitting = []
@@ -94,18 +94,18 @@ def test_the_best_feature_is_one_that_may_be_split_and_of_equals_the_one_of_the_
         live[t] = len(features)
         live[2 + cut * t : 2 + cut * t + len(features)] = features
     share = np.array([0, cut, 4, 0, 4])
-    assert pick.best_live(live, share, np.array(number), np.array(gains), 0, rules()) == best
+    assert pick.best_active_feature(live, share, np.array(number), np.array(gains), 0, rules()) == best
 
 
 @np.errstate(over="ignore")
 def test_luck_is_drawn_once_for_a_node_and_a_feature_and_has_the_spread_that_is_asked_for():
     chance = rules(split_noise=2.0, split_noise_key=12345)
-    drawn = np.array([[pick.luck(chance, node, f) for f in range(60)] for node in range(60)])
-    assert pick.luck(chance, 7, 9) == drawn[7, 9]
+    drawn = np.array([[pick.draw_split_noise(chance, node, f) for f in range(60)] for node in range(60)])
+    assert pick.draw_split_noise(chance, 7, 9) == drawn[7, 9]
     assert len(np.unique(drawn)) > 0.95 * drawn.size
     assert abs(drawn.mean()) < 3.0 * 2.0 / 60.0
     assert abs(drawn.std() - 2.0) < 0.1
-    assert pick.luck(rules(split_noise=2.0, split_noise_key=54321), 7, 9) != drawn[7, 9]
+    assert pick.draw_split_noise(rules(split_noise=2.0, split_noise_key=54321), 7, 9) != drawn[7, 9]
 
 
 @np.errstate(over="ignore")
@@ -113,8 +113,8 @@ def test_the_luck_of_a_feature_goes_by_its_number():
     chance, number = rules(split_noise=3.0, split_noise_key=77), np.array([4, 2, 0, 3, 1])
     live, share = np.array([5, *range(5)], dtype=np.int32), np.array([0, 5, 0, 5])
     for node in range(20):
-        lucky = np.argmax([pick.luck(chance, node, number[f]) for f in range(5)])
-        assert pick.best_live(live, share, number, np.ones(5), node, chance) == lucky
+        lucky = np.argmax([pick.draw_split_noise(chance, node, number[f]) for f in range(5)])
+        assert pick.best_active_feature(live, share, number, np.ones(5), node, chance) == lucky
 
 
 @np.errstate(over="ignore")
@@ -183,5 +183,5 @@ def test_a_cut_with_missing_values_keeps_the_side_it_was_counted_with():
 
 def test_the_words_for_what_is_known_of_a_cut_are_not_zero():
     """scan_feature writes 0: nothing counted yet."""
-    assert 0 not in (pick.SURE, pick.SURE_WITH_MISSING)
+    assert 0 not in (pick.COUNTED, pick.COUNTED_WITH_MISSING)
     assert layout.CANDIDATE_COUNTED < layout.CANDIDATE_SUMS

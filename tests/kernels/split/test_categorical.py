@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sapwood.kernels import layout
-from sapwood.kernels.split.categorical import LEVEL_ROOM, find_leaves, scan_levels, scan_single
+from sapwood.kernels.split.categorical import CATEGORY_SCRATCH, find_leaves, scan_one_hot, scan_partitions
 
 N_BINS = 6
 QUANTUM = np.array([[64.0, 64.0]])
@@ -25,14 +25,14 @@ def scanned(
     """The gain, the set that goes left, and its sums."""
     cells = np.concatenate([g, h])
     sums = np.array([g.sum(), h.sum()])
-    running = np.full(LEVEL_ROOM, 77, dtype=np.int64)
+    running = np.full(CATEGORY_SCRATCH, 77, dtype=np.int64)
     cut = np.full(layout.CANDIDATE_SUMS + 2, 77, dtype=np.int64)
     scales = layout.Scales(QUANTUM, np.ones((1, 2)), np.zeros((1, 2), np.int64))
     n_rows = 0 if counts is None else int(counts.sum())
     counts = running if counts is None else counts
     n_bins = len(g) - 1
     leaf = cells, len(g), n_bins, sums, -np.inf, np.inf, counts, n_rows, rule, scales
-    gain = scan_single(*leaf, cut) if single else scan_levels(*leaf, running, cut)
+    gain = scan_one_hot(*leaf, cut) if single else scan_partitions(*leaf, running, cut)
     assert gain == 0.0 or cut[layout.CANDIDATE_BIN] == layout.BITSET_SPLIT
     assert gain == 0.0 or (cut[layout.CANDIDATE_MISSING_LEFT] >= layout.UNPENALISED) == single
     words = cut[layout.CANDIDATE_BITSET : layout.CANDIDATE_SUMS]

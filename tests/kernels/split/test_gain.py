@@ -62,13 +62,13 @@ def test_a_score_is_twice_the_decrease_of_the_objective(g, h, value, reg_lambda,
 def test_the_plain_score_is_that_of_the_best_value(g, h, reg_lambda):
     chosen = rules(reg_lambda=reg_lambda)
     best = gain.value_score(g, h, gain.leaf_value(g, h, chosen), chosen)
-    assert gain.plain_score(g, h, reg_lambda) == pytest.approx(best, rel=1e-9, abs=1e-12)
+    assert gain.l2_score(g, h, reg_lambda) == pytest.approx(best, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("given", [{"reg_alpha": 0.1}, {"max_delta_step": 1.0}, {"has_monotone": 1}])
 def test_any_rule_but_lambda_makes_a_leaf_less_plain(given):
-    assert gain.is_plain(rules(reg_lambda=3.0))
-    assert not gain.is_plain(rules(**given))
+    assert gain.is_l2_only(rules(reg_lambda=3.0))
+    assert not gain.is_l2_only(rules(**given))
 
 
 def test_the_gain_is_half_of_what_the_scores_add_less_the_price():
@@ -86,4 +86,4 @@ def test_what_is_only_rounding_is_no_gain():
 
 @pytest.mark.parametrize(("value", "expected"), [(-5.0, -1.0), (0.5, 0.5), (9.0, 2.0)])
 def test_a_value_is_moved_between_its_bounds(value, expected):
-    assert gain.within(value, -1.0, 2.0) == expected
+    assert gain.clip_value(value, -1.0, 2.0) == expected

@@ -72,13 +72,13 @@ class Scan:
         scales = layout.Scales(np.array([[UNIT_G, UNIT_H]] * n_outputs), np.ones((n_outputs, 2)), hessian_range)
         sums = np.array([sum(plane) for plane in planes])
         cut = guards.array(CANDIDATE_SUMS + n_planes, np.int64)
-        running = guards.array(2 * n_planes + 3 * (self.n_bins + split_quick.SPARE), np.int64)
+        running = guards.array(2 * n_planes + 3 * (self.n_bins + split_quick.PADDING), np.int64)
         arguments = histogram.reshape(-1), 1, feature, sums, *self.bounds
         with np.errstate(all="ignore"):
             gain = split_numeric.scan_feature(*arguments, EVERYWHERE, self.rules, scales, running, cut)
             narrow = (self.limits != EVERYWHERE).any()
             if narrow or (gain > 0 and cut[CANDIDATE_BIN] == 0):
-                located = split_numeric.locate_cut(*arguments, self.limits, self.rules, scales, running, cut)
+                located = split_numeric.locate_split(*arguments, self.limits, self.rules, scales, running, cut)
                 assert narrow or located == gain
                 gain = located
         guards.check()

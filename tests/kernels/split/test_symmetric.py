@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from sapwood.kernels import layout
-from sapwood.kernels.split.symmetric import CUT_FEATURE, TRUE_WORTH, WORTH, choose_cut, is_better
+from sapwood.kernels.split.symmetric import (
+    BEST_FEATURE,
+    BEST_NOISELESS_SCORE,
+    BEST_SCORE,
+    choose_level_split,
+    is_better,
+)
 
 NUMBER = np.array([2, 0, 1])
 RULES = layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | {"reg_lambda": 1.0})
@@ -14,8 +20,8 @@ RULES = layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | {"reg_
 
 def best_of(worth: float, feature: int) -> np.ndarray:
     best = np.zeros(8)
-    best[[WORTH, TRUE_WORTH]] = worth
-    best[CUT_FEATURE] = feature
+    best[[BEST_SCORE, BEST_NOISELESS_SCORE]] = worth
+    best[BEST_FEATURE] = feature
     return best
 
 
@@ -50,5 +56,5 @@ def test_members_agree_on_the_best_cut_if_it_gains_anything(bests, winner):
     leaves.ints[0, layout.LEAF_SUMS] = (2 << 32) + 3
     leaves.floats[0, [layout.LEAF_LOWER, layout.LEAF_UPPER]] = -np.inf, np.inf
     scratch, own = np.zeros(4), np.stack([best_of(*one) for one in bests])
-    assert choose_cut(3, 1, 1, NUMBER, RULES, np.ones((1, 2)), leaves, scratch, own) == winner
+    assert choose_level_split(3, 1, 1, NUMBER, RULES, np.ones((1, 2)), leaves, scratch, own) == winner
     assert (scratch[2] > 0.0) == (winner >= 0)

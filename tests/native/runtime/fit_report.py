@@ -81,7 +81,7 @@ def scales() -> str:
     out = np.empty(1)
     found = []
     for bound in (1e-300, 1e-3, 1.0, 12345.6, 1e200):
-        quantise.find_scale(quantise.PACKED_GRADIENT, bound, 1000, out)
+        quantise.find_scale(quantise.PACKED_GRADIENT_LIMIT, bound, 1000, out)
         found.append(out[0])
     return digest(np.array(found))
 

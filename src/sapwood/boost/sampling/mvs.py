@@ -10,7 +10,7 @@ import numpy as np
 from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext, sampler_for
 from sapwood.boost.sampling.selection import proportion_threshold
 from sapwood.grow.fixed_point import scale_for
-from sapwood.kernels.histogram.quantised_gradients import EXACT
+from sapwood.kernels.histogram.quantised_gradients import EXACT_LIMIT
 from sapwood.kernels.numeric.random import SAMPLING
 from sapwood.kernels.sampling import row_sampling as sample
 from sapwood.params.declaration import BoostingParams
@@ -67,4 +67,4 @@ class MvsSampler(Sampler):
 
 def most_of(n: int) -> float:
     """The steps of n rows at most: none of them has more than ``STEPS``, and no sum overflows."""
-    return min(EXACT, STEPS * n)
+    return min(EXACT_LIMIT, STEPS * n)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.histogram.dense import add_planes, clear
+from sapwood.kernels.histogram.dense import add_planes, clear_cells
 from sapwood.kernels.histogram.quantised_gradients import (
-    OUTPUT_STEP,
+    OUTPUT_KEY_STEP,
     add_up,
-    find_largest,
-    forget_range,
+    find_max,
     number_rows,
+    reset_range,
     round_packed,
     round_wide,
 )
@@ -31,26 +31,26 @@ from sapwood.kernels.layout import (
     N_LEAVES,
     N_NODES,
 )
-from sapwood.kernels.leaves.leaf_values import set_leaf_sums, set_values, sum_leaves
+from sapwood.kernels.leaves.leaf_values import set_leaf_sums, set_node_values, sum_leaf_pairs
 from sapwood.kernels.numeric.random import ROUNDING, stream_key
 from sapwood.kernels.split.best_split import (
-    SURE,
-    SURE_WITH_MISSING,
+    COUNTED,
+    COUNTED_WITH_MISSING,
     best_feature,
     has_missing,
-    is_surely_large,
-    limit_cuts,
-    take_cut,
+    limit_bins,
+    proves_min_rows,
+    set_split,
 )
-from sapwood.kernels.split.numeric import locate_cut, value_of
-from sapwood.kernels.split.symmetric import best_member, choose_cut, judge_features
+from sapwood.kernels.split.numeric import bounded_value, locate_split
+from sapwood.kernels.split.symmetric import best_member, choose_level_split, search_level_features
 from sapwood.kernels.threads.barrier import barrier
 from sapwood.native.runtime.kernel import kernel
 
 # Steps of quantising: after each, ranks agree on what they have found.
-LARGEST, SUMS, ROUND = range(3)
+FIND_MAX, ADD_UP, ROUND = range(3)
 # What to search: every feature, or one of them again, whose rows were counted.
-EVERY = -1
+ALL_FEATURES = -1
 
 
 @kernel("i64, RowPartition, Gradients, i64, RandomKey, Scales, Scratch, i64[:]")
@@ -62,38 +62,38 @@ def quantise_step(member, members, sync, step, rows, grad, wide, draws, scales, 
     order = rows.rows
     weight = grad.weight
     key = stream_key(draws.seed, ROUNDING, draws.round)
-    if step == LARGEST:
+    if step == FIND_MAX:
         number_rows(order, grad.pairs.shape[1] // 2, start, stop)
     for k in range(grad.pairs.shape[0]):
         pairs = grad.pairs[k]
         out = scratch.ints[member, 2 * k : 2 * k + 2]
         quantum = scales.histogram[k]
-        if step == LARGEST:
-            find_largest(pairs, weight, order, start, stop, scratch.floats[member, 2 * k : 2 * k + 2], info)
-        elif step == SUMS:
+        if step == FIND_MAX:
+            find_max(pairs, weight, order, start, stop, scratch.floats[member, 2 * k : 2 * k + 2], info)
+        elif step == ADD_UP:
             add_up(pairs, weight, order, start, stop, scales.exact[k], out)
         elif wide != 0:
-            forget_range(out)
+            reset_range(out)
             round_wide(pairs, weight, order, start, stop, quantum, rows.pairs[2 * k : 2 * k + 2], out)
         else:
-            forget_range(out)
-            own = key + np.uint64(k) * OUTPUT_STEP
+            reset_range(out)
+            own = key + np.uint64(k) * OUTPUT_KEY_STEP
             round_packed(pairs, weight, grad.row_ids, order, start, stop, quantum, own, rows.pairs[k], out)
 
 
 @kernel("u64[:,:,:], u32[:], i64[:,:], i64, i64, i64[:], i64, i64[:], i64[:]")
-def build_share(member, members, sync, tiles, order, pairs, first, last, share, bits, start, histogram):
+def build_slice(member, members, sync, tiles, order, pairs, first, last, share, bits, start, histogram):
     """Build the histogram of the rows at ``first`` to ``last`` for the features that are shared out."""
     own = share[member]
     end = share[member + 1]
     n_cells = start[start.shape[0] - 1]
     for p in range(pairs.shape[0]):
-        clear(histogram, p * n_cells + start[own], p * n_cells + start[end])
+        clear_cells(histogram, p * n_cells + start[own], p * n_cells + start[end])
     add_planes(tiles, order, pairs, first, last, own, end, bits, start, histogram)
 
 
 @kernel("u8[:], u32[:], u32[:], i64[:]")
-def move_marked(marks, order, spare, span):
+def partition_marked(marks, order, spare, span):
     """Move the rows at ``span`` that are marked to the front, the others behind them, each in their order.
 
     ``marks`` has an entry for every position of the span. The end of it becomes that of the marked ones.
@@ -114,15 +114,15 @@ def move_marked(marks, order, spare, span):
 
 
 @kernel("i64[:], i64[:], f64, f64, GrowParams, f64[:,:], f64[:]")
-def find_middle(left, right, low, high, rules, quantum, out):
+def find_midpoint(left, right, low, high, rules, quantum, out):
     """The middle of what two leaves with these sums would answer between their bounds. One output."""
-    below = value_of(left, 0, low, high, rules, quantum)
-    above = value_of(right, 0, low, high, rules, quantum)
+    below = bounded_value(left, 0, low, high, rules, quantum)
+    above = bounded_value(right, 0, low, high, rules, quantum)
     out[0] = 0.5 * below + 0.5 * above
 
 
 @kernel()
-def propose_cut(leaf, own, end, histogram, feature, rules, scales, leaves, search, running, out):
+def propose_split(leaf, own, end, histogram, feature, rules, scales, leaves, search, running, out):
     """Give a leaf the best cut of the features ``own`` to ``end``; say whether its sides surely have enough rows."""
     n_planes = search.split.shape[2] - CANDIDATE_SUMS
     leaves.floats[leaf, LEAF_GAIN] = 0.0
@@ -138,11 +138,11 @@ def propose_cut(leaf, own, end, histogram, feature, rules, scales, leaves, searc
         rest[p] = leaves.ints[leaf, LEAF_SUMS + p] - cut[CANDIDATE_SUMS + p]
     least = rules.min_child_samples
     if cut[CANDIDATE_COUNTED] == 0 and least > 1:
-        is_sure = is_surely_large(cut[CANDIDATE_SUMS:], least, rules.wide, scales.hessian_range)
-        out[0] = np.int64(is_sure and is_surely_large(rest, least, rules.wide, scales.hessian_range))
+        is_sure = proves_min_rows(cut[CANDIDATE_SUMS:], least, rules.wide, scales.hessian_range)
+        out[0] = np.int64(is_sure and proves_min_rows(rest, least, rules.wide, scales.hessian_range))
     missing = has_missing(histogram, feature.offset[f], feature.offset[feature.offset.shape[0] - 1], n_planes)
-    missing = missing or cut[CANDIDATE_COUNTED] == SURE_WITH_MISSING
-    take_cut(leaf, f, search.gain[0, f], cut, missing, rules.wide, leaves)
+    missing = missing or cut[CANDIDATE_COUNTED] == COUNTED_WITH_MISSING
+    set_split(leaf, f, search.gain[0, f], cut, missing, rules.wide, leaves)
 
 
 @kernel("i64[:], i64, i64, i64, FeatureMeta, GrowParams, Scales, Scratch, i64[:], LeafTable, SplitCandidates, i64[:]")
@@ -160,12 +160,12 @@ def search_leaf(
     own = feature.slices[member]
     end = feature.slices[member + 1]
     limits = search.limits[search.limits.shape[0] - 1]
-    if again != EVERY:
+    if again != ALL_FEATURES:
         limits = search.limits[member]
         if own <= again < end:
             cut = search.split[0, again]
-            limit_cuts(counts, feature.n_bins[again], rules.min_child_samples, limits)
-            cut[CANDIDATE_COUNTED] = SURE_WITH_MISSING if counts[0] > 0 else SURE
+            limit_bins(counts, feature.n_bins[again], rules.min_child_samples, limits)
+            cut[CANDIDATE_COUNTED] = COUNTED_WITH_MISSING if counts[0] > 0 else COUNTED
             side = cut[CANDIDATE_MISSING_LEFT]
             is_allowed = limits[2 * side] <= cut[CANDIDATE_BIN] <= limits[2 * side + 1]
             own = again
@@ -174,17 +174,19 @@ def search_leaf(
             end = own
     for f in range(own, end):
         cut = search.split[0, f]
-        if again == EVERY:
+        if again == ALL_FEATURES:
             search.gain[0, f] = 0.0
             cut[CANDIDATE_COUNTED] = 0
         if search.allowed[0, f] != 0:
             low = leaves.floats[leaf, LEAF_LOWER]
             high = leaves.floats[leaf, LEAF_UPPER]
-            search.gain[0, f] = locate_cut(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)
+            search.gain[0, f] = locate_split(
+                histogram, f, feature, sums, low, high, limits, rules, scales, running, cut
+            )
     if barrier(sync, members) != 0 or member != 0:
         return
     first = feature.slices[0]
-    propose_cut(
+    propose_split(
         leaf, first, feature.slices[members], histogram, feature, rules, scales, leaves, search, running, out
     )  # fmt: skip
 
@@ -193,7 +195,7 @@ def search_leaf(
     "i64, FeatureMeta, GrowParams, Scales, Scratch, Histograms, LeafTable, SplitCandidates, "
     "f64[:,:,:,:], f64[:,:], f64[:]"
 )
-def judge_level(
+def search_level(
     member, members, sync, n_leaves, feature, rules, scales, scratch, cells, leaves, search, worth, bests, out
 ):
     """Find the best cut of the rank's features for all leaves of a level, into the first line of ``bests``.
@@ -202,7 +204,7 @@ def judge_level(
     """
     n_planes = search.split.shape[2] - CANDIDATE_SUMS
     running = scratch.ints[member][2 * n_planes :]
-    judge_features(
+    search_level_features(
         member, n_leaves, feature, rules, scales.histogram, cells, leaves, search.allowed, running,
         worth[member], bests[member],
     )  # fmt: skip
@@ -212,20 +214,20 @@ def judge_level(
     for j in range(bests.shape[1]):
         bests[0, j] = bests[winner, j]
     found = scratch.floats[member][4:8]
-    choose_cut(1, n_leaves, n_planes, feature.ids, rules, scales.histogram, leaves, found, bests)
+    choose_level_split(1, n_leaves, n_planes, feature.ids, rules, scales.histogram, leaves, found, bests)
     out[0] = found[2]
 
 
 @kernel("i64, Gradients, u32[:], f64[:,:], i64[:,:], i64[:,:]")
 def sum_leaf_rows(member, members, sync, n_leaves, grad, order, exact, leaf_integers, partial):
     """Add the true pairs and weights of the rank's rows, leaf by leaf, into the member's line of ``partial``."""
-    sum_leaves(member, members, n_leaves, leaf_integers, grad, order, exact, partial)
+    sum_leaf_pairs(member, members, n_leaves, leaf_integers, grad, order, exact, partial)
 
 
 @kernel("i64[:,:], f64, i64[:], GrowParams, f64[:,:], i64[:,:], TreeNodes")
-def answer_leaves(leaf_integers, weight_scale, monotone, rules, exact, partial, nodes):
+def set_true_values(leaf_integers, weight_scale, monotone, rules, exact, partial, nodes):
     """Give the nodes their true sums and values, from the sums of all ranks in the first line of ``partial``."""
     n_leaves = leaf_integers.shape[0]
     nodes.info[N_LEAVES] = n_leaves
     set_leaf_sums(1, n_leaves, leaf_integers, weight_scale, exact, partial, nodes)
-    set_values(nodes.ints, nodes.floats, nodes.info[N_NODES], exact.shape[0], rules, monotone)
+    set_node_values(nodes.ints, nodes.floats, nodes.info[N_NODES], exact.shape[0], rules, monotone)

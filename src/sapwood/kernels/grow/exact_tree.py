@@ -14,13 +14,13 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.grow.frontier import (
-    branch,
+    add_leaf,
     can_split,
-    enter_leaf,
-    enter_node,
+    init_node,
     next_leaf,
     set_child_bounds,
     set_child_sums,
+    split_node,
 )
 from sapwood.kernels.histogram.builder import sum_root
 from sapwood.kernels.layout import (
@@ -35,10 +35,10 @@ from sapwood.kernels.layout import (
     SPLIT_MISSING_LEFT,
     SPLIT_NEXT_BIN,
 )
-from sapwood.kernels.leaves.leaf_values import finish_leaves
-from sapwood.kernels.split.allowed_features import allow_features, narrow_groups
-from sapwood.kernels.split.best_split import best_feature, take_cut
-from sapwood.kernels.split.exact import count_missing, scan_sorted
+from sapwood.kernels.leaves.leaf_values import set_leaf_values
+from sapwood.kernels.split.allowed_features import narrow_groups, sample_features
+from sapwood.kernels.split.best_split import best_feature, set_split
+from sapwood.kernels.split.exact import count_missing, scan_exact
 from sapwood.kernels.threads.barrier import barrier
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
@@ -65,7 +65,7 @@ def sort_columns(member, members, sync, columns, n_bins, counts, out):
 
 
 @kernel()
-def keep_marked(all_rows, marked, out):
+def filter_rows(all_rows, marked, out):
     """Copy the marked rows, in order."""
     k = 0
     for i in range(all_rows.shape[0]):
@@ -75,7 +75,7 @@ def keep_marked(all_rows, marked, out):
 
 
 @kernel()
-def part_list(line, first, last, marked, spare):
+def partition_column(line, first, last, marked, spare):
     """Move the marked rows of a range to its front; all keep their order."""
     left = first
     waiting = 0
@@ -91,7 +91,7 @@ def part_list(line, first, last, marked, spare):
 
 
 @kernel()
-def scan_share(member, columns, lists, child, first, last, sums, bounds, feature, rules, scales, search, running):
+def search_columns(member, columns, lists, child, first, last, sums, bounds, feature, rules, scales, search, running):
     """Find the best split of each column in the member's share, for the leaf that owns a range of the lists."""
     for f in range(feature.slices[member], feature.slices[member + 1]):
         search.gain[child, f] = 0.0
@@ -100,25 +100,25 @@ def scan_share(member, columns, lists, child, first, last, sums, bounds, feature
         bins = columns[f]
         line = lists.tree_rows[f, first:last]
         backward = bins[lists.all_rows[f, 0]] != 0
-        search.gain[child, f] = scan_sorted(
+        search.gain[child, f] = scan_exact(
             line, count_missing(line, bins), bins, lists.pairs, backward, feature.monotone[f],
             sums, bounds[0], bounds[1], rules, scales, running, search.split[child, f],
         )  # fmt: skip
 
 
 @kernel()
-def choose_split(columns, rows, leaf, gain, cuts, rules, leaves):
+def choose_exact_split(columns, rows, leaf, gain, cuts, rules, leaves):
     """Give a leaf the best split of all columns, if it has one."""
     f = best_feature(gain, 0, gain.shape[0], leaves.ints[leaf, LEAF_NODE], rules)
     if gain[f] <= 0.0:
         return
     missing = columns[f, rows[f, leaves.ints[leaf, LEAF_BEGIN]]] == 0
-    take_cut(leaf, f, gain[f], cuts[f], missing, 1, leaves)
+    set_split(leaf, f, gain[f], cuts[f], missing, 1, leaves)
     leaves.ints[leaf, SPLIT_NEXT_BIN] = cuts[f, CANDIDATE_NEXT_BIN]
 
 
 @kernel()
-def list_rows(member, members, sync, rows, share_of, tree, lists):
+def init_columns(member, members, sync, rows, share_of, tree, lists):
     """Give every column of the tree the list of its rows, and every row its pairs; nonzero means stop."""
     marked = lists.goes_left
     n = marked.shape[0]
@@ -136,7 +136,7 @@ def list_rows(member, members, sync, rows, share_of, tree, lists):
         return 1
     for f in range(share_of[member], share_of[member + 1]):
         if tree[f] != 0:
-            keep_marked(lists.all_rows[f], marked, lists.tree_rows[f])
+            filter_rows(lists.all_rows[f], marked, lists.tree_rows[f])
     return 0
 
 
@@ -157,7 +157,7 @@ def mark_left(member, members, bins, order, integers, marked):
 
 
 @kernel()
-def part_lists(member, members, sync, columns, lists, integers, order, share_of, tree, n_lefts, more):
+def partition_columns(member, members, sync, columns, lists, integers, order, share_of, tree, n_lefts, more):
     """Send the rows of a leaf to its sides in every list, but only in ``order`` if no ``more`` splits will follow.
 
     Return how many went left, or −1 to stop.
@@ -169,11 +169,11 @@ def part_lists(member, members, sync, columns, lists, integers, order, share_of,
     for t in range(members):
         n_left += n_lefts[t, 0]
     if member == members - 1:
-        part_list(order, integers[LEAF_BEGIN], integers[LEAF_END], lists.goes_left, lists.scratch[member])
+        partition_column(order, integers[LEAF_BEGIN], integers[LEAF_END], lists.goes_left, lists.scratch[member])
     if more:
         for f in range(share_of[member], share_of[member + 1]):
             if tree[f] != 0:
-                part_list(
+                partition_column(
                     lists.tree_rows[f], integers[LEAF_BEGIN], integers[LEAF_END], lists.goes_left, lists.scratch[member]
                 )
     return n_left
@@ -194,7 +194,7 @@ def grow_exact_tree(
     sums = scratch.ints[member][: 2 * n_planes]
     bounds = scratch.floats[member][:4]
     running = scratch.ints[member][2 * n_planes : 4 * n_planes]
-    if list_rows(member, members, sync, rows, feature.slices, choice.in_tree, lists) != 0:
+    if init_columns(member, members, sync, rows, feature.slices, choice.in_tree, lists) != 0:
         return
     if sum_root(member, members, sync, rows.rows, rows.pairs, scratch.ints, sums[n_planes:]) != 0:
         return
@@ -212,12 +212,12 @@ def grow_exact_tree(
             last = stop if child == 1 else middle
             if more and can_split(last - first, depth, rules):
                 at = n_leaves if child == 1 else leaf
-                allow_features(
+                sample_features(
                     member, feature.slices[member], feature.slices[member + 1], child, at, node + child, depth,
                     feature.ids, choice, draws, search.allowed,
                 )  # fmt: skip
                 own = sums[child * n_planes : (child + 1) * n_planes]
-                scan_share(
+                search_columns(
                     member, columns, lists, child, first, last, own, bounds[2 * child :],
                     feature, rules, scales, search, running,
                 )  # fmt: skip
@@ -226,7 +226,7 @@ def grow_exact_tree(
         if member == 0:
             if n_leaves > 0:
                 lists.next_bin[integers[leaf, LEAF_NODE]] = integers[leaf, SPLIT_NEXT_BIN]
-                branch(leaf, leaves, nodes)
+                split_node(leaf, leaves, nodes)
             for child in range(0 if n_leaves > 0 else 1, 2):
                 first = middle if child == 1 else start
                 last = stop if child == 1 else middle
@@ -234,10 +234,12 @@ def grow_exact_tree(
                 own = sums[child * n_planes : (child + 1) * n_planes]
                 low = bounds[2 * child]
                 high = bounds[2 * child + 1]
-                enter_leaf(at, first, last, node + child, depth, 0, own, low, high, leaves)
-                enter_node(node + child, nodes)
+                add_leaf(at, first, last, node + child, depth, 0, own, low, high, leaves)
+                init_node(node + child, nodes)
                 if more and can_split(last - first, depth, rules):
-                    choose_split(columns, lists.tree_rows, at, search.gain[child], search.split[child], rules, leaves)
+                    choose_exact_split(
+                        columns, lists.tree_rows, at, search.gain[child], search.split[child], rules, leaves
+                    )
         n_leaves += 1
         if barrier(sync, members) != 0:
             return
@@ -248,7 +250,7 @@ def grow_exact_tree(
         stop = integers[leaf, LEAF_END]
         depth = integers[leaf, LEAF_DEPTH] + 1
         more = n_leaves + 1 < rules.max_leaves and can_split(stop - start, depth, rules)
-        n_left = part_lists(
+        n_left = partition_columns(
             member, members, sync, columns, lists, integers[leaf], rows.rows, feature.slices, choice.in_tree,
             search.n_left, more,
         )  # fmt: skip
@@ -262,4 +264,6 @@ def grow_exact_tree(
             narrow_groups(member, leaf, n_leaves, f, choice)
             if barrier(sync, members) != 0:
                 return
-    finish_leaves(member, members, sync, n_leaves, feature.monotone, rules, grad, rows, scales, scratch, leaves, nodes)
+    set_leaf_values(
+        member, members, sync, n_leaves, feature.monotone, rules, grad, rows, scales, scratch, leaves, nodes
+    )

@@ -30,7 +30,7 @@ from sapwood.kernels.layout import (
     SPLIT_MISSING_LEFT,
     UNEXPANDED,
 )
-from sapwood.kernels.split.numeric import value_of
+from sapwood.kernels.split.numeric import bounded_value
 from sapwood.native.runtime.kernel import kernel
 
 
@@ -62,7 +62,7 @@ def can_split(n_rows, depth, rules):
 
 
 @kernel()
-def enter_leaf(leaf, first, last, node, depth, slot, sums, low, high, leaves):
+def add_leaf(leaf, first, last, node, depth, slot, sums, low, high, leaves):
     """Write down a leaf with no split yet."""
     integers = leaves.ints
     integers[leaf, LEAF_BEGIN] = first
@@ -79,7 +79,7 @@ def enter_leaf(leaf, first, last, node, depth, slot, sums, low, high, leaves):
 
 
 @kernel()
-def enter_node(node, nodes):
+def init_node(node, nodes):
     """Write down the node of a leaf."""
     nodes.ints[node, NODE_FEATURE] = -1
     nodes.ints[node, NODE_BIN] = 0
@@ -89,7 +89,7 @@ def enter_node(node, nodes):
 
 
 @kernel()
-def branch(leaf, leaves, nodes):
+def split_node(leaf, leaves, nodes):
     """Turn the node of a leaf into an inner node; return its first child."""
     node = leaves.ints[leaf, LEAF_NODE]
     first = nodes.info[N_NODES]
@@ -105,7 +105,7 @@ def branch(leaf, leaves, nodes):
 
 
 @kernel()
-def split_waiting(rules, leaves, nodes):
+def commit_expanded(rules, leaves, nodes):
     """Split the leaves whose turn it is, as long as their children are there."""
     integers = leaves.ints
     numbers = leaves.floats
@@ -114,7 +114,7 @@ def split_waiting(rules, leaves, nodes):
         leaf = next_leaf(n_leaves, rules.growth, integers, numbers, False)
         if leaf < 0 or integers[leaf, LEAF_STATE] != EXPANDED:
             break
-        node = branch(leaf, leaves, nodes)
+        node = split_node(leaf, leaves, nodes)
         waiting = rules.max_leaves + 2 * leaf
         for child in range(2):
             at = n_leaves if child == 1 else leaf
@@ -123,7 +123,7 @@ def split_waiting(rules, leaves, nodes):
             for j in range(numbers.shape[1]):
                 numbers[at, j] = numbers[waiting + child, j]
             integers[at, LEAF_NODE] = node + child
-            enter_node(node + child, nodes)
+            init_node(node + child, nodes)
         n_leaves += 1
     nodes.info[N_LEAVES] = n_leaves
 
@@ -150,15 +150,15 @@ def set_child_bounds(leaf, sums, bounds, direction, rules, quantum, leaves):
         bounds[2 * child + 1] = high
     if direction != 0:
         n_planes = sums.shape[0] // 2
-        left = value_of(sums[:n_planes], 0, low, high, rules, quantum)
-        right = value_of(sums[n_planes:], 0, low, high, rules, quantum)
+        left = bounded_value(sums[:n_planes], 0, low, high, rules, quantum)
+        right = bounded_value(sums[n_planes:], 0, low, high, rules, quantum)
         lower = 0 if direction > 0 else 1
         bounds[2 * lower + 1] = 0.5 * left + 0.5 * right
         bounds[2 * (1 - lower)] = 0.5 * left + 0.5 * right
 
 
 @kernel()
-def weakest_slot(n_leaves, taken, integers, numbers):
+def least_gain_histogram(n_leaves, taken, integers, numbers):
     """The histogram that will be missed least: that of the leaf of least gain, but not ``taken``."""
     best = -1
     for leaf in range(n_leaves):
@@ -170,7 +170,7 @@ def weakest_slot(n_leaves, taken, integers, numbers):
 
 
 @kernel()
-def give_up_slots(n_leaves, one, other, integers):
+def release_histograms(n_leaves, one, other, integers):
     """Write down that leaves have lost two histograms."""
     for leaf in range(n_leaves):
         if integers[leaf, LEAF_HIST] == one or integers[leaf, LEAF_HIST] == other:

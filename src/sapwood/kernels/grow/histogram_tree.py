@@ -14,19 +14,19 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.grow.frontier import (
+    add_leaf,
     can_split,
-    enter_leaf,
-    enter_node,
-    give_up_slots,
+    init_node,
+    least_gain_histogram,
+    release_histograms,
     set_child_bounds,
     set_child_sums,
-    weakest_slot,
 )
-from sapwood.kernels.grow.leaf_scheduler import choose_leaf, most_alone, take_leaf
-from sapwood.kernels.grow.partition import move_rows, rejoin
-from sapwood.kernels.histogram.active_features import fill_usual, subtract_live
-from sapwood.kernels.histogram.builder import build, sum_root, take_off
-from sapwood.kernels.histogram.sparse import count_leaf, count_root
+from sapwood.kernels.grow.leaf_scheduler import claim_leaf, max_alone_rows, schedule_next
+from sapwood.kernels.grow.partition import partition_leaf, undo_partition
+from sapwood.kernels.histogram.active_features import fill_default_bins, subtract_active
+from sapwood.kernels.histogram.builder import build_histogram, subtract_rows, sum_root
+from sapwood.kernels.histogram.sparse import count_sparse_leaf, count_sparse_root
 from sapwood.kernels.layout import (
     EXPANDED,
     FREE_HIST,
@@ -45,24 +45,29 @@ from sapwood.kernels.layout import (
     SPLIT_FEATURE,
     UNEXPANDED,
 )
-from sapwood.kernels.leaves.leaf_values import finish_leaves
-from sapwood.kernels.split.allowed_features import allow_features, narrow_groups
-from sapwood.kernels.split.best_split import pick_split
-from sapwood.kernels.split.search import search_share
-from sapwood.kernels.split.sorted_rows import begin_sorted, part_sorted, pick_sorted, search_sorted
+from sapwood.kernels.leaves.leaf_values import set_leaf_values
+from sapwood.kernels.split.allowed_features import narrow_groups, sample_features
+from sapwood.kernels.split.best_split import choose_split
+from sapwood.kernels.split.search import search_features
+from sapwood.kernels.split.sorted_rows import (
+    choose_sorted_split,
+    init_sorted_rows,
+    partition_sorted_rows,
+    search_sorted_rows,
+)
 from sapwood.kernels.threads.barrier import barrier
 from sapwood.native.runtime.kernel import kernel
 
 INFINITE = np.inf
 # What every grower works with, after the bins.
-GROWTH = (
+GROW_SIGNATURE = (
     "FeatureMeta, GrowParams, Gradients, RowPartition, Scales, Scratch, Histograms, LeafTable, SplitCandidates, "
     "ColumnSampler, RandomKey, TreeNodes"
 )
 
 
 @kernel()
-def plant(
+def init_root(
     member, members, sync, bins,
     feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
 ):  # fmt: skip
@@ -78,43 +83,45 @@ def plant(
     every = feature.all_active
     has_order = cells.sorted_rows.shape[0] > 0
     if has_order:
-        begin_sorted(own, end, feature.n_bins.shape[0], cells.sorted_rows)
-    elif build(
+        init_sorted_rows(own, end, feature.n_bins.shape[0], cells.sorted_rows)
+    elif build_histogram(
         member, members, sync, False, bins.tiles, rows, 0, n, every, cells.pool[0], feature, cells.partial
     ) != 0:  # fmt: skip
         return 1
     if not has_order:
-        count_root(every, member, feature, rows, cells.sparse_counts[0])
-        fill_usual(every, member, member + 1, feature, sums, cells.pool[0], cells.sparse_counts[0])
+        count_sparse_root(every, member, feature, rows, cells.sparse_counts[0])
+        fill_default_bins(every, member, member + 1, feature, sums, cells.pool[0], cells.sparse_counts[0])
     is_open = can_split(n, 0, rules)
     if is_open:
-        allow_features(member, own, end, 0, 0, 0, 0, feature.ids, choice, draws, search.allowed)
+        sample_features(member, own, end, 0, 0, 0, 0, feature.ids, choice, draws, search.allowed)
         if has_order:
-            search_sorted(
+            search_sorted_rows(
                 own, end, 0, 0, n, sums, bins.bins_u8, rows.pairs, cells.sorted_rows, rules, scales, search, running
             )
         else:
-            search_share(
+            search_features(
                 member, member + 1, every, cells.active[0], cells.pool[0], cells.sparse_counts[0], 0, sums,
                 -INFINITE, INFINITE, feature, rules, scales, search, running,
             )  # fmt: skip
     if barrier(sync, members) != 0:
         return 1
     if member == 0:
-        enter_leaf(0, 0, n, 0, 0, 0, sums, -INFINITE, INFINITE, leaves)
-        enter_node(0, nodes)
+        add_leaf(0, 0, n, 0, 0, 0, sums, -INFINITE, INFINITE, leaves)
+        init_node(0, nodes)
         search.schedule[N_EXPANDING] = 0
         search.schedule[FREE_HIST] = 1
-        search.schedule[MAX_ALONE_ROWS] = most_alone(feature)
+        search.schedule[MAX_ALONE_ROWS] = max_alone_rows(feature)
         if is_open and has_order:
-            pick_sorted(0, 0, bins.bins_u8, rows.pairs, cells.sorted_rows, rules, scales, leaves, search, running)
+            choose_sorted_split(
+                0, 0, bins.bins_u8, rows.pairs, cells.sorted_rows, rules, scales, leaves, search, running
+            )
         elif is_open:
-            pick_split(member, bins, 0, 0, rows.rows, feature, rules, scales, cells, leaves, search, running)
+            choose_split(member, bins, 0, 0, rows.rows, feature, rules, scales, cells, leaves, search, running)
     return 0
 
 
 @kernel()
-def fill_slots(
+def build_children(
     member, members, sync, alone, words, first, middle, last, slots, live, is_kept, is_open, sums, feature, rows, cells
 ):
     """Make the histograms of two children, the smaller in slot ``slots[0]``; nonzero means stop.
@@ -131,7 +138,7 @@ def fill_slots(
         start = first if left_is_small else middle
         stop = middle if left_is_small else last
         rest = sums[n_planes:] if left_is_small else sums[:n_planes]
-        take_off(
+        subtract_rows(
             words, rows, start, stop, rest, live, members, cells.pool[slots[1]], cells.sparse_counts[slots[1]], feature
         )
         return 0
@@ -144,24 +151,24 @@ def fill_slots(
         if part == 1 and barrier(sync, members) != 0:
             return 1
         listed = cells.sparse_counts[slots[part]]
-        if build(member, members, sync, alone, words, rows, start, stop, live, line, feature, cells.partial):
+        if build_histogram(member, members, sync, alone, words, rows, start, stop, live, line, feature, cells.partial):
             return 1
-        count_leaf(live, from_lane, to_lane, feature, rows.rows, start, stop, listed)
-        fill_usual(live, from_lane, to_lane, feature, own, line, listed)
+        count_sparse_leaf(live, from_lane, to_lane, feature, rows.rows, start, stop, listed)
+        fill_default_bins(live, from_lane, to_lane, feature, own, line, listed)
     if is_kept:
         share = feature.slices
         small = cells.pool[slots[0]]
         large = cells.pool[slots[1]]
-        subtract_live(live, from_lane, to_lane, share, feature.offset, n_planes, small, large)
+        subtract_active(live, from_lane, to_lane, share, feature.offset, n_planes, small, large)
         if cells.sparse_counts.shape[1] > 0:
             fewer = cells.sparse_counts[slots[0]]
             counts = cells.sparse_counts[slots[1]]
-            subtract_live(live, from_lane, to_lane, share, feature.offset, 1, fewer, counts)
+            subtract_active(live, from_lane, to_lane, share, feature.offset, 1, fewer, counts)
     return 0
 
 
 @kernel()
-def expand(
+def expand_leaf(
     member, members, sync, alone, bins, leaf, slot,
     feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
 ):  # fmt: skip
@@ -187,7 +194,9 @@ def expand(
     running = scratch.ints[member][2 * n_planes + 2 :]
     bounds = scratch.floats[member][:4]
     unpacked = bins.decoded[member]
-    n_left = move_rows(rank, parts, sync, bins, unpacked, integers[leaf], feature, rows, search.n_left[member - rank :])
+    n_left = partition_leaf(
+        rank, parts, sync, bins, unpacked, integers[leaf], feature, rows, search.n_left[member - rank :]
+    )
     if n_left < 0:
         return 1
     middle = first + n_left
@@ -205,13 +214,13 @@ def expand(
     node = nodes.info[N_NODES]
     has_order = cells.sorted_rows.shape[0] > 0
     if has_order and (open_left or open_right):
-        part_sorted(member, own, end, bins.bins_u8, integers[leaf], n_left, cells.sorted_rows)
+        partition_sorted_rows(member, own, end, bins.bins_u8, integers[leaf], n_left, cells.sorted_rows)
     elif open_left or open_right:
         if slots[0] < 0:
-            slots[0] = weakest_slot(n_leaves, old_slot, integers, leaves.floats)
+            slots[0] = least_gain_histogram(n_leaves, old_slot, integers, leaves.floats)
         if slots[1] < 0:
-            slots[1] = weakest_slot(n_leaves, slots[0], integers, leaves.floats)
-        if fill_slots(
+            slots[1] = least_gain_histogram(n_leaves, slots[0], integers, leaves.floats)
+        if build_children(
             member, members, sync, alone, bins.tiles, first, middle, last, slots, live, old_slot >= 0,
             open_right if small == 1 else open_left, sums, feature, rows, cells,
         ) != 0:  # fmt: skip
@@ -231,19 +240,19 @@ def expand(
                 high = bounds[2 * child + 1]
                 histogram = cells.pool[slots[part]]
                 listed = cells.sparse_counts[slots[part]]
-                allow_features(
+                sample_features(
                     member, own, end, line + child, at, node + child, depth, feature.ids, choice, draws,
                     search.allowed,
                 )  # fmt: skip
                 if has_order:
                     a = middle if child == 1 else first
                     e = last if child == 1 else middle
-                    search_sorted(
+                    search_sorted_rows(
                         own, end, line + child, a, e, given, bins.bins_u8, rows.pairs, cells.sorted_rows,
                         rules, scales, search, running,
                     )  # fmt: skip
                 else:
-                    search_share(
+                    search_features(
                         rank, members if alone else member + 1, live, cells.active[slots[part]], histogram, listed,
                         line + child, given, low, high, feature, rules, scales, search, running,
                     )  # fmt: skip
@@ -257,10 +266,10 @@ def expand(
             given = sums[child * n_planes : (child + 1) * n_planes]
             low = bounds[2 * child]
             high = bounds[2 * child + 1]
-            enter_leaf(at, a, e, node + child, depth, slots[small ^ child], given, low, high, leaves)
+            add_leaf(at, a, e, node + child, depth, slots[small ^ child], given, low, high, leaves)
             is_open = open_right if child == 1 else open_left
             if is_open and has_order:
-                pick_sorted(
+                choose_sorted_split(
                     at,
                     line + child,
                     bins.bins_u8,
@@ -273,23 +282,23 @@ def expand(
                     running,
                 )
             elif is_open:
-                pick_split(
+                choose_split(
                     member, bins, at, line + child, rows.rows, feature, rules, scales, cells, leaves, search, running
                 )
     if rank == 0 and not alone:
         integers[leaf, LEAF_STATE] = EXPANDED
         if slot < 0 or old_slot < 0:
-            give_up_slots(n_leaves, slots[0], slots[1], integers)
+            release_histograms(n_leaves, slots[0], slots[1], integers)
     return 0
 
 
-@kernel("BinMatrix, " + GROWTH)
+@kernel("BinMatrix, " + GROW_SIGNATURE)
 def grow_tree(
     member, members, sync, bins,
     feature, rules, grad, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
 ):  # fmt: skip
     """Grow a tree from the quantised rows; ``nodes`` and ``leaves`` hold it afterwards."""
-    stop = plant(
+    stop = init_root(
         member, members, sync, bins,
         feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
     )  # fmt: skip
@@ -299,7 +308,7 @@ def grow_tree(
         if barrier(sync, members) != 0:
             return
         if member == 0:
-            choose_leaf(members, rules, n_slots, leaves, choice, nodes, turn)
+            schedule_next(members, rules, n_slots, leaves, choice, nodes, turn)
         if barrier(sync, members) != 0:
             return
         leaf = turn[NEXT_LEAF]
@@ -307,21 +316,23 @@ def grow_tree(
             break
         alone = turn[IS_ALONE] != 0
         if alone:
-            leaf = take_leaf(member, members, sync, -1, rules, n_slots, leaves, nodes, turn)
+            leaf = claim_leaf(member, members, sync, -1, rules, n_slots, leaves, nodes, turn)
         while leaf >= 0:
-            stop = expand(
+            stop = expand_leaf(
                 member, members, sync, alone, bins, leaf, turn[NEW_HISTS + (member if alone else 0)],
                 feature, rules, rows, scales, scratch, cells, leaves, search, choice, draws, nodes,
             )  # fmt: skip
             if stop != 0:
                 return
-            leaf = take_leaf(member, members, sync, leaf, rules, n_slots, leaves, nodes, turn) if alone else -1
+            leaf = claim_leaf(member, members, sync, leaf, rules, n_slots, leaves, nodes, turn) if alone else -1
     n_leaves = nodes.info[N_LEAVES]
     for leaf in range(member, n_leaves, members):
         if leaves.ints[leaf, LEAF_STATE] != UNEXPANDED:
             first = leaves.ints[leaf, LEAF_BEGIN]
             last = leaves.ints[leaf, LEAF_END]
-            rejoin(rows, first, leaves.ints[rules.max_leaves + 2 * leaf, LEAF_END], last)
+            undo_partition(rows, first, leaves.ints[rules.max_leaves + 2 * leaf, LEAF_END], last)
     if barrier(sync, members) != 0:
         return
-    finish_leaves(member, members, sync, n_leaves, feature.monotone, rules, grad, rows, scales, scratch, leaves, nodes)
+    set_leaf_values(
+        member, members, sync, n_leaves, feature.monotone, rules, grad, rows, scales, scratch, leaves, nodes
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sapwood.kernels.grow.frontier import next_leaf, split_waiting
+from sapwood.kernels.grow.frontier import commit_expanded, next_leaf
 from sapwood.kernels.layout import (
     EXPANDED,
     EXPANDING,
@@ -24,17 +24,17 @@ from sapwood.native.runtime.kernel import kernel
 # Leaves of fewer rows, divided by the number of members, are expanded by one member each. Rows with lists of cells come
 # with more features, which are worth sharing out.
 ALONE_ROWS = 65536
-ALONE_LISTED_ROWS = 16384
+ALONE_SPARSE_ROWS = 16384
 
 
 @kernel()
-def most_alone(feature):
+def max_alone_rows(feature):
     """The number of rows, times members, below which leaves are expanded by one member each."""
-    return ALONE_LISTED_ROWS if feature.csr_start.shape[0] > 0 else ALONE_ROWS
+    return ALONE_SPARSE_ROWS if feature.csr_start.shape[0] > 0 else ALONE_ROWS
 
 
 @kernel()
-def next_to_expand(rules, leaves, n_leaves):
+def next_unexpanded(rules, leaves, n_leaves):
     """The next leaf that nobody has expanded or is at, or −1 where there is none, or no room for its children."""
     if n_leaves == rules.max_leaves:
         return -1
@@ -42,7 +42,7 @@ def next_to_expand(rules, leaves, n_leaves):
 
 
 @kernel()
-def may_go_ahead(rules, choice):
+def can_speculate(rules, choice):
     """Tell whether leaves may be looked at before their turn: where nothing depends on the numbers of nodes."""
     is_drawn = choice.n_per_node > 0 or rules.split_noise > 0.0
     return not is_drawn and choice.groups.shape[0] == 0
@@ -55,21 +55,21 @@ def is_small(leaf, members, integers, most):
 
 
 @kernel()
-def is_for_one(leaf, members, n_slots, leaves, turn):
+def can_expand_alone(leaf, members, n_slots, leaves, turn):
     """Tell whether one member may expand a leaf: a small one that has a slot of its own."""
     return is_small(leaf, members, leaves.ints, turn[MAX_ALONE_ROWS]) and turn[FREE_HIST] < n_slots
 
 
 @kernel()
-def choose_leaf(members, rules, n_slots, leaves, choice, nodes, turn):
+def schedule_next(members, rules, n_slots, leaves, choice, nodes, turn):
     """Write down what all members do next, while they wait: expand one leaf together, or small ones each alone."""
-    split_waiting(rules, leaves, nodes)
-    leaf = next_to_expand(rules, leaves, nodes.info[N_LEAVES])
+    commit_expanded(rules, leaves, nodes)
+    leaf = next_unexpanded(rules, leaves, nodes.info[N_LEAVES])
     turn[NEXT_LEAF] = leaf
     turn[IS_ALONE] = 0
     if leaf < 0:
         return
-    if members > 1 and may_go_ahead(rules, choice) and is_for_one(leaf, members, n_slots, leaves, turn):
+    if members > 1 and can_speculate(rules, choice) and can_expand_alone(leaf, members, n_slots, leaves, turn):
         turn[IS_ALONE] = 1
         return
     turn[NEW_HISTS] = turn[FREE_HIST] if turn[FREE_HIST] < n_slots else -1
@@ -77,7 +77,7 @@ def choose_leaf(members, rules, n_slots, leaves, choice, nodes, turn):
 
 
 @kernel()
-def is_worth_it(left, n_leaves, n_slots, leaves, turn):
+def is_worth_speculating(left, n_leaves, n_slots, leaves, turn):
     """Tell whether a leaf that comes next may still be split, and its slot is not needed by others.
 
     As long as nobody is at another leaf it is this one's turn.
@@ -92,7 +92,7 @@ def is_worth_it(left, n_leaves, n_slots, leaves, turn):
 
 
 @kernel()
-def take_leaf(member, members, sync, done, rules, n_slots, leaves, nodes, turn):
+def claim_leaf(member, members, sync, done, rules, n_slots, leaves, nodes, turn):
     """Hand in a leaf that this member has expanded alone (−1: none) and take the next one; −1: there is none.
 
     Where nothing is left to be done but others are at work, wait for what they bring.
@@ -102,14 +102,14 @@ def take_leaf(member, members, sync, done, rules, n_slots, leaves, nodes, turn):
     if done >= 0:
         integers[done, LEAF_STATE] = EXPANDED
         turn[N_EXPANDING] -= 1
-        split_waiting(rules, leaves, nodes)
+        commit_expanded(rules, leaves, nodes)
         notify_change(sync, CHANGES)
     leaf = -1
     while True:
         n_leaves = nodes.info[N_LEAVES]
-        leaf = next_to_expand(rules, leaves, n_leaves)
-        is_mine = leaf >= 0 and is_for_one(leaf, members, n_slots, leaves, turn)
-        if is_mine and is_worth_it(rules.max_leaves - n_leaves, n_leaves, n_slots, leaves, turn):
+        leaf = next_unexpanded(rules, leaves, n_leaves)
+        is_mine = leaf >= 0 and can_expand_alone(leaf, members, n_slots, leaves, turn)
+        if is_mine and is_worth_speculating(rules.max_leaves - n_leaves, n_leaves, n_slots, leaves, turn):
             integers[leaf, LEAF_STATE] = EXPANDING
             turn[N_EXPANDING] += 1
             turn[NEW_HISTS + member] = turn[FREE_HIST]

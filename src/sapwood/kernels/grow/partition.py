@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.grow.rare_side_partition import NEITHER, rare_side, split_skewed
-from sapwood.kernels.histogram.sparse import unpack
+from sapwood.kernels.grow.rare_side_partition import NO_RARE_SIDE, find_rare_side, partition_rare_side
+from sapwood.kernels.histogram.sparse import decode_feature
 from sapwood.kernels.layout import (
     BITSET_SPLIT,
     BITSET_WORDS,
@@ -26,26 +26,26 @@ from sapwood.kernels.layout import (
     SPLIT_FEATURE,
     SPLIT_MISSING_LEFT,
 )
-from sapwood.kernels.split.category_bitset import is_member
+from sapwood.kernels.split.category_bitset import in_bitset
 from sapwood.kernels.threads.barrier import barrier
 from sapwood.native.runtime.intrinsics import prefetch
 from sapwood.native.runtime.kernel import kernel
 
-AHEAD = np.uint64(32)
+PREFETCH_DISTANCE = np.uint64(32)
 ONE = np.uint64(1)
 # Fewer rows than this are not worth sharing out.
-PARALLEL_MOVE = 4096
+MIN_PARALLEL_ROWS = 4096
 
 
 @kernel(noinline=True)
-def split_order(bins, shift, most, order, left_order, spare, start, stop):
+def partition_by_bin(bins, shift, most, order, left_order, spare, start, stop):
     """Send the positions ``start`` to ``stop`` apart, lefts going to ``left_order``; return how many."""
     left = np.uint64(start)
     right = np.uint64(stop - 1)
     end = np.uint64(stop)
     for k in range(np.uint64(start), end):
-        if k + AHEAD < end:
-            prefetch(bins, order[k + AHEAD])
+        if k + PREFETCH_DISTANCE < end:
+            prefetch(bins, order[k + PREFETCH_DISTANCE])
         row = order[k]
         go = np.uint64(np.uint32(np.uint32(bins[row]) - shift) <= most)
         spare[right] = row
@@ -56,20 +56,20 @@ def split_order(bins, shift, most, order, left_order, spare, start, stop):
 
 
 @kernel()
-def split_part(bins, limit, missing_left, rows, start, stop, in_place):
+def partition_numeric(bins, limit, missing_left, rows, start, stop, in_place):
     """Send the positions ``start`` to ``stop`` apart, those up to bin ``limit`` to the left; return how many."""
     # Missing is bin 0. Where it goes right, a shift by one sends it around to the largest number, beyond any limit.
     shift = np.uint32(1) if missing_left == 0 else np.uint32(0)
     most = np.uint32(limit) - shift
     left_order = rows.rows if in_place != 0 else rows.scratch
-    rare = rare_side(bins, shift, most, rows.rows, start, stop)
-    if rare != NEITHER:
-        return split_skewed(bins, shift, most, rare, rows.rows, left_order, rows.scratch, start, stop)
-    return split_order(bins, shift, most, rows.rows, left_order, rows.scratch, start, stop)
+    rare = find_rare_side(bins, shift, most, rows.rows, start, stop)
+    if rare != NO_RARE_SIDE:
+        return partition_rare_side(bins, shift, most, rare, rows.rows, left_order, rows.scratch, start, stop)
+    return partition_by_bin(bins, shift, most, rows.rows, left_order, rows.scratch, start, stop)
 
 
 @kernel(noinline=True)
-def split_members(bins, words, rows, start, stop, in_place):
+def partition_categorical(bins, words, rows, start, stop, in_place):
     """The same with the bins of a set to the left."""
     left = np.uint64(start)
     right = np.uint64(stop - 1)
@@ -77,10 +77,10 @@ def split_members(bins, words, rows, start, stop, in_place):
     order = rows.rows
     left_order = order if in_place != 0 else rows.scratch
     for k in range(np.uint64(start), end):
-        if k + AHEAD < end:
-            prefetch(bins, order[k + AHEAD])
+        if k + PREFETCH_DISTANCE < end:
+            prefetch(bins, order[k + PREFETCH_DISTANCE])
         row = order[k]
-        go = is_member(words, bins[row])
+        go = in_bitset(words, bins[row])
         rows.scratch[right] = row
         left_order[left] = row
         left += go
@@ -89,15 +89,17 @@ def split_members(bins, words, rows, start, stop, in_place):
 
 
 @kernel()
-def split_by(bins, split, rows, start, stop, in_place):
+def partition_slice(bins, split, rows, start, stop, in_place):
     """Send positions apart by the split in a leaf's integers."""
     if split[SPLIT_BIN] == BITSET_SPLIT:
-        return split_members(bins, split[SPLIT_BITSET : SPLIT_BITSET + BITSET_WORDS], rows, start, stop, in_place)
-    return split_part(bins, split[SPLIT_BIN], split[SPLIT_MISSING_LEFT], rows, start, stop, in_place)
+        return partition_categorical(
+            bins, split[SPLIT_BITSET : SPLIT_BITSET + BITSET_WORDS], rows, start, stop, in_place
+        )
+    return partition_numeric(bins, split[SPLIT_BIN], split[SPLIT_MISSING_LEFT], rows, start, stop, in_place)
 
 
 @kernel()
-def copy_back(source, target, first, n, at):
+def copy_range(source, target, first, n, at):
     """Put n waiting elements from ``first`` on at ``at``."""
     begin = np.uint64(first)
     to = np.uint64(at)
@@ -106,7 +108,7 @@ def copy_back(source, target, first, n, at):
 
 
 @kernel()
-def copy_back_reversed(source, target, last, n, at):
+def copy_reversed(source, target, last, n, at):
     """Put n waiting elements, the first of which is at ``last`` and the others before it, at ``at``."""
     end = np.uint64(last)
     to = np.uint64(at)
@@ -115,35 +117,35 @@ def copy_back_reversed(source, target, last, n, at):
 
 
 @kernel()
-def settle_part(rows, start, stop, n_left, left_at, right_at, in_place):
+def place_slice(rows, start, stop, n_left, left_at, right_at, in_place):
     """Put what waits of a part in its final place: its lefts from ``left_at`` on, its rights from ``right_at`` on."""
     n_right = stop - start - n_left
     if in_place == 0:
-        copy_back(rows.scratch, rows.rows, start, n_left, left_at)
-    copy_back_reversed(rows.scratch, rows.rows, stop - 1, n_right, right_at)
+        copy_range(rows.scratch, rows.rows, start, n_left, left_at)
+    copy_reversed(rows.scratch, rows.rows, stop - 1, n_right, right_at)
 
 
 @kernel()
-def move_rows(member, members, sync, bins, unpacked, split, feature, rows, n_left):
+def partition_leaf(member, members, sync, bins, unpacked, split, feature, rows, n_left):
     """Move the rows of the leaf whose integers are given to its children; return how many went left, or −1 to stop."""
     start = split[LEAF_BEGIN]
     n = split[LEAF_END] - start
     column = feature.column[split[SPLIT_FEATURE]]
-    parts = members if n >= PARALLEL_MOVE else 1
+    parts = members if n >= MIN_PARALLEL_ROWS else 1
     a = start + member * n // parts
     e = start + (member + 1) * n // parts
     in_place = 1 if member == 0 else 0
     if member < parts:
         if column < 0:
-            unpack(feature, split[SPLIT_FEATURE], rows.rows, a, e, unpacked)
-            own = split_by(unpacked, split, rows, a, e, in_place)
+            decode_feature(feature, split[SPLIT_FEATURE], rows.rows, a, e, unpacked)
+            own = partition_slice(unpacked, split, rows, a, e, in_place)
         elif feature.log2_bin_bits == 3:
-            own = split_by(bins.bins_u8[column], split, rows, a, e, in_place)
+            own = partition_slice(bins.bins_u8[column], split, rows, a, e, in_place)
         else:
-            own = split_by(bins.bins_u16[column], split, rows, a, e, in_place)
+            own = partition_slice(bins.bins_u16[column], split, rows, a, e, in_place)
         n_left[member, 0] = own
         if parts == 1:
-            settle_part(rows, a, e, own, a, a + own, 1)
+            place_slice(rows, a, e, own, a, a + own, 1)
     if barrier(sync, members) != 0:
         return -1
     total = np.int64(0)
@@ -155,14 +157,14 @@ def move_rows(member, members, sync, bins, unpacked, split, feature, rows, n_lef
             right_at += (t + 1) * n // parts - t * n // parts - n_left[t, 0]
         total += n_left[t, 0]
     if parts > 1:
-        settle_part(rows, a, e, n_left[member, 0], left_at, right_at + total, in_place)
+        place_slice(rows, a, e, n_left[member, 0], left_at, right_at + total, in_place)
         if barrier(sync, members) != 0:
             return -1
     return total
 
 
 @kernel()
-def rejoin(rows, first, middle, last):
+def undo_partition(rows, first, middle, last):
     """Undo a move: make one ascending sequence of the two from ``first`` and from ``middle`` on."""
     left = first
     right = middle
@@ -173,4 +175,4 @@ def rejoin(rows, first, middle, last):
         else:
             rows.scratch[k] = rows.rows[right]
             right += 1
-    copy_back(rows.scratch, rows.rows, first, last - first, first)
+    copy_range(rows.scratch, rows.rows, first, last - first, first)

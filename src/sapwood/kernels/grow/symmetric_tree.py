@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.grow.frontier import branch, can_split, enter_leaf, enter_node, set_child_bounds, set_child_sums
-from sapwood.kernels.grow.histogram_tree import GROWTH
+from sapwood.kernels.grow.frontier import add_leaf, can_split, init_node, set_child_bounds, set_child_sums, split_node
+from sapwood.kernels.grow.histogram_tree import GROW_SIGNATURE
 from sapwood.kernels.grow.leaf_scheduler import ALONE_ROWS, is_small
-from sapwood.kernels.grow.partition import move_rows
-from sapwood.kernels.histogram.active_features import fill_usual, subtract_live
-from sapwood.kernels.histogram.builder import build, sum_root
+from sapwood.kernels.grow.partition import partition_leaf
+from sapwood.kernels.histogram.active_features import fill_default_bins, subtract_active
+from sapwood.kernels.histogram.builder import build_histogram, sum_root
 from sapwood.kernels.layout import (
     LEAF_BEGIN,
     LEAF_DEPTH,
@@ -23,9 +23,15 @@ from sapwood.kernels.layout import (
     SPLIT_FEATURE,
     SPLIT_MISSING_LEFT,
 )
-from sapwood.kernels.leaves.leaf_values import finish_leaves
-from sapwood.kernels.split.allowed_features import allow_features, narrow_groups
-from sapwood.kernels.split.symmetric import CUT_BIN, CUT_FEATURE, CUT_SIDE, choose_cut, judge_features
+from sapwood.kernels.leaves.leaf_values import set_leaf_values
+from sapwood.kernels.split.allowed_features import narrow_groups, sample_features
+from sapwood.kernels.split.symmetric import (
+    BEST_BIN,
+    BEST_FEATURE,
+    BEST_MISSING_LEFT,
+    choose_level_split,
+    search_level_features,
+)
 from sapwood.kernels.threads.barrier import COUNTER, barrier
 from sapwood.native.runtime.intrinsics import atomic_add, atomic_store
 from sapwood.native.runtime.kernel import kernel
@@ -34,7 +40,7 @@ INFINITE = np.inf
 
 
 @kernel()
-def sum_left(cells, stride, b, side, left):
+def sum_left_side(cells, stride, b, side, left):
     """The sums of the left side of a cut."""
     for p in range(left.shape[0]):
         total = cells[p * stride] if side == 1 else np.int64(0)
@@ -44,7 +50,7 @@ def sum_left(cells, stride, b, side, left):
 
 
 @kernel()
-def divide_leaf(
+def split_leaf(
     member, members, sync, alone, bins, leaf, new, child, more,
     feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
 ):  # fmt: skip
@@ -64,7 +70,9 @@ def divide_leaf(
     sums = scratch.ints[member][: 2 * n_planes]
     bounds = scratch.floats[member][:4]
     unpacked = bins.decoded[member]
-    n_left = move_rows(rank, parts, sync, bins, unpacked, integers[leaf], feature, rows, search.n_left[member - rank :])
+    n_left = partition_leaf(
+        rank, parts, sync, bins, unpacked, integers[leaf], feature, rows, search.n_left[member - rank :]
+    )
     if n_left < 0:
         return 1
     middle = start + n_left
@@ -79,29 +87,29 @@ def divide_leaf(
         small = cells.pool[new]
         given = sums[:n_planes] if left_is_small else sums[n_planes:]
         every = feature.all_active
-        if build(
+        if build_histogram(
             member, members, sync, alone, bins.tiles, rows, first, last, every, small, feature, cells.partial
         ) != 0:  # fmt: skip
             return 1
         from_lane = 0 if alone else member
         to_lane = members if alone else member + 1
-        fill_usual(every, from_lane, to_lane, feature, given, small, cells.sparse_counts[new])
+        fill_default_bins(every, from_lane, to_lane, feature, given, small, cells.sparse_counts[new])
         large = cells.pool[old_slot]
-        subtract_live(every, from_lane, to_lane, feature.slices, feature.offset, n_planes, small, large)
+        subtract_active(every, from_lane, to_lane, feature.slices, feature.offset, n_planes, small, large)
     if barrier(sync, parts) != 0:
         return 1
     if rank == 0:
         slot_left = new if left_is_small else old_slot
         slot_right = old_slot if left_is_small else new
-        enter_leaf(leaf, start, middle, child, depth, slot_left, sums[:n_planes], bounds[0], bounds[1], leaves)
-        enter_leaf(new, middle, stop, child + 1, depth, slot_right, sums[n_planes:], bounds[2], bounds[3], leaves)
-        enter_node(child, nodes)
-        enter_node(child + 1, nodes)
+        add_leaf(leaf, start, middle, child, depth, slot_left, sums[:n_planes], bounds[0], bounds[1], leaves)
+        add_leaf(new, middle, stop, child + 1, depth, slot_right, sums[n_planes:], bounds[2], bounds[3], leaves)
+        init_node(child, nodes)
+        init_node(child + 1, nodes)
     return barrier(sync, parts)
 
 
 @kernel()
-def plant_symmetric(member, members, sync, words, feature, rows, scratch, cells, leaves, nodes):
+def init_symmetric_root(member, members, sync, words, feature, rows, scratch, cells, leaves, nodes):
     """Make the root a leaf with its histogram; nonzero means stop."""
     n = rows.rows.shape[0]
     n_planes = rows.pairs.shape[0]
@@ -109,21 +117,24 @@ def plant_symmetric(member, members, sync, words, feature, rows, scratch, cells,
     if sum_root(member, members, sync, rows.rows, rows.pairs, scratch.ints, sums) != 0:
         return 1
     every = feature.all_active
-    if build(member, members, sync, False, words, rows, 0, n, every, cells.pool[0], feature, cells.partial) != 0:
+    if (
+        build_histogram(member, members, sync, False, words, rows, 0, n, every, cells.pool[0], feature, cells.partial)
+        != 0
+    ):
         return 1
-    fill_usual(every, member, member + 1, feature, sums, cells.pool[0], cells.sparse_counts[0])
+    fill_default_bins(every, member, member + 1, feature, sums, cells.pool[0], cells.sparse_counts[0])
     if member == 0:
-        enter_leaf(0, 0, n, 0, 0, 0, sums, -INFINITE, INFINITE, leaves)
-        enter_node(0, nodes)
+        add_leaf(0, 0, n, 0, 0, 0, sums, -INFINITE, INFINITE, leaves)
+        init_node(0, nodes)
     return barrier(sync, members)
 
 
 @kernel()
-def set_cut(members, n_leaves, n_planes, best, gain, feature, cells, leaves, nodes):
+def set_level_split(members, n_leaves, n_planes, best, gain, feature, cells, leaves, nodes):
     """Give every leaf of the level the same split; where there are many, small ones are marked for members alone."""
-    f = np.int64(best[CUT_FEATURE])
-    b = np.int64(best[CUT_BIN])
-    side = np.int64(best[CUT_SIDE])
+    f = np.int64(best[BEST_FEATURE])
+    b = np.int64(best[BEST_BIN])
+    side = np.int64(best[BEST_MISSING_LEFT])
     stride = feature.offset[feature.offset.shape[0] - 1]
     are_many = members > 1 and n_leaves >= 2 * members and feature.csr_start.shape[0] == 0
     for leaf in range(n_leaves):
@@ -133,13 +144,13 @@ def set_cut(members, n_leaves, n_planes, best, gain, feature, cells, leaves, nod
         integers[SPLIT_MISSING_LEFT] = side
         integers[LEAF_STATE] = 1 if are_many and is_small(leaf, members, leaves.ints, ALONE_ROWS) else 0
         histogram = cells.pool[integers[LEAF_HIST]][feature.offset[f] :]
-        sum_left(histogram, stride, b, side, integers[LEAF_SUMS + n_planes : LEAF_SUMS + 2 * n_planes])
+        sum_left_side(histogram, stride, b, side, integers[LEAF_SUMS + n_planes : LEAF_SUMS + 2 * n_planes])
         leaves.floats[leaf, LEAF_GAIN] = gain / np.float64(n_leaves)
-        branch(leaf, leaves, nodes)
+        split_node(leaf, leaves, nodes)
 
 
 @kernel()
-def divide_level(
+def split_level(
     member, members, sync, bins, n_leaves, more, feature, rules, rows, scales, scratch, cells, leaves, search, nodes
 ):
     """Split all leaves of a level: large ones together, then small ones each by the member that is free."""
@@ -149,7 +160,7 @@ def divide_level(
         leaf = atomic_add(sync, COUNTER, 1) if alone else np.int64(0)
         while leaf < n_leaves:
             if (leaves.ints[leaf, LEAF_STATE] != 0) == alone:
-                stop = divide_leaf(
+                stop = split_leaf(
                     member, members, sync, alone, bins, leaf, n_leaves + leaf, child + 2 * leaf, more,
                     feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
                 )  # fmt: skip
@@ -161,47 +172,51 @@ def divide_level(
     return 0
 
 
-@kernel("BinMatrix, " + GROWTH + ", f64[:,:,:,:], f64[:,:]")
+@kernel("BinMatrix, " + GROW_SIGNATURE + ", f64[:,:,:,:], f64[:,:]")
 def grow_symmetric_tree(
     member, members, sync, bins,
     feature, rules, grad, rows, scales, scratch, cells, leaves, search, choice, draws, nodes, worth, bests,
 ):  # fmt: skip
     """Grow a symmetric tree of at most ``max_depth`` levels from the quantised rows."""
     n_planes = rows.pairs.shape[0]
-    if plant_symmetric(member, members, sync, bins.tiles, feature, rows, scratch, cells, leaves, nodes) != 0:
+    if init_symmetric_root(member, members, sync, bins.tiles, feature, rows, scratch, cells, leaves, nodes) != 0:
         return
     running = scratch.ints[member][2 * n_planes :]
     n_leaves = 1
     for depth in range(rules.max_depth):
         if 2 * n_leaves > rules.max_leaves or not can_split(rows.rows.shape[0], depth, rules):
             break
-        allow_features(
+        sample_features(
             member, feature.slices[member], feature.slices[member + 1], 0, 0, depth, depth,
             feature.ids, choice, draws, search.allowed,
         )  # fmt: skip
-        judge_features(
+        search_level_features(
             member, n_leaves, feature, rules, scales.histogram, cells, leaves, search.allowed, running,
             worth[member], bests[member],
         )  # fmt: skip
         if barrier(sync, members) != 0:
             return
         own = scratch.floats[member][4:8]
-        winner = choose_cut(members, n_leaves, n_planes, feature.ids, rules, scales.histogram, leaves, own, bests)
+        winner = choose_level_split(
+            members, n_leaves, n_planes, feature.ids, rules, scales.histogram, leaves, own, bests
+        )
         if barrier(sync, members) != 0:
             return
         if winner < 0:
             break
         if member == 0:
-            set_cut(members, n_leaves, n_planes, bests[winner], own[2], feature, cells, leaves, nodes)
-            narrow_groups(0, 0, 0, np.int64(bests[winner, CUT_FEATURE]), choice)
+            set_level_split(members, n_leaves, n_planes, bests[winner], own[2], feature, cells, leaves, nodes)
+            narrow_groups(0, 0, 0, np.int64(bests[winner, BEST_FEATURE]), choice)
             atomic_store(sync, COUNTER, 0)
         if barrier(sync, members) != 0:
             return
         more = depth + 1 < rules.max_depth and 4 * n_leaves <= rules.max_leaves
-        if divide_level(
+        if split_level(
             member, members, sync, bins, n_leaves, more,
             feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
         ) != 0:  # fmt: skip
             return
         n_leaves *= 2
-    finish_leaves(member, members, sync, n_leaves, feature.monotone, rules, grad, rows, scales, scratch, leaves, nodes)
+    set_leaf_values(
+        member, members, sync, n_leaves, feature.monotone, rules, grad, rows, scales, scratch, leaves, nodes
+    )

@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.histogram.dense import clear
+from sapwood.kernels.histogram.dense import clear_cells
 from sapwood.native.runtime.kernel import kernel
 
 ONE = np.uint64(1)
 # So many cells of other features, which may hold anything, cost less than a loop of its own for those behind them.
-GAP = 32
+MAX_GAP = 32
 
 
 @kernel()
-def first_place(share, lane):
+def active_start(share, lane):
     """Where the features of a lane begin in a line."""
     return share.shape[0] - 3 + share[lane]
 
@@ -30,32 +30,32 @@ def first_place(share, lane):
 def end_of_run(live, place, end, start):
     """The place behind the features from ``place`` on whose cells follow each other, or nearly so."""
     k = place + 1
-    while k < end and start[live[k]] <= start[live[k - 1] + 1] + GAP:
+    while k < end and start[live[k]] <= start[live[k - 1] + 1] + MAX_GAP:
         k += 1
     return k
 
 
 @kernel(noinline=True)
-def clear_live(live, from_lane, to_lane, share, start, n_planes, cells):
+def clear_active(live, from_lane, to_lane, share, start, n_planes, cells):
     """Set the cells of the features of some lanes to zero."""
     n_cells = start[start.shape[0] - 1]
     for lane in range(from_lane, to_lane):
-        place = first_place(share, lane)
+        place = active_start(share, lane)
         end = place + live[lane]
         while place < end:
             low = start[live[place]]
             place = end_of_run(live, place, end, start)
             high = start[live[place - 1] + 1]
             for p in range(n_planes):
-                clear(cells, p * n_cells + low, p * n_cells + high)
+                clear_cells(cells, p * n_cells + low, p * n_cells + high)
 
 
 @kernel(noinline=True)
-def subtract_live(live, from_lane, to_lane, share, start, n_planes, small, large):
+def subtract_active(live, from_lane, to_lane, share, start, n_planes, small, large):
     """Leave parent − small in ``large``, which holds the parent, for the features of some lanes."""
     n_cells = start[start.shape[0] - 1]
     for lane in range(from_lane, to_lane):
-        place = first_place(share, lane)
+        place = active_start(share, lane)
         end = place + live[lane]
         while place < end:
             low = start[live[place]]
@@ -67,14 +67,14 @@ def subtract_live(live, from_lane, to_lane, share, start, n_planes, small, large
 
 
 @kernel(noinline=True)
-def fill_usual(live, from_lane, to_lane, feature, sums, out, counts):
+def fill_default_bins(live, from_lane, to_lane, feature, sums, out, counts):
     """Give the usual bin of each listed or bundled feature what its other bins leave of a leaf's sums.
 
     Where rows are counted, the usual cell gets the number of those that list the feature.
     """
     n_cells = np.uint64(feature.offset[feature.offset.shape[0] - 1])
     for lane in range(from_lane, to_lane):
-        place = np.uint64(first_place(feature.slices, lane))
+        place = np.uint64(active_start(feature.slices, lane))
         for k in range(place, place + np.uint64(live[lane])):
             f = np.uint64(live[k])
             if feature.default_bin[f] < 0:

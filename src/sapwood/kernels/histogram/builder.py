@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.histogram.active_features import clear_live, fill_usual
-from sapwood.kernels.histogram.dense import add_planes, merge
-from sapwood.kernels.histogram.multi_output import add_lines, clear_work, merge_lines
-from sapwood.kernels.histogram.sparse import add_listed_planes, count_listed
+from sapwood.kernels.histogram.active_features import clear_active, fill_default_bins
+from sapwood.kernels.histogram.dense import add_planes, merge_partials
+from sapwood.kernels.histogram.multi_output import add_interleaved, clear_interleaved, merge_interleaved
+from sapwood.kernels.histogram.sparse import add_sparse_planes, count_sparse_rows
 from sapwood.kernels.threads.barrier import barrier
 from sapwood.native.runtime.kernel import kernel
 
 # Fewer rows than this are not worth sharing out.
-PARALLEL_BUILD = 2048
+MIN_PARALLEL_ROWS = 2048
 
 
 @kernel()
@@ -42,7 +42,7 @@ def sum_root(member, members, sync, order, pairs, integers, out):
 
 
 @kernel()
-def build(member, members, sync, alone, words, rows, first, last, live, histogram, feature, work):
+def build_histogram(member, members, sync, alone, words, rows, first, last, live, histogram, feature, work):
     """Build the histogram of the rows at ``first`` to ``last``, but for usual bins; each member completes its features.
 
     Only the cells of the features of the line ``live`` count. Many rows: each member adds a part of them, all features,
@@ -56,7 +56,7 @@ def build(member, members, sync, alone, words, rows, first, last, live, histogra
     end = feature.slices[lane + 1]
     has_lists = feature.csr_start.shape[0] > 0
     n_features = feature.n_bins.shape[0]
-    is_shared = members > 1 and not alone and last - first >= PARALLEL_BUILD
+    is_shared = members > 1 and not alone and last - first >= MIN_PARALLEL_ROWS
     has_lines = rows.pairs_by_row.shape[0] > 0
     part = members if is_shared else 1
     number = member if is_shared else 0
@@ -71,8 +71,8 @@ def build(member, members, sync, alone, words, rows, first, last, live, histogra
     to_column = feature.tile_offset.shape[0] - 1 if is_shared else feature.tile_slices[lane + 1]
     if has_lines:
         n_cells = start[start.shape[0] - 1]
-        clear_work(work[member], rows.pairs_by_row.shape[1], n_cells, start[low], start[high])
-        add_lines(
+        clear_interleaved(work[member], rows.pairs_by_row.shape[1], n_cells, start[low], start[high])
+        add_interleaved(
             words,
             rows.rows,
             rows.pairs_by_row,
@@ -87,23 +87,23 @@ def build(member, members, sync, alone, words, rows, first, last, live, histogra
         if is_shared and barrier(sync, members) != 0:
             return 1
         from_part = 0 if is_shared else member
-        merge_lines(work, from_part, from_part + part, n_planes, n_cells, start[own], start[end], histogram)
+        merge_interleaved(work, from_part, from_part + part, n_planes, n_cells, start[own], start[end], histogram)
         return 0
-    clear_live(live, from_lane, to_lane, feature.slices, start, n_planes, out)
+    clear_active(live, from_lane, to_lane, feature.slices, start, n_planes, out)
     add_planes(
         words, rows.rows, rows.pairs, a, e, from_column, to_column, feature.log2_bin_bits, feature.tile_offset, out
     )
     if has_lists:
-        add_listed_planes(feature, rows.rows, rows.pairs, a, e, start[low], start[high], out)
+        add_sparse_planes(feature, rows.rows, rows.pairs, a, e, start[low], start[high], out)
     if is_shared:
         if barrier(sync, members) != 0:
             return 1
-        merge(work, members, histogram, own, end, start, n_planes)
+        merge_partials(work, members, histogram, own, end, start, n_planes)
     return 0
 
 
 @kernel()
-def negate(order, pairs, first, last):
+def negate_pairs(order, pairs, first, last):
     """Change the signs of the pairs of the rows at ``first`` to ``last``."""
     for p in range(pairs.shape[0]):
         for k in range(np.uint64(first), np.uint64(last)):
@@ -111,17 +111,17 @@ def negate(order, pairs, first, last):
 
 
 @kernel()
-def take_off(words, rows, first, last, sums, live, lanes, histogram, listed, feature):
+def subtract_rows(words, rows, first, last, sums, live, lanes, histogram, listed, feature):
     """Take the rows at ``first`` to ``last`` off a histogram and its counts; it has these sums then."""
     n_columns = feature.tile_offset.shape[0] - 1
     n_cells = feature.offset[feature.offset.shape[0] - 1]
-    negate(rows.rows, rows.pairs, first, last)
+    negate_pairs(rows.rows, rows.pairs, first, last)
     add_planes(
         words, rows.rows, rows.pairs, first, last, 0, n_columns, feature.log2_bin_bits, feature.tile_offset, histogram
     )
     if feature.csr_start.shape[0] > 0:
-        add_listed_planes(feature, rows.rows, rows.pairs, first, last, 0, n_cells, histogram)
-    negate(rows.rows, rows.pairs, first, last)
+        add_sparse_planes(feature, rows.rows, rows.pairs, first, last, 0, n_cells, histogram)
+    negate_pairs(rows.rows, rows.pairs, first, last)
     if listed.shape[0] > 0:
-        count_listed(feature, rows.rows, first, last, -1, 0, n_cells, listed)
-    fill_usual(live, 0, lanes, feature, sums, histogram, listed)
+        count_sparse_rows(feature, rows.rows, first, last, -1, 0, n_cells, listed)
+    fill_default_bins(live, 0, lanes, feature, sums, histogram, listed)

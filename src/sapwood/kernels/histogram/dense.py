@@ -13,29 +13,29 @@ from sapwood.native.runtime.intrinsics import prefetch
 from sapwood.native.runtime.kernel import kernel
 
 # Rows ahead of the one being added; hides the time a row takes to come from memory.
-AHEAD = np.uint64(24)
-BYTE = np.uint64(0xFF)
+PREFETCH_DISTANCE = np.uint64(24)
+BYTE_MASK = np.uint64(0xFF)
 # Rows that stay near while they are read twice.
 BLOCK = 256
 
 
 @kernel()
-def clear(cells, start, stop):
+def clear_cells(cells, start, stop):
     """Set a range of cells to zero."""
     for j in range(np.uint64(start), np.uint64(stop)):
         cells[j] = 0
 
 
 @kernel()
-def look_ahead(order, first, last):
+def prefetch_distance(order, first, last):
     """How many rows ahead to ask for; none at all where nearly all rows follow each other, which memory foresees."""
     if first < last and np.int64(order[last - 1]) - np.int64(order[first]) < 2 * (last - first):
         return np.uint64(last)
-    return AHEAD
+    return PREFETCH_DISTANCE
 
 
 @kernel()
-def regular_words(offset, from_word, to_word):
+def count_strided_words(offset, from_word, to_word):
     """How many words from ``from_word`` on hold eight features whose cells all lie ``STRIDE`` apart."""
     n = from_word
     for j in range(8 * from_word, 8 * to_word):
@@ -49,10 +49,10 @@ def regular_words(offset, from_word, to_word):
 @kernel()
 def add_four(word, value, at, cells):
     """Add a value to one cell of each of four features, ``STRIDE`` apart from ``at`` on; their bins are in a word."""
-    cells[at + (word & BYTE)] += value
-    cells[at + np.uint64(FEATURE_STRIDE) + ((word >> np.uint64(8)) & BYTE)] += value
-    cells[at + np.uint64(2 * FEATURE_STRIDE) + ((word >> np.uint64(16)) & BYTE)] += value
-    cells[at + np.uint64(3 * FEATURE_STRIDE) + ((word >> np.uint64(24)) & BYTE)] += value
+    cells[at + (word & BYTE_MASK)] += value
+    cells[at + np.uint64(FEATURE_STRIDE) + ((word >> np.uint64(8)) & BYTE_MASK)] += value
+    cells[at + np.uint64(2 * FEATURE_STRIDE) + ((word >> np.uint64(16)) & BYTE_MASK)] += value
+    cells[at + np.uint64(3 * FEATURE_STRIDE) + ((word >> np.uint64(24)) & BYTE_MASK)] += value
 
 
 @kernel()
@@ -63,7 +63,7 @@ def add_eight(word, value, at, cells):
 
 
 @kernel(noinline=True)
-def add_regular(tile, order, values, first, last, word, n_words, with_half, start, cells):
+def add_strided(tile, order, values, first, last, word, n_words, with_half, start, cells):
     """Add the values at some positions to the cells of one to four words of features that lie ``STRIDE`` apart.
 
     With ``with_half`` four more features follow. All places but the first are known to the compiler.
@@ -71,7 +71,7 @@ def add_regular(tile, order, values, first, last, word, n_words, with_half, star
     at = np.uint64(start)
     w = np.uint64(word)
     stop = np.uint64(last)
-    ahead = look_ahead(order, first, last)
+    ahead = prefetch_distance(order, first, last)
     for k in range(np.uint64(first), stop):
         if k + ahead < stop:
             prefetch(tile, order[k + ahead])
@@ -91,39 +91,39 @@ def add_regular(tile, order, values, first, last, word, n_words, with_half, star
 
 
 @kernel()
-def add_irregular(word, value, offset, j, cells):
+def add_eight_at(word, value, offset, j, cells):
     """Add a value to one cell of each of feature j and the seven after it, which begin anywhere."""
-    cells[np.uint64(offset[j]) + (word & BYTE)] += value
-    cells[np.uint64(offset[j + np.uint64(1)]) + ((word >> np.uint64(8)) & BYTE)] += value
-    cells[np.uint64(offset[j + np.uint64(2)]) + ((word >> np.uint64(16)) & BYTE)] += value
-    cells[np.uint64(offset[j + np.uint64(3)]) + ((word >> np.uint64(24)) & BYTE)] += value
-    cells[np.uint64(offset[j + np.uint64(4)]) + ((word >> np.uint64(32)) & BYTE)] += value
-    cells[np.uint64(offset[j + np.uint64(5)]) + ((word >> np.uint64(40)) & BYTE)] += value
-    cells[np.uint64(offset[j + np.uint64(6)]) + ((word >> np.uint64(48)) & BYTE)] += value
+    cells[np.uint64(offset[j]) + (word & BYTE_MASK)] += value
+    cells[np.uint64(offset[j + np.uint64(1)]) + ((word >> np.uint64(8)) & BYTE_MASK)] += value
+    cells[np.uint64(offset[j + np.uint64(2)]) + ((word >> np.uint64(16)) & BYTE_MASK)] += value
+    cells[np.uint64(offset[j + np.uint64(3)]) + ((word >> np.uint64(24)) & BYTE_MASK)] += value
+    cells[np.uint64(offset[j + np.uint64(4)]) + ((word >> np.uint64(32)) & BYTE_MASK)] += value
+    cells[np.uint64(offset[j + np.uint64(5)]) + ((word >> np.uint64(40)) & BYTE_MASK)] += value
+    cells[np.uint64(offset[j + np.uint64(6)]) + ((word >> np.uint64(48)) & BYTE_MASK)] += value
     cells[np.uint64(offset[j + np.uint64(7)]) + (word >> np.uint64(56))] += value
 
 
 @kernel()
-def add_half(word, value, offset, j, cells):
+def add_four_at(word, value, offset, j, cells):
     """The same for feature j and the three after it, whose bins are the lower half of a word."""
-    cells[np.uint64(offset[j]) + (word & BYTE)] += value
-    cells[np.uint64(offset[j + np.uint64(1)]) + ((word >> np.uint64(8)) & BYTE)] += value
-    cells[np.uint64(offset[j + np.uint64(2)]) + ((word >> np.uint64(16)) & BYTE)] += value
-    cells[np.uint64(offset[j + np.uint64(3)]) + ((word >> np.uint64(24)) & BYTE)] += value
+    cells[np.uint64(offset[j]) + (word & BYTE_MASK)] += value
+    cells[np.uint64(offset[j + np.uint64(1)]) + ((word >> np.uint64(8)) & BYTE_MASK)] += value
+    cells[np.uint64(offset[j + np.uint64(2)]) + ((word >> np.uint64(16)) & BYTE_MASK)] += value
+    cells[np.uint64(offset[j + np.uint64(3)]) + ((word >> np.uint64(24)) & BYTE_MASK)] += value
 
 
 @kernel()
-def add_few(word, value, offset, j, n, cells):
+def add_few_at(word, value, offset, j, n, cells):
     """The same for one to three features from j on, whose bins are the lowest bytes of a word."""
-    cells[np.uint64(offset[j]) + (word & BYTE)] += value
+    cells[np.uint64(offset[j]) + (word & BYTE_MASK)] += value
     if n > 1:
-        cells[np.uint64(offset[j + np.uint64(1)]) + ((word >> np.uint64(8)) & BYTE)] += value
+        cells[np.uint64(offset[j + np.uint64(1)]) + ((word >> np.uint64(8)) & BYTE_MASK)] += value
     if n > 2:
-        cells[np.uint64(offset[j + np.uint64(2)]) + ((word >> np.uint64(16)) & BYTE)] += value
+        cells[np.uint64(offset[j + np.uint64(2)]) + ((word >> np.uint64(16)) & BYTE_MASK)] += value
 
 
 @kernel()
-def add_lanes(row, value, begin, end, bits, offset, cells):
+def add_one_by_one(row, value, begin, end, bits, offset, cells):
     """The same for some features of a row one by one; a bin takes 2^bits bits of a word."""
     lane_bits = np.uint64(6) - bits
     mask = (np.uint64(1) << (np.uint64(1) << bits)) - np.uint64(1)
@@ -134,7 +134,7 @@ def add_lanes(row, value, begin, end, bits, offset, cells):
 
 
 @kernel(noinline=True)
-def add_rest(tile, order, values, first, last, begin, end, bits, offset, cells):
+def add_at_offsets(tile, order, values, first, last, begin, end, bits, offset, cells):
     """Add the values at some positions to the cells of features ``begin`` to ``end`` of a tile, wherever they begin.
 
     Bytes are taken eight or four at a time where a word allows.
@@ -153,7 +153,7 @@ def add_rest(tile, order, values, first, last, begin, end, bits, offset, cells):
     from_word = np.uint64(head // 8)
     to_word = np.uint64(tail // 8)
     stop = np.uint64(last)
-    ahead = look_ahead(order, first, last)
+    ahead = prefetch_distance(order, first, last)
     n_bits = np.uint64(bits)
     for k in range(np.uint64(first), stop):
         if k + ahead < stop:
@@ -162,68 +162,68 @@ def add_rest(tile, order, values, first, last, begin, end, bits, offset, cells):
         row = tile[order[k]]
         value = values[order[k]]
         if begin < head:
-            add_lanes(row, value, np.uint64(begin), np.uint64(head), n_bits, offset, cells)
+            add_one_by_one(row, value, np.uint64(begin), np.uint64(head), n_bits, offset, cells)
         for w in range(from_word, to_word):
-            add_irregular(row[w], value, offset, w << np.uint64(3), cells)
+            add_eight_at(row[w], value, offset, w << np.uint64(3), cells)
         if tail < rest:
-            add_half(row[to_word], value, offset, np.uint64(tail), cells)
+            add_four_at(row[to_word], value, offset, np.uint64(tail), cells)
         if n_few > 0:
-            add_few(row[last_word] >> shift, value, offset, np.uint64(rest), n_few, cells)
+            add_few_at(row[last_word] >> shift, value, offset, np.uint64(rest), n_few, cells)
         elif rest < end:
-            add_lanes(row, value, np.uint64(rest), np.uint64(end), n_bits, offset, cells)
+            add_one_by_one(row, value, np.uint64(rest), np.uint64(end), n_bits, offset, cells)
 
 
 @kernel()
-def place(offset, begin, j, n):
+def feature_cell(offset, begin, j, n):
     """Where the cells of feature ``begin + j`` begin; beyond the last of n, those of the last."""
     return np.uint64(offset[begin + min(j, n - 1)])
 
 
 @kernel(noinline=True)
-def add_word(tile, order, values, first, last, begin, n, offset, cells):
-    """``add_rest`` for one to eight features from ``begin`` on, all in one word: their places are looked up once."""
+def add_one_word(tile, order, values, first, last, begin, n, offset, cells):
+    """``add_at_offsets`` for one to eight features from ``begin`` on, all in one word: offsets are looked up once."""
     w = np.uint64(begin // 8)
     shift = np.uint64(8 * (begin % 8))
-    at_0 = place(offset, begin, 0, n)
-    at_1 = place(offset, begin, 1, n)
-    at_2 = place(offset, begin, 2, n)
-    at_3 = place(offset, begin, 3, n)
-    at_4 = place(offset, begin, 4, n)
-    at_5 = place(offset, begin, 5, n)
-    at_6 = place(offset, begin, 6, n)
-    at_7 = place(offset, begin, 7, n)
+    at_0 = feature_cell(offset, begin, 0, n)
+    at_1 = feature_cell(offset, begin, 1, n)
+    at_2 = feature_cell(offset, begin, 2, n)
+    at_3 = feature_cell(offset, begin, 3, n)
+    at_4 = feature_cell(offset, begin, 4, n)
+    at_5 = feature_cell(offset, begin, 5, n)
+    at_6 = feature_cell(offset, begin, 6, n)
+    at_7 = feature_cell(offset, begin, 7, n)
     stop = np.uint64(last)
-    ahead = look_ahead(order, first, last)
+    ahead = prefetch_distance(order, first, last)
     for k in range(np.uint64(first), stop):
         if k + ahead < stop:
             prefetch(tile, order[k + ahead])
             prefetch(values, order[k + ahead])
         word = tile[order[k], w] >> shift
         value = values[order[k]]
-        cells[at_0 + (word & BYTE)] += value
+        cells[at_0 + (word & BYTE_MASK)] += value
         if n > 1:
-            cells[at_1 + ((word >> np.uint64(8)) & BYTE)] += value
+            cells[at_1 + ((word >> np.uint64(8)) & BYTE_MASK)] += value
         if n > 2:
-            cells[at_2 + ((word >> np.uint64(16)) & BYTE)] += value
+            cells[at_2 + ((word >> np.uint64(16)) & BYTE_MASK)] += value
         if n > 3:
-            cells[at_3 + ((word >> np.uint64(24)) & BYTE)] += value
+            cells[at_3 + ((word >> np.uint64(24)) & BYTE_MASK)] += value
         if n > 4:
-            cells[at_4 + ((word >> np.uint64(32)) & BYTE)] += value
+            cells[at_4 + ((word >> np.uint64(32)) & BYTE_MASK)] += value
         if n > 5:
-            cells[at_5 + ((word >> np.uint64(40)) & BYTE)] += value
+            cells[at_5 + ((word >> np.uint64(40)) & BYTE_MASK)] += value
         if n > 6:
-            cells[at_6 + ((word >> np.uint64(48)) & BYTE)] += value
+            cells[at_6 + ((word >> np.uint64(48)) & BYTE_MASK)] += value
         if n > 7:
             cells[at_7 + (word >> np.uint64(56))] += value
 
 
 @kernel()
-def add_others(tile, order, values, first, last, begin, end, bits, offset, cells):
+def add_unstrided(tile, order, values, first, last, begin, end, bits, offset, cells):
     """Add features that do not lie ``STRIDE`` apart, in one word or in several."""
     if bits == 3 and begin < end and begin // 8 == (end - 1) // 8:
-        add_word(tile, order, values, first, last, begin, end - begin, offset, cells)
+        add_one_word(tile, order, values, first, last, begin, end - begin, offset, cells)
     else:
-        add_rest(tile, order, values, first, last, begin, end, bits, offset, cells)
+        add_at_offsets(tile, order, values, first, last, begin, end, bits, offset, cells)
 
 
 @kernel()
@@ -237,7 +237,7 @@ def add_rows(tile, order, values, first, last, begin, end, bits, offset, cells):
     half = False
     done = begin
     if bits == 3 and begin % 8 == 0:
-        n_words = regular_words(offset, begin // 8, end // 8)
+        n_words = count_strided_words(offset, begin // 8, end // 8)
         done = begin + 8 * n_words
         half = 0 < n_words < 4 and end - done >= 4
         for j in range(done, done + 4 if half else done):
@@ -245,14 +245,14 @@ def add_rows(tile, order, values, first, last, begin, end, bits, offset, cells):
         done += 4 if half else 0
     if n_words == 0 or done == end:
         if n_words > 0:
-            add_regular(tile, order, values, first, last, begin // 8, n_words, half, offset[begin], cells)
+            add_strided(tile, order, values, first, last, begin // 8, n_words, half, offset[begin], cells)
         else:
-            add_others(tile, order, values, first, last, begin, end, bits, offset, cells)
+            add_unstrided(tile, order, values, first, last, begin, end, bits, offset, cells)
         return
     for a in range(first, last, BLOCK):
         e = min(a + BLOCK, last)
-        add_regular(tile, order, values, a, e, begin // 8, n_words, half, offset[begin], cells)
-        add_others(tile, order, values, a, e, done, end, bits, offset, cells)
+        add_strided(tile, order, values, a, e, begin // 8, n_words, half, offset[begin], cells)
+        add_unstrided(tile, order, values, a, e, done, end, bits, offset, cells)
 
 
 @kernel()
@@ -276,7 +276,7 @@ def add_planes(tiles, order, pairs, first, last, from_feature, to_feature, bits,
 
 
 @kernel()
-def merge(work, parts, out, from_feature, to_feature, start, n_planes):
+def merge_partials(work, parts, out, from_feature, to_feature, start, n_planes):
     """Add the members' parts into ``out``, for some features."""
     n_cells = start[start.shape[0] - 1]
     for p in range(n_planes):

@@ -19,19 +19,19 @@ from sapwood.native.runtime.kernel import kernel
 
 GROUP = 8
 # Rows ahead of the one being added; hides the time a row takes to come from memory.
-AHEAD = np.uint64(16)
+PREFETCH_DISTANCE = np.uint64(16)
 FOUR = np.uint64(4)
 # Rows that stay near while they are read for every group.
 BLOCK = 256
 
 
-def line_width(n_planes: int) -> int:
+def padded_planes(n_planes: int) -> int:
     """The width of the lines of so many planes."""
     return -(-n_planes // 4) * 4
 
 
 @kernel()
-def lay_lines(pairs, order, start, stop, lines):
+def interleave_planes(pairs, order, start, stop, lines):
     """Write the integers of the rows at some positions from planes to the lines of the rows."""
     for i in range(np.uint64(start), np.uint64(stop)):
         line = lines[order[i]]
@@ -57,7 +57,7 @@ def add_four_planes(line, from_plane, at, cells):
 
 
 @kernel(noinline=True)
-def add_group(tile, order, lines, first, last, from_plane, width, begin, end, bits, offset, cells):
+def add_plane_group(tile, order, lines, first, last, from_plane, width, begin, end, bits, offset, cells):
     """Add one group of planes of the rows at some positions to the cells of features ``begin`` to ``end`` of a tile."""
     stop = np.uint64(last)
     n_bits = np.uint64(bits)
@@ -66,9 +66,9 @@ def add_group(tile, order, lines, first, last, from_plane, width, begin, end, bi
     mask = (np.uint64(1) << (np.uint64(1) << n_bits)) - np.uint64(1)
     plane = np.uint64(from_plane)
     for k in range(np.uint64(first), stop):
-        if k + AHEAD < stop:
-            prefetch(tile, order[k + AHEAD])
-            prefetch(lines, order[k + AHEAD])
+        if k + PREFETCH_DISTANCE < stop:
+            prefetch(tile, order[k + PREFETCH_DISTANCE])
+            prefetch(lines, order[k + PREFETCH_DISTANCE])
         row = tile[order[k]]
         line = lines[order[k]]
         for j in range(np.uint64(begin), np.uint64(end)):
@@ -87,7 +87,7 @@ def group_width(n_lanes, from_plane):
 
 
 @kernel()
-def add_lines(tiles, order, lines, first, last, from_feature, to_feature, bits, start, out):
+def add_interleaved(tiles, order, lines, first, last, from_feature, to_feature, bits, start, out):
     """Add all planes of the rows at positions ``first`` to ``last`` to the cells of some features in a line of work."""
     n_cells = start[start.shape[0] - 1]
     n_lanes = lines.shape[1]
@@ -101,13 +101,13 @@ def add_lines(tiles, order, lines, first, last, from_feature, to_feature, bits, 
             for p in range(0, n_lanes, GROUP):
                 cells = out[p * n_cells :]
                 e = min(a + step, last)
-                add_group(
+                add_plane_group(
                     tiles[t], order, lines, a, e, p, group_width(n_lanes, p), begin, end, bits, offset, cells
                 )  # fmt: skip
 
 
 @kernel()
-def clear_work(out, n_lanes, n_cells, from_cell, to_cell):
+def clear_interleaved(out, n_lanes, n_cells, from_cell, to_cell):
     """Set some cells of a line of work to zero."""
     for p in range(0, n_lanes, GROUP):
         width = group_width(n_lanes, p)
@@ -116,7 +116,7 @@ def clear_work(out, n_lanes, n_cells, from_cell, to_cell):
 
 
 @kernel(noinline=True)
-def merge_lines(work, from_part, to_part, n_planes, n_cells, from_cell, to_cell, out):
+def merge_interleaved(work, from_part, to_part, n_planes, n_cells, from_cell, to_cell, out):
     """Add some cells of the members' lines of work, and write them to a histogram."""
     n_lanes = work.shape[1] // n_cells
     for p in range(0, n_lanes, GROUP):

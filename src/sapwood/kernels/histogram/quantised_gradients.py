@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.histogram.multi_output import lay_lines
+from sapwood.kernels.histogram.multi_output import interleave_planes
 from sapwood.kernels.layout import NOT_FINITE, STATUS
 from sapwood.kernels.numeric.fixed_point import floor_to_int, low_half
 from sapwood.kernels.numeric.random import ROUNDING, draw, stream_key
@@ -13,23 +13,23 @@ from sapwood.native.runtime.intrinsics import bits_float, float_bits
 from sapwood.native.runtime.kernel import kernel
 
 # Sums in the two halves of a packed cell must stay below these; wide and exact sums below the third.
-PACKED_GRADIENT, PACKED_HESSIAN, EXACT = 2.0**31, 2.0**32, 2.0**62
+PACKED_GRADIENT_LIMIT, PACKED_HESSIAN_LIMIT, EXACT_LIMIT = 2.0**31, 2.0**32, 2.0**62
 # Beyond this the score of a cut, cubic in the sums of rows, could be infinite.
-LARGEST = 2.0**250
-LEAST_SCALE, MOST_SCALE = -1000, 1000
+MAX_GRADIENT = 2.0**250
+MIN_EXPONENT, MAX_EXPONENT = -1000, 1000
 TO_UNIT = 2.0**-32
 # So many rows that, one being at most 2^62 over their number, all are below 2^51.
-MANY_ROWS = 1 << 12
+MIN_CONTIGUOUS_ROWS = 1 << 12
 # Rows whose integers stay near until their lines are written.
 BLOCK = 512
 ONE, TWO = np.uint64(1), np.uint64(2)
-OUTPUT_STEP = np.uint64(0xD1342543DE82EF95)
+OUTPUT_KEY_STEP = np.uint64(0xD1342543DE82EF95)
 
 
 @kernel()
 def clamped_scale(exponent):
     """2 to an integer, clamped to what is safely finite."""
-    e = min(max(exponent, LEAST_SCALE), MOST_SCALE)
+    e = min(max(exponent, MIN_EXPONENT), MAX_EXPONENT)
     return bits_float(np.int64(e + 1023) << np.int64(52))
 
 
@@ -49,8 +49,8 @@ def scale_for(limit, bound, n):
 
 
 @kernel(noinline=True)
-def find_largest_of_all(pairs, weight, start, stop, out, info):
-    """``find_largest`` where rows follow each other.
+def find_max_contiguous(pairs, weight, start, stop, out, info):
+    """``find_max`` where rows follow each other.
 
     Positive floats are ordered like the integers that have their bits; what is infinite, no number or negative is
     beyond the others at either end.
@@ -66,12 +66,12 @@ def find_largest_of_all(pairs, weight, start, stop, out, info):
         least_h = min(least_h, h)
     out[0] = bits_float(top_g)
     out[1] = bits_float(top_h)
-    if least_h < 0 or not (out[0] <= LARGEST and out[1] <= LARGEST):
+    if least_h < 0 or not (out[0] <= MAX_GRADIENT and out[1] <= MAX_GRADIENT):
         info[STATUS] = NOT_FINITE
 
 
 @kernel()
-def find_largest(pairs, weight, order, start, stop, out, info):
+def find_max(pairs, weight, order, start, stop, out, info):
     """Put the largest |w g| and w h of some rows into ``out``; note if one is not finite. One output."""
     top_g = 0.0
     top_h = 0.0
@@ -80,7 +80,7 @@ def find_largest(pairs, weight, order, start, stop, out, info):
         w = weight[row] if weight.shape[0] > 0 else 1.0
         g = abs(w * np.float64(pairs[TWO * np.uint64(row)]))
         h = w * np.float64(pairs[TWO * np.uint64(row) + ONE])
-        if not (g <= LARGEST and 0.0 <= h <= LARGEST):
+        if not (g <= MAX_GRADIENT and 0.0 <= h <= MAX_GRADIENT):
             info[STATUS] = NOT_FINITE
         top_g = max(top_g, g)
         top_h = max(top_h, h)
@@ -89,7 +89,7 @@ def find_largest(pairs, weight, order, start, stop, out, info):
 
 
 @kernel(noinline=True)
-def add_up_all(pairs, weight, start, stop, scale, out):
+def add_up_contiguous(pairs, weight, start, stop, scale, out):
     """``add_up`` where rows follow each other and are enough that none reaches 2^51."""
     sum_g = np.int64(0)
     sum_h = np.int64(0)
@@ -161,7 +161,7 @@ def round_packed(pairs, weight, ids, order, start, stop, scale, key, plane, out)
 
 
 @kernel(noinline=True)
-def round_packed_all(pairs, weight, ids, start, stop, scale, key, plane, out):
+def round_packed_contiguous(pairs, weight, ids, start, stop, scale, key, plane, out):
     """``round_packed`` where rows follow each other."""
     least = out[0]
     most = out[1]
@@ -181,14 +181,14 @@ def round_packed_all(pairs, weight, ids, start, stop, scale, key, plane, out):
 
 
 @kernel()
-def bound_sums(members, n, scales, scratch):
+def set_safe_scales(members, n, scales, scratch):
     """From the members' maxima, scales at which nothing can overflow whatever the sums."""
     for k in range(scales.exact.shape[0]):
         for side in range(2):
             top = 0.0
             for t in range(members):
                 top = max(top, scratch.floats[t, 2 * k + side])
-            scales.exact[k, side] = scale_for(EXACT, top * np.float64(n), 2 * n)
+            scales.exact[k, side] = scale_for(EXACT_LIMIT, top * np.float64(n), 2 * n)
 
 
 @kernel()
@@ -200,15 +200,15 @@ def set_scales(members, n, wide, scales, scratch):
             for t in range(members):
                 total += scratch.ints[t, 2 * k + side]
             bound = np.float64(total) / scales.exact[k, side] * (1.0 + 1e-15)
-            limit = EXACT
+            limit = EXACT_LIMIT
             if wide == 0:
-                limit = PACKED_GRADIENT if side == 0 else PACKED_HESSIAN
+                limit = PACKED_GRADIENT_LIMIT if side == 0 else PACKED_HESSIAN_LIMIT
             scales.histogram[k, side] = scale_for(limit, bound, n)
-            scales.exact[k, side] = scale_for(EXACT, bound, n)
+            scales.exact[k, side] = scale_for(EXACT_LIMIT, bound, n)
 
 
 @kernel()
-def note_hessian_range(members, scales, scratch):
+def merge_hessian_ranges(members, scales, scratch):
     """Merge the members' ranges of quantised hessians."""
     for k in range(scales.exact.shape[0]):
         least = scratch.ints[0, 2 * k]
@@ -221,7 +221,7 @@ def note_hessian_range(members, scales, scratch):
 
 
 @kernel()
-def forget_range(out):
+def reset_range(out):
     """Begin a range of hessians that holds none."""
     out[0] = 0x7FFFFFFFFFFFFFFF
     out[1] = 0
@@ -236,11 +236,11 @@ def round_rows(rows, grad, start, stop, wide, is_plain, draws, quantum, ranges):
     for k in range(grad.pairs.shape[0]):
         pairs = grad.pairs[k]
         out = ranges[2 * k : 2 * k + 2]
-        own = key + np.uint64(k) * OUTPUT_STEP
+        own = key + np.uint64(k) * OUTPUT_KEY_STEP
         if wide != 0:
             round_wide(pairs, weight, order, start, stop, quantum[k], rows.pairs[2 * k : 2 * k + 2], out)
         elif is_plain:
-            round_packed_all(pairs, weight, grad.row_ids, start, stop, quantum[k], own, rows.pairs[k], out)
+            round_packed_contiguous(pairs, weight, grad.row_ids, start, stop, quantum[k], own, rows.pairs[k], out)
         else:
             round_packed(pairs, weight, grad.row_ids, order, start, stop, quantum[k], own, rows.pairs[k], out)
 
@@ -263,24 +263,24 @@ def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, in
     weight = grad.weight
     n_outputs = grad.pairs.shape[0]
     # All rows, one after the other: nothing has to be looked up.
-    is_plain = 2 * n == grad.pairs.shape[1] and n >= MANY_ROWS
+    is_plain = 2 * n == grad.pairs.shape[1] and n >= MIN_CONTIGUOUS_ROWS
     number_rows(order, grad.pairs.shape[1] // 2, start, stop)
     for k in range(n_outputs):
         top = scratch.floats[member, 2 * k : 2 * k + 2]
         if is_plain:
-            find_largest_of_all(grad.pairs[k], weight, start, stop, top, info)
+            find_max_contiguous(grad.pairs[k], weight, start, stop, top, info)
         else:
-            find_largest(grad.pairs[k], weight, order, start, stop, top, info)
+            find_max(grad.pairs[k], weight, order, start, stop, top, info)
     if barrier(sync, members) != 0 or info[STATUS] != 0:
         return
     if member == 0:
-        bound_sums(members, n, scales, scratch)
+        set_safe_scales(members, n, scales, scratch)
     if barrier(sync, members) != 0:
         return
     for k in range(n_outputs):
         out = scratch.ints[member, 2 * k : 2 * k + 2]
         if is_plain:
-            add_up_all(grad.pairs[k], weight, start, stop, scales.exact[k], out)
+            add_up_contiguous(grad.pairs[k], weight, start, stop, scales.exact[k], out)
         else:
             add_up(grad.pairs[k], weight, order, start, stop, scales.exact[k], out)
     if barrier(sync, members) != 0:
@@ -290,18 +290,18 @@ def quantise(member, members, sync, rows, grad, wide, draws, scales, scratch, in
     if barrier(sync, members) != 0:
         return
     for k in range(n_outputs):
-        forget_range(scratch.ints[member, 2 * k : 2 * k + 2])
+        reset_range(scratch.ints[member, 2 * k : 2 * k + 2])
     has_lines = rows.pairs_by_row.shape[0] > 0
     step = BLOCK if has_lines else max(1, stop - start)
     for a in range(start, stop, step):
         e = min(a + step, stop)
         round_rows(rows, grad, a, e, wide, is_plain, draws, scales.histogram, scratch.ints[member])
         if has_lines:
-            lay_lines(rows.pairs, order, a, e, rows.pairs_by_row)
+            interleave_planes(rows.pairs, order, a, e, rows.pairs_by_row)
     if barrier(sync, members) != 0:
         return
     if member == 0:
-        note_hessian_range(members, scales, scratch)
+        merge_hessian_ranges(members, scales, scratch)
 
 
 @kernel("f64, f64, i64, f64[:]")

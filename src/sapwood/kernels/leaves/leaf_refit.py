@@ -15,7 +15,7 @@ from sapwood.native.runtime.kernel import kernel
 
 
 @kernel("f32[:,:,:], f64[:,:]")
-def bound_copies(member, members, sync, pairs, out):
+def bound_model_pairs(member, members, sync, pairs, out):
     """Put the largest |gradient| and hessian of each output of the member's share into its line; NaN counts as ∞."""
     n = pairs.shape[1]
     for k in range(pairs.shape[0]):
@@ -33,8 +33,8 @@ def bound_copies(member, members, sync, pairs, out):
 
 
 @kernel()
-def add_equal(member, members, rows, n, node_of_row, pairs, scale, own):
-    """The usual case of ``sum_copies``: one model and output, rows that weigh the same."""
+def sum_unweighted(member, members, rows, n, node_of_row, pairs, scale, own):
+    """The usual case of ``sum_model_leaves``: one model and output, rows that weigh the same."""
     weight = np.int64(np.rint(scale[1, 0]))
     for i in range(np.uint64(member * n // members), np.uint64((member + 1) * n // members)):
         at = np.uint64(4 * np.int64(node_of_row[np.uint64(rows[i])]))
@@ -46,7 +46,7 @@ def add_equal(member, members, rows, n, node_of_row, pairs, scale, own):
 
 
 @kernel("u32[:], i64[:], i64[:], f64[:], i64, f32[:,:,:], f64[:], f64[:,:], i64[:,:]")
-def sum_copies(
+def sum_model_leaves(
     member, members, sync, rows, start, learned, node_of_row, n_nodes, pairs, weight, scale, partial
 ):  # fmt: skip
     """Add the pairs (outputs, copies, 2), weights and numbers of copies to their leaves, a line of ``partial`` each.
@@ -59,7 +59,7 @@ def sum_copies(
     for j in range(own.shape[0]):
         own[j] = 0
     if n_outputs == 1 and weight.shape[0] == 0 and learned.shape[0] == 1:
-        add_equal(member, members, rows, learned[0], node_of_row, pairs[0], scale, own)
+        sum_unweighted(member, members, rows, learned[0], node_of_row, pairs[0], scale, own)
         return
     for m in range(learned.shape[0]):
         n = learned[m]
@@ -94,7 +94,7 @@ def merge_sums(partial, n_nodes, left, scale, sums):
 
 
 @kernel()
-def step_value(g, h, old, penalty, rules, bounds):
+def newton_step(g, h, old, penalty, rules, bounds):
     """A value after a Newton step of the penalised loss, given G and H at ``old``; ``penalty`` is added to λ.
 
     ``bounds`` hold values from which steps led up and down. A step beyond them ends halfway between them: the best
@@ -108,18 +108,18 @@ def step_value(g, h, old, penalty, rules, bounds):
 
 
 @kernel("f64[:,:], f64[:], GrowParams, f64[:,:,:], f64[:,:]")
-def step_values(sums, penalty, rules, bounds, values):
+def newton_steps(sums, penalty, rules, bounds, values):
     """Move every value by a Newton step; ``penalty`` is by node, ``bounds`` are (lines, outputs, 2)."""
     for line in range(values.shape[0]):
         own = penalty[line % penalty.shape[0]]
         for k in range(values.shape[1]):
             g = sums[line, 2 * k]
             h = sums[line, 2 * k + 1]
-            values[line, k] = step_value(g, h, values[line, k], own, rules, bounds[line, k])
+            values[line, k] = newton_step(g, h, values[line, k], own, rules, bounds[line, k])
 
 
 @kernel("f64[:,:], i64, i32[:], f64[:,:]")
-def mean_values(sums, n_nodes, left, values):
+def average_children(sums, n_nodes, left, values):
     """Give inner nodes (``left`` above 0) the weighted mean of their children, or the plain one without weight."""
     at = sums.shape[1] - 2
     for m in range(sums.shape[0] // n_nodes):
@@ -134,7 +134,7 @@ def mean_values(sums, n_nodes, left, values):
 
 
 @kernel("u32[:], i64[:], f64[:], i64, f64[:,:], i64, f64[:,:]")
-def add_to_copies(member, members, sync, rows, start, node_of_row, n_nodes, values, first_output, scores):
+def add_model_values(member, members, sync, rows, start, node_of_row, n_nodes, values, first_output, scores):
     """Add the answers of each model to the scores of its copies."""
     for m in range(start.shape[0] - 1):
         n = start[m + 1] - start[m]

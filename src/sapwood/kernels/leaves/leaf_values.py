@@ -23,7 +23,7 @@ from sapwood.kernels.layout import (
     NODE_WEIGHT,
     UNPENALISED,
 )
-from sapwood.kernels.split.gain import leaf_value, within
+from sapwood.kernels.split.gain import clip_value, leaf_value
 from sapwood.kernels.threads.barrier import barrier
 from sapwood.native.runtime.intrinsics import prefetch
 from sapwood.native.runtime.kernel import kernel
@@ -33,7 +33,7 @@ ONE, TWO = np.uint64(1), np.uint64(2)
 # Rows whose leaves stay near while they are read for every output.
 BLOCK = 4096
 # Rows ahead of the one that is looked up; hides the time it takes to come from memory.
-AHEAD = np.uint64(32)
+PREFETCH_DISTANCE = np.uint64(32)
 
 
 @kernel()
@@ -43,8 +43,8 @@ def sum_pairs(pairs, weight, order, start, stop, scale, out):
     sum_h = np.int64(0)
     end = np.uint64(stop)
     for i in range(np.uint64(start), end):
-        if i + AHEAD < end:
-            prefetch(pairs, TWO * np.uint64(order[i + AHEAD]))
+        if i + PREFETCH_DISTANCE < end:
+            prefetch(pairs, TWO * np.uint64(order[i + PREFETCH_DISTANCE]))
         row = order[i]
         w = weight[row] if weight.shape[0] > 0 else 1.0
         sum_g += np.int64(np.rint(w * np.float64(pairs[TWO * np.uint64(row)]) * scale[0]))
@@ -63,7 +63,7 @@ def sum_weights(weight, order, start, stop, scale):
 
 
 @kernel()
-def sum_leaves(member, members, n_leaves, leaf_integers, grad, order, exact, partial):
+def sum_leaf_pairs(member, members, n_leaves, leaf_integers, grad, order, exact, partial):
     """Add the true pairs and weights of the member's share of the rows, leaf by leaf."""
     n = order.shape[0]
     n_outputs = grad.pairs.shape[0]
@@ -94,7 +94,7 @@ def mark_leaves(member, members, n_leaves, spans, order, leaf_of_row):
 
 @kernel(noinline=True)
 def sum_row_by_row(member, members, n_leaves, grad, leaf_of_row, exact, partial):
-    """``sum_leaves`` from the leaf of every row: a row's outputs together, rows as they lie in memory."""
+    """``sum_leaf_pairs`` from the leaf of every row: a row's outputs together, rows as they lie in memory."""
     n = leaf_of_row.shape[0]
     n_outputs = np.uint64(grad.pairs.shape[0])
     width = TWO * n_outputs + ONE
@@ -130,7 +130,7 @@ def set_leaf_sums(members, n_leaves, leaf_integers, weight_scale, exact, partial
 
 
 @kernel()
-def set_values(integers, numbers, n_nodes, n_outputs, rules, monotone):
+def set_node_values(integers, numbers, n_nodes, n_outputs, rules, monotone):
     """Sum up inner nodes from their children, then give every node its value.
 
     Both sides of a split by a set of levels pay the penalty of sets: which levels are in it was chosen by these rows.
@@ -158,11 +158,11 @@ def set_values(integers, numbers, n_nodes, n_outputs, rules, monotone):
                     h = numbers[child, j + 1] + rules.category_lambda
                     numbers[child, j + 2] = leaf_value(numbers[child, j], h, rules)
     if rules.has_monotone != 0:
-        project_values(integers, numbers, n_nodes, monotone)
+        project_monotone(integers, numbers, n_nodes, monotone)
 
 
 @kernel()
-def project_values(integers, numbers, n_nodes, monotone):
+def project_monotone(integers, numbers, n_nodes, monotone):
     """Keep values monotone, parents first: a child stays on its side of the middle of the two, with all its subtree.
 
     The middle comes from these same values, so that the constraint holds for what the tree answers.
@@ -173,7 +173,7 @@ def project_values(integers, numbers, n_nodes, monotone):
     for node in range(n_nodes):
         low = numbers[node, NODE_LOWER]
         high = numbers[node, NODE_UPPER]
-        numbers[node, value] = within(numbers[node, value], low, high)
+        numbers[node, value] = clip_value(numbers[node, value], low, high)
         f = integers[node, NODE_FEATURE]
         if f < 0:
             continue
@@ -182,15 +182,15 @@ def project_values(integers, numbers, n_nodes, monotone):
             numbers[child, NODE_LOWER] = low
             numbers[child, NODE_UPPER] = high
         if monotone[f] != 0:
-            first = within(numbers[left, value], low, high)
-            second = within(numbers[left + 1, value], low, high)
+            first = clip_value(numbers[left, value], low, high)
+            second = clip_value(numbers[left + 1, value], low, high)
             lower = left if monotone[f] > 0 else left + 1
             numbers[lower, NODE_UPPER] = 0.5 * first + 0.5 * second
             numbers[2 * left + 1 - lower, NODE_LOWER] = 0.5 * first + 0.5 * second
 
 
 @kernel()
-def finish_leaves(member, members, sync, n_leaves, monotone, rules, grad, rows, scales, scratch, leaves, nodes):
+def set_leaf_values(member, members, sync, n_leaves, monotone, rules, grad, rows, scales, scratch, leaves, nodes):
     """Give the nodes of a grown tree their true sums and values."""
     has_places = grad.pairs.shape[0] > 1 or grad.weight.shape[0] > 0  # of more than one number each
     if has_places and 2 * rows.rows.shape[0] == grad.pairs.shape[1]:
@@ -199,12 +199,12 @@ def finish_leaves(member, members, sync, n_leaves, monotone, rules, grad, rows, 
             return
         sum_row_by_row(member, members, n_leaves, grad, rows.scratch, scales.exact, scratch.leaf_sums)
     else:
-        sum_leaves(member, members, n_leaves, leaves.ints, grad, rows.rows, scales.exact, scratch.leaf_sums)
+        sum_leaf_pairs(member, members, n_leaves, leaves.ints, grad, rows.rows, scales.exact, scratch.leaf_sums)
     if barrier(sync, members) != 0 or member != 0:
         return
     nodes.info[N_LEAVES] = n_leaves
     set_leaf_sums(members, n_leaves, leaves.ints, grad.weight_scale, scales.exact, scratch.leaf_sums, nodes)
-    set_values(nodes.ints, nodes.floats, nodes.info[N_NODES], grad.pairs.shape[0], rules, monotone)
+    set_node_values(nodes.ints, nodes.floats, nodes.info[N_NODES], grad.pairs.shape[0], rules, monotone)
 
 
 @kernel("u32[:], i64[:,:], i64, f64[:,:], i64, f64[:,:]")
@@ -222,7 +222,7 @@ def add_leaf_values(member, members, sync, order, leaves, n_leaves, values, firs
 
 
 @kernel("u32[:], i64[:,:], f64[:,:], u32[:], f64[:,:]")
-def add_leaf_lines(member, members, sync, order, span, values, leaf_of_row, scores):
+def add_leaf_vectors(member, members, sync, order, span, values, leaf_of_row, scores):
     """Add the values of leaves to all outputs of their rows, which are all rows; scores are gone through in order."""
     mark_leaves(member, members, span.shape[0], span, order, leaf_of_row)
     if barrier(sync, members) != 0:

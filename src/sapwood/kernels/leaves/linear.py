@@ -24,8 +24,8 @@ ROWS, SUM_G, SUM_H, HEAD = range(4)
 # A leaf with fewer rows for each number of its model stays constant.
 ROWS_PER_NUMBER = 2
 # A feature whose variance, after the features before it, is at most this part of its squared range has no slope.
-LEAST_SPREAD = 1e-10
-LEAST_RANGE, MOST_RANGE = 1e-290, 1e290
+MIN_VARIANCE = 1e-10
+MIN_RANGE, MAX_RANGE = 1e-290, 1e290
 
 
 @layout
@@ -145,7 +145,7 @@ def solve_ridge(n_terms, spread, ridge, matrix, right):
                 value -= matrix[line + m] * matrix[column + m]
             matrix[line + i] = value / matrix[column + i] if matrix[column + i] > 0.0 else 0.0
             pivot -= matrix[line + i] * matrix[line + i]
-        matrix[line + j] = np.sqrt(pivot) if pivot > LEAST_SPREAD * spread else 0.0
+        matrix[line + j] = np.sqrt(pivot) if pivot > MIN_VARIANCE * spread else 0.0
     for j in range(n_terms):
         line = j * (j + 1) // 2
         value = -right[j]

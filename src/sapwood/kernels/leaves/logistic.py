@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.layout import GrowParams  # noqa: F401 (named in a signature)
-from sapwood.kernels.leaves.leaf_refit import step_value
+from sapwood.kernels.leaves.leaf_refit import newton_step
 from sapwood.kernels.numeric.elementary import exp
 from sapwood.kernels.threads.barrier import barrier
 from sapwood.native.runtime.kernel import kernel
@@ -14,7 +14,7 @@ BLOCK = 512  # rows at a time, whose numbers stay in the nearest cache
 
 
 @kernel()
-def add_logistic(node_of_row, y, scores, weight, values, scale, first, last, room, sums):
+def sum_logistic_pairs(node_of_row, y, scores, weight, values, scale, first, last, room, sums):
     """Add G and H of the logistic loss of some rows, at their scores plus the values of their leaves, to ``sums``.
 
     ``room`` (2, BLOCK) holds the numbers of a block of rows, so that all but the first and last loop are vector code.
@@ -40,7 +40,7 @@ def add_logistic(node_of_row, y, scores, weight, values, scale, first, last, roo
 
 
 @kernel()
-def add_pairs(node_of_row, pairs, weight, scale, first, last, sums):
+def sum_node_pairs(node_of_row, pairs, weight, scale, first, last, sums):
     """Add G, H, the weight and the number of some rows to the four places of their leaves in ``sums``, by ``scale``."""
     for i in range(first, last):
         at = np.uint64(4 * np.int64(node_of_row[i]))
@@ -52,14 +52,14 @@ def add_pairs(node_of_row, pairs, weight, scale, first, last, sums):
 
 
 @kernel()
-def clear_part(part, n):
+def clear_sums(part, n):
     """Set the first n places to zero."""
     for j in range(n):
         part[j] = 0
 
 
 @kernel()
-def add_parts(partial, members, n):
+def merge_members(partial, members, n):
     """Add the first n places of all members to those of the first one."""
     for t in range(1, members):
         for j in range(n):
@@ -84,12 +84,12 @@ def fit_logistic(
     n_nodes = values.shape[0]
     first = np.uint64(member * n // members)
     last = np.uint64((member + 1) * n // members)
-    clear_part(partial[member], 4 * n_nodes)
-    add_pairs(node_of_row, pairs, weight, scale, first, last, partial[member])
+    clear_sums(partial[member], 4 * n_nodes)
+    sum_node_pairs(node_of_row, pairs, weight, scale, first, last, partial[member])
     if barrier(sync, members) != 0:
         return
     if member == 0:
-        add_parts(partial, members, 4 * n_nodes)
+        merge_members(partial, members, 4 * n_nodes)
         for back in range(n_nodes):
             node = n_nodes - 1 - back
             for j in range(4):
@@ -100,24 +100,24 @@ def fit_logistic(
             values[node, 0] = 0.0
             values[node, 1] = -np.inf
             values[node, 2] = np.inf
-            values[node, 0] = step_value(sums[node, 0], sums[node, 1], 0.0, penalty[node], rules, values[node, 1:])
+            values[node, 0] = newton_step(sums[node, 0], sums[node, 1], 0.0, penalty[node], rules, values[node, 1:])
     if barrier(sync, members) != 0:
         return
     for _ in range(1, n_steps):
-        clear_part(partial[member], 2 * n_nodes)
-        add_logistic(
+        clear_sums(partial[member], 2 * n_nodes)
+        sum_logistic_pairs(
             node_of_row, y, scores, weight, values, scale, np.int64(first), np.int64(last), room[member],
             partial[member],
         )  # fmt: skip
         if barrier(sync, members) != 0:
             return
         if member == 0:
-            add_parts(partial, members, 2 * n_nodes)
+            merge_members(partial, members, 2 * n_nodes)
             for node in range(n_nodes):
                 if left[node] == 0:
                     g = np.float64(partial[0, 2 * node]) / scale
                     h = np.float64(partial[0, 2 * node + 1]) / scale
-                    values[node, 0] = step_value(g, h, values[node, 0], penalty[node], rules, values[node, 1:])
+                    values[node, 0] = newton_step(g, h, values[node, 0], penalty[node], rules, values[node, 1:])
         if barrier(sync, members) != 0:
             return
     if member == 0:

@@ -11,7 +11,7 @@ ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel()
-def smallest_bound(hashes, allowed, wanted):
+def select_threshold(hashes, allowed, wanted):
     """The hash below or at which exactly ``wanted`` of the allowed features lie."""
     low = np.uint64(0)
     high = ALL_BITS
@@ -29,16 +29,16 @@ def smallest_bound(hashes, allowed, wanted):
 
 
 @kernel()
-def draw_hash(key, id, number, f):
+def hash_feature(key, id, number, f):
     """A hash of (id, the number of feature f)."""
     return draw(key, np.uint64(id) * np.uint64(number.shape[0]) + np.uint64(number[f]))
 
 
 @kernel()
-def draw_hashes(key, id, number, hashes):
+def hash_features(key, id, number, hashes):
     """The same for every feature."""
     for f in range(hashes.shape[0]):
-        hashes[f] = draw_hash(key, id, number, f)
+        hashes[f] = hash_feature(key, id, number, f)
 
 
 @kernel()
@@ -53,7 +53,7 @@ def narrow_groups(member, leaf, new, f, choice):
 
 
 @kernel()
-def is_grouped(f, leaf, choice):
+def is_in_active_group(f, leaf, choice):
     """Tell whether interaction constraints let a leaf use feature f."""
     n_groups = choice.groups.shape[0]
     if n_groups == 0:
@@ -65,7 +65,7 @@ def is_grouped(f, leaf, choice):
 
 
 @kernel()
-def allow_features(member, own, end, child, leaf, node, depth, number, choice, draws, allowed):
+def sample_features(member, own, end, child, leaf, node, depth, number, choice, draws, allowed):
     """Write down which of the features ``own`` to ``end`` a leaf may use.
 
     Level and node draw a fixed number of features by the smallest hashes; every member computes the same bounds.
@@ -80,19 +80,19 @@ def allow_features(member, own, end, child, leaf, node, depth, number, choice, d
     level_key = stream_key(draws.seed, LEVEL_COLUMNS, draws.round)
     node_key = stream_key(draws.seed, NODE_COLUMNS, draws.round)
     if choice.n_per_level > 0:
-        draw_hashes(level_key, depth, number, hashes)
-        level_bound = smallest_bound(hashes, choice.in_tree, choice.n_per_level)
+        hash_features(level_key, depth, number, hashes)
+        level_bound = select_threshold(hashes, choice.in_tree, choice.n_per_level)
     if choice.n_per_node > 0:
-        draw_hashes(node_key, node, number, hashes)
+        hash_features(node_key, node, number, hashes)
         if choice.n_per_level > 0:
             for f in range(number.shape[0]):
-                if draw_hash(level_key, depth, number, f) > level_bound:
+                if hash_feature(level_key, depth, number, f) > level_bound:
                     hashes[f] = ALL_BITS
-        node_bound = smallest_bound(hashes, choice.in_tree, choice.n_per_node)
+        node_bound = select_threshold(hashes, choice.in_tree, choice.n_per_node)
     for f in range(own, end):
-        fits = choice.in_tree[f] != 0 and is_grouped(f, leaf, choice)
+        fits = choice.in_tree[f] != 0 and is_in_active_group(f, leaf, choice)
         if choice.n_per_level > 0:
-            fits = fits and draw_hash(level_key, depth, number, f) <= level_bound
+            fits = fits and hash_feature(level_key, depth, number, f) <= level_bound
         if choice.n_per_node > 0:
             fits = fits and hashes[f] <= node_bound
         allowed[child, f] = np.uint8(fits)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.histogram.active_features import first_place
-from sapwood.kernels.histogram.sparse import copy_counts
+from sapwood.kernels.histogram.active_features import active_start
+from sapwood.kernels.histogram.sparse import copy_bin_counts
 from sapwood.kernels.layout import (
     BITSET_SPLIT,
     BITSET_WORDS,
@@ -35,17 +35,17 @@ from sapwood.kernels.layout import (
 )
 from sapwood.kernels.numeric.fixed_point import quantised_hessian
 from sapwood.kernels.numeric.random import draw
-from sapwood.kernels.split.categorical import count_chosen, divide_levels
-from sapwood.kernels.split.numeric import locate_cut, scan_feature
+from sapwood.kernels.split.categorical import count_left_rows, scan_categories
+from sapwood.kernels.split.numeric import locate_split, scan_feature
 from sapwood.native.runtime.kernel import kernel
 
-SPREAD = np.sqrt(3.0 / (65536.0**2 - 1.0))  # makes the variance of four numbers of 16 bits 1
+NOISE_UNIT = np.sqrt(3.0 / (65536.0**2 - 1.0))  # makes the variance of four numbers of 16 bits 1
 # What is known of a cut once rows were counted. Missing rows may have sums of 0: they too must stay where they counted.
-SURE, SURE_WITH_MISSING = 1, 2
+COUNTED, COUNTED_WITH_MISSING = 1, 2
 
 
 @kernel()
-def is_surely_large(sums, least, wide, hessian_range):
+def proves_min_rows(sums, least, wide, hessian_range):
     """Tell whether the hessian sum alone proves that a leaf has ``least`` rows."""
     for k in range(hessian_range.shape[0]):
         enough = np.float64(hessian_range[k, 1]) * np.float64(least) * (1.0 + 1e-12)
@@ -64,7 +64,7 @@ def count_bins(bins, n_bins, order, first, last, counts):
 
 
 @kernel()
-def limit_cuts(counts, n_bins, least, limits):
+def limit_bins(counts, n_bins, least, limits):
     """From the counts, the bins after which both sides keep ``least`` rows: missing right, then left."""
     for side in range(2 if counts[0] != 0 else 1):
         left = counts[0] if side == 1 else np.int64(0)
@@ -86,13 +86,13 @@ def limit_cuts(counts, n_bins, least, limits):
 
 
 @kernel()
-def luck(rules, node, f):
+def draw_split_noise(rules, node, f):
     """What chance adds to the gain of a feature in a node: four uniform numbers make nearly a normal one."""
     bits = draw(np.uint64(rules.split_noise_key), (np.uint64(node) << np.uint64(32)) + np.uint64(f))
     total = 0.0
     for k in range(4):
         total += np.float64((bits >> np.uint64(16 * k)) & np.uint64(0xFFFF))
-    return rules.split_noise * SPREAD * (total - 131070.0)
+    return rules.split_noise * NOISE_UNIT * (total - 131070.0)
 
 
 @kernel()
@@ -103,7 +103,7 @@ def best_feature(gain, begin, end, node, rules):
     for f in range(begin, end):
         if gain[f] <= 0.0:
             continue
-        value = gain[f] + luck(rules, node, f) if rules.split_noise > 0.0 else gain[f]
+        value = gain[f] + draw_split_noise(rules, node, f) if rules.split_noise > 0.0 else gain[f]
         if value > most:
             best = f
             most = value
@@ -111,17 +111,17 @@ def best_feature(gain, begin, end, node, rules):
 
 
 @kernel()
-def best_live(live, share, number, gain, node, rules):
+def best_active_feature(live, share, number, gain, node, rules):
     """``best_feature`` of those in a line, of equals that of the least ``number``; −1 if none has a gain."""
     best = np.int64(-1)
     most = -np.inf
     for lane in range(share.shape[0] - 3):
-        place = first_place(share, lane)
+        place = active_start(share, lane)
         for k in range(place, place + live[lane]):
             f = np.int64(live[k])
             if gain[f] <= 0.0:
                 continue
-            value = gain[f] + luck(rules, node, number[f]) if rules.split_noise > 0.0 else gain[f]
+            value = gain[f] + draw_split_noise(rules, node, number[f]) if rules.split_noise > 0.0 else gain[f]
             if value > most or (value == most and number[f] < number[best]):
                 best = f
                 most = value
@@ -129,7 +129,7 @@ def best_live(live, share, number, gain, node, rules):
 
 
 @kernel()
-def take_cut(leaf, f, gain, cut, missing, wide, leaves):
+def set_split(leaf, f, gain, cut, missing, wide, leaves):
     """Make a cut the split of a leaf. Where no value is missing, missing ones will go to the heavier side."""
     integers = leaves.ints
     n_planes = cut.shape[0] - CANDIDATE_SUMS
@@ -159,7 +159,7 @@ def has_missing(histogram, cell, stride, n_planes):
 
 
 @kernel()
-def pick_split(member, bins, leaf, line, order, feature, rules, scales, cells, leaves, search, running):
+def choose_split(member, bins, leaf, line, order, feature, rules, scales, cells, leaves, search, running):
     """Give a leaf its best split, if it has one, from a ``line`` of search results."""
     integers = leaves.ints
     first = integers[leaf, LEAF_BEGIN]
@@ -176,9 +176,9 @@ def pick_split(member, bins, leaf, line, order, feature, rules, scales, cells, l
     low = leaves.floats[leaf, LEAF_LOWER]
     high = leaves.floats[leaf, LEAF_UPPER]
     everywhere = search.limits[search.limits.shape[0] - 1]
-    may_be_proven = is_surely_large(sums, 2 * least, rules.wide, scales.hessian_range)
+    may_be_proven = proves_min_rows(sums, 2 * least, rules.wide, scales.hessian_range)
     while True:
-        f = best_live(live, feature.slices, feature.ids, gain, integers[leaf, LEAF_NODE], rules)
+        f = best_active_feature(live, feature.slices, feature.ids, gain, integers[leaf, LEAF_NODE], rules)
         if f < 0:
             return
         cut = search.split[line, f]
@@ -187,13 +187,13 @@ def pick_split(member, bins, leaf, line, order, feature, rules, scales, cells, l
         if cut[CANDIDATE_BIN] == 0 and (is_sure or may_be_proven):
             for k in range(4):
                 limits[k] = cut[CANDIDATE_BITSET + k] if cut[CANDIDATE_COUNTED] != 0 else everywhere[k]
-            locate_cut(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)
+            locate_split(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)
         if is_sure:
             break
         if cut[CANDIDATE_BIN] != 0 and not is_guarded:
             for p in range(n_planes):
                 rest[p] = sums[p] - cut[CANDIDATE_SUMS + p]
-            if is_surely_large(cut[CANDIDATE_SUMS:], least, rules.wide, scales.hessian_range) and is_surely_large(
+            if proves_min_rows(cut[CANDIDATE_SUMS:], least, rules.wide, scales.hessian_range) and proves_min_rows(
                 rest, least, rules.wide, scales.hessian_range
             ):
                 break
@@ -204,27 +204,27 @@ def pick_split(member, bins, leaf, line, order, feature, rules, scales, cells, l
         elif column >= 0:
             count_bins(bins.bins_u16[column], n_bins, order, first, last, counts)
         else:
-            copy_counts(feature, f, last - first, cells.sparse_counts[integers[leaf, LEAF_HIST]], counts)
+            copy_bin_counts(feature, f, last - first, cells.sparse_counts[integers[leaf, LEAF_HIST]], counts)
         if feature.category_kind[f] != 0:
-            cut[CANDIDATE_COUNTED] = SURE
-            on_left = count_chosen(cut[CANDIDATE_BITSET : CANDIDATE_BITSET + BITSET_WORDS], counts, n_bins)
+            cut[CANDIDATE_COUNTED] = COUNTED
+            on_left = count_left_rows(cut[CANDIDATE_BITSET : CANDIDATE_BITSET + BITSET_WORDS], counts, n_bins)
             if not is_guarded and on_left >= least and last - first - on_left >= least:
                 break
-            gain[f] = divide_levels(
+            gain[f] = scan_categories(
                 histogram, f, feature, sums, low, high, counts, last - first, rules, scales, running, cut
             )
             continue
-        limit_cuts(counts, n_bins, least, limits)
+        limit_bins(counts, n_bins, least, limits)
         side = cut[CANDIDATE_MISSING_LEFT]
         is_fine = cut[CANDIDATE_BIN] != 0 and limits[2 * side] <= cut[CANDIDATE_BIN] <= limits[2 * side + 1]
         if not is_fine:
             gain[f] = scan_feature(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)
             for k in range(4):
                 cut[CANDIDATE_BITSET + k] = limits[k]
-        cut[CANDIDATE_COUNTED] = SURE_WITH_MISSING if counts[0] > 0 else SURE
+        cut[CANDIDATE_COUNTED] = COUNTED_WITH_MISSING if counts[0] > 0 else COUNTED
         if is_fine:
             break
     start = feature.offset
     missing = has_missing(histogram, start[f], start[start.shape[0] - 1], n_planes)
-    missing = missing or search.split[line, f, CANDIDATE_COUNTED] == SURE_WITH_MISSING
-    take_cut(leaf, f, gain[f], search.split[line, f], missing, rules.wide, leaves)
+    missing = missing or search.split[line, f, CANDIDATE_COUNTED] == COUNTED_WITH_MISSING
+    set_split(leaf, f, gain[f], search.split[line, f], missing, rules.wide, leaves)

@@ -20,9 +20,9 @@ from sapwood.kernels.layout import (
     UNPENALISED,
 )
 from sapwood.kernels.numeric.fixed_point import LOW_HALF
-from sapwood.kernels.split.category_bitset import add_member, is_member
-from sapwood.kernels.split.gain import is_plain, leaf_value, plain_score, split_gain, value_score, within
-from sapwood.kernels.split.numeric import least_hessian, score_of
+from sapwood.kernels.split.category_bitset import add_to_bitset, in_bitset
+from sapwood.kernels.split.gain import clip_value, is_l2_only, l2_score, leaf_value, split_gain, value_score
+from sapwood.kernels.split.numeric import leaf_score, min_hessian
 from sapwood.native.runtime.intrinsics import bits_float, float_bits
 from sapwood.native.runtime.kernel import kernel
 
@@ -30,10 +30,10 @@ MAGNITUDE = np.int64(0x7FFFFFFFFFFFFFFF)
 BUCKETS = 128
 FULL_BUCKET = 12  # levels, beyond which neighbours are not sorted one by one
 FIRST_GAP = 103  # then 45, 20, 8, 3, 1
-LEAST_SPAN, LARGEST_SPAN = 1e-290, 1e290  # of keys that can be told apart by multiplying
+MIN_SPAN, MAX_SPAN = 1e-290, 1e290  # of keys that can be told apart by multiplying
 HIGH_HALF = np.int64(32)
 BIN_BITS = np.int64(8)
-LEVEL_ROOM = 4 * (MAX_CATEGORY_BINS + 1) + BUCKETS + 1  # integers that the search needs
+CATEGORY_SCRATCH = 4 * (MAX_CATEGORY_BINS + 1) + BUCKETS + 1  # integers that the search needs
 
 
 @kernel()
@@ -44,7 +44,7 @@ def sort_key(x):
 
 
 @kernel(noinline=True)
-def sort_levels(keys, order, first, last, gap):
+def shell_sort(keys, order, first, last, gap):
     """Sort keys by size, equal ones by their bins, from farther and farther neighbours to next ones (Shell's sort)."""
     while gap > 0:
         for i in range(first + gap, last):
@@ -71,7 +71,7 @@ def sort_ends(keys, bins, starts, sorted_keys, order, low, high):
     n = keys.shape[0]
     most = starts[0]
     span = high - low
-    is_spread = LEAST_SPAN < span < LARGEST_SPAN
+    is_spread = MIN_SPAN < span < MAX_SPAN
     scale = (BUCKETS - 0.5) / span if is_spread else 0.0
     for c in range(BUCKETS + 1):
         starts[c] = 0
@@ -101,10 +101,10 @@ def sort_ends(keys, bins, starts, sorted_keys, order, low, high):
             if starts[c] <= n - most:
                 above = max(above, starts[c])
     if below > above:
-        sort_levels(sorted_keys, order, 0, n, gap)
+        shell_sort(sorted_keys, order, 0, n, gap)
     else:
-        sort_levels(sorted_keys, order, 0, below, gap)
-        sort_levels(sorted_keys, order, above, n, gap)
+        shell_sort(sorted_keys, order, 0, below, gap)
+        shell_sort(sorted_keys, order, above, n, gap)
 
 
 @kernel()
@@ -116,16 +116,16 @@ def cell_sums(cells, stride, b, wide):
 
 
 @kernel()
-def side_score(g, h, penalty, low, high, rules, plain):
+def penalised_score(g, h, penalty, low, high, rules, plain):
     """The score of one side, whose value pays a penalty beside λ."""
     penalised = h + penalty
     if plain:
-        return plain_score(g, penalised, rules.reg_lambda)
-    return value_score(g, penalised, within(leaf_value(g, penalised, rules), low, high), rules)
+        return l2_score(g, penalised, rules.reg_lambda)
+    return value_score(g, penalised, clip_value(leaf_value(g, penalised, rules), low, high), rules)
 
 
 @kernel()
-def list_levels(cells, stride, n_bins, counts, n_rows, rules, scales, floor, total, running):
+def order_categories(cells, stride, n_bins, counts, n_rows, rules, scales, floor, total, running):
     """Order the bins that hold anything by G/(H + smoothing), those with rows enough if ``n_rows`` > 0; count them.
 
     The order is at the end of ``running``. None are listed where one bin leaves the others too little hessian.
@@ -161,7 +161,7 @@ def list_levels(cells, stride, n_bins, counts, n_rows, rules, scales, floor, tot
 
 
 @kernel(noinline=True)
-def scan_levels(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, scales, running, cut):
+def scan_partitions(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, scales, running, cut):
     """The largest gain of dividing the levels, 0 where there is none; fill ``cut`` with the set that goes left.
 
     With ``n_rows`` above 0 both sides must have ``min_child_samples`` by the rows per bin in ``counts``. From both
@@ -169,11 +169,11 @@ def scan_levels(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, s
     """
     wide = rules.wide
     all_g, all_h = cell_sums(sums, 1, 0, wide)
-    floor = least_hessian(rules, scales, 0)
-    n = list_levels(cells, stride, n_bins, counts, n_rows, rules, scales, floor, all_h, running)
+    floor = min_hessian(rules, scales, 0)
+    n = order_categories(cells, stride, n_bins, counts, n_rows, rules, scales, floor, all_h, running)
     order = running[3 * (n_bins + 1) : 4 * (n_bins + 1)]
-    before = score_of(sums, low, high, rules, scales.histogram)
-    plain = is_plain(rules)
+    before = leaf_score(sums, low, high, rules, scales.histogram)
+    plain = is_l2_only(rules)
     of_g = 1.0 / scales.histogram[0, 0]  # scales are powers of two
     of_h = 1.0 / scales.histogram[0, 1]
     all_there = n_rows > 0 and rules.min_category_rows > 1  # then levels outside the order stay on the other side
@@ -203,8 +203,10 @@ def scan_levels(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, s
             right = np.float64(all_h - h) * of_h
             if min(left, right) < floor or min(left, right) + rules.reg_lambda <= 0.0:
                 continue
-            score = side_score(np.float64(g) * of_g, left, rules.category_lambda, low, high, rules, plain)
-            score += side_score(np.float64(all_g - g) * of_g, right, rules.category_lambda, low, high, rules, plain)
+            score = penalised_score(np.float64(g) * of_g, left, rules.category_lambda, low, high, rules, plain)
+            score += penalised_score(
+                np.float64(all_g - g) * of_g, right, rules.category_lambda, low, high, rules, plain
+            )
             gain = split_gain(score, before, rules.min_split_gain)
             if gain > best:
                 best = gain
@@ -216,11 +218,11 @@ def scan_levels(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, s
         for w in range(BITSET_WORDS):
             cut[CANDIDATE_BITSET + w] = 0
         for k in range(best_size):
-            add_member(
+            add_to_bitset(
                 cut[CANDIDATE_BITSET : CANDIDATE_BITSET + BITSET_WORDS], order[k] if best_end == 0 else order[n - 1 - k]
             )
         cut[CANDIDATE_BIN] = BITSET_SPLIT
-        cut[CANDIDATE_MISSING_LEFT] = np.int64(is_member(cut[CANDIDATE_BITSET : CANDIDATE_BITSET + BITSET_WORDS], 0))
+        cut[CANDIDATE_MISSING_LEFT] = np.int64(in_bitset(cut[CANDIDATE_BITSET : CANDIDATE_BITSET + BITSET_WORDS], 0))
         cut[CANDIDATE_SUMS] = best_g if wide != 0 else (best_g << HIGH_HALF) + best_h
         if wide != 0:
             cut[CANDIDATE_SUMS + 1] = best_h
@@ -228,12 +230,12 @@ def scan_levels(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, s
 
 
 @kernel(noinline=True)
-def scan_single(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, scales, cut):
-    """``scan_levels`` where a single level goes left: one of few, so that no penalty is due for choosing it."""
+def scan_one_hot(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, scales, cut):
+    """``scan_partitions`` where a single level goes left: one of few, so that no penalty is due for choosing it."""
     all_g, all_h = cell_sums(sums, 1, 0, rules.wide)
-    floor = least_hessian(rules, scales, 0)
-    before = score_of(sums, low, high, rules, scales.histogram)
-    plain = is_plain(rules)
+    floor = min_hessian(rules, scales, 0)
+    before = leaf_score(sums, low, high, rules, scales.histogram)
+    plain = is_l2_only(rules)
     best = 0.0
     best_bin = 0
     for b in range(n_bins + 1):
@@ -244,8 +246,8 @@ def scan_single(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, s
         right = np.float64(all_h - h) / scales.histogram[0, 1]
         if (g == 0 and h == 0) or min(left, right) < floor or min(left, right) + rules.reg_lambda <= 0.0:
             continue
-        score = side_score(np.float64(g) / scales.histogram[0, 0], left, 0.0, low, high, rules, plain)
-        score += side_score(np.float64(all_g - g) / scales.histogram[0, 0], right, 0.0, low, high, rules, plain)
+        score = penalised_score(np.float64(g) / scales.histogram[0, 0], left, 0.0, low, high, rules, plain)
+        score += penalised_score(np.float64(all_g - g) / scales.histogram[0, 0], right, 0.0, low, high, rules, plain)
         gain = split_gain(score, before, rules.min_split_gain)
         if gain > best:
             best = gain
@@ -253,7 +255,7 @@ def scan_single(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, s
     if best > 0.0:
         for w in range(BITSET_WORDS):
             cut[CANDIDATE_BITSET + w] = 0
-        add_member(cut[CANDIDATE_BITSET : CANDIDATE_BITSET + BITSET_WORDS], best_bin)
+        add_to_bitset(cut[CANDIDATE_BITSET : CANDIDATE_BITSET + BITSET_WORDS], best_bin)
         cut[CANDIDATE_BIN] = BITSET_SPLIT
         cut[CANDIDATE_MISSING_LEFT] = UNPENALISED + (1 if best_bin == 0 else 0)
         for p in range(1 + rules.wide):
@@ -262,8 +264,8 @@ def scan_single(cells, stride, n_bins, sums, low, high, counts, n_rows, rules, s
 
 
 @kernel()
-def divide_levels(histogram, f, feature, sums, low, high, counts, n_rows, rules, scales, running, cut):
-    """The largest gain of dividing the levels of one feature of a leaf; see ``scan_levels``.
+def scan_categories(histogram, f, feature, sums, low, high, counts, n_rows, rules, scales, running, cut):
+    """The largest gain of dividing the levels of one feature of a leaf; see ``scan_partitions``.
 
     Where rows were not counted, the cut is not sure to leave both sides enough of them.
     """
@@ -272,18 +274,18 @@ def divide_levels(histogram, f, feature, sums, low, high, counts, n_rows, rules,
     stride = feature.offset[feature.offset.shape[0] - 1]
     cells = histogram[feature.offset[f] :]
     if feature.category_kind[f] == CATEGORY_ONE_HOT:
-        return scan_single(cells, stride, feature.n_bins[f], sums, low, high, counts, n_rows, rules, scales, cut)
-    return scan_levels(
+        return scan_one_hot(cells, stride, feature.n_bins[f], sums, low, high, counts, n_rows, rules, scales, cut)
+    return scan_partitions(
         cells, stride, feature.n_bins[f], sums, low, high, counts, n_rows, rules, scales, running, cut
     )  # fmt: skip
 
 
 @kernel()
-def count_chosen(words, counts, n_bins):
+def count_left_rows(words, counts, n_bins):
     """The rows in the bins of a set."""
     n = np.int64(0)
     for b in range(n_bins + 1):
-        n += counts[b] * np.int64(is_member(words, b))
+        n += counts[b] * np.int64(in_bitset(words, b))
     return n
 
 
@@ -300,7 +302,7 @@ def find_leaves(member, members, sync, tiles, feature, bin, missing_left, left, 
             f = np.int64(feature[node])
             b = np.int64(tiles[f // width, row, f % width])
             if bin[node] == BITSET_SPLIT:
-                goes_left = is_member(sets[node], b) != np.uint64(0)
+                goes_left = in_bitset(sets[node], b) != np.uint64(0)
             else:
                 goes_left = missing_left[node] != 0 if b == 0 else b <= np.int64(bin[node])
             node = np.int64(left[node]) + (0 if goes_left else 1)

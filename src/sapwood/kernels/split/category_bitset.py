@@ -10,14 +10,14 @@ ONE = np.uint64(1)
 
 
 @kernel()
-def is_member(words, bin):
+def in_bitset(words, bin):
     """1 if the set has the bin."""
     b = np.uint64(bin)
     return (np.uint64(words[b >> np.uint64(6)]) >> (b & np.uint64(63))) & ONE
 
 
 @kernel()
-def add_member(words, bin):
+def add_to_bitset(words, bin):
     """Put a bin into the set."""
     b = np.uint64(bin)
     words[b >> np.uint64(6)] |= np.int64(ONE << (b & np.uint64(63)))

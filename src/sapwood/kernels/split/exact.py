@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_MISSING_LEFT, CANDIDATE_NEXT_BIN, CANDIDATE_SUMS
-from sapwood.kernels.split.gain import is_plain, plain_score, split_gain
-from sapwood.kernels.split.numeric import cut_score, score_of
-from sapwood.kernels.split.numeric_vectorized import IMPOSSIBLE
+from sapwood.kernels.split.gain import is_l2_only, l2_score, split_gain
+from sapwood.kernels.split.numeric import leaf_score, split_score
+from sapwood.kernels.split.numeric_vectorized import INVALID
 from sapwood.native.runtime.kernel import kernel
 
 SLIGHTLY_LESS = 1.0 - 1e-9
@@ -23,7 +23,7 @@ def count_missing(line, bins):
 
 
 @kernel()
-def scan_sorted(line, n_missing, bins, pairs, backward, direction, sums, low, high, rules, scales, running, cut):
+def scan_exact(line, n_missing, bins, pairs, backward, direction, sums, low, high, rules, scales, running, cut):
     """Try every cut of the sorted rows of a leaf; return the best gain and fill ``cut``.
 
     The first ``n_missing`` rows have no value. Where several cuts with missing on the same side gain the same, the
@@ -33,12 +33,12 @@ def scan_sorted(line, n_missing, bins, pairs, backward, direction, sums, low, hi
     left = running[:n_planes]
     right = running[n_planes:]
     n = line.shape[0]
-    before = score_of(sums, low, high, rules, scales.histogram)
+    before = leaf_score(sums, low, high, rules, scales.histogram)
     # With one output and no rule but λ, a short formula tells of most cuts that they are worse than the best so far.
-    is_quick = n_planes == 2 and is_plain(rules)
+    is_quick = n_planes == 2 and is_l2_only(rules)
     unit_g = 1.0 / scales.histogram[0, 0]
     unit_h = 1.0 / scales.histogram[0, 1]
-    bar = IMPOSSIBLE
+    bar = INVALID
     best = 0.0
     for side in range(2 if n_missing > 0 else 1):
         for p in range(n_planes):
@@ -64,16 +64,16 @@ def scan_sorted(line, n_missing, bins, pairs, backward, direction, sums, low, hi
             if n - n_left < rules.min_child_samples:
                 break
             if is_quick:
-                score = plain_score(np.float64(q_g) * unit_g, np.float64(q_h) * unit_h, rules.reg_lambda)
+                score = l2_score(np.float64(q_g) * unit_g, np.float64(q_h) * unit_h, rules.reg_lambda)
                 rest_g = np.float64(sums[0] - q_g) * unit_g
-                if score + plain_score(rest_g, np.float64(sums[1] - q_h) * unit_h, rules.reg_lambda) < bar:
+                if score + l2_score(rest_g, np.float64(sums[1] - q_h) * unit_h, rules.reg_lambda) < bar:
                     continue
                 left[0] = q_g
                 left[1] = q_h
             for p in range(n_planes):
                 right[p] = sums[p] - left[p]
-            score = cut_score(left, right, direction, low, high, rules, scales)
-            if score == IMPOSSIBLE:
+            score = split_score(left, right, direction, low, high, rules, scales)
+            if score == INVALID:
                 continue
             gain = split_gain(score, before, rules.min_split_gain)
             again = gain == best and (backward or side == 1) and cut[CANDIDATE_MISSING_LEFT] == side

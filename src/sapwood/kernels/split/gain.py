@@ -9,7 +9,7 @@ from __future__ import annotations
 from sapwood.native.runtime.kernel import kernel
 
 # Gains smaller than this part of the scores they come from are rounding noise.
-NOISE = 1e-12
+ROUNDING_NOISE = 1e-12
 
 
 @kernel()
@@ -41,14 +41,14 @@ def value_score(g, h, value, rules):
 
 
 @kernel()
-def plain_score(g, h, reg_lambda):
+def l2_score(g, h, reg_lambda):
     """The score of the best value when λ is the only rule."""
     return g * g / (h + reg_lambda)
 
 
 @kernel()
-def is_plain(rules):
-    """Tell whether ``plain_score`` says all there is to say."""
+def is_l2_only(rules):
+    """Tell whether ``l2_score`` says all there is to say."""
     return rules.reg_alpha == 0.0 and rules.max_delta_step == 0.0 and rules.has_monotone == 0
 
 
@@ -56,12 +56,12 @@ def is_plain(rules):
 def split_gain(children, parent, price):
     """The gain of a split from the scores of both children together and of the parent; 0 where it is only rounding."""
     raised = children - parent
-    if raised <= NOISE * (abs(children) + abs(parent)):
+    if raised <= ROUNDING_NOISE * (abs(children) + abs(parent)):
         return 0.0
     return 0.5 * raised - price
 
 
 @kernel()
-def within(value, low, high):
+def clip_value(value, low, high):
     """The value moved between two bounds."""
     return min(max(value, low), high)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.grow.partition import copy_back_reversed, split_order
+from sapwood.kernels.grow.partition import copy_reversed, partition_by_bin
 from sapwood.kernels.layout import (
     CANDIDATE_BIN,
     CANDIDATE_MISSING_LEFT,
@@ -24,14 +24,14 @@ from sapwood.kernels.layout import (
     SPLIT_FEATURE,
     SPLIT_MISSING_LEFT,
 )
-from sapwood.kernels.split.best_split import best_feature, take_cut
-from sapwood.kernels.split.gain import plain_score, split_gain
+from sapwood.kernels.split.best_split import best_feature, set_split
+from sapwood.kernels.split.gain import l2_score, split_gain
 from sapwood.kernels.split.numeric_vectorized import (
-    IMPOSSIBLE,
-    largest_wide_score,
-    least_hessian,
-    pair_score,
-    repeat_last,
+    INVALID,
+    l2_split_score,
+    max_score_wide,
+    min_hessian,
+    pad_to_eight,
 )
 from sapwood.native.runtime.kernel import kernel
 
@@ -39,7 +39,7 @@ ONE = np.uint64(1)
 
 
 @kernel()
-def begin_sorted(own, end, n_features, lists):
+def init_sorted_rows(own, end, n_features, lists):
     """Give the features ``own`` to ``end`` the lists of the root."""
     for f in range(own, end):
         source = lists[f]
@@ -49,7 +49,7 @@ def begin_sorted(own, end, n_features, lists):
 
 
 @kernel()
-def part_sorted(member, own, end, bytes, split, n_left, lists):
+def partition_sorted_rows(member, own, end, bytes, split, n_left, lists):
     """Send the rows of the leaf whose integers are given to its sides, in the lists of some features."""
     n_features = bytes.shape[0]
     bins = bytes[split[SPLIT_FEATURE]]
@@ -60,12 +60,12 @@ def part_sorted(member, own, end, bytes, split, n_left, lists):
     spare = lists[2 * n_features + member]
     for f in range(own, end):
         line = lists[n_features + f]
-        split_order(bins, shift, most, line, line, spare, first, last)
-        copy_back_reversed(spare, line, last - 1, last - first - n_left, first + n_left)
+        partition_by_bin(bins, shift, most, line, line, spare, first, last)
+        copy_reversed(spare, line, last - 1, last - first - n_left, first + n_left)
 
 
 @kernel(noinline=True)
-def gather_sorted(line, first, last, least, bins, gradients, hessians, sums_g, sums_h):
+def cumulate_sorted_rows(line, first, last, least, bins, gradients, hessians, sums_g, sums_h):
     """The sums up to each cut of a leaf that leaves ``least`` rows on both sides; return how many, in eights."""
     g = np.int64(0)
     h = np.int64(0)
@@ -88,12 +88,12 @@ def gather_sorted(line, first, last, least, bins, gradients, hessians, sums_g, s
         b = after
     if n == np.uint64(0):
         return np.int64(0)
-    repeat_last(sums_g, np.int64(n))
-    return repeat_last(sums_h, np.int64(n))
+    pad_to_eight(sums_g, np.int64(n))
+    return pad_to_eight(sums_h, np.int64(n))
 
 
 @kernel()
-def search_sorted(own, end, child, first, last, sums, bytes, pairs, lists, rules, scales, search, room):
+def search_sorted_rows(own, end, child, first, last, sums, bytes, pairs, lists, rules, scales, search, room):
     """Find the largest gain of each of the features ``own`` to ``end``, for a leaf with these rows and sums."""
     n_features = bytes.shape[0]
     least = max(1, rules.min_child_samples)
@@ -101,33 +101,35 @@ def search_sorted(own, end, child, first, last, sums, bytes, pairs, lists, rules
     unit_h = 1.0 / scales.histogram[0, 1]
     g_all = np.float64(sums[0]) * unit_g
     h_all = np.float64(sums[1]) * unit_h
-    floor = least_hessian(rules, scales, 0)
-    before = plain_score(g_all, h_all, rules.reg_lambda)
+    floor = min_hessian(rules, scales, 0)
+    before = l2_score(g_all, h_all, rules.reg_lambda)
     sums_h = room[room.shape[0] // 2 :]
     for f in range(own, end):
-        best = IMPOSSIBLE
+        best = INVALID
         if search.allowed[child, f] != 0:
-            n = gather_sorted(lists[n_features + f], first, last, least, bytes[f], pairs[0], pairs[1], room, sums_h)
-            best = largest_wide_score(room, sums_h, 0, n, g_all, h_all, floor, rules.reg_lambda, unit_g, unit_h)
+            n = cumulate_sorted_rows(
+                lists[n_features + f], first, last, least, bytes[f], pairs[0], pairs[1], room, sums_h
+            )
+            best = max_score_wide(room, sums_h, 0, n, g_all, h_all, floor, rules.reg_lambda, unit_g, unit_h)
         search.gain[child, f] = split_gain(best, before, rules.min_split_gain) if best > 0.0 else 0.0
 
 
 @kernel()
-def first_best(sums_g, sums_h, n, sums, rules, scales):
+def first_best_split(sums_g, sums_h, n, sums, rules, scales):
     """The place of the first cut of the largest score."""
     unit_g = 1.0 / scales.histogram[0, 0]
     unit_h = 1.0 / scales.histogram[0, 1]
     g_all = np.float64(sums[0]) * unit_g
     h_all = np.float64(sums[1]) * unit_h
     lam = rules.reg_lambda
-    floor = least_hessian(rules, scales, 0)
-    best = IMPOSSIBLE
+    floor = min_hessian(rules, scales, 0)
+    best = INVALID
     at = np.int64(0)
     for k in range(n):
         h_left = np.float64(sums_h[k]) * unit_h
         if h_left < floor or h_all - h_left < floor:
             continue
-        score = pair_score(np.float64(sums_g[k]) * unit_g, h_left + lam, g_all, h_all + 2.0 * lam)
+        score = l2_split_score(np.float64(sums_g[k]) * unit_g, h_left + lam, g_all, h_all + 2.0 * lam)
         if score > best:
             best = score
             at = k
@@ -135,7 +137,7 @@ def first_best(sums_g, sums_h, n, sums, rules, scales):
 
 
 @kernel()
-def bin_of_cut(line, start, bins, number):
+def bin_of_split(line, start, bins, number):
     """The bin after which a cut lies: that of the row at ``start``, or the one so many occupied bins further."""
     b = bins[line[start]]
     i = start
@@ -147,7 +149,7 @@ def bin_of_cut(line, start, bins, number):
 
 
 @kernel()
-def pick_sorted(leaf, child, bytes, pairs, lists, rules, scales, leaves, search, room):
+def choose_sorted_split(leaf, child, bytes, pairs, lists, rules, scales, leaves, search, room):
     """Give a leaf its best split, if it has one, from a line of gains."""
     integers = leaves.ints
     gain = search.gain[child]
@@ -159,11 +161,11 @@ def pick_sorted(leaf, child, bytes, pairs, lists, rules, scales, leaves, search,
     sums = integers[leaf, LEAF_SUMS : LEAF_SUMS + 2]
     sums_h = room[room.shape[0] // 2 :]
     line = lists[bytes.shape[0] + f]
-    n = gather_sorted(line, first, integers[leaf, LEAF_END], least, bytes[f], pairs[0], pairs[1], room, sums_h)
-    at = first_best(room, sums_h, n, sums, rules, scales)
+    n = cumulate_sorted_rows(line, first, integers[leaf, LEAF_END], least, bytes[f], pairs[0], pairs[1], room, sums_h)
+    at = first_best_split(room, sums_h, n, sums, rules, scales)
     cut = search.split[child, f]
-    cut[CANDIDATE_BIN] = bin_of_cut(line, first + least - 1, bytes[f], at)
+    cut[CANDIDATE_BIN] = bin_of_split(line, first + least - 1, bytes[f], at)
     cut[CANDIDATE_MISSING_LEFT] = 0
     cut[CANDIDATE_SUMS] = room[at]
     cut[CANDIDATE_SUMS + 1] = sums_h[at]
-    take_cut(leaf, f, gain[f], cut, False, 1, leaves)
+    set_split(leaf, f, gain[f], cut, False, 1, leaves)
