@@ -13,12 +13,12 @@ import numpy as np
 
 from sapwood import SapwoodClassifier
 from sapwood.datasets import load_adult
-from sapwood.distributed import Reducer, fit
+from sapwood.distributed import Communicator, fit
 
 N_WORKERS = 2
 
 
-class QueueReducer(Reducer):
+class QueueCommunicator(Communicator):
     """Exchanges bytes through one queue per pair of workers; replace the queues by a network."""
 
     def __init__(self, worker: int, queues: dict[tuple[int, int], Queue[bytes]]) -> None:
@@ -36,14 +36,14 @@ adult = load_adult()
 X, y = adult.train
 settings = {"n_estimators": 20, "sampling": "goss", "early_stopping_rounds": 5, "n_jobs": 1}
 queues: dict[tuple[int, int], Queue[bytes]] = {(a, b): Queue() for a in range(N_WORKERS) for b in range(N_WORKERS)}
-reducers = [QueueReducer(worker, queues) for worker in range(N_WORKERS)]
+communicators = [QueueCommunicator(worker, queues) for worker in range(N_WORKERS)]
 models = [SapwoodClassifier(**settings) for _ in range(N_WORKERS)]
 
 
 def train(worker: int) -> None:
     """Train on the rows of one worker."""
     rows = np.array_split(np.arange(len(y)), N_WORKERS)[worker]
-    fit(models[worker], X[rows], y[rows], reducers[worker])
+    fit(models[worker], X[rows], y[rows], communicators[worker])
 
 
 threads = [threading.Thread(target=train, args=(worker,)) for worker in range(N_WORKERS)]
@@ -55,4 +55,4 @@ for thread in threads:
 single = SapwoodClassifier(**settings).fit(X, y)
 assert {model.model_.fingerprint() for model in models} == {single.model_.fingerprint()}
 print(f"{N_WORKERS} workers trained the model of a single process: accuracy {models[0].score(*adult.test):.4f}")
-print(f"bytes sent by worker 0: {reducers[0].report()}")
+print(f"bytes sent by worker 0: {communicators[0].report()}")

@@ -1,4 +1,4 @@
-"""Trainings that ranks do together, as functions that processes can be sent."""
+"""Trainings that workers do together, as functions that processes can be sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FEW = {"n_estimators": 3, "max_leaves": 8, "random_state": 3, "min_child_samples
 
 
 def make_data(n: int = 700, task: str = "regression", n_features: int = 5, weighted: bool = False) -> Data:
-    """Rows with missing values, few and many distinct ones, sorted so that ranks see different targets."""
+    """Rows with missing values, few and many distinct ones, sorted so that workers see different targets."""
     rng = np.random.default_rng(7)
     X = rng.normal(size=(n, n_features))
     X[:, -1] = np.round(X[:, -1])
@@ -41,16 +41,21 @@ def fit_alone(task: str, data: Data, params: dict[str, Any], eval_data: Data | N
 
 
 def places_of(n: int, reducer: Reducer, dealt: bool) -> np.ndarray:
-    """The rows of a rank: a range of them, or every so-many-th."""
+    """The rows of a worker: a range of them, or every so-many-th."""
     if dealt:
         return np.arange(reducer.rank, n, reducer.size)
     return np.arange(n * reducer.rank // reducer.size, n * (reducer.rank + 1) // reducer.size)
 
 
 def fit_rows(
-    reducer: Reducer, task: str, data: Data, params: dict[str, Any], eval_data: Data | None = None, dealt: bool = False
+    reducer: Reducer,
+    task: str,
+    data: Data,
+    params: dict[str, Any],
+    eval_data: Data | None = None,
+    dealt: bool = False,
 ) -> tuple[str, dict[str, Any], dict[str, int]]:
-    """Train on the rank's rows; return the fingerprint, the history and the bytes sent."""
+    """Train on the worker's rows; return the fingerprint, the history and the bytes sent."""
     rows = places_of(len(data["y"]), reducer, dealt)
     more: dict[str, Any] = {name: values[rows] for name, values in data.items() if name not in ("X", "y")}
     if eval_data is not None:
@@ -64,7 +69,7 @@ def fit_rows(
 
 
 def fit_features(reducer: Reducer, task: str, data: Data, params: dict[str, Any]) -> tuple[str, Any, dict[str, int]]:
-    """Train on all rows, searching the rank's features."""
+    """Train on all rows, searching the worker's features."""
     made = ESTIMATORS[task](**FEW | params)
     more = {name: values for name, values in data.items() if name not in ("X", "y")}
     distributed.fit(made, data["X"], data["y"], reducer, by="features", **more)
@@ -72,7 +77,7 @@ def fit_features(reducer: Reducer, task: str, data: Data, params: dict[str, Any]
 
 
 def fit_sampled_edges(reducer: Reducer, data: Data) -> str:
-    """Train on the rank's rows with edges from a sample of 100 of them."""
+    """Train on the worker's rows with edges from a sample of 100 of them."""
     numeric.SAMPLE_ROWS = 100
     try:
         return fit_rows(reducer, "regression", data, {"max_bins": 30})[0]
@@ -81,7 +86,7 @@ def fit_sampled_edges(reducer: Reducer, data: Data) -> str:
 
 
 def fit_uneven(reducer: Reducer, data: Data, params: dict[str, Any]) -> tuple[str, Any, dict[str, int]]:
-    """Train where the first rank has all rows but two for each of the others."""
+    """Train where the first worker has all rows but two for each of the others."""
     first = len(data["y"]) - 2 * (reducer.size - 1)
     begin = 0 if reducer.rank == 0 else first + 2 * (reducer.rank - 1)
     end = first + 2 * reducer.rank
@@ -92,7 +97,7 @@ def fit_uneven(reducer: Reducer, data: Data, params: dict[str, Any]) -> tuple[st
 
 
 def fit_unlike(reducer: Reducer, data: Data, params: list[dict[str, Any]], by: str = "rows") -> None:
-    """Train with other parameters at each rank; ``"y"`` among them is added to the target."""
+    """Train with other parameters at each worker; ``"y"`` among them is added to the target."""
     given = dict(params[reducer.rank])
     data = data | {"y": data["y"] + given.pop("y", 0.0)}
     (fit_rows if by == "rows" else fit_features)(reducer, "regression", data, given)

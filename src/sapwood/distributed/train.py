@@ -1,8 +1,8 @@
-"""Train one model on several ranks: processes or machines that each have their own rows, or search their own features.
+"""Train one model on several workers: processes or machines that have rows of their own, or search some features each.
 
-Sapwood brings no network. Whoever has one (MPI, a scheduler's) wraps it in a ``Reducer``::
+Sapwood has no network of its own. A transport (MPI, a scheduler) is wrapped in a ``Communicator``::
 
-    class MpiReducer(Reducer):
+    class MpiCommunicator(Communicator):
         def __init__(self, comm):
             super().__init__(comm.rank, comm.size)
             self.comm = comm
@@ -10,7 +10,7 @@ Sapwood brings no network. Whoever has one (MPI, a scheduler's) wraps it in a ``
         def exchange(self, parts):
             return self.comm.alltoall(parts)
 
-    fit(SapwoodRegressor(), X_here, y_here, MpiReducer(MPI.COMM_WORLD))
+    fit(SapwoodRegressor(), X_here, y_here, MpiCommunicator(MPI.COMM_WORLD))
 """
 
 from __future__ import annotations
@@ -21,47 +21,54 @@ import numpy as np
 
 from sapwood.boost import train as engine
 from sapwood.data.tables.conversion import shown
-from sapwood.distributed.communicator import Reducer
+from sapwood.distributed.communicator import Communicator
 from sapwood.distributed.workers import FEATURES, ROWS, Workers
 from sapwood.errors import InputError, InputTypeError, ParameterError
 from sapwood.estimators.base import SapwoodEstimator, arguments_of, set_fitted
 
-__all__ = ["Reducer", "fit"]
+__all__ = ["Communicator", "fit"]
 
 Estimator = TypeVar("Estimator", bound=SapwoodEstimator)
 
 
 def fit(
-    estimator: Estimator, X: Any, y: Any, reducer: Reducer, *, by: str = ROWS, row_numbers: Any = None, **more: Any
-) -> Estimator:
-    """Fit an estimator together with the other ranks, which call this too; all get the model one rank would train.
+    estimator: Estimator, X: Any, y: Any, reducer: Communicator, *, by: str = ROWS, row_numbers: Any = None, **more: Any
+) -> Estimator:  # fmt: skip
+    """Fit an estimator together with the other workers, which call this too; all get the model one worker would train.
 
-    With ``by="rows"`` every rank passes the rows it has, and of every set of ``eval_set`` those it has;
-    ``row_numbers`` are their numbers among the rows of all ranks, by default in the order of ranks. With
-    ``by="features"`` every rank passes all rows and searches a share of the features. ``more`` are arguments of the
-    estimator's ``fit``. ``reducer.sent`` tells afterwards how many bytes were sent for what.
+    With ``by="rows"`` each worker passes the rows it has, of X and of every set of ``eval_set``; ``row_numbers`` are
+    their numbers among the rows of all workers, by default in the order of workers. With ``by="features"`` each worker
+    passes all rows and searches some of the features for splits. ``more`` are arguments of the estimator's ``fit``.
+    Afterwards ``reducer.sent`` holds the number of bytes that were sent, by purpose.
     """
-    if by not in (ROWS, FEATURES):
-        raise ParameterError(f"by must be 'rows' or 'features', got {by!r}")
-    if not isinstance(reducer, Reducer):
-        raise InputTypeError(f"reducer must be a Reducer, got {type(reducer).__name__}")
-    if not 0 <= reducer.rank < reducer.size:
-        raise ParameterError(f"a reducer of {reducer.size} ranks cannot be rank {reducer.rank}: ranks begin with 0")
-    if by == FEATURES and row_numbers is not None:
-        raise ParameterError("row_numbers are for ranks that have rows of their own: leave them out with by='features'")
-    if by == ROWS and more.get("groups") is not None:
-        raise ParameterError(
-            "groups are for splitting rows off and for drawing whole groups, for which all rows must be at one rank: "
-            "leave them out, or share features (by='features')"
-        )
-    workers = Workers(reducer, by)
-    if by == ROWS:
+    workers = _read_workers(reducer, by, row_numbers, more.get("groups"))
+    if workers.splits_rows:
         n_rows = _n_rows(X)
         workers.count_rows(n_rows)
-        row_numbers = _numbers(row_numbers, n_rows, workers)
+        row_numbers = _read_row_numbers(row_numbers, n_rows, workers)
     arguments = arguments_of(estimator, X, y, workers=workers, row_numbers=row_numbers, **more)
     set_fitted(estimator, engine.fit(arguments))
     return estimator
+
+
+def _read_workers(reducer: Communicator, by: str, row_numbers: Any, groups: Any) -> Workers:
+    """Check the arguments that concern workers."""
+    if by not in (ROWS, FEATURES):
+        raise ParameterError(f"by must be 'rows' or 'features', got {by!r}")
+    if not isinstance(reducer, Communicator):
+        raise InputTypeError(f"reducer must be a Communicator, got {type(reducer).__name__}: subclass it")
+    if not 0 <= reducer.rank < reducer.size:
+        raise ParameterError(
+            f"reducer has rank {reducer.rank}, but the ranks of {reducer.size} workers are 0 to {reducer.size - 1}"
+        )
+    if by == FEATURES and row_numbers is not None:
+        raise ParameterError("row_numbers is not supported with by='features', where workers have all rows: unset it")
+    if by == ROWS and groups is not None:
+        raise ParameterError(
+            "groups is not supported with by='rows', as the rows of a group may be on several workers: unset it, or "
+            "use by='features'"
+        )
+    return Workers(reducer, by)
 
 
 def _n_rows(X: Any) -> int:
@@ -69,16 +76,16 @@ def _n_rows(X: Any) -> int:
     return int(shape[0]) if shape else len(X)
 
 
-def _numbers(given: Any, n_rows: int, workers: Workers) -> np.ndarray:
-    """The number of each row here among the rows of all ranks."""
+def _read_row_numbers(given: Any, n_rows: int, workers: Workers) -> np.ndarray:
+    """Return the number of each row of this worker among the rows of all workers."""
     if given is None:
         return np.arange(n_rows, dtype=np.uint64) + np.uint64(workers.row_offset(n_rows))
     numbers = np.asarray(given)
     if numbers.shape != (n_rows,) or numbers.dtype.kind not in "iu" or (numbers < 0).any():
         raise InputError(
-            f"row_numbers must be {n_rows} whole numbers from 0, one for each row here; got {shown(given)}"
+            f"row_numbers must be {n_rows} integers of at least 0, one for each row of this worker; got {shown(given)}"
         )
-    every = workers.gather_rows(numbers.astype(np.int64))
-    if len(np.unique(every)) < len(every):
-        raise InputError("row_numbers name a row twice: every row of all ranks has a number of its own")
+    all_numbers = workers.gather_rows(numbers.astype(np.int64))
+    if len(np.unique(all_numbers)) < len(all_numbers):
+        raise InputError("row_numbers has a number twice: give every row of all workers a number of its own")
     return numbers.astype(np.uint64)

@@ -1,4 +1,4 @@
-"""Ranks that train together get the model that one rank trains alone."""
+"""Workers that train together get the model that one worker trains alone."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def processes() -> Iterator[Processes]:
 
 
 class Lonely(Reducer):
-    """The only rank."""
+    """The only worker."""
 
     def exchange(self, parts: Any) -> Any:
         return parts
@@ -120,14 +120,14 @@ def fingerprints(answers: list[Any]) -> set[str]:
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("fit", [fit_rows, fit_features])
-def test_any_number_of_ranks_trains_the_model_of_one(processes: Processes, size: int, fit: Any) -> None:
+def test_any_number_of_workers_trains_the_model_of_one(processes: Processes, size: int, fit: Any) -> None:
     data = make_data()
     alone = fit_alone("regression", data, {}).model_.fingerprint()
     assert fingerprints(processes.run(size, fit, "regression", data, {})) == {alone}
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_training_can_do_it_can_do_on_ranks(processes: Processes, name: str) -> None:
+def test_what_training_can_do_it_can_do_on_workers(processes: Processes, name: str) -> None:
     task, kind, params = CASES[name]
     data = make_data(task=task, **kind)
     alone = fit_alone(task, data, params).model_.fingerprint()
@@ -145,7 +145,7 @@ def test_columns_that_exclude_each_other_train_the_model_of_one(processes: Proce
 
 
 @pytest.mark.parametrize("sampling", [Goss(0.2, 0.1, full_rounds=0), Mvs(), Uniform(replacement=True)], ids=str)
-def test_ranks_may_have_very_different_numbers_of_rows(processes: Processes, sampling: Any) -> None:
+def test_workers_may_have_very_different_numbers_of_rows(processes: Processes, sampling: Any) -> None:
     data, params = make_data(), {"sampling": sampling}
     alone = fit_alone("regression", data, params).model_.fingerprint()
     assert fingerprints(processes.run(3, fit_uneven, data, params)) == {alone}
@@ -160,8 +160,8 @@ def test_cuts_that_tie_but_for_rounding_are_those_of_one_process() -> None:
         X = np.column_stack([np.where(present, random.normal(size=60), np.nan), present])
         y = 3.0 * present + 0.5 * random.normal(size=60)
         alone = SapwoodRegressor(**params).fit(X, y, sample_weight=weight)
-        ranked = distributed.fit(SapwoodRegressor(**params), X, y, Lonely(0, 1), sample_weight=weight)
-        assert ranked.model_.fingerprint() == alone.model_.fingerprint()
+        together = distributed.fit(SapwoodRegressor(**params), X, y, Lonely(0, 1), sample_weight=weight)
+        assert together.model_.fingerprint() == alone.model_.fingerprint()
 
 
 def test_rows_may_be_dealt_out_in_any_way(processes: Processes) -> None:
@@ -171,7 +171,7 @@ def test_rows_may_be_dealt_out_in_any_way(processes: Processes) -> None:
     assert fingerprints(processes.run(3, fit_rows, "regression", data, params, None, True)) == {alone}
 
 
-def test_early_stopping_sees_the_validation_rows_of_all_ranks(processes: Processes) -> None:
+def test_early_stopping_sees_the_validation_rows_of_all_workers(processes: Processes) -> None:
     data, other = make_data(), make_data(300)
     params = {"n_estimators": 40, "early_stopping_rounds": 2, "learning_rate": 0.6, "eval_metric": ["mae", "r2"]}
     alone = fit_alone("regression", data, params, other)
@@ -190,7 +190,7 @@ def test_metrics_that_rank_rows_see_them_all(processes: Processes) -> None:
     assert answers[1][1] == alone.evals_result_
 
 
-def test_edges_come_from_the_sample_that_one_rank_would_draw(
+def test_edges_come_from_the_sample_that_one_worker_would_draw(
     processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
     data = make_data(weighted=True)
@@ -199,7 +199,7 @@ def test_edges_come_from_the_sample_that_one_rank_would_draw(
     assert set(processes.run(3, fit_sampled_edges, data)) == {alone}
 
 
-def test_ranks_may_outnumber_features(processes: Processes) -> None:
+def test_workers_may_outnumber_features(processes: Processes) -> None:
     data = make_data(n_features=2)
     alone = fit_alone("regression", data, {}).model_.fingerprint()
     for fit in (fit_rows, fit_features):
@@ -215,40 +215,40 @@ def test_bytes_are_counted_by_level(processes: Processes) -> None:
     assert processes.run(1, fit_rows, "regression", data, LEVELS)[0][2].keys() == by_rows.keys()
 
 
-def test_the_share_of_a_histogram_that_is_sent_shrinks_with_the_ranks_own_features(processes: Processes) -> None:
+def test_the_share_of_a_histogram_that_is_sent_shrinks_with_the_workers_own_features(processes: Processes) -> None:
     data = make_data()
     sent = processes.run(2, fit_rows, "regression", data, {"n_estimators": 1} | LEVELS)[0][2]
     n_cells = 5 * 256
-    assert sent["level 0"] < 2 * 8 * n_cells  # two planes, of which the other rank's half goes out, and a few cuts
+    assert sent["level 0"] < 2 * 8 * n_cells  # two planes, half of each is sent, and a few splits
 
 
-def test_ranks_that_ask_for_different_models_are_told(processes: Processes) -> None:
+def test_workers_that_ask_for_different_models_are_told(processes: Processes) -> None:
     for answer in processes.run(2, fit_unlike, make_data(), [{"max_leaves": 4}, {"max_leaves": 5}]):
         assert isinstance(answer, InputError)
         assert "max_leaves is 4 at worker 0 but 5 at worker 1" in str(answer)
 
 
 @pytest.mark.parametrize("name", UNLIKE)
-def test_no_parameter_may_differ_between_ranks(processes: Processes, name: str) -> None:
+def test_no_parameter_may_differ_between_workers(processes: Processes, name: str) -> None:
     for answer in processes.run(2, fit_unlike, make_data(), [{name: value} for value in UNLIKE[name]]):
         assert isinstance(answer, InputError)
         assert f"{name} is " in str(answer)
 
 
-def test_ranks_that_share_features_have_the_same_rows(processes: Processes) -> None:
+def test_workers_that_share_features_have_the_same_rows(processes: Processes) -> None:
     for answer in processes.run(2, fit_unlike, make_data(), [{}, {"y": 1.0}], "features"):
         assert isinstance(answer, InputError)
         assert "the digest of y" in str(answer)
 
 
-def test_whole_groups_are_drawn_by_ranks_that_share_features(processes: Processes) -> None:
+def test_whole_groups_are_drawn_by_workers_that_share_features(processes: Processes) -> None:
     data, params = make_data(), {"sampling": Uniform(by="groups"), "subsample": 0.5}
     data["groups"] = np.arange(700) // 7
     alone = fit_alone("regression", data, params).model_.fingerprint()
     assert fingerprints(processes.run(2, fit_features, "regression", data, params)) == {alone}
 
 
-def test_a_gradient_that_is_not_finite_stops_all_ranks(processes: Processes) -> None:
+def test_a_gradient_that_is_not_finite_stops_all_workers(processes: Processes) -> None:
     data = make_data() | {"init_score": np.zeros(700)}
     data["init_score"][650] = 1e36
     data["y"][650] = -1e37
@@ -284,7 +284,7 @@ def test_a_dataset_with_lists_of_columns_is_refused(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("zero_as_missing", [False, True])
 @pytest.mark.parametrize("fit", [fit_rows, fit_features])
-def test_ranks_with_sparse_tables_train_the_model_of_one(
+def test_workers_with_sparse_tables_train_the_model_of_one(
     processes: Processes, fit: Any, zero_as_missing: bool
 ) -> None:  # fmt: skip
     data = make_data()
@@ -297,14 +297,14 @@ def test_ranks_with_sparse_tables_train_the_model_of_one(
     assert fingerprints(processes.run(3, fit, "regression", data, params)) == {alone}
 
 
-def test_all_ranks_are_told_of_one_whose_rows_weigh_nothing(processes: Processes) -> None:
+def test_all_workers_are_told_of_one_whose_rows_weigh_nothing(processes: Processes) -> None:
     data = make_data() | {"sample_weight": np.repeat([1.0, 0.0], 350)}
     for answer in processes.run(2, fit_rows, "regression", data, {}):
         assert isinstance(answer, InputError)
         assert "worker 1 has no rows of positive weight" in str(answer)
 
 
-def test_ranks_that_share_features_need_rows_that_weigh_something() -> None:
+def test_workers_that_share_features_need_rows_that_weigh_something() -> None:
     data = make_data(20)
     with pytest.raises(InputError, match="sample_weight is zero for every row"):
         distributed.fit(
@@ -312,7 +312,7 @@ def test_ranks_that_share_features_need_rows_that_weigh_something() -> None:
         )
 
 
-def test_a_rank_may_have_no_row_that_is_split_off(processes: Processes) -> None:
+def test_a_worker_may_have_no_row_that_is_split_off(processes: Processes) -> None:
     data = make_data()
     alone = fit_alone("regression", data, STOPPING).model_.fingerprint()
     assert fingerprints(processes.run(3, fit_uneven, data, STOPPING)) == {alone}
@@ -324,7 +324,7 @@ def test_a_rank_may_have_no_row_that_is_split_off(processes: Processes) -> None:
         ({"by": "columns"}, ParameterError, "by must be"),
         ({"row_numbers": [0, 1]}, InputError, "row_numbers must be 4"),
         ({"row_numbers": [0, 1, 1, 2]}, InputError, "twice"),
-        ({"by": "features", "row_numbers": [0, 1, 2, 3]}, ParameterError, "leave them out"),
+        ({"by": "features", "row_numbers": [0, 1, 2, 3]}, ParameterError, "unset it"),
         ({"groups": [0, 1, 1, 2]}, ParameterError, "groups"),
     ],
 )
@@ -334,7 +334,7 @@ def test_arguments_are_checked(more: dict[str, Any], error: type[Exception], wor
 
 
 def test_a_reducer_must_be_one_and_know_its_rank() -> None:
-    with pytest.raises(InputTypeError, match="Reducer"):
+    with pytest.raises(InputTypeError, match="Communicator"):
         distributed.fit(SapwoodRegressor(), np.eye(4), np.arange(4.0), None)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="rank 2"):
         distributed.fit(SapwoodRegressor(), np.eye(4), np.arange(4.0), Lonely(2, 2))
