@@ -10,7 +10,7 @@ import pytest
 
 from sapwood.kernels.threads.barrier import ABORT, ARRIVED, GENERATION, SLEEPERS, barrier, check_barrier
 from sapwood.native.runtime.kernel import new_sync
-from sapwood.native.threads.team import ABORT_WORD
+from sapwood.native.threads.worker_threads import ABORT_WORD
 
 
 def run_threads(members, work):
