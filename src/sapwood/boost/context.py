@@ -11,10 +11,9 @@ from sapwood.boost.boosters.dart import DartBooster
 from sapwood.boost.boosters.forest import ForestBooster
 from sapwood.boost.boosters.ordered import OrderedBooster
 from sapwood.boost.boosters.plain import Booster, DatasetView, TrainingState
-from sapwood.boost.category_sets import CategorySets
 from sapwood.boost.evaluation import Evaluation
 from sapwood.boost.initial_scores import InitialScores
-from sapwood.boost.leaf_refit import LeafRefit, LeafRules, SupportingModels
+from sapwood.boost.leaf_refit import LeafRefit, RefitSettings, SupportingModels
 from sapwood.boost.leaf_values import QuantileLeaves
 from sapwood.boost.linear_leaves import LinearLeaves
 from sapwood.boost.sampling import Sampler, SamplingContext, make_sampler
@@ -70,10 +69,10 @@ class TrainingContext:
         renewal = QuantileLeaves.of(objective, target, params.tree, dataset)
         linear = LinearLeaves.of(objective, params, dataset, team)
         grower.tells_rows = renewal is not None or linear is not None
-        rules = leaf_rules(objective, params, grower, team)
+        rules = refit_settings(objective, params, grower, team)
         in_a_row = np.empty((objective.n_outputs, 2 * dataset.n_rows), dtype=np.float32)
         pairs = in_a_row.reshape(objective.n_outputs, dataset.n_rows, 2)
-        harvest = TreeAssembler(dataset.bin_mapper, CategorySets(dataset))
+        assembler = TreeAssembler(dataset)
         return cls(
             dataset=dataset,
             target=target,
@@ -86,8 +85,8 @@ class TrainingContext:
             quantile_leaves=renewal,
             linear=linear,
             leaf_refit=_leaf_fit(dataset, target, scores, params, rules, pairs),
-            assembler=harvest,
-            builder=EnsembleBuilder(objective.n_outputs, width, harvest.join),
+            assembler=assembler,
+            builder=EnsembleBuilder(objective.n_outputs, width, assembler.join),
             scores=scores,
             others=tuple(DatasetView(other, start.first_scores(dataset.n_rows)) for other in dataset.others),
             pairs=pairs,
@@ -96,14 +95,14 @@ class TrainingContext:
         )
 
 
-def leaf_rules(objective: Objective, params: Params, grower: Grower, team: Team) -> LeafRules:
+def refit_settings(objective: Objective, params: Params, grower: Grower, team: Team) -> RefitSettings:
     """How leaves are fitted to rows that trees were not grown on."""
     boost = params.boost
-    return LeafRules(objective, grower.rules(), grower.directions, boost.leaf_steps, boost.learning_rate, team)
+    return RefitSettings(objective, grower.rules(), grower.directions, boost.leaf_steps, boost.learning_rate, team)
 
 
 def _leaf_fit(
-    dataset: BinnedDataset, target: Target, scores: np.ndarray, params: Params, rules: LeafRules, pairs: np.ndarray
+    dataset: BinnedDataset, target: Target, scores: np.ndarray, params: Params, rules: RefitSettings, pairs: np.ndarray
 ) -> LeafRefit | None:  # fmt: skip
     """What fits leaves to all rows, where those that a tree was grown on do not tell; None for linear leaves.
 
@@ -112,7 +111,7 @@ def _leaf_fit(
     has_helpers = bool(dataset.others) or params.boost.boosting == "ordered"
     if linear_of(params.tree.leaf_model) is not None or not (has_helpers or params.boost.leaf_steps > 1):
         return None
-    return LeafRefit(SupportingModels.once(target, scores), rules, None if has_helpers else pairs)
+    return LeafRefit(SupportingModels.single(target, scores), rules, None if has_helpers else pairs)
 
 
 def make_booster(work: TrainingContext, evaluation: Evaluation) -> Booster:
@@ -125,6 +124,6 @@ def make_booster(work: TrainingContext, evaluation: Evaluation) -> Booster:
     if (dart := dart_of(spec)) is not None:
         return DartBooster(field, dart)
     if spec == "ordered" or (spec == "plain" and work.others and work.leaf_refit is not None):
-        rules = leaf_rules(work.objective, work.params, work.grower, work.team)
+        rules = refit_settings(work.objective, work.params, work.grower, work.team)
         return OrderedBooster(field, rules, spec == "ordered")
     return ForestBooster(field) if spec == "forest" else Booster(field)

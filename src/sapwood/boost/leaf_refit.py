@@ -1,4 +1,8 @@
-"""What the leaves of a tree answer, from rows that it need not have been grown on, for one model or several."""
+"""Refit the leaves of grown trees, to rows that the trees need not have been grown on, for one model or several.
+
+The models share the structure of the trees and have leaf values of their own: the result of Newton steps, or quantiles
+of the residuals for losses whose hessian is constant or zero.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sapwood.boost.leaf_values import project
-from sapwood.boost.logistic_leaves import LogisticLeaves
 from sapwood.boost.target import Target
 from sapwood.errors import TrainingError
 from sapwood.grow.grown_tree import GRADIENTS, HESSIANS, GrownTree
@@ -22,43 +25,53 @@ from sapwood.kernels.leaves.leaf_refit import (
     newton_steps,
     sum_model_leaves,
 )
+from sapwood.kernels.leaves.logistic import BLOCK, fit_logistic
 from sapwood.kernels.losses.binary import logistic_pairs
 from sapwood.kernels.losses.leaf_quantiles import renew_leaves
+from sapwood.native.runtime.kernel import CallCache
 from sapwood.native.threads.team import Team
 from sapwood.objectives.base import Objective
 
-TINY = 1e-290
-ROOM = 2.0**61  # sums in fixed point stay below it, rounding included
+MIN_BOUND = 1e-290  # of gradients, so that scales stay finite
+MAX_SUM = 2.0**61  # bound of sums in fixed point, rounding included
 
 
 @dataclass(frozen=True, eq=False)
 class SupportingModels:
-    """Rows as several models see them; see ``kernels/leaves/leaf_refit.py``. ``scores`` are (outputs, copies)."""
+    """Scores of one model or several, each on rows of its own.
+
+    Every model has a copy of each of its rows; the copies of all models follow each other. ``rows`` is the row of each
+    copy, ``target`` its target and weight, ``scores`` (outputs, copies) its scores. Model m has the copies ``start[m]``
+    to ``start[m + 1]``, and its leaf values are fitted to the first ``n_train[m]`` of them.
+    """
 
     rows: np.ndarray
     start: np.ndarray
-    learned: np.ndarray
+    n_train: np.ndarray
     target: Target
     scores: np.ndarray
 
     @classmethod
-    def once(cls, target: Target, scores: np.ndarray) -> SupportingModels:
-        """One model that learns from every row; ``scores`` are shared."""
+    def single(cls, target: Target, scores: np.ndarray) -> SupportingModels:
+        """Return one model that is fitted to all rows; ``scores`` are not copied."""
         n = len(target.y)
         return cls(np.arange(n, dtype=np.uint32), np.array([0, n]), np.array([n]), target, scores)
 
     @property
     def n_models(self) -> int:
-        """How many models there are."""
-        return len(self.learned)
+        """Number of models."""
+        return len(self.n_train)
 
 
 @dataclass(frozen=True, eq=False)
-class LeafRules:
-    """How leaves get their values: ``n_steps`` Newton steps by rules, or the loss's own optimum; monotone ones."""
+class RefitSettings:
+    """Parameters of a leaf refit: ``n_steps`` Newton steps with the penalties of ``grow_params``.
+
+    ``directions`` are those of the monotone constraints, one per feature.
+    """
 
     objective: Objective
-    rules: GrowParams
+    grow_params: GrowParams
     directions: np.ndarray
     n_steps: int
     learning_rate: float
@@ -66,44 +79,44 @@ class LeafRules:
 
 
 class LeafRefit:
-    """Fits the leaves of trees to copies of rows, round by round.
+    """Refits the leaves of the trees of each round to the rows of some models.
 
-    ``pairs`` (outputs, copies, 2) are given where someone else takes the gradients at the scores of the copies.
+    ``pairs`` (outputs, copies, 2) is passed if the caller fills it with the gradient pairs at the models' scores.
     """
 
-    def __init__(self, copies: SupportingModels, rules: LeafRules, pairs: np.ndarray | None = None) -> None:
-        self.copies = copies
-        self._rules = rules
-        objective, n = rules.objective, len(copies.rows)
-        self._takes_pairs = pairs is None
+    def __init__(self, models: SupportingModels, settings: RefitSettings, pairs: np.ndarray | None = None) -> None:
+        self.models = models
+        self._settings = settings
+        objective, n = settings.objective, len(models.rows)
+        self._computes_pairs = pairs is None
         self.pairs = np.empty((objective.n_outputs, n, 2), dtype=np.float32) if pairs is None else pairs
-        self._before = copies.scores
-        self._weight = np.empty(0) if copies.target.weight is None else copies.target.weight
-        self._logistic = self._quick_steps() if rules.n_steps > 1 else None
-        several = slice(None if rules.n_steps > 1 and self._logistic is None else 0)
-        self._further = np.empty_like(copies.scores[several]), np.empty_like(self.pairs[several])
-        self._work = (np.empty(n), np.empty(n, dtype=np.uint32)) if objective.has_quantile_leaves else None
-        self._leaf_weight = objective.leaf_weights(copies.target.y, copies.target.weight) if self._work else None
+        self._round_scores = models.scores
+        self._weight = np.empty(0) if models.target.weight is None else models.target.weight
+        self._logistic = self._logistic_refit() if settings.n_steps > 1 else None
+        used = slice(None if settings.n_steps > 1 and self._logistic is None else 0)
+        self._step_scores, self._step_pairs = np.empty_like(models.scores[used]), np.empty_like(self.pairs[used])
+        self._scratch = (np.empty(n), np.empty(n, dtype=np.uint32)) if objective.has_quantile_leaves else None
+        self._leaf_weight = objective.leaf_weights(models.target.y, models.target.weight) if self._scratch else None
 
-    def _quick_steps(self) -> LogisticLeaves | None:
-        """What takes the steps of the logistic loss, where one model learns from all rows."""
-        copies, objective, n = self.copies, self._rules.objective, len(self.copies.rows)
+    def _logistic_refit(self) -> LogisticRefit | None:
+        """Return the faster refit for the logistic loss if there is one model, fitted to all rows."""
+        models, objective, n = self.models, self._settings.objective, len(self.models.rows)
         is_logistic = type(objective).pairs is Objective.pairs and objective.pairs_kernel is logistic_pairs
-        if not is_logistic or copies.n_models > 1 or int(copies.learned[0]) < n:
+        if not is_logistic or models.n_models > 1 or int(models.n_train[0]) < n:
             return None
-        scale = _power_below(ROOM / (max(1, n) * (float(self._weight.max()) if len(self._weight) else 1.0)))
-        return LogisticLeaves(copies.target, copies.scores[0], scale, self._rules.team)
+        scale = _power_of_two_below(MAX_SUM / (max(1, n) * (float(self._weight.max()) if len(self._weight) else 1.0)))
+        return LogisticRefit(models.target, models.scores[0], scale, self._settings)
 
     def begin_round(self) -> None:
-        """Take the gradients at the scores as they are."""
-        copies, rules = self.copies, self._rules
-        if self._takes_pairs:
-            rules.objective.pairs(copies.target.y, copies.scores, self.pairs, rules.team.run)
-        if rules.n_steps > 1:
-            self._before = copies.scores if rules.objective.n_outputs == 1 else copies.scores.copy()
+        """Compute the gradient pairs at the current scores of the models."""
+        models, settings = self.models, self._settings
+        if self._computes_pairs:
+            settings.objective.pairs(models.target.y, models.scores, self.pairs, settings.team.run)
+        if settings.n_steps > 1:
+            self._round_scores = models.scores if settings.objective.n_outputs == 1 else models.scores.copy()
 
-    def fitted(self, grown: GrownTree, node_of_row: np.ndarray, output: int) -> tuple[GrownTree, np.ndarray]:
-        """The tree with the sums of the only model's rows, and the values of its nodes with shrinkage."""
+    def refit(self, grown: GrownTree, node_of_row: np.ndarray, output: int) -> tuple[GrownTree, np.ndarray]:
+        """Return the tree with the sums of the only model's rows, and the values of its nodes with shrinkage."""
         sums, values = self.values(grown, node_of_row, output)
         width = values.shape[1]
         integers, numbers = grown.integers.copy(), grown.numbers.copy()
@@ -111,109 +124,138 @@ class LeafRefit:
         numbers[:, NODE_WEIGHT], integers[:, NODE_COUNT] = sums[:, -2], sums[:, -1]
         return dataclasses.replace(grown, integers=integers, numbers=numbers), values
 
-    def add(self, grown: GrownTree, node_of_row: np.ndarray, output: int) -> None:
-        """Add what a tree of each model's own values answers to the scores of its copies."""
+    def add_tree(self, grown: GrownTree, node_of_row: np.ndarray, output: int) -> None:
+        """Refit the leaves of a tree for each model and add them to its scores."""
         _, values = self.values(grown, node_of_row, output)
-        copies, n_nodes = self.copies, len(grown.feature)
-        self._rules.team.run(
-            add_model_values, copies.rows, copies.start, node_of_row, n_nodes, values, output, copies.scores
-        )
+        self._add_values(grown, node_of_row, values, output, self.models.scores)
 
     def values(self, grown: GrownTree, node_of_row: np.ndarray, output: int) -> tuple[np.ndarray, np.ndarray]:
-        """Sums and values (models * nodes, ...) of a tree's nodes, shrinkage included."""
-        rules, width, n_nodes = self._rules, grown.value.shape[1], len(grown.feature)
+        """Return sums and values (models * nodes, ...) of the nodes of a tree, with shrinkage."""
+        settings, width, n_nodes = self._settings, grown.value.shape[1], len(grown.feature)
         if self._logistic is not None:
-            penalty = _penalties(grown, rules.rules.category_lambda)
-            pairs = self.pairs[0]
-            sums, values = self._logistic.fit(grown, node_of_row, pairs, rules.n_steps, penalty, rules.rules)
+            sums, values = self._logistic.fit(grown, node_of_row, self.pairs[0])
         else:
             sums = self._sums(grown, node_of_row, self.pairs[output : output + width])
-            if self._work is not None:
-                values = self._optima(grown, node_of_row, output)
+            if self._scratch is not None:
+                values = self._quantiles(grown, node_of_row, output)
             else:
-                values = self._steps(grown, node_of_row, output, sums)
-            if self._work is not None or rules.n_steps > 1:
+                values = self._newton_values(grown, node_of_row, output, sums)
+            if self._scratch is not None or settings.n_steps > 1:
                 average_children(sums, n_nodes, grown.left, values)
-        for first in range(0, len(values), n_nodes) if rules.directions.any() else ():
-            project(grown, values[first : first + n_nodes, 0], rules.directions)
-        return sums, values * rules.learning_rate
+        for first in range(0, len(values), n_nodes) if settings.directions.any() else ():
+            project(grown, values[first : first + n_nodes, 0], settings.directions)
+        return sums, values * settings.learning_rate
 
-    def _steps(self, grown: GrownTree, node_of_row: np.ndarray, output: int, sums: np.ndarray) -> np.ndarray:
-        rules, copies, width = self._rules, self.copies, grown.value.shape[1]
+    def _add_values(
+        self, grown: GrownTree, node_of_row: np.ndarray, values: np.ndarray, output: int, scores: np.ndarray
+    ) -> None:
+        models, n_nodes = self.models, len(grown.feature)
+        self._settings.team.run(
+            add_model_values, models.rows, models.start, node_of_row, n_nodes, values, output, scores
+        )
+
+    def _newton_values(self, grown: GrownTree, node_of_row: np.ndarray, output: int, sums: np.ndarray) -> np.ndarray:
+        """Return the values after ``n_steps`` Newton steps; ``sums`` are those of the first step."""
+        settings, width = self._settings, grown.value.shape[1]
         values = np.zeros((len(sums), width))
         bounds = np.tile(np.array([-np.inf, np.inf]), (*values.shape, 1))
-        penalty = _penalties(grown, rules.rules.category_lambda)
-        newton_steps(sums, penalty, rules.rules, bounds, values)
-        scores, pairs = self._further
-        for _ in range(1, rules.n_steps):
-            np.copyto(scores, self._before)
-            rules.team.run(
-                add_model_values, copies.rows, copies.start, node_of_row, len(grown.feature), values, output, scores
-            )
-            rules.objective.pairs(copies.target.y, scores, pairs, rules.team.run)
-            further = self._sums(grown, node_of_row, pairs[output : output + width])
-            newton_steps(further, penalty, rules.rules, bounds, values)
+        penalty = _penalties(grown, settings.grow_params.category_lambda)
+        newton_steps(sums, penalty, settings.grow_params, bounds, values)
+        for _ in range(1, settings.n_steps):
+            np.copyto(self._step_scores, self._round_scores)
+            self._add_values(grown, node_of_row, values, output, self._step_scores)
+            settings.objective.pairs(self.models.target.y, self._step_scores, self._step_pairs, settings.team.run)
+            step_sums = self._sums(grown, node_of_row, self._step_pairs[output : output + width])
+            newton_steps(step_sums, penalty, settings.grow_params, bounds, values)
         return values
 
     def _sums(self, grown: GrownTree, node_of_row: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-        """G and H of each output, weight and count of every node, for every model."""
-        copies, n_nodes, n_lines = self.copies, len(grown.feature), self.copies.n_models * len(grown.feature)
-        scale = _scales(pairs, self._weight, copies, self._rules.team)
-        width = 2 * len(pairs) + 2
-        partial = np.empty((self._rules.team.size, n_lines * width), dtype=np.int64)
-        self._rules.team.run(
-            sum_model_leaves, copies.rows, copies.start, copies.learned, node_of_row, n_nodes, pairs, self._weight,
+        """Return G and H of each output, weight and count (models * nodes, ...) of the rows in each node."""
+        models, n_nodes, team = self.models, len(grown.feature), self._settings.team
+        scale = _scales(pairs, self._weight, models, team)
+        n_sums, width = models.n_models * n_nodes, 2 * len(pairs) + 2
+        partial = np.empty((team.size, n_sums * width), dtype=np.int64)
+        team.run(
+            sum_model_leaves, models.rows, models.start, models.n_train, node_of_row, n_nodes, pairs, self._weight,
             scale, partial,
         )  # fmt: skip
-        sums = np.empty((n_lines, width))
+        sums = np.empty((n_sums, width))
         merge_sums(partial, n_nodes, grown.left, scale, sums)
         return sums
 
-    def _optima(self, grown: GrownTree, node_of_row: np.ndarray, output: int) -> np.ndarray:
-        """The loss's own optimum in each leaf: a quantile of the residuals of its copies."""
-        copies, rules, n_nodes = self.copies, self._rules, len(grown.feature)
-        assert self._work is not None
-        learns = np.concatenate(
-            [first + np.arange(n) for first, n in zip(copies.start[:-1], copies.learned, strict=True)]
+    def _quantiles(self, grown: GrownTree, node_of_row: np.ndarray, output: int) -> np.ndarray:
+        """Return the loss's optimal value of each leaf (models * nodes, 1): a quantile of its residuals."""
+        models, settings, n_nodes = self.models, self._settings, len(grown.feature)
+        assert self._scratch is not None
+        fitted = np.concatenate(
+            [first + np.arange(n) for first, n in zip(models.start[:-1], models.n_train, strict=True)]
         )
-        model = np.repeat(np.arange(copies.n_models), copies.learned)
-        line = model * n_nodes + node_of_row[copies.rows[learns]].astype(np.int64)
-        order = learns[np.argsort(line, kind="stable")].astype(np.uint32)
-        start = np.concatenate([[0], np.cumsum(np.bincount(line, minlength=copies.n_models * n_nodes))])
-        found = np.empty(copies.n_models * n_nodes)
-        rules.team.run(
-            renew_leaves, order, start, copies.target.y, copies.scores[output], self._leaf_weight,
-            rules.objective.leaf_quantiles[output], *self._work, found,
+        model = np.repeat(np.arange(models.n_models), models.n_train)
+        leaf = model * n_nodes + node_of_row[models.rows[fitted]].astype(np.int64)
+        order = fitted[np.argsort(leaf, kind="stable")].astype(np.uint32)
+        start = np.concatenate([[0], np.cumsum(np.bincount(leaf, minlength=models.n_models * n_nodes))])
+        quantiles = np.empty(models.n_models * n_nodes)
+        settings.team.run(
+            renew_leaves, order, start, models.target.y, models.scores[output], self._leaf_weight,
+            settings.objective.leaf_quantiles[output], *self._scratch, quantiles,
         )  # fmt: skip
-        limit = rules.rules.max_delta_step or np.inf
-        return np.clip(found, -limit, limit)[:, None]
+        limit = settings.grow_params.max_delta_step or np.inf
+        return np.clip(quantiles, -limit, limit)[:, None]
 
 
-def _penalties(grown: GrownTree, of_sets: float) -> np.ndarray:
-    """What is added to λ in each node: the penalty of sets of levels below a split by one."""
+class LogisticRefit:
+    """Newton steps of the logistic loss in one kernel call per tree; the next tree overwrites the arrays returned."""
+
+    def __init__(self, target: Target, scores: np.ndarray, scale: float, settings: RefitSettings) -> None:
+        self._rows = target.y, scores, np.empty(0) if target.weight is None else target.weight
+        self._scale = scale
+        self._settings = settings
+        self._run = CallCache(settings.team.run)
+        self._block = np.empty((settings.team.size, 2, BLOCK))
+        self._allocate(1)
+
+    def _allocate(self, n_nodes: int) -> None:
+        self._partial = np.empty((self._settings.team.size, 4 * n_nodes), dtype=np.int64)
+        self._sums, self._values = np.empty((n_nodes, 4)), np.empty((n_nodes, 3))
+
+    def fit(self, grown: GrownTree, node_of_row: np.ndarray, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return G, H, weight and count (nodes, 4) of every node, and its value (nodes, 1) before shrinkage."""
+        settings = self._settings
+        penalty = _penalties(grown, settings.grow_params.category_lambda)
+        if len(self._values) != len(grown.feature):
+            self._allocate(len(grown.feature))
+        self._run(
+            fit_logistic, node_of_row, *self._rows, pairs, settings.n_steps, self._scale, penalty, grown.left,
+            settings.grow_params, self._block, self._partial, self._sums, self._values,
+        )  # fmt: skip
+        return self._sums, self._values[:, :1]
+
+
+def _penalties(grown: GrownTree, category_lambda: float) -> np.ndarray:
+    """Return what is added to λ in each node: ``category_lambda`` in the children of penalised category splits."""
     penalty = np.zeros(len(grown.feature))
     if grown.sets is not None:
-        pays = (grown.feature >= 0) & (grown.bin == BITSET_SPLIT) & (grown.missing_left < UNPENALISED)
-        for left in grown.left[pays].tolist():
-            penalty[left : left + 2] = of_sets
+        is_penalised = (grown.feature >= 0) & (grown.bin == BITSET_SPLIT) & (grown.missing_left < UNPENALISED)
+        for left in grown.left[is_penalised].tolist():
+            penalty[left : left + 2] = category_lambda
     return penalty
 
 
-def _scales(pairs: np.ndarray, weight: np.ndarray, copies: SupportingModels, team: Team) -> np.ndarray:
-    """Integers per unit of G and H of each output, then of the weight, so that no sum of learned copies overflows."""
-    n, heaviest = max(1, int(copies.learned.max())), float(weight.max()) if len(weight) else 1.0
-    found = np.empty((team.size, 2 * len(pairs)))
-    team.run(bound_model_pairs, pairs, found)
-    largest = np.maximum(np.append(found.max(axis=0), [1.0, 1.0]) * heaviest, TINY)
+def _scales(pairs: np.ndarray, weight: np.ndarray, models: SupportingModels, team: Team) -> np.ndarray:
+    """Return the scales of G and H of each output, then of the weight, with which no sum of a model overflows."""
+    n, max_weight = max(1, int(models.n_train.max())), float(weight.max()) if len(weight) else 1.0
+    bounds = np.empty((team.size, 2 * len(pairs)))
+    team.run(bound_model_pairs, pairs, bounds)
+    largest = np.maximum(np.append(bounds.max(axis=0), [1.0, 1.0]) * max_weight, MIN_BOUND)
     if not np.isfinite(largest).all():
-        where = int(np.argmin(np.isfinite(pairs).all(axis=(0, 2))))
+        first = int(np.argmin(np.isfinite(pairs).all(axis=(0, 2))))
         raise TrainingError(
-            f"the gradient of row {int(copies.rows[where])} is not finite while leaves are fitted: lower "
+            f"the gradient of row {int(models.rows[first])} is not finite while leaves are fitted: lower "
             "learning_rate, raise reg_lambda, or rescale the target"
         )
-    return np.array([_power_below(ROOM / (bound * n)) for bound in largest.tolist()]).reshape(-1, 2)
+    return np.array([_power_of_two_below(MAX_SUM / (bound * n)) for bound in largest.tolist()]).reshape(-1, 2)
 
 
-def _power_below(x: float) -> float:
-    """The largest power of two up to x, within what floats hold."""
+def _power_of_two_below(x: float) -> float:
+    """Return the largest power of two up to x, within the range of float64."""
     return math.ldexp(1.0, min(max(math.frexp(x)[1] - 1, -1000), 1000))

@@ -84,7 +84,7 @@ def boost(
         stopped=stopped,
         evals=evaluation.history,
         restored_seconds=checkpoint.state.elapsed,
-        columns=tuple(work.assembler.sets.columns),
+        columns=tuple(work.assembler.columns),
     )
 
 
@@ -177,7 +177,7 @@ def add_round(
         if work.leaf_refit is not None:
             is_own = drawn.rows is None and view.dataset is work.dataset
             nodes = find_nodes(work.dataset, grown, work.team, is_own)
-            grown, value = work.leaf_refit.fitted(grown, nodes, output)
+            grown, value = work.leaf_refit.refit(grown, nodes, output)
         else:
             value = _values(work, grown, output, drawn, view.scores)
         _check_values(value, work)

@@ -118,7 +118,7 @@ class Fresh(LeafRefit):
         corner = np.zeros(4, dtype=int)
         if len(grown.feature) > 1:
             corner = 1 + (CORNERS[:, grown.feature[0]] == 1.0)
-        lines = np.arange(self.copies.n_models)[:, None] * len(grown.feature) + corner
+        lines = np.arange(self.models.n_models)[:, None] * len(grown.feature) + corner
         self.answers = getattr(self, "answers", 0.0) + values[lines, 0]
         return sums, values
 
@@ -141,7 +141,7 @@ def helped(X: np.ndarray, y: np.ndarray, n_rounds: int) -> np.ndarray:
     assert isinstance(made, OrderedBooster)
     [fit], [own] = made.fits, made.own
     assert isinstance(fit, Fresh)
-    return fit.answers[np.searchsorted(fit.copies.start, own, side="right") - 1]
+    return fit.answers[np.searchsorted(fit.models.start, own, side="right") - 1]
 
 
 def plain(X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -174,7 +174,7 @@ def test_every_row_is_served_by_the_longest_part_before_it():
     order = np.array([3, 0, 4, 1, 2], dtype=np.uint32)
     dataset = dataclasses.replace(BinnedDataset.build(read_table(np.zeros((5, 1)))), order=order)
     copies = make_copies(DatasetView(dataset, np.zeros((1, 5))), Target(np.arange(5.0)))
-    assert copies.learned.tolist() == [0, 1, 2, 4]
+    assert copies.n_train.tolist() == [0, 1, 2, 4]
     assert copies.start.tolist() == [0, 1, 3, 7, 12]
     own = own_copies(copies)
     # Places 0 to 4 of the order are served by the parts of 0, 1, 2, 2 and 4 rows.
@@ -207,7 +207,7 @@ def test_helpers_equal_plain_loops(weighted):
     weight = random.gamma(1.0, size=23) if weighted else None
     made = run(X, y, 3, weight, boosting="ordered", learning_rate=0.5)
     assert isinstance(made, OrderedBooster)
-    copies = made.fits[0].copies
+    copies = made.fits[0].models
     order = made.field.dataset.order
     slow = slow_ordered(X, y, order, 3, 0.5, weight)
     for k in range(copies.n_models):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.boost.boosters.plain import Booster, DatasetView, TrainingState
-from sapwood.boost.leaf_refit import LeafRefit, LeafRules, SupportingModels
+from sapwood.boost.leaf_refit import LeafRefit, RefitSettings, SupportingModels
 from sapwood.boost.score_update import find_nodes
 from sapwood.boost.target import Target
 from sapwood.grow.grown_tree import FittedTree
@@ -24,12 +24,12 @@ FIRST_PART = 64  # the first helper learns from so many parts of the rows less o
 class OrderedBooster(Booster):
     """Keeps the scores of the helpers, for each order of rows that trees are grown on."""
 
-    def __init__(self, field: TrainingState, rules: LeafRules, is_ordered: bool) -> None:
+    def __init__(self, field: TrainingState, rules: RefitSettings, is_ordered: bool) -> None:
         super().__init__(field)
         self.views = field.others or (DatasetView(field.dataset, field.scores),)
         make, place = (make_copies, own_copies) if is_ordered else (every_row, only_copies)
         self.fits = [LeafRefit(make(view, field.target), rules) for view in self.views]
-        self.own = [place(fit.copies) for fit in self.fits]
+        self.own = [place(fit.models) for fit in self.fits]
 
     def begin_round(self, round: int) -> None:
         """Take the gradients of all helpers."""
@@ -40,7 +40,7 @@ class OrderedBooster(Booster):
     def take_pairs(self, round: int, out: np.ndarray) -> None:
         """Give every row the gradient pair of the helper that serves it."""
         place = max(0, self.field.order_of(round) - 1)
-        if self.fits[place].copies.n_models == 1:
+        if self.fits[place].models.n_models == 1:
             np.copyto(out, self.fits[place].pairs)
             return
         for output, pairs in enumerate(self.fits[place].pairs):
@@ -54,7 +54,7 @@ class OrderedBooster(Booster):
                 nodes = tree.nodes if view.dataset is field.dataset else None
                 if nodes is None:
                     nodes = find_nodes(view.dataset, tree.grown, field.team)
-                fit.add(tree.grown, nodes, tree.output)
+                fit.add_tree(tree.grown, nodes, tree.output)
             field.add_to_view(
                 tree, DatasetView(field.dataset, field.scores), has_all_rows and field.order_of(round) == 0
             )
@@ -64,7 +64,7 @@ class OrderedBooster(Booster):
 
 def every_row(view: DatasetView, target: Target) -> SupportingModels:
     """One helper that learns from all rows."""
-    return SupportingModels.once(target, view.scores.copy())
+    return SupportingModels.single(target, view.scores.copy())
 
 
 def only_copies(copies: SupportingModels) -> np.ndarray:
@@ -97,7 +97,7 @@ def make_copies(view: DatasetView, target: Target) -> SupportingModels:
 def own_copies(copies: SupportingModels) -> np.ndarray:
     """The place of every row's own copy: that of the helper with the most rows before it."""
     own = np.empty(copies.start[-1] - copies.start[-2], dtype=np.int64)
-    for first, end, learned in zip(copies.start[:-1], copies.start[1:], copies.learned, strict=True):
+    for first, end, learned in zip(copies.start[:-1], copies.start[1:], copies.n_train, strict=True):
         served = np.arange(first + learned, end)
         own[copies.rows[served]] = served
     return own
