@@ -90,8 +90,8 @@ PREDICTION: dict[str, tuple[Any, Any]] = {
     "a row of texts": (lambda: MODEL.predictor().predict(["a", "b", "c"]), value_error("a sequence of 3 numbers")),
     "a row beyond floats": (lambda: MODEL.predictor().predict([10**400, 1, 1]), value_error("3 numbers")),
     "an importance that is not there": (lambda: BY_ARRAY.importance("x"), parameter_error("kind must be", "got 'x'")),
-    "the path of a file as a number": (lambda: sapwood.load(3), type_error("a text or a Path", "got 3")),
-    "no path": (lambda: BY_ARRAY.save(None), type_error("a text or a Path", "got None")),
+    "the path of a file as a number": (lambda: sapwood.load(3), type_error("a string or a Path", "got 3")),
+    "no path": (lambda: BY_ARRAY.save(None), type_error("a string or a Path", "got None")),
 }
 EVAL_SETS: dict[str, tuple[Any, Any]] = {
     "a pair": (lambda: evals((X, Y)), true),

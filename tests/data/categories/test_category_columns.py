@@ -179,24 +179,24 @@ def damage(change) -> bytes:
 
 
 DAMAGES = {
-    "no recipe": (lambda d, t: d.pop("recipe"), "no levels"),
-    "foreign category": (lambda d, t: d["recipe"].update(categories=[0, 1]), "levels are of columns"),
-    "foreign source": (lambda d, t: d["recipe"]["columns"][0].update(sources=[1]), "is made of"),
+    "no recipe": (lambda d, t: d.pop("recipe"), "no categories"),
+    "foreign category": (lambda d, t: d["recipe"].update(categories=[0, 1]), "categories are of columns"),
+    "foreign source": (lambda d, t: d["recipe"]["columns"][0].update(sources=[1]), "is derived from"),
     "unknown kind": (lambda d, t: d["recipe"]["columns"][0].update(kind="magic"), "magic"),
     "no such table": (lambda d, t: d["recipe"]["columns"][0].update(sums="nowhere"), "cannot be read"),
-    "short table": (lambda d, t: t.update(table_0=t["table_0"][:-1].copy()), "one length"),
+    "short table": (lambda d, t: t.update(table_0=t["table_0"][:-1].copy()), "differ in length"),
     "infinite": (lambda d, t: t.update(table_0=t["table_0"] + np.inf), "not finite"),
     "ends": (lambda d, t: t.update(levels_0_ends=t["levels_0_ends"] + 1), "do not divide"),
-    "fewer columns": (lambda d, t: d["recipe"]["columns"].pop(), "outside|one by one"),
-    "a number in its place": (lambda d, t: d["recipe"]["columns"].__setitem__(0, 1), "one by one"),
+    "fewer columns": (lambda d, t: d["recipe"]["columns"].pop(), "outside|each numeric column"),
+    "a number in its place": (lambda d, t: d["recipe"]["columns"].__setitem__(0, 1), "each numeric column"),
     "not an object": (lambda d, t: d.update(recipe=[1]), "cannot be read"),
-    "no such set": (lambda d, t: d["recipe"]["columns"][-1].update(set=10**6), "no set of levels 1000000"),
+    "no such set": (lambda d, t: d["recipe"]["columns"][-1].update(set=10**6), "no set of categories 1000000"),
     "no sets": (lambda d, t: t.pop("table_sets"), "cannot be read"),
     "sets of floats": (lambda d, t: t.update(table_sets=t["table_sets"] * 0.5), "not of type int64"),
-    "short sets": (lambda d, t: t.update(table_sets=t["table_sets"][:, :3].copy()), "ranks of the levels"),
-    "a rank beyond": (lambda d, t: t.update(table_0=t["table_0"] + 300.0), "ranks of the levels"),
-    "a rank below": (lambda d, t: t.update(table_0=t["table_0"] - 9.0), "negative|ranks of the levels"),
-    "half a rank": (lambda d, t: t.update(table_0=t["table_0"] + 0.5), "ranks of the levels"),
+    "short sets": (lambda d, t: t.update(table_sets=t["table_sets"][:, :3].copy()), "bins of the categories"),
+    "a rank beyond": (lambda d, t: t.update(table_0=t["table_0"] + 300.0), "bins of the categories"),
+    "a rank below": (lambda d, t: t.update(table_0=t["table_0"] - 9.0), "negative|bins of the categories"),
+    "half a rank": (lambda d, t: t.update(table_0=t["table_0"] + 0.5), "bins of the categories"),
 }
 
 

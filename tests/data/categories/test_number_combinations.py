@@ -137,17 +137,20 @@ def test_files_with_cuts_have_their_own_version_and_others_the_one_they_had(fitt
 
 
 DAMAGES = {
-    "no list": (lambda d, t: d["recipe"].pop("cut"), "is made of"),
+    "no list": (lambda d, t: d["recipe"].pop("cut"), "is derived from"),
     "no tensor": (lambda d, t: t.pop("cuts_0"), "cannot be read"),
-    "a category": (lambda d, t: (d["recipe"].update(cut=[1]), t.update(cuts_1=t["cuts_0"])), "not one of numbers"),
-    "no column": (lambda d, t: (d["recipe"].update(cut=[9]), t.update(cuts_9=t["cuts_0"])), "not one of numbers"),
-    "a text": (lambda d, t: d["recipe"].update(cut=["0"]), "not one of numbers"),
+    "a category": (lambda d, t: (d["recipe"].update(cut=[1]), t.update(cuts_1=t["cuts_0"])), "not numeric"),
+    "no column": (lambda d, t: (d["recipe"].update(cut=[9]), t.update(cuts_9=t["cuts_0"])), "not numeric"),
+    "a text": (lambda d, t: d["recipe"].update(cut=["0"]), "not numeric"),
     "no numbers": (lambda d, t: d["recipe"].update(cut=3), "cannot be read"),
     "descending": (lambda d, t: t.update(cuts_0=t["cuts_0"][::-1].copy()), "ascend"),
     "not a number": (lambda d, t: t.update(cuts_0=np.full(3, np.nan)), "ascend"),
     "integers": (lambda d, t: t.update(cuts_0=np.arange(3)), "ascend"),
     "a matrix": (lambda d, t: t.update(cuts_0=np.zeros((2, 2))), "ascend"),
-    "alone": (lambda d, t: next(c for c in d["recipe"]["columns"] if type(c) is dict).update(sources=[0]), "made of"),
+    "alone": (
+        lambda d, t: next(c for c in d["recipe"]["columns"] if type(c) is dict).update(sources=[0]),
+        "derived from",
+    ),
 }
 
 

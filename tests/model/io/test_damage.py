@@ -74,7 +74,7 @@ def test_bytes_after_the_end_are_refused():
 
 
 def test_a_cut_file_is_called_cut_short():
-    with pytest.raises(ModelFileError, match=r"cut short, 40 bytes are missing: copy or download it again"):
+    with pytest.raises(ModelFileError, match=r"truncated, 40 bytes are missing: copy or download it again"):
         from_bytes(DATA[:-40])
 
 
@@ -374,7 +374,7 @@ def test_files_that_peers_write_are_recognised(tmp_path):
 def test_another_safetensors_file_is_told_apart():
     from safetensors.numpy import save
 
-    with pytest.raises(ModelFileError, match="safetensors file, but holds no Sapwood model"):
+    with pytest.raises(ModelFileError, match="safetensors file, but contains no Sapwood model"):
         from_bytes(save({"weights": np.zeros(3)}))
 
 

@@ -1,1 +1,1 @@
-"""Model files: writing, reading, validation, fingerprints."""
+"""Model files: writing, reading, validation and fingerprints."""

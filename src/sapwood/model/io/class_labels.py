@@ -1,4 +1,4 @@
-"""Class labels as tensors: numbers as they are, texts as one run of UTF-8 bytes and the ends of each."""
+"""Class labels as tensors: numbers as they are, strings as UTF-8 bytes with the end of each."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ LABELS, ENDS = "classes", "classes_ends"
 
 
 def to_tensors(classes: np.ndarray | None) -> tuple[str | None, dict[str, np.ndarray]]:
-    """The kind of labels, and the tensors that hold them."""
+    """Return the kind of the labels, and their tensors."""
     if classes is None:
         return None, {}
     if classes.dtype.newbyteorder("<") in DTYPE_NAMES:
         return NUMBERS, {LABELS: classes}
-    strange = [label for label in classes.tolist() if not isinstance(label, str)]
-    if strange:
+    others = [label for label in classes.tolist() if not isinstance(label, str)]
+    if others:
         raise InputTypeError(
-            f"a model with class labels such as {strange[0]!r} of type {type(strange[0]).__name__} cannot be saved: "
-            "labels must be texts, integers, floats or booleans, all of one type"
+            f"a model with class labels such as {others[0]!r} of type {type(others[0]).__name__} cannot be saved: "
+            "labels must be strings, integers, floats or booleans, all of one type"
         )
     data, ends = encode_strings(classes.tolist())
     tensors: dict[str, np.ndarray] = {ENDS: ends, LABELS: data}
@@ -30,7 +30,7 @@ def to_tensors(classes: np.ndarray | None) -> tuple[str | None, dict[str, np.nda
 
 
 def from_tensors(kind: object, tensors: dict[str, np.ndarray]) -> np.ndarray | None:
-    """The labels that ``to_tensors`` took apart; no other tensor may be left."""
+    """Return the labels of the tensors that ``to_tensors`` returned; other tensors are an error."""
     expected = {None: set(), NUMBERS: {LABELS}, TEXT: {LABELS, ENDS}, TEXT_OBJECTS: {LABELS, ENDS}}
     if not isinstance(kind, str | None) or kind not in expected:
         raise damaged(f"its class labels are of the unknown kind {kind!r}")
@@ -38,11 +38,11 @@ def from_tensors(kind: object, tensors: dict[str, np.ndarray]) -> np.ndarray | N
         raise damaged(f"its tensors {sorted(tensors)} do not fit class labels of kind {kind}")
     if kind is None:
         return None
-    return tensors[LABELS] if kind == NUMBERS else _texts(tensors, object if kind == TEXT_OBJECTS else np.str_)
+    return tensors[LABELS] if kind == NUMBERS else _strings(tensors, object if kind == TEXT_OBJECTS else np.str_)
 
 
 def check_labels(classes: np.ndarray | None, n_outputs: int) -> None:
-    """Raise ModelFileError unless each label stands once and there are as many as ``n_outputs`` scores tell apart."""
+    """Raise a ModelFileError unless labels are unique and as many as ``n_outputs`` scores distinguish."""
     if classes is None:
         return
     allowed = (1, 2) if n_outputs == 1 else (n_outputs,)
@@ -50,7 +50,7 @@ def check_labels(classes: np.ndarray | None, n_outputs: int) -> None:
         raise ModelFileError(f"the model is not valid, {classes.size} class labels do not fit {n_outputs} scores")
 
 
-def _texts(tensors: dict[str, np.ndarray], dtype: type) -> np.ndarray:
+def _strings(tensors: dict[str, np.ndarray], dtype: type) -> np.ndarray:
     if tensors[ENDS].shape == (0,):
-        raise damaged("its class labels are not bytes with their ends")
+        raise damaged("the tensors of its class labels are not bytes with their ends")
     return np.array(decode_strings(tensors[LABELS], tensors[ENDS], "class label"), dtype=dtype)

@@ -1,4 +1,4 @@
-"""Tell whether two models give the same answers: a digest of what decides them."""
+"""Fingerprint of a model: a digest of everything that decides its predictions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def fingerprint(model: Model) -> str:
-    """A sha256, in hexadecimal, of everything that decides a prediction; names and statistics do not count."""
+    """Return the hexadecimal sha256 of all that decides a prediction; names and node statistics are left out."""
     trees = model.ensemble
     inner = trees.feature != LEAF
     decisive = [
@@ -22,8 +22,8 @@ def fingerprint(model: Model) -> str:
         trees.tree_start, trees.tree_output, trees.feature, trees.left,
         trees.threshold[inner], trees.missing_left[inner], trees.value[~inner], model.base_scores,
     ]  # fmt: skip
-    if (terms := trees.leaf_coefficients) is not None:
-        decisive += [terms.start, terms.intercept[~inner], terms.feature, terms.centre, terms.slope]
+    if (linear := trees.leaf_coefficients) is not None:
+        decisive += [linear.start, linear.intercept[~inner], linear.feature, linear.centre, linear.slope]
     digest = hashlib.sha256(f"sapwood 1 {model.link}".encode())
     for array in decisive:
         digest.update(array.tobytes())

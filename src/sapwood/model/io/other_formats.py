@@ -1,21 +1,21 @@
-"""Recognise files of other libraries by their first bytes."""
+"""Recognise the model files of other libraries, and other file formats, by their first bytes."""
 
 from __future__ import annotations
 
 import re
 
 _PICKLE = (
-    "Sapwood opens no pickles, which can run any code; load it with what wrote it if you trust its source, then save"
+    "Sapwood opens no pickles, which can run arbitrary code; if you trust it, unpickle it with its library, then save"
 )
 _PICKLE += " the model with estimator.save(path)"
-_UNPACK = "unpack it, and give the model file inside"
+_UNPACK = "unpack it, and give the path of the model file inside"
 _CHECK = "check the path"
 
 _FORMATS: tuple[tuple[bytes, str, str], ...] = (
     (
         rb"sapwood checkpoint",
         "a checkpoint of Sapwood",
-        "fit again with checkpoint= this path, which returns the model or goes on training, then save it",
+        "fit again with checkpoint= this path, which returns the model or resumes training, then save it",
     ),
     (rb"tree\s*\nversion=", "a LightGBM model (text)", "open it with lightgbm.Booster(model_file=path)"),
     (
@@ -53,8 +53,8 @@ _FORMATS: tuple[tuple[bytes, str, str], ...] = (
 
 
 def recognise_format(head: bytes) -> tuple[str, str] | None:
-    """What a file that starts with ``head`` is, and what to do with it; None if it may be ours, or is unknown."""
-    if head[8:9] == b"{":  # ours start with a length that may look like anything, followed by the header
+    """Return the format of a file that starts with ``head`` and a remedy; None if unknown or perhaps a model."""
+    if head[8:9] == b"{":  # a safetensors file: a length of 8 arbitrary bytes, then the header
         return None
     for pattern, name, remedy in _FORMATS:
         if re.match(pattern, head, re.DOTALL):

@@ -1,4 +1,4 @@
-"""Files of named tensors in the safetensors layout, closed by a checksum.
+"""Files of named tensors in the safetensors format, with a checksum at the end.
 
 ::
 
@@ -7,7 +7,7 @@
     buffer      the tensors without gaps, in the order of the header
     32 bytes    the last tensor, "sha256": the digest of every byte before it
 
-Everything a file declares is held against its size before memory is taken for it.
+Every size that a file declares is checked against the size of the file before memory is allocated.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sapwood.model.io.other_formats import recognise_format
 METADATA, KEY, CHECKSUM = "__metadata__", "sapwood", "sha256"
 LENGTH_BYTES, DIGEST_BYTES, ALIGNMENT = 8, 32, 64
 MAX_HEADER_BYTES = 100_000_000  # the limit of the safetensors library
-REMEDY = "copy or download it again, or save the model anew"
+REMEDY = "copy or download it again, or save the model again"
 
 DTYPES = {
     "BOOL": "|b1", "U8": "|u1", "I8": "|i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4", "U64": "<u8",
@@ -36,12 +36,12 @@ DTYPE_NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
 
 
 def damaged(what: str) -> ModelFileError:
-    """The error for a file that cannot be read because of ``what``."""
+    """Return the error for a file that cannot be read because of ``what``."""
     return ModelFileError(f"the file is damaged, {what}: {REMEDY}")
 
 
 def write(text: str, tensors: dict[str, np.ndarray]) -> bytes:
-    """The bytes of a file with this metadata and these tensors, always the same for the same content."""
+    """Return the bytes of a file with this metadata and these tensors; equal content gives equal bytes."""
     header: dict[str, Any] = {METADATA: {KEY: text}}
     parts: list[bytes] = []
     offset = 0
@@ -62,7 +62,7 @@ def write(text: str, tensors: dict[str, np.ndarray]) -> bytes:
 
 
 def read(file: BinaryIO, size: int) -> tuple[str, dict[str, np.ndarray]]:
-    """The metadata and the tensors (without the checksum) of a file of ``size`` bytes."""
+    """Return the metadata and the tensors (without the checksum) of a file of ``size`` bytes."""
     head = file.read(ALIGNMENT)
     length = _header_length(head, size)
     start = head + file.read(max(0, LENGTH_BYTES + length - len(head)))
@@ -84,19 +84,19 @@ def read(file: BinaryIO, size: int) -> tuple[str, dict[str, np.ndarray]]:
 def _header_length(head: bytes, size: int) -> int:
     if size == 0:
         raise ModelFileError(f"the file is empty: {REMEDY}")
-    foreign = recognise_format(head)
-    if foreign is not None:
-        name, remedy = foreign
+    other_format = recognise_format(head)
+    if other_format is not None:
+        name, remedy = other_format
         raise ModelFileError(f"the file is {name}, not a Sapwood model: {remedy}")
     if size < LENGTH_BYTES:
-        raise ModelFileError(f"the file has only {size} bytes and was cut short: {REMEDY}")
+        raise ModelFileError(f"the file has only {size} bytes and is truncated: {REMEDY}")
     length = int.from_bytes(head[:LENGTH_BYTES], "little")
     if head[LENGTH_BYTES : LENGTH_BYTES + 1] not in (b"{", b""):
         raise ModelFileError(
-            "the file is not a Sapwood model, nor in any format that Sapwood recognises: check its name"
+            "the file is neither a Sapwood model nor in a format that Sapwood recognises: check the path"
         )
     if length > min(MAX_HEADER_BYTES, size - LENGTH_BYTES):
-        raise ModelFileError(f"the file has {size} bytes but declares a header of {length}, it was cut short: {REMEDY}")
+        raise ModelFileError(f"the file has {size} bytes but declares a header of {length}, it is truncated: {REMEDY}")
     return length
 
 
@@ -109,7 +109,7 @@ def _parse_header(encoded: bytes) -> dict[str, Any]:
 
 
 def parse_json(encoded: bytes | str, what: str) -> dict[str, Any]:
-    """Parse a JSON object in which no key stands twice."""
+    """Parse a JSON object; duplicate keys are an error."""
     try:
         parsed = json.loads(encoded, object_pairs_hook=_without_duplicates)
     except (ValueError, RecursionError) as error:
@@ -120,16 +120,16 @@ def parse_json(encoded: bytes | str, what: str) -> dict[str, Any]:
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise ValueError("a key stands twice")
-    return made
+    unique = dict(pairs)
+    if len(unique) != len(pairs):
+        raise ValueError("duplicate key")
+    return unique
 
 
 def _metadata_text(header: dict[str, Any]) -> str:
     text = header.get(METADATA, {}).get(KEY)
     if not isinstance(text, str):
-        raise ModelFileError("the file is a safetensors file, but holds no Sapwood model: check its name")
+        raise ModelFileError("the file is a safetensors file, but contains no Sapwood model: check the path")
     return text
 
 
@@ -143,10 +143,10 @@ def _check_table(header: dict[str, Any], n_bytes: int) -> None:
         if begin != offset:
             raise damaged(f"tensor {name!r} starts at byte {begin} instead of {offset}")
         if _n_bytes(name, entry) != end - begin:
-            raise damaged(f"tensor {name!r} does not have the length that its shape asks for")
+            raise damaged(f"tensor {name!r} does not have the length of its shape and type")
         offset = end
     if offset > n_bytes:
-        raise ModelFileError(f"the file was cut short, {offset - n_bytes} bytes are missing: {REMEDY}")
+        raise ModelFileError(f"the file is truncated, {offset - n_bytes} bytes are missing: {REMEDY}")
     if offset < n_bytes:
         raise damaged(f"{n_bytes - offset} bytes follow its end")
     if not names or names[-1] != CHECKSUM or header[CHECKSUM]["dtype"] != "U8" or header[CHECKSUM]["shape"] != [32]:
@@ -174,7 +174,7 @@ def _are_counts(values: Any) -> bool:
 def _array(name: str, entry: dict[str, Any]) -> np.ndarray:
     data, shape, dtype = entry["data"], tuple(entry["shape"]), np.dtype(DTYPES[entry["dtype"]])
     if dtype.kind == "b" and max(data, default=0) > 1:
-        raise damaged(f"tensor {name!r} holds truth values other than 0 and 1")
+        raise damaged(f"tensor {name!r} contains booleans other than 0 and 1")
     try:
         array = np.frombuffer(data, dtype=dtype).reshape(shape)
     except ValueError as error:

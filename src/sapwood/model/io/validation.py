@@ -1,4 +1,4 @@
-"""Check that trees are trees: every index in range, every node reached once, every number usable."""
+"""Validation of trees: every index in range, every node reached once, every number finite where it must be."""
 
 from __future__ import annotations
 
@@ -11,74 +11,74 @@ from sapwood.model.ensemble import Ensemble
 from sapwood.model.linear_leaves import LeafCoefficients
 from sapwood.model.tree import LEAF
 
-REMEDY = "the file was not written by Sapwood; save the model anew"
+REMEDY = "the file was not written by Sapwood; save the model again"
 
 
 def check_ensemble(ensemble: Ensemble, n_features: int) -> None:
-    """Raise ModelFileError unless prediction with these trees is safe and ends."""
+    """Raise a ModelFileError unless prediction with these trees is safe and terminates."""
     _check_trees(ensemble)
     _check_nodes(ensemble, n_features)
     _check_numbers(ensemble)
     if ensemble.leaf_coefficients is not None:
-        _check_terms(ensemble.leaf_coefficients, ensemble.feature == LEAF, n_features)
+        _check_coefficients(ensemble.leaf_coefficients, ensemble.feature == LEAF, n_features)
 
 
 def _check_trees(ensemble: Ensemble) -> None:
     start = ensemble.tree_start
     if start[0] != 0 or start[-1] != ensemble.n_nodes or np.any(start[1:] <= start[:-1]):
-        _refuse("tree_start does not divide the nodes into trees")
+        _raise("tree_start does not divide the nodes into trees")
     n_outputs = ensemble.n_outputs if ensemble.width == 1 else 1
     if np.any((ensemble.tree_output < 0) | (ensemble.tree_output >= n_outputs)):
-        _refuse(f"a tree adds to an output outside 0 to {n_outputs - 1}")
+        _raise(f"a tree adds to an output outside 0 to {n_outputs - 1}")
     steps = np.diff(ensemble.tree_round, prepend=np.int32(0))
     if ensemble.n_trees and (ensemble.tree_round[0] != 0 or np.any((steps < 0) | (steps > 1))):
-        _refuse("the rounds of the trees are not counted up from 0 one by one")
+        _raise("the rounds of the trees do not ascend from 0 in steps of 1")
 
 
 def _check_nodes(ensemble: Ensemble, n_features: int) -> None:
     feature, left = ensemble.feature, ensemble.left.astype(np.int64)
     if np.any((feature < LEAF) | (feature >= n_features)):
-        _refuse(f"a split is on a feature outside 0 to {n_features - 1}")
+        _raise(f"a split is on a feature outside 0 to {n_features - 1}")
     tree = ensemble.tree_of_node()
     node = np.arange(ensemble.n_nodes) - ensemble.tree_start[tree]
     size = np.diff(ensemble.tree_start)[tree]
     inner = feature != LEAF
     if np.any(left[~inner] != 0):
-        _refuse("a leaf has children")
+        _raise("a leaf has children")
     if np.any((left <= node)[inner]) or np.any((left + 1 >= size)[inner]):
-        _refuse("a child lies outside its tree or before its parent")
+        _raise("a child lies outside its tree or before its parent")
     children = (left + ensemble.tree_start[tree])[inner]
     parents = np.bincount(np.concatenate([children, children + 1]), minlength=ensemble.n_nodes)
     if np.any(parents != (node > 0)):
-        _refuse("a node has no parent, or several")
+        _raise("a node has no parent, or more than one")
 
 
 def _check_numbers(ensemble: Ensemble) -> None:
     if np.any(ensemble.missing_left > 1):
-        _refuse("missing_left is neither 0 nor 1")
+        _raise("missing_left is neither 0 nor 1")
     if np.isnan(ensemble.threshold).any():
-        _refuse("a threshold is not a number")
+        _raise("a threshold is not a number")
     if not np.isfinite(ensemble.value).all():
-        _refuse("a leaf value is not finite")
+        _raise("a leaf value is not finite")
     for name in ("gain", "gradient", "hessian", "weight"):
         if np.isnan(getattr(ensemble, name)).any():
-            _refuse(f"a {name} is not a number")
+            _raise(f"a {name} is not a number")
     if np.any(ensemble.count < 0):
-        _refuse("a row count is negative")
+        _raise("a row count is negative")
 
 
-def _check_terms(terms: LeafCoefficients, is_leaf: np.ndarray, n_features: int) -> None:
-    start = terms.start
-    if start[0] != 0 or start[-1] != len(terms) or np.any(start[1:] < start[:-1]):
-        _refuse("term_start does not divide the slopes among the nodes")
-    if np.any((terms.feature < 0) | (terms.feature >= n_features)):
-        _refuse(f"a slope is of a feature outside 0 to {n_features - 1}")
-    if not is_leaf[terms.nodes()].all():
-        _refuse("a node that is no leaf has slopes")
+def _check_coefficients(coefficients: LeafCoefficients, is_leaf: np.ndarray, n_features: int) -> None:
+    start = coefficients.start
+    if start[0] != 0 or start[-1] != len(coefficients) or np.any(start[1:] < start[:-1]):
+        _raise("term_start does not divide the leaf coefficients among the nodes")
+    if np.any((coefficients.feature < 0) | (coefficients.feature >= n_features)):
+        _raise(f"a leaf coefficient is of a feature outside 0 to {n_features - 1}")
+    if not is_leaf[coefficients.nodes()].all():
+        _raise("an inner node has leaf coefficients")
     for name in ("intercept", "centre", "slope"):
-        if not np.isfinite(getattr(terms, name)).all():
-            _refuse(f"a term's {name} is not finite")
+        if not np.isfinite(getattr(coefficients, name)).all():
+            _raise(f"the {name} of a linear leaf is not finite")
 
 
-def _refuse(what: str) -> NoReturn:
+def _raise(what: str) -> NoReturn:
     raise ModelFileError(f"the model is not valid, {what}: {REMEDY}")
