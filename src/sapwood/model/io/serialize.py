@@ -29,8 +29,8 @@ from sapwood.model.model import Model
 from sapwood.model.tree_weights import rescalings_from_json
 from sapwood.objectives.links import link_from_name
 
-# 2: categorical columns or linear leaves, 3: rescaled rounds, 4: zero_as_missing, 5: sets of categories, 6: combinations
-# with numeric columns; see _required_version
+# 2: categorical columns or linear leaves, 3: rescaled rounds, 4: zero_as_missing, 5: sets of categories,
+# 6: combinations with numeric columns; see _required_version
 VERSION = 6
 RESCALINGS = "rescalings"
 
