@@ -13,7 +13,7 @@ import numpy as np
 from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.data.tables.table import Block
 from sapwood.grow.grown_tree import FittedTree, GrownTree
-from sapwood.kernels.histogram.sparse import add_scores_sparse
+from sapwood.kernels.histogram.sparse_bins import add_scores_sparse
 from sapwood.kernels.leaves.leaf_refit import add_node_values
 from sapwood.kernels.leaves.leaf_values import add_leaf_values, add_leaf_vectors
 from sapwood.kernels.predict.binned import add_scores_binned

@@ -109,7 +109,7 @@ def allowed_features(
 ) -> np.ndarray:  # fmt: skip
     """Which features a leaf may use: those of the tree and of its active groups, drawn by its level and its node.
 
-    The twin of ``kernels.choose.allow_features`` for growers that go step by step.
+    The twin of ``kernels.split.column_sampler.sample_features`` for growers that go step by step.
     """
     allowed = choice.in_tree.astype(bool)
     n = len(allowed)

@@ -13,7 +13,7 @@ from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.data.binning.tiles import aligned_zeros
 from sapwood.kernels import layout
 from sapwood.kernels.histogram.multi_output import padded_planes
-from sapwood.kernels.histogram.sparse import transpose_csr
+from sapwood.kernels.histogram.sparse_bins import transpose_csr
 from sapwood.kernels.split.categorical import CATEGORY_SCRATCH
 from sapwood.kernels.split.numeric_vectorized import PADDING
 

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 
 from sapwood.kernels import layout
-from sapwood.kernels.grow import frontier
+from sapwood.kernels.grow import leaf_queue
 from sapwood.kernels.grow import leaf_scheduler as turns
 from sapwood.kernels.threads.barrier import ABORT, LOCK
 from sapwood.native.runtime.kernel import new_sync
@@ -160,7 +160,7 @@ def test_what_waits_is_split_in_the_order_of_growth():
         children = slice(one.max_leaves + 2 * leaf, one.max_leaves + 2 * leaf + 2)
         integers[children, layout.LEAF_BEGIN] = 10 * leaf, 10 * leaf + 1
         numbers[children, layout.LEAF_GAIN] = 3.0, 0.5
-    frontier.commit_expanded(one.rules, one.leaves, one.nodes)
+    leaf_queue.commit_expanded(one.rules, one.leaves, one.nodes)
     assert one.nodes.info[: layout.N_LEAVES + 1].tolist() == [9, 5]
     assert integers[[1, 4], layout.LEAF_BEGIN].tolist() == [10, 11]
     assert integers[[1, 4], layout.LEAF_NODE].tolist() == [7, 8]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.histogram.dense import add_planes, clear_cells
+from sapwood.kernels.histogram.dense_bins import add_planes, clear_cells
 from sapwood.kernels.histogram.quantised_gradients import (
     OUTPUT_KEY_STEP,
     add_up,

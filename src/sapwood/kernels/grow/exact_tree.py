@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.grow.frontier import (
+from sapwood.kernels.grow.leaf_queue import (
     add_leaf,
     can_split,
     init_node,
@@ -36,8 +36,8 @@ from sapwood.kernels.layout import (
     SPLIT_NEXT_BIN,
 )
 from sapwood.kernels.leaves.leaf_values import set_leaf_values
-from sapwood.kernels.split.allowed_features import narrow_groups, sample_features
 from sapwood.kernels.split.best_split import best_feature, set_split
+from sapwood.kernels.split.column_sampler import narrow_groups, sample_features
 from sapwood.kernels.split.exact import count_missing, scan_exact
 from sapwood.kernels.threads.barrier import barrier
 from sapwood.kernels.threads.slices import slice_start

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.grow.frontier import (
+from sapwood.kernels.grow.leaf_queue import (
     add_leaf,
     can_split,
     init_node,
@@ -23,10 +23,10 @@ from sapwood.kernels.grow.frontier import (
     set_child_sums,
 )
 from sapwood.kernels.grow.leaf_scheduler import claim_leaf, max_alone_rows, schedule_next
-from sapwood.kernels.grow.partition import partition_leaf, undo_partition
+from sapwood.kernels.grow.row_partition import partition_leaf, undo_partition
 from sapwood.kernels.histogram.active_features import fill_default_bins, subtract_active
 from sapwood.kernels.histogram.builder import build_histogram, subtract_rows, sum_root
-from sapwood.kernels.histogram.sparse import count_sparse_leaf, count_sparse_root
+from sapwood.kernels.histogram.sparse_bins import count_sparse_leaf, count_sparse_root
 from sapwood.kernels.layout import (
     EXPANDED,
     FREE_HIST,
@@ -46,9 +46,9 @@ from sapwood.kernels.layout import (
     UNEXPANDED,
 )
 from sapwood.kernels.leaves.leaf_values import set_leaf_values
-from sapwood.kernels.split.allowed_features import narrow_groups, sample_features
 from sapwood.kernels.split.best_split import choose_split
-from sapwood.kernels.split.search import search_features
+from sapwood.kernels.split.column_sampler import narrow_groups, sample_features
+from sapwood.kernels.split.histogram_search import search_features
 from sapwood.kernels.split.sorted_rows import (
     choose_sorted_split,
     init_sorted_rows,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sapwood.kernels.grow.frontier import commit_expanded, next_leaf
+from sapwood.kernels.grow.leaf_queue import commit_expanded, next_leaf
 from sapwood.kernels.layout import (
     EXPANDED,
     EXPANDING,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.grow.frontier import add_leaf, can_split, init_node, set_child_bounds, set_child_sums, split_node
 from sapwood.kernels.grow.histogram_tree import GROW_SIGNATURE
+from sapwood.kernels.grow.leaf_queue import add_leaf, can_split, init_node, set_child_bounds, set_child_sums, split_node
 from sapwood.kernels.grow.leaf_scheduler import ALONE_ROWS, is_small
-from sapwood.kernels.grow.partition import partition_leaf
+from sapwood.kernels.grow.row_partition import partition_leaf
 from sapwood.kernels.histogram.active_features import fill_default_bins, subtract_active
 from sapwood.kernels.histogram.builder import build_histogram, sum_root
 from sapwood.kernels.layout import (
@@ -24,7 +24,7 @@ from sapwood.kernels.layout import (
     SPLIT_MISSING_LEFT,
 )
 from sapwood.kernels.leaves.leaf_values import set_leaf_values
-from sapwood.kernels.split.allowed_features import narrow_groups, sample_features
+from sapwood.kernels.split.column_sampler import narrow_groups, sample_features
 from sapwood.kernels.split.symmetric import (
     BEST_BIN,
     BEST_FEATURE,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.histogram.dense import clear_cells
+from sapwood.kernels.histogram.dense_bins import clear_cells
 from sapwood.native.runtime.kernel import kernel
 
 ONE = np.uint64(1)

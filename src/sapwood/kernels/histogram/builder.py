@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.histogram.active_features import clear_active, fill_default_bins
-from sapwood.kernels.histogram.dense import add_planes, merge_partials
+from sapwood.kernels.histogram.dense_bins import add_planes, merge_partials
 from sapwood.kernels.histogram.multi_output import add_interleaved, clear_interleaved, merge_interleaved
-from sapwood.kernels.histogram.sparse import add_sparse_planes, count_sparse_rows
+from sapwood.kernels.histogram.sparse_bins import add_sparse_planes, count_sparse_rows
 from sapwood.kernels.threads.barrier import barrier
 from sapwood.native.runtime.kernel import kernel
 

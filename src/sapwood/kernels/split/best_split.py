@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.histogram.active_features import active_start
-from sapwood.kernels.histogram.sparse import copy_bin_counts
+from sapwood.kernels.histogram.sparse_bins import copy_bin_counts
 from sapwood.kernels.layout import (
     BITSET_SPLIT,
     BITSET_WORDS,

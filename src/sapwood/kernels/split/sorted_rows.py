@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.grow.partition import copy_reversed, partition_by_bin
+from sapwood.kernels.grow.row_partition import copy_reversed, partition_by_bin
 from sapwood.kernels.layout import (
     CANDIDATE_BIN,
     CANDIDATE_MISSING_LEFT,

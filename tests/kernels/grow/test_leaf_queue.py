@@ -12,7 +12,7 @@ from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.tables.table import read_table
 from sapwood.grow.histogram import HistogramGrower
 from sapwood.kernels import layout
-from sapwood.kernels.grow import frontier
+from sapwood.kernels.grow import leaf_queue
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import TreeParams
 from tests.grow.small_tables import COLUMNS
@@ -33,7 +33,7 @@ def next_leaf(order: int, gains: list[float], depths: list[int], nodes: list[int
     integers[:-1, layout.LEAF_DEPTH], integers[:-1, layout.LEAF_NODE] = depths, nodes
     numbers = np.full((len(gains) + 1, layout.LEAF_FLOATS), 99.0)  # what lies beyond the leaves is not looked at
     numbers[:-1, layout.LEAF_GAIN] = gains
-    return frontier.next_leaf(len(gains), order, integers, numbers, False)
+    return leaf_queue.next_leaf(len(gains), order, integers, numbers, False)
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,11 @@ def test_levelwise_the_first_node_of_the_upper_level_is_next():
     ("n_rows", "depth", "allowed"), [(10, 0, True), (9, 0, False), (10, 2, True), (10, 3, False), (1000, 3, False)]
 )
 def test_a_leaf_may_be_split_if_both_children_can_be_large_enough_and_depth_allows(n_rows, depth, allowed):
-    assert bool(frontier.can_split(n_rows, depth, make_rules(max_depth=3, min_child_samples=5))) is allowed
+    assert bool(leaf_queue.can_split(n_rows, depth, make_rules(max_depth=3, min_child_samples=5))) is allowed
 
 
 def test_a_single_row_is_never_split():
-    assert not frontier.can_split(1, 0, make_rules(max_depth=3, min_child_samples=1))
+    assert not leaf_queue.can_split(1, 0, make_rules(max_depth=3, min_child_samples=1))
 
 
 # --- bounds -----------------------------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ def child_bounds(direction: int, low: float = -np.inf, high: float = np.inf) -> 
     sums = np.array([1 << 10, 1 << 10, -3 << 10, 1 << 10])
     bounds = guards.array(4, np.float64)
     rules, quantum = make_rules(wide=1, has_monotone=1), np.full((1, 2), 2.0**10)
-    frontier.set_child_bounds(0, sums, bounds, direction, rules, quantum, leaves)
+    leaf_queue.set_child_bounds(0, sums, bounds, direction, rules, quantum, leaves)
     guards.check()
     return bounds.tolist()
 

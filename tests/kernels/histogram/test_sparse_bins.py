@@ -9,7 +9,7 @@ import pytest
 
 from sapwood.data.binning.sparse_bins import SparseBins, make_sparse_bins
 from sapwood.kernels.histogram import active_features as live
-from sapwood.kernels.histogram import sparse as lists
+from sapwood.kernels.histogram import sparse_bins
 from tests.guarded import Guards
 
 N, F = 40, 6
@@ -42,7 +42,7 @@ class Table:
 
     def _turned_over(self) -> tuple[np.ndarray, np.ndarray]:
         cell_start, listers = np.full(self.start[-1] + 1, 99), np.full(len(self.lists.entries), 99, np.uint32)
-        lists.transpose_csr(self.lists.start, self.lists.entries, cell_start, listers)
+        sparse_bins.transpose_csr(self.lists.start, self.lists.entries, cell_start, listers)
         return cell_start, listers
 
     def counted(self, first: int, last: int, guards: Guards) -> np.ndarray:
@@ -50,7 +50,7 @@ class Table:
         listed = guards.array(int(self.start[-1]), np.int32)
         nothing = np.zeros((0, 0), np.int64)
         for t in range(2):
-            lists.count_sparse_leaf(self.live, t, t + 1, self.feature, self.order, first, last, listed)
+            sparse_bins.count_sparse_leaf(self.live, t, t + 1, self.feature, self.order, first, last, listed)
             live.fill_default_bins(self.live, t, t + 1, self.feature, nothing, listed, listed)
         return listed
 
@@ -72,7 +72,7 @@ def test_listed_cells_and_what_they_leave_are_the_whole_histogram(table):
     n_cells, guards = int(table.start[-1]), Guards()
     out = guards.copy(np.zeros(2 * n_cells, dtype=np.int64))
     sums = table.pairs[:, table.order[5:33]].sum(axis=1)
-    lists.add_sparse_planes(table.feature, table.order, table.pairs, 5, 33, 0, n_cells, out)
+    sparse_bins.add_sparse_planes(table.feature, table.order, table.pairs, 5, 33, 0, n_cells, out)
     live.fill_default_bins(table.live, 0, 2, table.feature, sums, out, np.empty(0, np.int32))
     guards.check()
     for plane, values in zip(out.reshape(2, -1), table.pairs, strict=True):
@@ -84,8 +84,8 @@ def test_members_add_the_cells_of_their_own_features_only(table):
     low, high = int(table.start[2]), int(table.start[4])
     whole, part = np.zeros(n_cells, dtype=np.int64), np.zeros(n_cells, dtype=np.int64)
     row_start, entries = table.lists.start, table.lists.entries
-    lists.add_sparse_plane(row_start, entries, table.order, table.pairs[0], 0, N, 0, n_cells, whole)
-    lists.add_sparse_plane(row_start, entries, table.order, table.pairs[0], 0, N, low, high, part)
+    sparse_bins.add_sparse_plane(row_start, entries, table.order, table.pairs[0], 0, N, 0, n_cells, whole)
+    sparse_bins.add_sparse_plane(row_start, entries, table.order, table.pairs[0], 0, N, low, high, part)
     assert np.array_equal(part[low:high], whole[low:high])
     assert not part[:low].any()
     assert not part[high:].any()
@@ -97,7 +97,7 @@ def test_rows_of_a_leaf_are_counted_in_every_bin(table):
     for f in range(1, F):
         expected = np.bincount(table.bins[f, table.order[3:30]], minlength=table.n_bins[f] + 1)
         copied = guards.array(int(table.n_bins[f]) + 1, np.int64)
-        lists.copy_bin_counts(table.feature, f, 27, listed, copied)
+        sparse_bins.copy_bin_counts(table.feature, f, 27, listed, copied)
         assert np.array_equal(copied, expected)
     guards.check()
 
@@ -110,8 +110,8 @@ def test_members_count_the_cells_of_their_own_features_only(table, member, n):
     own = np.zeros(int(table.start[-1]), dtype=bool)
     own[table.start[3 * member] : table.start[3 * member + 3]] = True
     for_leaf, for_root = (np.full(len(own), 77, np.int32) for _ in range(2))
-    lists.count_sparse_leaf(table.live, member, member + 1, table.feature, rows.rows, 0, n, for_leaf)
-    lists.count_sparse_root(table.live, member, table.feature, rows, for_root)
+    sparse_bins.count_sparse_leaf(table.live, member, member + 1, table.feature, rows.rows, 0, n, for_leaf)
+    sparse_bins.count_sparse_root(table.live, member, table.feature, rows, for_root)
     for counts in (for_leaf, for_root):
         assert (counts[~own] == 77).all()
     assert np.array_equal(for_leaf, for_root)
@@ -122,7 +122,7 @@ def test_counts_of_a_child_are_what_the_other_leaves_of_the_parent(table):
     large, small, expected = (table.counted(*span, guards) for span in ((3, 30), (3, 12), (12, 30)))
     taken_off, nothing = guards.copy(large), np.zeros((0, 0), np.int64)
     live.subtract_active(table.live, 0, 2, table.feature.slices, table.start, 1, small, large)
-    lists.count_sparse_rows(table.feature, table.order, 3, 12, -1, 0, int(table.start[-1]), taken_off)
+    sparse_bins.count_sparse_rows(table.feature, table.order, 3, 12, -1, 0, int(table.start[-1]), taken_off)
     live.fill_default_bins(table.live, 0, 2, table.feature, nothing, taken_off, taken_off)
     guards.check()
     assert np.array_equal(large, expected)
@@ -136,7 +136,7 @@ def test_the_root_is_counted_like_any_leaf(table, n):
     listed = guards.array(int(table.start[-1]), np.int32)
     rows = SimpleNamespace(rows=np.sort(table.order)[:n], pairs=table.pairs)
     for t in range(2):
-        lists.count_sparse_root(table.live, t, table.feature, rows, listed)
+        sparse_bins.count_sparse_root(table.live, t, table.feature, rows, listed)
     guards.check()
     for f in range(1, F):
         bins = table.bins[f, :n]
@@ -146,15 +146,17 @@ def test_the_root_is_counted_like_any_leaf(table, n):
 
 def test_nothing_is_counted_where_there_is_no_room(table):
     nothing = np.empty(0, dtype=np.int32)
-    lists.count_sparse_leaf(table.live, 0, 2, table.feature, table.order, 0, N, nothing)
-    lists.count_sparse_root(table.live, 0, table.feature, SimpleNamespace(rows=table.order, pairs=table.pairs), nothing)
+    sparse_bins.count_sparse_leaf(table.live, 0, 2, table.feature, table.order, 0, N, nothing)
+    sparse_bins.count_sparse_root(
+        table.live, 0, table.feature, SimpleNamespace(rows=table.order, pairs=table.pairs), nothing
+    )
 
 
 def test_the_rows_of_every_cell_are_listed(table):
     guards = Guards()
     cell_start = guards.array(int(table.start[-1]) + 1, np.int64)
     listers = guards.array(len(table.lists.entries), np.uint32)
-    lists.transpose_csr(table.lists.start, table.lists.entries, cell_start, listers)
+    sparse_bins.transpose_csr(table.lists.start, table.lists.entries, cell_start, listers)
     guards.check()
     assert cell_start[-1] == len(listers)
     for f in range(F):
@@ -168,11 +170,11 @@ def test_the_rows_of_every_cell_are_listed(table):
 @pytest.mark.parametrize("bisection", [0, 32])
 def test_a_column_is_unpacked_to_its_bins(table, bisection, monkeypatch):
     """Row by row, or from the rows that list it."""
-    monkeypatch.setattr(lists, "BISECTION_COST", bisection)
+    monkeypatch.setattr(sparse_bins, "BISECTION_COST", bisection)
     for f in range(1, F):
         guards = Guards()
         out = guards.array(N, np.uint16)
-        lists.decode_feature(table.feature, f, table.order, 4, 31, out)
+        sparse_bins.decode_feature(table.feature, f, table.order, 4, 31, out)
         guards.check()
         rows = table.order[4:31]
         assert np.array_equal(out[rows], table.bins[f, rows])
@@ -190,7 +192,7 @@ def test_a_tree_answers_listed_rows_like_rows_in_full(table, dtype):
     value = np.arange(7.0)[:, None]
     guards = Guards()
     out = guards.copy(np.ones((2, N)))
-    lists.add_scores_sparse(
+    sparse_bins.add_scores_sparse(
         tiles,
         table.lists.table,
         table.lists.start,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.grow.rare_side_partition import NO_RARE_SIDE, find_rare_side, partition_rare_side
-from sapwood.kernels.histogram.sparse import decode_feature
+from sapwood.kernels.histogram.sparse_bins import decode_feature
 from sapwood.kernels.layout import (
     BITSET_SPLIT,
     BITSET_WORDS,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.data.binning.tiles import tile_width
-from sapwood.kernels.histogram import dense as histogram
+from sapwood.kernels.histogram import dense_bins as histogram
 from sapwood.kernels.layout import FEATURE_STRIDE
 from tests.guarded import Guards
 

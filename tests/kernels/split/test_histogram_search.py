@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from sapwood.kernels import layout
+from sapwood.kernels.split import histogram_search
 from sapwood.kernels.split import numeric_vectorized as split_quick
-from sapwood.kernels.split import search
 from sapwood.kernels.split.numeric import scan_feature
 
 RULES = layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | {"min_child_weight": 0.5, "reg_lambda": 1.0})
@@ -31,7 +31,7 @@ def test_a_feature_may_be_split_where_enough_rows_and_hessian_are_beside_the_usu
 
     def found(least_steps: float, least_rows: int, counts: np.ndarray) -> list[bool]:
         given = cells, total, wide, least_steps
-        return [bool(search.can_split_feature(*given, f, feature, least_rows, counts)) for f in range(3)]
+        return [bool(histogram_search.can_split_feature(*given, f, feature, least_rows, counts)) for f in range(3)]
 
     assert found(40.0, 6, listed) == [True, True, True]
     assert found(40.0, 7, listed) == [True, True, False]
@@ -42,8 +42,8 @@ def test_a_feature_may_be_split_where_enough_rows_and_hessian_are_beside_the_usu
 def test_wide_hessians_are_compared_as_a_whole_and_packed_ones_without_their_gradients():
     feature = SimpleNamespace(default_bin=np.array([0]), offset=np.array([0, 2]))
     cells, listed = np.array([50, 0]), np.empty(0, np.int32)
-    assert search.can_split_feature(cells, 2**33 + 50, 1, 2.0**33, 0, feature, 1, listed)
-    assert not search.can_split_feature(cells, packed(7, 89), 0, 40.0, 0, feature, 1, listed)
+    assert histogram_search.can_split_feature(cells, 2**33 + 50, 1, 2.0**33, 0, feature, 1, listed)
+    assert not histogram_search.can_split_feature(cells, packed(7, 89), 0, 40.0, 0, feature, 1, listed)
 
 
 class Leaf:
@@ -52,7 +52,7 @@ class Leaf:
     def __init__(self, seed: int) -> None:
         source = np.random.default_rng(seed)
         n = 9
-        n_bins = source.integers(1, 2 * search.FEW_BINS, n)
+        n_bins = source.integers(1, 2 * histogram_search.FEW_BINS, n)
         start = np.concatenate([[0], np.cumsum(n_bins + 1)])
         self.histogram = np.empty(start[-1], np.int64)
         for f in range(n):
@@ -105,7 +105,7 @@ def test_features_that_may_be_split_are_kept_and_searched(seed, in_place):
     given = np.array([3, 5, 0, 1, 3, 99, 4, 5, 6, 7, 8], dtype=np.int32)
     kept = given if in_place else np.full(11, 77, np.int32)
     for t in range(2):
-        search.search_features(
+        histogram_search.search_features(
             t, t + 1, given, kept, leaf.histogram, leaf.listed, 0, leaf.sums, -np.inf, np.inf,
             leaf.feature, leaf.rules, SCALES, leaf.search, leaf.running,
         )  # fmt: skip
@@ -136,7 +136,7 @@ def test_features_of_wide_leaves_are_kept_by_their_hessians_and_searched():
     )  # fmt: skip
     rules, kept, running = RULES._replace(wide=1), np.full(4, 77, np.int32), np.zeros(200, np.int64)
     histogram, sums = np.concatenate([gradients, hessians]), np.array([-100, 120])
-    search.search_features(
+    histogram_search.search_features(
         0, 1, np.array([3, 0, 1, 2], dtype=np.int32), kept, histogram, np.empty(0, np.int32), 0, sums, -np.inf, np.inf,
         feature, rules, SCALES, found, running,
     )  # fmt: skip

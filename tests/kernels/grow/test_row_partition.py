@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.kernels import layout
-from sapwood.kernels.grow import partition
+from sapwood.kernels.grow import row_partition
 from tests.guarded import Guards
 
 
@@ -22,12 +22,12 @@ def move_rows(
     with np.errstate(all="ignore"):
         for t in reversed(range(parts)):
             here = edges[t], edges[t + 1]
-            n_left[t] = int(partition.partition_numeric(bins, limit, missing_left, rows, *here, 1 if t == 0 else 0))
+            n_left[t] = int(row_partition.partition_numeric(bins, limit, missing_left, rows, *here, 1 if t == 0 else 0))
         total = sum(n_left.values())
         for t in reversed(range(parts)):
             left_at = start + sum(n_left[s] for s in range(t))
             right_at = start + total + sum(edges[s + 1] - edges[s] - n_left[s] for s in range(t))
-            partition.place_slice(rows, edges[t], edges[t + 1], n_left[t], left_at, right_at, 1 if t == 0 else 0)
+            row_partition.place_slice(rows, edges[t], edges[t + 1], n_left[t], left_at, right_at, 1 if t == 0 else 0)
     return total
 
 
@@ -91,6 +91,6 @@ def test_a_move_can_be_undone(numbers, data):
     order = guards.copy(np.array([7, *left, *right, 7], np.uint32))
     nothing = np.empty((0, 0), np.int64)
     rows = layout.RowPartition(order, guards.array(len(order), np.uint32), nothing, nothing)
-    partition.undo_partition(rows, 1, 1 + len(left), 1 + len(ordered))
+    row_partition.undo_partition(rows, 1, 1 + len(left), 1 + len(ordered))
     guards.check()
     assert order.tolist() == [7, *ordered, 7]
