@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sapwood.kernels.histogram import multi_output as lines
 from tests.guarded import Guards
-from tests.kernels.histogram.test_dense import Table, check_cells
+from tests.kernels.histogram.test_dense_bins import Table, check_cells
 
 
 def lines_of(table: Table) -> np.ndarray:
