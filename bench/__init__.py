@@ -1,1 +1,1 @@
-"""Measure Sapwood beside its peers: ``python -m bench`` for time and memory, ``python -m bench.quality`` for loss."""
+"""Compare Sapwood with others: ``python -m bench`` for time and memory, ``python -m bench.quality`` for loss."""

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench import machine
+from bench.chart import draw
 from bench.contestants import present
 from bench.data import ROOT, UnavailableError
-from bench.picture import draw
 from bench.report import text_table, write_readme
 from bench.run import begin, run
 from bench.workloads import WORKLOADS, chosen
@@ -32,7 +32,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Do what the command line asks."""
+    """Run the command."""
     args = arguments(argv)
     if args.list:
         print("\n".join(f"{workload.size:<6} {workload.name}" for workload in WORKLOADS))

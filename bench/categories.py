@@ -1,4 +1,4 @@
-"""Compare tables with category columns with CatBoost and LightGBM: ``python -m bench.categories [--only NAME]``.
+"""Compare with CatBoost and LightGBM on tables with categorical columns: ``python -m bench.categories [--only NAME]``.
 
 Each peer meets the preset that stands for it, at the same number of trees, and Sapwood's own defaults run beside them.
 """
@@ -27,7 +27,7 @@ THREADS = 2
 
 @dataclass(frozen=True)
 class Rows:
-    """Training and test rows of a table: a data frame whose category columns hold texts, targets, the task."""
+    """Training and test rows of a table: a data frame whose categorical columns hold strings, targets, the task."""
 
     X: Any
     y: np.ndarray
@@ -72,7 +72,7 @@ def sapwood(rows: Rows, **params: Any) -> np.ndarray:
 
 
 def lightgbm(rows: Rows, n_trees: int) -> np.ndarray:
-    """Predictions of LightGBM, which divides the levels of pandas categories."""
+    """Return predictions of LightGBM, which splits on sets of pandas categories."""
     import lightgbm
 
     kind = lightgbm.LGBMClassifier if rows.task == "binary" else lightgbm.LGBMRegressor
@@ -81,7 +81,7 @@ def lightgbm(rows: Rows, n_trees: int) -> np.ndarray:
 
 
 def with_dtypes(rows: Rows) -> Rows:
-    """The same rows with pandas' categories in the place of texts."""
+    """Return the rows with pandas categories instead of strings."""
     import pandas as pd
 
     train, test = rows.X.copy(), rows.X_test.copy()
@@ -92,7 +92,7 @@ def with_dtypes(rows: Rows) -> Rows:
 
 
 def answers(model: Any, rows: Rows) -> np.ndarray:
-    """What a fitted model answers for the test rows: probabilities of the second class, or numbers."""
+    """Return predictions for the test rows: probabilities of the second class, or numbers."""
     return model.predict_proba(rows.X_test)[:, 1] if rows.task == "binary" else model.predict(rows.X_test)
 
 
@@ -106,7 +106,7 @@ def catboost(rows: Rows, n_trees: int) -> np.ndarray:
 
 
 def contestants(n_trees: int) -> dict[str, Callable[[Rows], np.ndarray]]:
-    """Who is compared, by name."""
+    """Return the libraries and settings to compare, by name."""
     partition = {"preset": "lightgbm", "category_encoding": "partition", "n_estimators": n_trees}
     return {
         "LightGBM": lambda rows: lightgbm(rows, n_trees),
@@ -118,7 +118,7 @@ def contestants(n_trees: int) -> dict[str, Callable[[Rows], np.ndarray]]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Fit everyone on every table and print test losses and seconds."""
+    """Fit every library on every table and print test losses and seconds."""
     parser = argparse.ArgumentParser("python -m bench.categories", description=__doc__)
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="tables whose name contains NAME")
     parser.add_argument(

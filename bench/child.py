@@ -12,7 +12,7 @@ STATUS = Path("/proc/self/status")
 
 
 def peak_mb() -> float:
-    """Give the largest resident size so far."""
+    """Return the peak resident size."""
     # A child's ru_maxrss starts at the size of the parent that spawned it; Linux has a figure that starts at exec.
     if STATUS.exists():
         line = next(line for line in STATUS.read_text().splitlines() if line.startswith("VmHWM"))
@@ -22,7 +22,7 @@ def peak_mb() -> float:
 
 
 def forget_peak() -> None:
-    """Set the peak back to the present size, where Linux allows it, so that making the rows does not count."""
+    """Reset the peak to the present size, where Linux allows it, so that making the rows does not count."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:

@@ -1,4 +1,4 @@
-"""What every library is to the benchmarks: something that fits raw arrays and predicts."""
+"""Interface of the libraries that are compared: fit raw arrays and predict."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Contestant(ABC):
         self.model = self._fitted(X, y)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Give one number per row, the probability of class 1 or the value, or the probabilities of several classes."""
+        """Return the probability of class 1 or the value of each row, or the probabilities of several classes."""
         if self.task == "regression":
             return self.model.predict(X)
         found = self.model.predict_proba(X)
@@ -52,7 +52,7 @@ class Contestant(ABC):
         Path(path).write_bytes(pickle.dumps(self.model))
 
     def row_predictor(self) -> Callable[[np.ndarray], object]:
-        """Give what predicts a table of one row: the library's own way for single rows, where it has one."""
+        """Return a function that predicts a table of one row: the library's own for single rows, if it has one."""
         return self.predict
 
     @abstractmethod
@@ -61,7 +61,7 @@ class Contestant(ABC):
 
     @property
     def hessian_floor(self) -> float:
-        """Stand in for ``min_child_samples`` where a library has only a smallest hessian.
+        """Replace ``min_child_samples`` where a library has only a minimum hessian.
 
         With squared error the hessian is the row count; log loss has no equal, and XGBoost's default is taken.
         """
@@ -69,10 +69,10 @@ class Contestant(ABC):
 
     @classmethod
     def installed(cls) -> bool:
-        """Say whether the library can be imported here."""
+        """Return whether the library can be imported."""
         return find_spec(cls.package) is not None
 
     @classmethod
     def version(cls) -> str:
-        """Give the library's version."""
+        """Return the library's version."""
         return str(import_module(cls.package).__version__)

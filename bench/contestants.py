@@ -94,13 +94,13 @@ class LightGBM(Contestant):
 
 
 class LightGBMQuantised(LightGBM):
-    """LightGBM with gradients of a few bits."""
+    """LightGBM with quantised gradients."""
 
     name, variant, quantised = "lightgbm-quantised", True, True
 
 
 def xgboost_words(contestant: Contestant) -> dict[str, Any]:
-    """Say the settings in XGBoost's words, which hessboost shares."""
+    """Return the settings by XGBoost's parameter names, which hessboost shares."""
     s = contestant.settings
     policy = {"leafwise": "lossguide", "levelwise": "depthwise", "symmetric": "symmetric"}[s.growth]
     objectives = {"binary": "binary:logistic", "multiclass": "multi:softprob", "regression": "reg:squarederror"}
@@ -144,7 +144,7 @@ class XGBoost(Contestant):
 
 
 class CatBoost(Contestant):
-    """CatBoost in plain mode with its symmetric trees, whatever growth is asked: complete trees of as many leaves."""
+    """CatBoost in plain mode with symmetric trees, whatever the growth: complete trees of as many leaves."""
 
     name = family = package = "catboost"
     importing = "import catboost"
@@ -187,7 +187,7 @@ class CatBoost(Contestant):
 
 
 class CatBoostAsymmetric(CatBoost):
-    """CatBoost with the growth that is asked, leaf-wise or level-wise."""
+    """CatBoost with leaf-wise or level-wise trees."""
 
     name, variant = "catboost-asymmetric", True
     growths = frozenset({"leafwise", "levelwise"})
@@ -227,7 +227,7 @@ class ScikitLearn(Contestant):
 
 
 class Hessboost(Contestant):
-    """hessboost, a Rust library with XGBoost's words."""
+    """hessboost, a Rust library with XGBoost's parameter names."""
 
     name = family = package = "hessboost"
     importing = "import hessboost"
@@ -255,7 +255,7 @@ class Hessboost(Contestant):
 
 
 class HessboostQuantised(Hessboost):
-    """hessboost with gradients of a few bits."""
+    """hessboost with quantised gradients."""
 
     name, variant, quantised = "hessboost-quantised", True, True
     growths = frozenset({"leafwise", "levelwise"})
@@ -306,7 +306,7 @@ CONTESTANTS: list[type[Contestant]] = [
 
 
 def present(against: list[str]) -> list[type[Contestant]]:
-    """Keep those that are installed, and named in ``against`` unless it is empty; say who is left out."""
+    """Return those that are installed, and named in ``against`` unless it is empty; print which are left out."""
     kept = []
     for contestant in CONTESTANTS:
         if against and contestant.name not in {"sapwood", *against}:

@@ -1,4 +1,4 @@
-"""Make the tables that workloads run on: synthetic ones of any size, real ones from a directory beside the project."""
+"""Tables that workloads run on: synthetic ones of any size, real ones from a directory."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ TABLES = Path(os.environ.get("SAPWOOD_BENCH_DATA", ROOT.parent / "shared" / "dat
 
 
 class UnavailableError(Exception):
-    """Say why a table cannot be had on this machine."""
+    """A table is not available on this machine."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """Hold training and test rows: float32 features, float32 targets."""
+    """Training and test rows: float32 features, float32 targets."""
 
     X: np.ndarray
     y: np.ndarray
@@ -29,11 +29,11 @@ class Split:
 
 
 class Source(Protocol):
-    """Give the rows of a workload; ``task`` is "binary", "multiclass" or "regression"."""
+    """Rows of a workload; ``task`` is "binary", "multiclass" or "regression"."""
 
     @property
     def task(self) -> str:
-        """Name the task."""
+        """Return the task."""
 
     def load(self) -> Split:
         """Make or read the rows, or raise UnavailableError."""
@@ -41,7 +41,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Synthetic:
-    """Draw dense numeric rows whose target depends on products, waves, steps and gated slopes of a few columns."""
+    """Random dense numeric rows whose target depends on products, waves, steps and gated slopes of a few columns."""
 
     rows: int
     features: int = 28
@@ -70,7 +70,7 @@ class Synthetic:
 
 @dataclass(frozen=True)
 class Series:
-    """Hold tables of growing size, of which ``sizes`` tells what grows."""
+    """Tables of growing size; ``sizes`` are the numbers of rows or columns."""
 
     tables: tuple[Synthetic, ...]
     sizes: tuple[int, ...]
@@ -87,7 +87,7 @@ class Series:
 
     @property
     def task(self) -> str:
-        """Name the task."""
+        """Return the task."""
         return self.tables[0].task
 
     def load(self) -> Split:
@@ -109,7 +109,7 @@ class Table:
 
     @property
     def task(self) -> str:
-        """Name the task: binary where a class is called positive."""
+        """Return the task: binary if there is a positive class."""
         if self.classes:
             return "multiclass"
         return "regression" if self.positive is None else "binary"

@@ -1,4 +1,4 @@
-"""Compare statistics of categories with each other: ``python -m bench.encodings [orders|crossings|ids|partition]``.
+"""Compare category encodings with each other: ``python -m bench.encodings [orders|crossings|ids|partition]``.
 
 ``orders``: the kinds of statistics on Amazon's nine columns, in 16 bins; the CatBoost paper finds ordered below holdout
 and leave-one-out, and these below greedy. In fine bins leave-one-out would tell each row its own target by comparison
@@ -28,7 +28,7 @@ AS_CATBOOST = {"preset": "catboost", "n_estimators": 200, "max_combination": 1}
 
 
 def mean_losses(settings: dict[str, dict[str, Any]], n_seeds: int) -> dict[str, np.ndarray]:
-    """The test log loss on Amazon by name of the settings, for every split into training and test rows."""
+    """Return the test log loss on Amazon by name of the settings, for every split into training and test rows."""
     losses: dict[str, list[float]] = {name: [] for name in settings}
     for seed in range(n_seeds):
         rows = read(AMAZON, seed, None)
@@ -44,19 +44,19 @@ def orders(n_seeds: int) -> None:
 
 
 def crossings(n_seeds: int) -> None:
-    """Print the mean loss with one, two and three columns crossed."""
+    """Print the mean loss with combinations of one, two and three columns."""
     settings = {f"max_combination={k}": {"category_encoding": "ordered", "max_combination": k} for k in (1, 2, 3)}
     _print(mean_losses(settings, n_seeds))
 
 
 def ids(n_rows: int = 1_000_000) -> None:
-    """Print the test losses with and without a column of unique texts."""
+    """Print the test losses with and without a column of unique strings."""
     losses = id_losses(n_rows)
     print(f"{n_rows} rows: without ids {losses[0]:.5f}, with ids {losses[1]:.5f}, {losses[1] / losses[0] - 1.0:+.2%}")
 
 
 def id_losses(n_rows: int) -> tuple[float, float]:
-    """The mean squared errors on as many new rows, without and with a column of unique texts."""
+    """Return the mean squared errors on as many new rows, without and with a column of unique strings."""
     import pandas as pd
 
     from sapwood import SapwoodRegressor
@@ -92,7 +92,7 @@ def partition(n_seeds: int, only: Sequence[str] = ()) -> None:
 
 
 def _dividers(task: str) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """LightGBM and Sapwood's preset for it, both of which divide levels into sets."""
+    """Return LightGBM and Sapwood's preset for it, both with splits on sets of categories."""
     import lightgbm
 
     from sapwood import SapwoodClassifier, SapwoodRegressor
@@ -107,7 +107,7 @@ def _dividers(task: str) -> tuple[Callable[[], Any], Callable[[], Any]]:
 
 
 def _timed(model: Any, rows: Rows) -> tuple[np.ndarray, tuple[float, float]]:
-    """The answers of a model, and the seconds of its fit and of these."""
+    """Return the predictions of a model, and the seconds of fit and prediction."""
     began = time.perf_counter()
     model.fit(rows.X, rows.y)
     fitted = time.perf_counter()
@@ -129,7 +129,7 @@ PARTS: dict[str, Callable[[int], None]] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the parts that are asked for, all without a name."""
+    """Run the parts named on the command line, or all."""
     parser = argparse.ArgumentParser("python -m bench.encodings", description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="all if none is named")
     parser.add_argument("--seeds", type=int, default=5)

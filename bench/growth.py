@@ -17,7 +17,7 @@ Rows = tuple[np.ndarray, np.ndarray]
 
 
 def generated() -> Iterator[tuple[str, str, Callable[[], Rows]]]:
-    """Tables that need no files: name, task, and what makes the rows."""
+    """Return tables that need no files: name, task, and a function that makes the rows."""
     from sklearn import datasets
 
     yield "friedman1", "regression", lambda: datasets.make_friedman1(5000, noise=1.0, random_state=0)
@@ -44,7 +44,7 @@ def _training_rows(source: Synthetic | Table) -> Rows:
 
 
 def training_loss(X: np.ndarray, y: np.ndarray, task: str, **params: Any) -> float:
-    """The mean loss on the rows trained on: squared error or log loss."""
+    """Return the mean training loss: squared error or log loss."""
     from sapwood import SapwoodClassifier, SapwoodRegressor
 
     estimator = SapwoodClassifier if task == "binary" else SapwoodRegressor

@@ -1,4 +1,4 @@
-"""Compare the test loss of every loss with the peers that have it, at equal settings: ``python -m bench.losses``.
+"""Compare the test loss of every loss with libraries that have it, at equal settings: ``python -m bench.losses``.
 
 LightGBM and XGBoost shorten Poisson's steps (``max_delta_step`` of 0.7 in its hessian), as if the learning rate were
 half as large; ``poisson`` compares without that, ``poisson, damped`` with it. XGBoost has no smallest number of rows in
@@ -36,7 +36,7 @@ Metric = Callable[[np.ndarray, Answer], float]
 
 @dataclass(frozen=True)
 class Case:
-    """A loss: ours, its metric on predictions, and what the peers call it; ``prepare`` makes a fitting target."""
+    """A loss: ours, its metric on predictions, and its names elsewhere; ``prepare`` makes a suitable target."""
 
     ours: Any
     metric: Metric
@@ -103,7 +103,7 @@ FOREST = Table("covertype", max_rows=MAX_ROWS)
 
 
 def cases() -> dict[str, Case]:
-    """Every loss that a released peer has."""
+    """Return every loss that another library has."""
     from sapwood.objectives import Huber, Quantile, Tweedie
 
     numbers, amounts = (HOUSES, BIKES, ABALONE), (DIAMONDS, BIKES, ABALONE)
@@ -200,7 +200,7 @@ BESIDE = {"lightgbm": "sapwood", "xgboost": "sapwood as xgboost", "sklearn": "sa
 
 
 def compare(name: str, case: Case, table: Table, seeds: Sequence[int]) -> Record:
-    """The mean test loss of ours and of each peer over some splits."""
+    """Return the mean test loss of Sapwood and each other library over some splits."""
     found: dict[str, list[float]] = {who: [] for who in (*OURS, *PEERS) if getattr(case, who, {}) is not None}
     for seed in seeds:
         s = table.load(seed)
@@ -213,7 +213,7 @@ def compare(name: str, case: Case, table: Table, seeds: Sequence[int]) -> Record
 
 
 def line(record: Record) -> str:
-    """Our loss, and by how much it is above that of each peer, in per cent; a mark where that is too much."""
+    """Format our loss and the difference from each other library in per cent, marked where it is too large."""
     cells = [f"{record['loss']:<16}{record['table']:<20}{mean(record['losses']['sapwood']):>12.6g}"]
     for peer in PEERS:
         theirs = record["losses"].get(peer)

@@ -1,4 +1,4 @@
-"""Describe the machine and say whether it is idle enough to time anything."""
+"""Describe the machine and check whether it is idle."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BUSY = 0.5
 
 
 def describe() -> dict[str, object]:
-    """Give processor, cores, memory, system, Python and load."""
+    """Return processor, cores, memory, system, Python and load."""
     return {
         "processor": processor(),
         "cores": cores(),
@@ -24,7 +24,7 @@ def describe() -> dict[str, object]:
 
 
 def processor() -> str:
-    """Name the processor."""
+    """Return the name of the processor."""
     info = Path("/proc/cpuinfo")
     if info.exists():
         for line in info.read_text().splitlines():
@@ -34,17 +34,17 @@ def processor() -> str:
 
 
 def cores() -> int:
-    """Count the processors this process may use."""
+    """Return the number of CPUs that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def load() -> float:
-    """Give the load average of the last minute."""
+    """Return the load average of the last minute."""
     return round(os.getloadavg()[0], 2)
 
 
 def warn_if_busy(threads: int) -> None:
-    """Print a warning if others use the machine, or if it has fewer cores than the contestants get threads."""
+    """Print a warning if the machine is busy, or has fewer cores than the libraries get threads."""
     if load() > BUSY:
         print(f"WARNING: the load average is {load()}: the machine is not idle, so these times mean little")
     if cores() < threads:

@@ -1,4 +1,4 @@
-"""Measure one contestant on one workload; each measure is a class whose ``once`` gives one number."""
+"""Measure one library on one workload; each measure is a class whose ``once`` returns one number."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FEWER = {2: 1, 8: 2}
 
 
 class Trial(ABC):
-    """Hold a contestant ready for one workload; creation does all that is not measured."""
+    """A library prepared for one workload; the constructor does all that is not measured."""
 
     unit: ClassVar[str] = "s"
     fresh: ClassVar[bool] = False
@@ -52,18 +52,18 @@ class Trial(ABC):
 
     @classmethod
     def takes(cls, contestant: type[Contestant]) -> bool:
-        """Say whether a contestant has what is measured."""
+        """Return whether the measure applies to a library."""
         return not (cls.per_package and contestant.variant)
 
     def prepare(self) -> None:
-        """Fit a few rows, so that compilers have run and libraries are loaded."""
+        """Fit a few rows, so that JIT compilers have run and libraries are loaded."""
         s = self.split
         model = self.new()
         model.fit(s.X[:WARM_ROWS], s.y[:WARM_ROWS])
         model.predict(s.X_test[:WARM_ROWS])
 
     def new(self) -> Contestant:
-        """Make an unfitted contestant."""
+        """Return an unfitted contestant."""
         return self.contestant(self.workload.settings, self.workload.data.task)
 
     @abstractmethod
@@ -72,7 +72,7 @@ class Trial(ABC):
 
 
 class Fit(Trial):
-    """Time a fit from raw arrays; the loss on the test rows stands beside it."""
+    """Time a fit from raw arrays, and evaluate the loss on the test rows."""
 
     def once(self) -> float:
         """Fit, and score the first model."""
@@ -87,7 +87,7 @@ class Predict(Trial):
     """Time the prediction of all test rows at once."""
 
     def prepare(self) -> None:
-        """Fit, and predict once to be warm."""
+        """Fit, and predict once as a warm-up."""
         self.model = self.new()
         self.model.fit(self.split.X, self.split.y)
         self.model.predict(self.split.X_test)
@@ -101,7 +101,7 @@ class Latency(Predict):
     """Time the prediction of a single row, one call after another, by the function that predicts tables."""
 
     def once(self) -> float:
-        """Give the mean of many calls on different rows."""
+        """Return the mean of many calls on different rows."""
         rows = [self.split.X_test[i : i + 1] for i in range(LATENCY_CALLS)]
         predict = self.predictor()
         predict(rows[0])
@@ -113,25 +113,25 @@ class Latency(Predict):
         return clock(call_each) / LATENCY_CALLS
 
     def predictor(self) -> Callable[[np.ndarray], object]:
-        """Give what is called."""
+        """Return the function that is timed."""
         return self.model.predict
 
 
 class Prepared(Latency):
-    """Time the same with what a library has for single rows."""
+    """Time the prediction of a single row by the library's own function for that."""
 
     @classmethod
     def takes(cls, contestant: type[Contestant]) -> bool:
-        """Leave out libraries that have nothing of the kind."""
+        """Return whether the library has such a function."""
         return contestant.row_predictor is not Contestant.row_predictor
 
     def predictor(self) -> Callable[[np.ndarray], object]:
-        """Give what is called."""
+        """Return the function that is timed."""
         return self.model.row_predictor()
 
 
 class Speedup(Trial):
-    """Measure how many times as quick a fit is with the threads of the settings as with those of ``FEWER``."""
+    """Measure the speed-up of a fit with the threads of the settings over one with ``FEWER``."""
 
     unit = "times"
     has_ratio = False
@@ -148,13 +148,13 @@ class Speedup(Trial):
 
 
 class Exponent(Trial):
-    """Fit tables of growing size; the slope of log time over log size tells how time grows."""
+    """Fit tables of growing size; measure the slope of log time over log size."""
 
     unit = "power"
     has_ratio = False
 
     def once(self) -> float:
-        """Give the slope; the times are kept as details."""
+        """Return the slope; the times are stored as details."""
         series = self.workload.data
         assert isinstance(series, Series)
         times = []
@@ -166,12 +166,12 @@ class Exponent(Trial):
 
 
 class Import(Trial):
-    """Time the import in a new process, with all that it brings along."""
+    """Time the import in a new process, dependencies included."""
 
     fresh = per_package = True
 
     def once(self) -> float:
-        """Import in a child that reports its own time."""
+        """Import in a child process that reports its own time."""
         line = f"import time; t = time.perf_counter(); {self.contestant.importing}; print(time.perf_counter() - t)"
         return float(spawn([sys.executable, "-c", line], b"", self.workload.settings.threads))
 
@@ -182,13 +182,13 @@ class First(Trial):
     fresh = per_package = True
 
     def once(self) -> float:
-        """Run the child by the parent's clock."""
+        """Run the child process, timed by the parent."""
         start = time.perf_counter()
         self.child()
         return time.perf_counter() - start
 
     def child(self) -> dict[str, float]:
-        """Make the rows, fit and predict one row in a new process; give its memory in MB."""
+        """Make the rows, fit and predict one row in a new process; return its memory in MB."""
         job = pickle.dumps((self.contestant, self.workload))
         command = [sys.executable, "-m", "bench.child"]
         return json.loads(spawn(command, job, self.workload.settings.threads))
@@ -209,7 +209,7 @@ class Reopen(Trial):
         model.save(self.path)
 
     def once(self) -> float:
-        """Run the child by the parent's clock."""
+        """Run the child process, timed by the parent."""
         row = f"import numpy; path = {self.path!r}; row = numpy.zeros((1, {self.split.X.shape[1]}), numpy.float32)"
         command = [sys.executable, "-c", f"{row}; {self.contestant.reopening}; print('done')"]
         start = time.perf_counter()
@@ -218,7 +218,7 @@ class Reopen(Trial):
 
 
 class Size(Trial):
-    """Measure what the files of a package take in a wheel, dependencies left out."""
+    """Measure the compressed size of a package's files in a wheel, without dependencies."""
 
     unit = "MB"
     fresh = per_package = True
@@ -229,17 +229,17 @@ class Size(Trial):
 
 
 def package_files(package: str) -> list[Path]:
-    """List the files of an installed package, with the libraries that its wheel brings along."""
+    """Return the files of an installed package, with the libraries in its wheel."""
     spec = find_spec(package)
-    assert spec is not None and spec.init is not None
-    home = Path(spec.init).parent
+    assert spec is not None and spec.origin is not None
+    home = Path(spec.origin).parent
     bundled = home.parent / ("scikit_learn.libs" if package == "sklearn" else f"{package}.libs")
     files = [path for place in (home, bundled) for path in place.rglob("*") if path.is_file()]
     return [path for path in files if path.suffix != ".pyc" and not is_stale(path)]
 
 
 def is_stale(path: Path) -> bool:
-    """Say whether a file is a library of Sapwood's that belongs to other sources."""
+    """Return whether a file is a native library of Sapwood that was built from other sources."""
     if path.parent.name != "lib" or not path.name.startswith("sapwood-"):
         return False
     from sapwood.native.compiler.sources import source_hash
@@ -248,13 +248,13 @@ def is_stale(path: Path) -> bool:
 
 
 class Memory(First):
-    """Measure how far the peak of a process that fits lies above the same process with the rows alone."""
+    """Measure the peak memory of a process that fits, minus that of a process with the rows only."""
 
     unit = "MB"
     per_package = False
 
     def once(self) -> float:
-        """Give the difference; both figures are kept as details."""
+        """Return the difference; both figures are stored as details."""
         self.details = self.child()
         return self.details["peak_mb"] - self.details["data_mb"]
 
@@ -275,7 +275,7 @@ MEASURES: dict[str, type[Trial]] = {
 
 
 def clock(action: Callable[[], object]) -> float:
-    """Time ``action`` after a pause in which threads of the previous contestant stop spinning."""
+    """Time ``action`` after a pause in which threads of the previous library stop spinning."""
     gc.collect()
     time.sleep(0.05)
     start = time.perf_counter()
@@ -284,7 +284,7 @@ def clock(action: Callable[[], object]) -> float:
 
 
 def spawn(command: list[str], job: bytes, threads: int) -> bytes:
-    """Run a child with a limit of threads and give the last line that it prints."""
+    """Run a child process with a limit of threads and return the last line that it prints."""
     env = os.environ | {"OMP_NUM_THREADS": str(threads)}
     env.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     done = subprocess.run(command, input=job, capture_output=True, cwd=ROOT, env=env, check=False)
@@ -294,7 +294,7 @@ def spawn(command: list[str], job: bytes, threads: int) -> bytes:
 
 
 def held_out_loss(y: np.ndarray, prediction: np.ndarray, task: str) -> float:
-    """Give log loss for classes, else the root mean squared error."""
+    """Return log loss for classes, else the root mean squared error."""
     truth, guess = y.astype(np.float64), np.asarray(prediction, dtype=np.float64)
     if task == "binary":
         p = np.clip(guess, 1e-15, 1 - 1e-15)

@@ -1,4 +1,4 @@
-"""Compare with the peers at equal settings, tree by tree and loss by loss: ``python -m bench.parity``.
+"""Compare trees and losses with other libraries at equal settings: ``python -m bench.parity``.
 
 Exact search is compared with XGBoost's, node by node. Level-wise histogram trees are compared with XGBoost's, symmetric
 ones with CatBoost's, leaf-wise ones with LightGBM's, by their training losses: once on the tables as they are, where
@@ -41,7 +41,7 @@ TABLES = [
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Rows with numbers or, if ``binary``, with 0 and 1."""
+    """Rows with numeric targets or, if ``binary``, with 0 and 1."""
 
     X: np.ndarray
     y: np.ndarray
@@ -51,7 +51,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Settings:
-    """What every library is told."""
+    """Settings that every library gets."""
 
     rounds: int = 100
     max_depth: int = 6
@@ -155,7 +155,7 @@ def loss(data: Data, scores: np.ndarray) -> float:
 
 
 def match_exact(data: Data, settings: Settings) -> Match:
-    """Compare each of our trees with the one that XGBoost grows from the same scores (X3)."""
+    """Compare each of our trees with the one that XGBoost grows from the same scores."""
     model = settings.sapwood(data, split_search="exact", growth="levelwise").model_
     found = Match()
     for round in range(settings.rounds):
@@ -228,7 +228,7 @@ STUDIES: dict[str, Callable[[Data, Settings], tuple[float, float]]] = {
 
 
 def study(data: Data, rounds: int) -> None:
-    """Print how far we agree with the peers on one table."""
+    """Print the agreement with other libraries on one table."""
     for name, rows in (("", data), (", a tenth missing, weights", punched(data))):
         found = match_exact(rows, Settings(rounds=10, learning_rate=0.3))
         share = 100.0 * found.skipped / found.nodes
@@ -242,7 +242,7 @@ def study(data: Data, rounds: int) -> None:
 
 
 def main() -> None:
-    """Study the tables of the command line, or all."""
+    """Compare on the tables of the command line, or all."""
     parser = argparse.ArgumentParser(prog="python -m bench.parity", description=__doc__)
     parser.add_argument("--only", help="the name of one table")
     parser.add_argument("--rounds", type=int, default=100)

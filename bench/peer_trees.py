@@ -20,7 +20,7 @@ LEAST_GAIN = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class PeerTree:
-    """A peer's tree; feature -1 is a leaf. A value at the threshold goes left if ``closed``, else right."""
+    """A tree of another library; feature -1 is a leaf. A value at the threshold goes left if ``closed``, else right."""
 
     feature: np.ndarray
     threshold: np.ndarray
@@ -31,14 +31,14 @@ class PeerTree:
     closed: bool
 
     def goes_left(self, node: int, X: np.ndarray) -> np.ndarray:
-        """Which rows a node sends left."""
+        """Return which rows a node sends left."""
         x = X[:, self.feature[node]].astype(np.float64)
         inside = x <= self.threshold[node] if self.closed else x < self.threshold[node]
         return np.where(np.isnan(x), self.missing_left[node], inside)
 
     @classmethod
     def of(cls, tree: Tree) -> PeerTree:
-        """One of our own trees in this form."""
+        """Return one of our trees in this form."""
         right = np.where(tree.feature == LEAF, 0, tree.left + 1)
         missing_left = tree.missing_left != 0
         return cls(tree.feature, tree.threshold, tree.left, right, missing_left, tree.value[:, 0], closed=True)
@@ -58,7 +58,7 @@ def _from_xgboost(tree: dict[str, list[Any]]) -> PeerTree:
 
 
 class Rows(NamedTuple):
-    """The rows of a tree: values, weighted gradients and hessians, and the L2 penalty with which gains are found."""
+    """The rows of a tree: values, weighted gradients and hessians, and the L2 penalty of gains."""
 
     X: np.ndarray
     g: np.ndarray
@@ -66,27 +66,27 @@ class Rows(NamedTuple):
     reg_lambda: float
 
     def score(self, rows: np.ndarray) -> float:
-        """Twice what a leaf of some rows takes off the objective."""
+        """Return twice the decrease of the objective by a leaf of some rows."""
         return float(self.g[rows].sum() ** 2 / (self.h[rows].sum() + self.reg_lambda))
 
 
 @dataclass
 class Match:
-    """How far two trees agree: nodes of our tree, those below a tie, and every difference in words."""
+    """Agreement of two trees: nodes of our tree, those below a tie, and a description of every difference."""
 
     nodes: int = 0
     skipped: int = 0
     differences: list[str] = field(default_factory=list)
 
     def add(self, other: Match) -> None:
-        """Count another tree in."""
+        """Add the counts of another tree."""
         self.nodes += other.nodes
         self.skipped += other.skipped
         self.differences += other.differences
 
 
 def match_trees(tree: Tree, theirs: PeerTree, rows: Rows, relative_to_score: float = 0.0) -> Match:
-    """Walk through both trees from their roots; subtrees below a tie are skipped.
+    """Compare two trees from their roots; subtrees below a tie are skipped.
 
     Gains count as equal within ``TIE`` of the larger, or within ``relative_to_score`` of the scores they come from.
     """

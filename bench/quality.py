@@ -37,7 +37,7 @@ TABLES = [
 
 
 def losses(table: Table, contestants: list[type[Contestant]], settings: Settings, seeds: Sequence[int]) -> Record:
-    """Fit each contestant on each split and give its losses, in the order of the seeds."""
+    """Fit each library on each split and return its losses, in the order of the seeds."""
     found: dict[str, list[float]] = {contestant.name: [] for contestant in contestants}
     for seed in seeds:
         split = table.load(seed)
@@ -61,7 +61,7 @@ def differences(found: dict[str, list[float]]) -> dict[str, Record]:
 
 
 def line(record: Record) -> str:
-    """Show one table: LightGBM's loss, and everyone's distance from it."""
+    """Format one table: LightGBM's loss, and the difference of every library from it."""
     cells = [f"{record['table']:<20}{record['metric']:<10}{mean(record['losses'][LightGBM.name]):>12.6g}"]
     for name, difference in record["differences"].items():
         if name != LightGBM.name:

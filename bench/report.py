@@ -1,4 +1,4 @@
-"""Write results for people: a text table per workload, and the short table of the README."""
+"""Format results: a text table per workload, and the short table of the README."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 
 
 def amount(value: float, unit: str) -> str:
-    """Write a measured value with three digits in a handy unit."""
+    """Format a measured value with three digits and a suitable unit."""
     if unit == "s" and value < 1:
         value, unit = (value * 1e3, "ms") if value >= 1e-3 else (value * 1e6, "µs")
     digits = 0 if value >= 100 else 1 if value >= 10 else 2
@@ -18,12 +18,12 @@ def amount(value: float, unit: str) -> str:
 
 
 def times(ratio: float | None) -> str:
-    """Write a ratio with two or three digits."""
+    """Format a ratio with two or three digits."""
     return "" if ratio is None else f"{ratio:.{0 if ratio >= 100 else 1 if ratio >= 10 else 2}f}×"
 
 
 def text_table(record: Record) -> str:
-    """Show one workload: a line per contestant, in the order of the contestants."""
+    """Format one workload: a line per library, in their order."""
     lines = [f"\n{record['name']}", f"  {'':<22}{'best':>10}{'spread':>9}{'ratio':>9}{'test loss':>12}"]
     for result in record["results"]:
         loss = "" if result["loss"] is None else f"{result['loss']:.6g}"
@@ -38,7 +38,7 @@ def text_table(record: Record) -> str:
 
 
 def markdown(run: Record) -> str:
-    """Show Sapwood's own figures and, for each library, the ratio of its quickest variant."""
+    """Format Sapwood's figures and, for each library, the ratio of its fastest variant."""
     families = dict.fromkeys(
         result["family"] for record in run["workloads"] for result in record["results"] if result["family"] != "sapwood"
     )
@@ -60,7 +60,7 @@ def markdown(run: Record) -> str:
 
 
 def caption(run: Record) -> str:
-    """Say how the table was made."""
+    """Describe how the table was made."""
     machine = run["machine"]
     versions = ", ".join(f"{package} {version}" for package, version in run["versions"].items())
     return (
@@ -73,7 +73,7 @@ def caption(run: Record) -> str:
 
 
 def write_readme(run: Record, readme: Path) -> None:
-    """Replace what stands between the marks of the README by the short table."""
+    """Replace the text between the markers in the README by the short table."""
     text = readme.read_text(encoding="utf-8")
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         raise ValueError(f"{readme} must hold {BEGIN} once and {END} once after it: add them where the table goes")

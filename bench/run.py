@@ -1,6 +1,6 @@
-"""Run workloads: all contestants in turn, round after round, so that a slow moment of the machine hits them alike.
+"""Run workloads: repetitions of all libraries are interleaved, so that a slow moment of the machine affects all alike.
 
-The order is another one in every round: threads of the contestant before may still be awake.
+The order differs in every repetition: threads of the library before may still be spinning.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def begin(contestants: list[type[Contestant]]) -> Record:
 
 
 def run(workload: Workload, contestants: list[type[Contestant]], repeat: int | None = None) -> Record:
-    """Measure every contestant ``repeat`` times; give all values, the best, and its ratio to Sapwood's best."""
+    """Measure every library ``repeat`` times; return all values, the best, and its ratio to Sapwood's best."""
     measure = MEASURES[workload.measure]
     split = None if measure.fresh else workload.data.load()
     trials: dict[str, Trial] = {}
@@ -59,7 +59,7 @@ def run(workload: Workload, contestants: list[type[Contestant]], repeat: int | N
 def take_turns(
     trials: dict[str, Trial], errors: dict[str, str], workload: Workload, rounds: int
 ) -> dict[str, list[float]]:
-    """Measure each trial once per round; one that fails goes to ``errors`` and takes no further part.
+    """Measure each trial once per repetition; one that fails goes to ``errors`` and is not repeated.
 
     One that took longer than ``PATIENCE`` seconds is not measured again: long runs vary little and cost much.
     """
@@ -79,7 +79,7 @@ def take_turns(
 
 
 def summarise(name: str, trial: Trial, values: dict[str, list[float]]) -> Record:
-    """Put one contestant's values in words: best, spread (how far the median lies from it), ratio, loss."""
+    """Summarise one library's values: best, spread (distance of the median from it), ratio, loss."""
     best = max(values[name]) if trial.more_is_better else min(values[name])
     reference = min(values["sapwood"]) if "sapwood" in values and trial.has_ratio else None
     return {

@@ -1,4 +1,4 @@
-"""Compare ways to draw rows at equal size, and dropouts with LightGBM's: ``python -m bench.sampling [--only NAME]``.
+"""Compare row samplers at equal size, and DART with LightGBM's: ``python -m bench.sampling [--only NAME]``.
 
 Every sampler draws three tenths of the rows in every round. Dropouts meet those of LightGBM at equal settings. With
 ``--large`` the table is one of 1,000,000 rows, where GOSS uses all rows at first, as LightGBM's does, and the best of
@@ -25,7 +25,7 @@ LARGE = 1_000_000
 
 
 def numbers(rows: Rows) -> Rows:
-    """The rows without category columns, which are not what is compared."""
+    """Return the rows without categorical columns, which are not compared here."""
     kept = [column for column in rows.X.columns if column not in rows.categories]
     X, X_test = (frame[kept].to_numpy(np.float32) for frame in (rows.X, rows.X_test))
     return Rows(X, rows.y, X_test, rows.y_test, [], rows.task)
@@ -51,7 +51,7 @@ def lightgbm(rows: Rows, **params: Any) -> np.ndarray:
 
 
 def contestants(n_trees: int, seed: int) -> dict[str, Callable[[Rows], np.ndarray]]:
-    """Who is compared, by name."""
+    """Return the libraries and settings to compare, by name."""
     from sapwood import Goss
 
     ours = {"n_estimators": n_trees, "random_state": seed}
@@ -69,7 +69,7 @@ def contestants(n_trees: int, seed: int) -> dict[str, Callable[[Rows], np.ndarra
 
 
 def run(predictions: Callable[[Rows], np.ndarray], rows: Rows) -> tuple[float, float] | None:
-    """The seconds and the test loss of a way, None if its library is not installed."""
+    """Return the seconds and the test loss of a method, None if its library is not installed."""
     try:
         began = time.perf_counter()
         found = predictions(rows)
@@ -79,7 +79,7 @@ def run(predictions: Callable[[Rows], np.ndarray], rows: Rows) -> tuple[float, f
 
 
 def large_contestants(n_trees: int) -> dict[str, Callable[[Rows], np.ndarray]]:
-    """Who is compared on a large table, by name."""
+    """Return the methods to compare on a large table, by name."""
     from sapwood import Goss
 
     goss = {"data_sample_strategy": "goss", "top_rate": 0.2, "other_rate": 0.1}
@@ -93,7 +93,7 @@ def large_contestants(n_trees: int) -> dict[str, Callable[[Rows], np.ndarray]]:
 
 
 def measure_large(args: argparse.Namespace) -> None:
-    """Print seconds (best, median) and test losses on a large table, each way in turn."""
+    """Print seconds (best, median) and test losses on a large table, methods interleaved."""
     split = Synthetic(args.rows or LARGE).load()
     rows = Rows(split.X, split.y, split.X_test, split.y_test, [], "binary")
     ways = large_contestants(args.trees)
@@ -112,7 +112,7 @@ def measure_large(args: argparse.Namespace) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Fit every way on every table; print a line of mean test losses and one of seconds for each."""
+    """Fit every method on every table; print a line of mean test losses and one of seconds for each."""
     parser = argparse.ArgumentParser("python -m bench.sampling", description=__doc__)
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="tables whose name contains NAME")
     parser.add_argument("--trees", type=int, default=100)
@@ -138,7 +138,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def measure(name: str, ways: list[str], args: argparse.Namespace) -> tuple[list[str], int]:
-    """The mean test loss and the median seconds of every way on a table, and its number of training rows."""
+    """Return the mean test loss and the median seconds of every method on a table, and its number of training rows."""
     losses: dict[str, list[float]] = {way: [] for way in ways}
     seconds: dict[str, list[float]] = {way: [] for way in ways}
     n_rows = 0

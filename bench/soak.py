@@ -1,4 +1,4 @@
-"""Long runs that must change nothing: ``python -m bench.soak threads|fits|processes [amount]``.
+"""Soak tests: ``python -m bench.soak threads|fits|processes [amount]``.
 
 - ``threads 60``: for so many seconds 20 threads predict with one model while two others fit; every result is compared.
 - ``fits 1000``: so many fits in a row; memory and threads must not grow.
@@ -116,7 +116,7 @@ def started(n_rounds: int, size: int | None) -> list[subprocess.Popen[str]]:
 
 
 def run(children: list[subprocess.Popen[str]]) -> float:
-    """Let these work at once; return the seconds of CPU they took."""
+    """Run child processes at the same time; return the CPU seconds they took."""
     for one in children:
         assert one.stdin is not None
         one.stdin.write("\n")

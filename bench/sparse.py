@@ -1,4 +1,4 @@
-"""Compare sparse tables with LightGBM and XGBoost, and one column with the same one-hot: ``python -m bench.sparse``.
+"""Compare with LightGBM and XGBoost on sparse tables, and a column with its one-hot: ``python -m bench.sparse``.
 
 Every fit has a process of its own, whose memory is measured above that of the rows; the rounds are interleaved and the
 best counts. A leaf has ``--leaf-rows`` rows at least; XGBoost, which does not count rows, has a smallest hessian of
@@ -38,7 +38,7 @@ class Rows:
 
     @property
     def task(self) -> str:
-        """Name the task."""
+        """Return the task."""
         return "binary" if self.y.max() < 2 else "multiclass"
 
 
@@ -74,7 +74,7 @@ def lightgbm(rounds: int, leaf_rows: int) -> Any:
 
 
 def xgboost(rounds: int, leaf_rows: int) -> Any:
-    """XGBoost's classifier, leaf by leaf."""
+    """XGBoost's classifier with leaf-wise growth."""
     import xgboost
 
     return xgboost.XGBClassifier(
@@ -101,7 +101,7 @@ def fit_once(name: str, contestant: str, rounds: int, leaf_rows: int) -> dict[st
 
 
 def in_a_process(name: str, contestant: str, rounds: int, leaf_rows: int) -> dict[str, float] | None:
-    """The same in a process of its own; None where the contestant is not installed."""
+    """Return the same, measured in a new process; None if the library is not installed."""
     command = [sys.executable, "-m", "bench.sparse", "--one", name, contestant, str(rounds), str(leaf_rows)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if "ModuleNotFoundError" in done.stderr:
@@ -113,7 +113,7 @@ def in_a_process(name: str, contestant: str, rounds: int, leaf_rows: int) -> dic
 
 
 def measure(name: str, rounds: int, args: argparse.Namespace) -> list[str]:
-    """What every contestant needs for a table."""
+    """Return the settings of a table for every library."""
     runs: dict[str, list[dict[str, float]]] = {who: [] for who in CONTESTANTS}
     for _ in range(args.repeat):
         for who in CONTESTANTS:
@@ -128,7 +128,7 @@ def measure(name: str, rounds: int, args: argparse.Namespace) -> list[str]:
 
 
 def one_hot(repeat: int) -> list[str]:
-    """Seconds of fits on a column of levels' numbers, and on the same one-hot in CSR and in full, bins made before."""
+    """Return seconds of fits on a column of category codes, and on its one-hot in CSR and dense, without binning."""
     from scipy.sparse import csr_matrix
 
     from sapwood import Dataset, SapwoodRegressor

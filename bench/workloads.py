@@ -1,4 +1,4 @@
-"""List what is measured; a further workload is one line of ``WORKLOADS``."""
+"""The workloads; a new one is one line of ``WORKLOADS``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench.data import Series, Source, Synthetic, Table
 
 @dataclass(frozen=True)
 class Settings:
-    """Fix what every contestant is given, as far as it has such a setting."""
+    """Settings that every library gets, as far as it has them."""
 
     trees: int = 100
     leaves: int = 31
@@ -26,13 +26,13 @@ class Settings:
 
     @property
     def full_depth(self) -> int:
-        """Give the depth of a complete tree with about as many leaves."""
+        """Return the depth of a complete tree with about as many leaves."""
         return self.depth or max(1, round(math.log2(self.leaves)))
 
 
 @dataclass(frozen=True)
 class Workload:
-    """Name one measurement: the rows, the settings, and what is measured (a key of ``bench.measures.MEASURES``).
+    """One measurement: the rows, the settings, and the measure (a key of ``bench.measures.MEASURES``).
 
     ``among`` are the only contestants, where not all take part.
     """
@@ -46,7 +46,7 @@ class Workload:
     among: tuple[str, ...] = ()
 
     def takes(self, contestant: str) -> bool:
-        """Say whether a contestant takes part."""
+        """Return whether a library takes part."""
         return not self.among or contestant in self.among
 
 
@@ -122,7 +122,7 @@ WORKLOADS = [
 
 
 def chosen(full: bool, only: list[str]) -> list[Workload]:
-    """Keep the workloads whose name contains one of ``only``, else the quick ones, or all with ``full``."""
+    """Return the workloads whose name contains one of ``only``, else the quick ones, or all with ``full``."""
     if only:
         return [workload for workload in WORKLOADS if any(text in workload.name for text in only)]
     return [workload for workload in WORKLOADS if full or workload.size == "quick"]

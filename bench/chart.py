@@ -1,4 +1,4 @@
-"""Draw the ratios of a run: a panel per workload, a bar per contestant."""
+"""Plot the ratios of a run: a panel per workload, a bar per library."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST = 8.0
 
 
 def draw(run: Record, path: Path) -> None:
-    """Save the picture: grey is worse than Sapwood, orange better; bars end at ``LONGEST``, labels tell the rest."""
+    """Save a bar chart: grey is slower than Sapwood, orange faster; bars are cut off at ``LONGEST``."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -36,7 +36,7 @@ def draw(run: Record, path: Path) -> None:
 
 
 def bars(panel, record: Record) -> None:  # type: ignore[no-untyped-def]
-    """Draw one workload."""
+    """Plot one workload."""
     results = record["results"]
     lengths = [min(result["ratio"], LONGEST) for result in results]
     colours = [OWN if r["family"] == "sapwood" else WORSE if r["ratio"] >= 1 else BETTER for r in results]

@@ -1,6 +1,6 @@
-"""Kill a training with SIGKILL at random moments and go on from its checkpoint, until it is done: same fingerprint?
+"""Kill training with SIGKILL at random moments, resume from its checkpoint, and compare the fingerprints.
 
-``python -m bench.killing [moments] [rows]``
+``python -m bench.crash_recovery [moments] [rows]``
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main(n_moments: int, n_rows: int) -> None:
             path = str(Path(directory) / "training.checkpoint")
             after = source.uniform(0.0, seconds)
             child = subprocess.Popen(
-                [sys.executable, "-m", "bench.killing", "child", str(n_rows), path], stdout=subprocess.PIPE
+                [sys.executable, "-m", "bench.crash_recovery", "child", str(n_rows), path], stdout=subprocess.PIPE
             )
             assert child.stdout is not None
             child.stdout.readline()
