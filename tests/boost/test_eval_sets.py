@@ -42,7 +42,7 @@ def test_a_third_entry_is_the_offset():
 @pytest.mark.parametrize(
     "sets, weights, text",
     [
-        (None, [1.0], "eval_sample_weight is given without eval_set"),
+        (None, [1.0], "eval_sample_weight is not supported without eval_set"),
         ([("X", "y"), ("X", "y")], [[1.0]], "eval_sample_weight must be a list of 2"),
         ({"a": ("X", "y")}, [1.0], "eval_sample_weight must be a dict with the names of eval_set"),
         ({"a": ("X", "y")}, {"b": [1.0]}, "eval_sample_weight names 'b', which eval_set does not: a"),

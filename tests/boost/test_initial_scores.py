@@ -154,7 +154,7 @@ def test_the_estimator_sees_the_weights_and_only_the_rows_of_training():
 
 def test_an_estimator_that_takes_no_weights_is_refused_where_there_are_some():
     X, y = example()
-    with pytest.raises(ParameterError, match="init: KNeighborsRegressor takes no sample_weight"):
+    with pytest.raises(ParameterError, match=r"init=KNeighborsRegressor\(\) is not supported with weighted rows"):
         SapwoodRegressor(init=KNeighborsRegressor()).fit(X, y, sample_weight=np.ones(300))
 
 
@@ -175,7 +175,7 @@ def test_such_a_model_cannot_be_saved_but_pickled(tmp_path):
 
 
 def test_a_classifier_without_probabilities_is_refused():
-    with pytest.raises(ParameterError, match="init: LinearSVC has no predict_proba"):
+    with pytest.raises(ParameterError, match=r"init=LinearSVC\(\) is not supported with classification.*predict_proba"):
         SapwoodClassifier(init=LinearSVC()).fit(*labelled(2))
 
 
@@ -282,7 +282,7 @@ def test_an_estimator_at_the_start_stays():
         (
             lambda X, y: SapwoodRegressor(objective="poisson", **FEW).fit(X, np.abs(y)),
             ParameterError,
-            "init_model has 1 output.* with the link 'log', objective 'squared' has 1 with 'identity'",
+            "init_model of 1 output.* the link 'log' is not supported with objective='squared' .* 'identity'",
         ),
         (lambda X, y: 5, TypeError, "init_model must be a Model, a fitted estimator or the path of a model file"),
         (lambda X, y: SapwoodRegressor(), TypeError, "init_model must be a Model, a fitted estimator"),
@@ -297,7 +297,7 @@ def test_a_model_that_does_not_fit_is_refused(make, error, text):
 def test_leaves_of_another_width_are_refused():
     X, y = labelled(3)
     first = SapwoodClassifier(objective=Softmax(vector_leaves=True), **FEW).fit(X, y)
-    with pytest.raises(ParameterError, match=r"the leaves of init_model carry 3 value.*use the same vector_leaves"):
+    with pytest.raises(ParameterError, match=r"of 3 value.* is not supported with .* of 1 value.*vector_leaves"):
         SapwoodClassifier(**FEW).fit(X, y, init_model=first)
     both = SapwoodClassifier(objective=Softmax(vector_leaves=True), **FEW).fit(X, y, init_model=first)
     assert both.n_iter_ == 20
@@ -306,5 +306,5 @@ def test_leaves_of_another_width_are_refused():
 def test_init_and_an_earlier_model_are_refused_together():
     X, y = example()
     first = SapwoodRegressor(**FEW).fit(X, y)
-    with pytest.raises(ParameterError, match="init and init_model are both given"):
+    with pytest.raises(ParameterError, match="init is not supported with init_model"):
         SapwoodRegressor(init=0.0, **FEW).fit(X, y, init_model=first)

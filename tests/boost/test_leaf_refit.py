@@ -75,7 +75,7 @@ def test_squared_error_needs_one_step():
 
 
 def test_a_loss_that_takes_its_best_value_at_once_refuses_steps():
-    with pytest.raises(ParameterError, match=r"leaf_steps=2.*objective 'absolute'"):
+    with pytest.raises(ParameterError, match="objective='absolute' is not supported with leaf_steps=2"):
         SapwoodRegressor(objective=Absolute(), leaf_steps=2).fit(np.zeros((5, 1)), np.arange(5.0))
 
 

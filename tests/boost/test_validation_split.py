@@ -93,11 +93,6 @@ def test_last_rows_are_the_last():
     assert np.flatnonzero(split(LastRows(0.2), 10)).tolist() == [8, 9]
 
 
-def test_last_rows_and_groups_are_refused_together():
-    with pytest.raises(InputError, match="LastRows splits by time and groups by group"):
-        split(LastRows(0.2), 4, groups=np.arange(4))
-
-
 @pytest.mark.parametrize("share", [0.0, 1.0, -1.0])
 def test_last_rows_need_a_fraction(share):
     with pytest.raises(ValueError, match="LastRows: fraction must be a number between 0 and 1"):

@@ -93,12 +93,12 @@ def test_numbers_as_labels_are_refused():
 
 
 def test_a_loss_for_numbers_is_refused():
-    with pytest.raises(ParameterError, match="objective 'squared' is not for classes"):
+    with pytest.raises(ParameterError, match="objective='squared' is not supported with classification"):
         SapwoodClassifier(objective="squared").fit(*example())
 
 
 def test_a_loss_for_two_classes_is_refused_for_three():
-    with pytest.raises(ParameterError, match="objective 'hinge' is for two classes"):
+    with pytest.raises(ParameterError, match="objective='hinge' is not supported with 3 classes"):
         SapwoodClassifier(objective="hinge").fit(*example(3))
 
 

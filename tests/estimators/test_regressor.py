@@ -53,7 +53,7 @@ def test_texts_as_targets_are_refused():
 
 def test_a_loss_for_classes_is_refused():
     X, y = example()
-    with pytest.raises(ParameterError, match="objective 'logistic' is for classes, not for numbers"):
+    with pytest.raises(ParameterError, match="objective='logistic' is not supported with regression"):
         SapwoodRegressor(objective="logistic").fit(X, y)
 
 

@@ -268,7 +268,7 @@ def test_a_table_of_equal_rows_is_a_leaf():
 
 
 @pytest.mark.parametrize(
-    ("others", "reason"), [({"growth": "symmetric"}, "all leaves of a level"), ({"precision": "packed"}, "histograms")]
+    ("others", "reason"), [({"growth": "symmetric"}, "all leaves of a depth"), ({"precision": "packed"}, "histograms")]
 )
 def test_what_exact_search_cannot_do_is_refused(others, reason):
     with pytest.raises(ParameterError, match=reason):

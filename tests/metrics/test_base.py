@@ -23,5 +23,5 @@ def test_a_function_that_returns_no_number_is_refused():
 
 
 def test_auc_is_not_for_several_classes():
-    with pytest.raises(ParameterError, match="is for binary, not for multiclass"):
+    with pytest.raises(ParameterError, match="measures binary, is not supported with multiclass"):
         resolve_metric("auc").check_task("multiclass")

@@ -146,7 +146,7 @@ def test_the_logistic_loss_of_more_classes_is_softmax():
 
 
 def test_losses_for_two_classes_refuse_more():
-    with pytest.raises(ParameterError, match="'hinge' is for two classes, the target has 3; use 'softmax'"):
+    with pytest.raises(ParameterError, match=r"'hinge' is not supported with 3 classes: .* two classes; use 'softmax'"):
         Hinge().for_classes(3)
 
 

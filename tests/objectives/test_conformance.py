@@ -191,7 +191,7 @@ def test_a_loss_says_what_it_is(loss):
 @LOSSES
 def test_only_losses_for_classes_take_classes(loss):
     if loss.task == "regression":
-        with pytest.raises(ParameterError, match="not for classes"):
+        with pytest.raises(ParameterError, match="not supported with classification"):
             loss.for_classes(2)
     else:
         assert loss.for_classes(2).task in ("binary", "multiclass")

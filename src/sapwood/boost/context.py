@@ -67,7 +67,7 @@ class TrainingContext:
         pool = SamplingContext(dataset.numbers, target, objective.task, seed, team, dataset.workers)
         grower, scores = make_grower(dataset, width, params.tree, seed, team), start.first_scores(dataset.n_rows)
         renewal = QuantileLeaves.of(objective, target, params.tree, dataset)
-        linear = LinearLeaves.of(objective, params, dataset, team)
+        linear = LinearLeaves.of(params, dataset, team)
         grower.tells_rows = renewal is not None or linear is not None
         rules = refit_settings(objective, params, grower, team)
         in_a_row = np.empty((objective.n_outputs, 2 * dataset.n_rows), dtype=np.float32)

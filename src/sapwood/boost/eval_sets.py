@@ -11,6 +11,8 @@ from sapwood.boost.labeled_rows import LabeledRows, naming_eval_set, read_featur
 from sapwood.boost.learning_task import LearningTask
 from sapwood.data.tables.targets import check_target, check_weight, encode_known_labels
 from sapwood.errors import InputError, InputTypeError
+from sapwood.params.compatibility import check_compatibility
+from sapwood.params.fit_context import Context
 
 Given = tuple[Any, Any, Any, Any]
 
@@ -33,6 +35,8 @@ def _read_rows(name: str, given: Given, task: LearningTask, needs_offset: bool) 
     with naming_eval_set(name):
         X, table, bins = read_features(features)
         table = task.schema.align(table)
+        values, has_categories = task.params.values(), bool(task.schema.categories)
+        check_compatibility(Context(values, has_categories=has_categories, is_eval_set_sparse=table.is_sparse))
         if task.classes is not None:
             y = encode_known_labels(target, table.n_rows, task.classes)
         else:
@@ -53,7 +57,7 @@ def read_eval_sets(given: Any, weights: Any) -> dict[str, Given]:
     """
     if given is None:
         if weights is not None:
-            raise InputError("eval_sample_weight is given without eval_set")
+            check_compatibility(Context(has_eval_weights=True))
         return {}
     if isinstance(given, Mapping):
         named = {str(name): one for name, one in given.items()}

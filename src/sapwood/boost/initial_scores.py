@@ -19,6 +19,7 @@ from sapwood.model.io.serialize import load
 from sapwood.model.model import Model
 from sapwood.native.runtime.kernel import Run
 from sapwood.objectives.base import MAX_SCORE, Objective
+from sapwood.params.fit_context import InitModel
 
 # Predictions that no score gives, such as a probability of 0 or a count below it, count as this far from the bound.
 LEAST = 1e-6
@@ -129,8 +130,8 @@ class WarmStart:
             f"init_model must be a Model, a fitted estimator or the path of a model file, got {type(given).__name__}"
         )
 
-    def check(self, schema: Schema, objective: Objective, zero_as_missing: bool) -> None:
-        """Refuse to go on with other columns, or a loss whose scores mean something else."""
+    def check(self, schema: Schema) -> None:
+        """Raise a SchemaError if the columns are not those of the model."""
         mine = self.model.schema
         if mine.n_features != schema.n_features:
             raise SchemaError(f"X has {schema.n_features} features, but init_model has {mine.n_features}")
@@ -145,23 +146,13 @@ class WarmStart:
                 f"the category columns of init_model are {[mine.name_of(f) for f in mine.categories]}, now they are "
                 f"{[schema.name_of(f) for f in schema.categories]}: leave categorical_features unset"
             )
-        if mine.zero_as_missing != zero_as_missing:
-            raise ParameterError(
-                f"init_model has zero_as_missing={mine.zero_as_missing}, now it is {zero_as_missing}: trees of one "
-                f"model read zeros alike, set zero_as_missing={mine.zero_as_missing}"
-            )
-        if (self.model.link, self.model.n_outputs) != (objective.link.name, objective.n_outputs):
-            raise ParameterError(
-                f"init_model has {self.model.n_outputs} output(s) with the link {self.model.link!r}, objective "
-                f"{objective.name!r} has {objective.n_outputs} with {objective.link.name!r}: use the objective it was "
-                "trained with"
-            )
-        width = objective.n_outputs if objective.vector_leaves else 1
-        if self.model.ensemble.n_trees and self.model.ensemble.width != width:
-            raise ParameterError(
-                f"the leaves of init_model carry {self.model.ensemble.width} value(s), those of objective "
-                f"{objective!r} {width}: use the same vector_leaves"
-            )
+
+    @property
+    def facts(self) -> InitModel:
+        """The facts that decide whether the model can be continued."""
+        ensemble = self.model.ensemble
+        leaf_width = ensemble.width if ensemble.n_trees else None
+        return InitModel(self.model.schema.zero_as_missing, self.model.link, self.model.n_outputs, leaf_width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,11 +165,7 @@ class InitSpec:
     classes: np.ndarray | None
 
     def __post_init__(self) -> None:
-        if self.init is not None and self.warm_start is not None:
-            raise ParameterError("init and init_model are both given: a model that is continued keeps its own start")
-        if hasattr(self.init, "fit"):
-            self._check_estimator()
-        elif self.init is not None:
+        if self.init is not None and not hasattr(self.init, "fit"):
             _constants(self.init, self.objective.n_outputs)
 
     def fit(self, sample: LabeledRows, run: Run) -> FittedInit:
@@ -195,21 +182,11 @@ class InitSpec:
         target = sample.target.gathered(sample.workers)
         return FittedInit(self.objective.initial_scores(target.y, target.weight, run), link)
 
-    def _check_estimator(self) -> None:
-        name = type(self.init).__name__
-        if self.classes is not None and not hasattr(self.init, "predict_proba"):
-            raise ParameterError(
-                f"init: {name} has no predict_proba, from which scores of classes come: use a classifier that has, or "
-                "wrap it in CalibratedClassifierCV"
-            )
-
     def _fitted(self, sample: LabeledRows) -> Any:
         name = type(self.init).__name__
         y = sample.y if self.classes is None else self.classes[sample.y.astype(np.intp)]
         arguments = {}
         if sample.weight is not None:
-            if not _takes_weights(self.init):
-                raise ParameterError(f"init: {name} takes no sample_weight, and rows are weighted: use another")
             arguments["sample_weight"] = sample.weight
         from sklearn.base import clone  # an estimator of its own brings it along
 
@@ -217,12 +194,6 @@ class InitSpec:
         if self.classes is not None and not np.array_equal(fitted.classes_, self.classes):
             raise InputError(f"init: {name} found the classes {fitted.classes_!r} in y, not {self.classes!r}")
         return fitted
-
-
-def _takes_weights(estimator: Any) -> bool:
-    from sklearn.utils.validation import has_fit_parameter
-
-    return bool(has_fit_parameter(estimator, "sample_weight"))
 
 
 def _constants(init: Any, n_outputs: int) -> np.ndarray:

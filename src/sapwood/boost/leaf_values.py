@@ -10,17 +10,14 @@ import numpy as np
 
 from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.tables.schema import Schema
 from sapwood.distributed.workers import LOCAL, Workers
-from sapwood.errors import ParameterError
-from sapwood.grow.constraints import column_directions, interaction_groups, monotone_directions
+from sapwood.grow.constraints import column_directions
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels.losses.leaf_quantiles import renew_leaves
 from sapwood.model.tree import LEAF
 from sapwood.native.runtime.kernel import Run
 from sapwood.objectives.base import Objective
-from sapwood.params.declaration import Params, TreeParams
-from sapwood.params.options import linear_of
+from sapwood.params.declaration import TreeParams
 
 
 class LeafRows(NamedTuple):
@@ -78,7 +75,6 @@ class QuantileLeaves:
         cls, objective: Objective, target: Target, params: TreeParams, dataset: BinnedDataset
     ) -> QuantileLeaves | None:
         """The renewal that a loss asks for, or None."""
-        check_constraints(params, dataset.user_schema, objective)
         directions = column_directions(params.monotone_constraints, dataset)
         if not objective.has_quantile_leaves:
             return None
@@ -108,34 +104,6 @@ class QuantileLeaves:
         if self.directions.any():
             project(grown, value, self.directions)
         return value[:, None]
-
-
-def check_constraints(params: TreeParams, schema: Schema, objective: Objective) -> np.ndarray:
-    """The direction of every feature; refuse constraints on columns that are not there or that leaves cannot keep."""
-    directions = monotone_directions(params.monotone_constraints, schema)
-    interaction_groups(params.interaction_constraints, schema)
-    if objective.vector_leaves and directions.any():
-        raise ParameterError(
-            f"monotone_constraints cannot be kept by objective {objective.name!r} with vector_leaves=True, whose "
-            "leaves answer all outputs at once: leave vector_leaves unset, or drop the constraints"
-        )
-    return directions
-
-
-def check_steps(objective: Objective, params: Params) -> None:
-    """Refuse what cannot go with leaves that are fitted in several steps, or for several models."""
-    is_ordered, steps = params.boost.boosting == "ordered", params.boost.leaf_steps
-    if linear_of(params.tree.leaf_model) is not None and (is_ordered or steps > 1):
-        asked = "boosting='ordered'" if is_ordered else f"leaf_steps={steps}"
-        raise ParameterError(
-            f"{asked} fits the value of each leaf by itself, but leaf_model='linear' has leaves that slope: leave "
-            "leaf_model unset, or use boosting='plain' with leaf_steps=1"
-        )
-    if objective.has_quantile_leaves and steps > 1:
-        raise ParameterError(
-            f"leaf_steps={steps} has no meaning for objective {objective.name!r}, whose leaves take their best value "
-            "at once: leave leaf_steps unset"
-        )
 
 
 def set_means(grown: GrownTree, value: np.ndarray) -> None:

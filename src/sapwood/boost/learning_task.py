@@ -12,7 +12,6 @@ from sapwood.boost.evaluation import eval_metrics
 from sapwood.boost.fit_arguments import CLASSIFICATION, REGRESSION, FitArguments
 from sapwood.boost.initial_scores import InitSpec, WarmStart, read_init_score
 from sapwood.boost.labeled_rows import LabeledRows, read_features, warn_of_index_order
-from sapwood.boost.leaf_values import check_constraints, check_steps
 from sapwood.data.categories.plan import find_category_columns
 from sapwood.data.dataset import Dataset, settings_of
 from sapwood.data.tables.class_weights import class_weights
@@ -29,7 +28,8 @@ from sapwood.data.tables.targets import (
     read_groups,
 )
 from sapwood.data.tables.zero_as_missing import zeros_to_missing
-from sapwood.errors import InputError, ParameterError
+from sapwood.errors import InputError
+from sapwood.grow.constraints import check_constraints
 from sapwood.objectives.base import Objective
 from sapwood.objectives.registry import resolve
 from sapwood.params.declaration import AUTO, Params
@@ -81,9 +81,8 @@ def read_task(arguments: FitArguments) -> tuple[LearningTask, LabeledRows]:
     schema = Schema.of(table, _category_columns(params, table, warm_start))
     schema.check(table)
     if warm_start is not None:
-        warm_start.check(schema, objective, params.bins.zero_as_missing)
-    check_constraints(params.tree, schema, objective)
-    check_steps(objective, params)
+        warm_start.check(schema)
+    check_constraints(params.tree, schema)
     eval_metrics(params.evaluation.eval_metric, objective, metric_task(classes))
     init = InitSpec(params.task.init, warm_start, objective, classes)
     init_score = read_init_score(arguments.init_score, table.n_rows, objective.n_outputs)
@@ -119,8 +118,7 @@ def objective_for(params: Params, classes: np.ndarray | None) -> Objective:
     objective = resolve(spec)
     if classes is not None:
         return objective.for_classes(len(classes))
-    if objective.task != REGRESSION:
-        raise ParameterError(f"objective {objective.name!r} is for classes, not for numbers: use SapwoodClassifier")
+    objective.check_task(REGRESSION)
     return objective
 
 

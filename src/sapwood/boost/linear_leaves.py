@@ -9,15 +9,13 @@ import numpy as np
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.tables.table import Block
-from sapwood.errors import ParameterError
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels.leaves import linear
 from sapwood.model.linear_leaves import LeafCoefficients
 from sapwood.model.tree import LEAF
 from sapwood.native.threads.team import Team
-from sapwood.objectives.base import Objective
-from sapwood.params.declaration import Params, TreeParams
+from sapwood.params.declaration import Params
 from sapwood.params.options import linear_of
 
 # Features of a leaf's model at most: of a longer way, those nearest to the leaf.
@@ -35,12 +33,11 @@ class LinearLeaves:
     team: Team
 
     @classmethod
-    def of(cls, objective: Objective, params: Params, dataset: BinnedDataset, team: Team) -> LinearLeaves | None:
-        """What the parameters ask for, None for constant leaves; refuse what cannot go together."""
+    def of(cls, params: Params, dataset: BinnedDataset, team: Team) -> LinearLeaves | None:
+        """What the parameters ask for, None for constant leaves."""
         wanted = linear_of(params.tree.leaf_model)
         if wanted is None:
             return None
-        _check(objective, params.tree)
         assert dataset.values is not None
         is_number = np.array([kind == "number" for kind in dataset.schema.kinds])
         return cls(dataset.values, wanted.penalty, params.boost.learning_rate, is_number, team)
@@ -70,24 +67,6 @@ class LinearLeaves:
         )  # fmt: skip
         made = _by_node(grown, terms, intercept, found)
         return dataclasses.replace(grown, leaf_coefficients=made.scaled(self.learning_rate))
-
-
-def _check(objective: Objective, params: TreeParams) -> None:
-    if objective.vector_leaves:
-        raise ParameterError(
-            f"leaf_model='linear' is for trees of one output, and objective {objective.name!r} with vector_leaves=True "
-            "answers all outputs by one tree: leave vector_leaves unset, or leaf_model"
-        )
-    if objective.has_quantile_leaves:
-        raise ParameterError(
-            f"leaf_model='linear' needs a loss with a second derivative, which objective {objective.name!r} lacks: "
-            "use 'huber', 'log_cosh' or 'expectile', or leave leaf_model unset"
-        )
-    if params.monotone_constraints is not None:
-        raise ParameterError(
-            "monotone_constraints cannot be kept by leaf_model='linear', whose leaves slope as the rows have it: leave "
-            "one of them unset"
-        )
 
 
 def leaf_terms(grown: GrownTree, is_number: np.ndarray) -> linear.LeafTerms:

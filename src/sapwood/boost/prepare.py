@@ -22,14 +22,16 @@ from sapwood.data.categories.vocabulary import Vocabulary
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Block, Table, whole_block
 from sapwood.data.tables.zero_as_missing import zeros_kept
-from sapwood.errors import InputError, ParameterError
+from sapwood.errors import InputError
 from sapwood.grow.constraints import monotone_directions
 from sapwood.kernels.numeric.random import HOLDOUT, PERMUTATIONS, draw_many
 from sapwood.native.runtime.kernel import Run
 from sapwood.objectives.base import Objective
+from sapwood.params.compatibility import check_compatibility, is_compatible
 from sapwood.params.declaration import Params
 from sapwood.params.encodings import Encoding, Holdout, Ordered, Partition, crossing_of
-from sapwood.params.options import conflicts_of, linear_of, symmetric_of
+from sapwood.params.fit_context import Context
+from sapwood.params.options import conflicts_of, linear_of
 
 HASH_RANGE = 2.0**64
 
@@ -71,12 +73,6 @@ def prepare(
     conflicts = conflicts_of(params.tree.bundle)
     if conflicts == 0.0:
         return prepared
-    if prepared.dataset.others:
-        raise ParameterError(
-            f"bundle={params.tree.bundle!r} settles once which columns meet, but "
-            "category_encoding=Ordered(permutations=...) has columns that differ with the order of the rows: leave "
-            "bundle unset, or use permutations=1"
-        )
     return replace(prepared, dataset=remove_conflicts(prepared.dataset, conflicts))
 
 
@@ -97,12 +93,20 @@ def _put_into_bins(
     levels = {f: table.levels(f) for f in schema.categories}
     vocabularies = {f: Vocabulary.of(levels[f], None if known is None else known.vocabularies[f]) for f in levels}
     n_levels = {f: len(levels[f].present) for f in levels}
-    can_divide = _can_divide(params, objective)
+    context = Context(
+        params.values(),
+        objective_name=objective.name,
+        vector_leaves=objective.vector_leaves,
+        encodings=(Partition(),),
+    )
+    can_divide = is_compatible(context)
     decisions = plan_encodings(
         params.categories.category_encoding, schema, n_levels, PlanLimits(params.categories.one_hot_max, can_divide)
     )
     every = [encoding for decision in decisions.values() for encoding in decision.encodings]
-    partition = _partition(every, params)
+    distributed = None if sample.workers.is_local else sample.workers.split
+    check_compatibility(replace(context, encodings=tuple(every), distributed=distributed))
+    partition = next((encoding for encoding in every if isinstance(encoding, Partition)), None)
     held_out = _held_out(every, sample, params)
     n_orders = max([encoding.permutations for encoding in every if isinstance(encoding, Ordered)], default=0)
     orders = _orders(max(n_orders, int(is_ordered)), sample, schema, params)
@@ -145,49 +149,12 @@ def _numeric_columns(
     return NumericColumns(sample.rows, features, sample.weight, sample.row_ids, params.run.random_state, cuts)
 
 
-def _can_divide(params: Params, objective: Objective) -> bool:
-    """Whether splits can send sets of levels to the left."""
-    tree = params.tree
-    by_leaf = symmetric_of(tree.growth) is None and tree.split_search == "histogram"
-    return by_leaf and not objective.vector_leaves and linear_of(tree.leaf_model) is None
-
-
-def _partition(encodings: list[Encoding], params: Params) -> Partition | None:
-    """How levels are divided, the same for all columns; refuse what cannot go together with it."""
-    asked = [encoding for encoding in encodings if isinstance(encoding, Partition)]
-    if not asked:
-        return None
-    if any(one != asked[0] for one in asked):
-        raise ParameterError(f"category_encoding has {asked[0]} and others: give all columns the same Partition")
-    if params.tree.split_search == "exact":
-        raise ParameterError(
-            "category_encoding='partition' is for histograms, which split_search='exact' does without: use "
-            "'ordered', or split_search='histogram'"
-        )
-    if linear_of(params.tree.leaf_model) is not None:
-        raise ParameterError(
-            "category_encoding='partition' has no numbers for leaf_model='linear' to slope in: use 'ordered', or leave "
-            "leaf_model unset"
-        )
-    return asked[0]
-
-
 def _binned(
     cooked: EncodedTables, schema: Schema, sample: LabeledRows, params: Params, run: Run
 ) -> binned.BinnedDataset:
     numbers, tables = binned.kept_numbers(sample.row_ids), cooked.tables
     encoder: BinMapper
     if params.tree.split_search == "exact":
-        if len(tables) > 1:
-            raise ParameterError(
-                "split_search='exact' sorts the rows once, and category_encoding=Ordered(permutations=...) has several "
-                "orders of them: use permutations=1, or split_search='histogram'"
-            )
-        if cooked.edges:
-            raise ParameterError(
-                "split_search='exact' keeps every value of a column apart, but category_encoding has a statistic with "
-                "bins of its own: leave its bins unset, or use split_search='histogram'"
-            )
         encoder = ExactBinMapper.of(tables[0])
     else:
         encoder = _fit_encoder(tables[0], cooked.edges, sample, params, run)
@@ -252,8 +219,6 @@ def _orders(wanted: int, sample: LabeledRows, schema: Schema, params: Params) ->
         return [np.arange(len(row_ids), dtype=np.uint32)] if wanted else []
     if has_time is not False:
         feature = column_number(has_time, schema, "has_time")
-        if feature in schema.categories:
-            raise InputError(f"has_time: column {schema.name_of(feature)!r} is a category, not a time")
         table = zeros_kept(sample.rows)
         times = np.concatenate([m[:, 0] for _, m in table.select([feature]).matrices(table.chunk_rows())])
         return [np.argsort(times, kind="stable").astype(np.uint32)] if wanted else []

@@ -9,14 +9,15 @@ from typing import Any
 
 from sapwood.boost.eval_sets import held_out_rows, read_eval_rows
 from sapwood.boost.fit_arguments import FitArguments
+from sapwood.boost.fit_facts import fit_context
 from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.boost.learning_task import LearningTask, read_task
 from sapwood.boost.refit import refit_on_all_rows
-from sapwood.boost.sampling import check_sampling
 from sapwood.boost.training import Training, train_rows
 from sapwood.boost.validation_split import rows_to_split_off
 from sapwood.boost.worker_agreement import check_workers
 from sapwood.model.model import Model
+from sapwood.params.compatibility import check_compatibility
 
 VALIDATION = "validation"
 
@@ -87,7 +88,7 @@ def fit(arguments: FitArguments) -> FitResult:
     start_time = time.perf_counter()
     task, rows = read_task(arguments)
     check_workers(task, rows, arguments)
-    check_sampling(task.params.boost, task.objective.task, rows.groups)
+    check_compatibility(fit_context(task, rows, arguments))
     sets, held_out = read_eval_rows(arguments, task), held_out_rows(arguments, task)
     training = fit_rows(task, rows, sets, held_out, start_time)
     result = training.result

@@ -21,8 +21,6 @@ def rows_to_split_off(
     """Return which rows to validate on as booleans, or None where the parameters ask for none."""
     settings = params.evaluation
     if has_eval_sets:
-        if settings.validation_fraction is not None:
-            raise InputError("eval_set and validation_fraction are both given: validate on one of them")
         return None
     fraction: Any = settings.validation_fraction
     if fraction is None:
@@ -61,8 +59,6 @@ def validation_rows(
         raise InputError(f"no row can be split off for validation, there is only {n} sample: give eval_set")
     chosen = np.zeros(n, dtype=bool)
     if isinstance(share, LastRows):
-        if groups is not None:
-            raise InputError("LastRows splits by time and groups by group, which cannot both be kept: give one of them")
         chosen[n - wanted :] = True
     elif groups is not None:
         chosen = _whole_groups(hashes(row_ids, seed, VALIDATION_SPLIT), groups, wanted)

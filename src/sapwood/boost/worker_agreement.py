@@ -1,8 +1,7 @@
-"""Check that the workers of a distributed fit train the same model, and that they can."""
+"""Check that the workers of a distributed fit train the same model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,29 +11,18 @@ from sapwood.boost.eval_sets import read_eval_sets
 from sapwood.boost.fit_arguments import FitArguments
 from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.boost.learning_task import LearningTask
-from sapwood.errors import InputError, ParameterError
-from sapwood.params.options import Uniform, conflicts_of, linear_of, sampling_of
 
 OPTIONAL_ARGUMENTS = ("sample_weight", "init_score", "eval_set", "eval_sample_weight")
 
 
 def check_workers(task: LearningTask, rows: LabeledRows, arguments: FitArguments) -> None:
-    """Raise an error if workers differ in parameters or data, or if the fit needs more than one worker has."""
+    """Raise an error if workers differ in parameters or data."""
     workers = rows.workers
     if workers.is_local:
         return
     workers.check_same(parameters(task.params) | _facts(task, rows, arguments))
-    if task.params.run.checkpoint is not None:
-        raise ParameterError("checkpoint is not supported in a distributed fit; unset it")
     if workers.splits_rows:
         workers.count_rows(len(rows.y) if rows.weight is None else int(np.count_nonzero(rows.weight)))
-        if rows.bins is not None:
-            raise InputError(
-                "X is a Dataset, whose bins come from the rows of one worker: pass the table itself, or split features "
-                "(by='features')"
-            )
-        for option, remedy in _unsupported(task):
-            raise ParameterError(f"{option} needs all rows on one worker: {remedy}, or split features (by='features')")
 
 
 def _facts(task: LearningTask, rows: LabeledRows, arguments: FitArguments) -> dict[str, Any]:
@@ -57,22 +45,3 @@ def _facts(task: LearningTask, rows: LabeledRows, arguments: FitArguments) -> di
             rows.y, rows.weight, rows.init_score, rows.groups
         )
     return facts
-
-
-def _unsupported(task: LearningTask) -> Iterator[tuple[str, str]]:
-    """Return the options that are not supported where each worker has rows of its own, each with a remedy."""
-    params, sampling = task.params, sampling_of(task.params.boost.sampling)
-    if task.schema.categories:
-        yield "a category column", "pass numbers in its place"
-    if linear_of(params.tree.leaf_model) is not None:
-        yield "leaf_model='linear'", "unset it"
-    if params.boost.boosting == "ordered":
-        yield "boosting='ordered'", "use 'plain'"
-    if params.boost.leaf_steps > 1:
-        yield f"leaf_steps={params.boost.leaf_steps}", "use 1"
-    if conflicts_of(params.tree.bundle) > 0.0:
-        yield f"bundle={params.tree.bundle!r}", "unset it"
-    if hasattr(params.task.init, "fit"):
-        yield "an estimator as init", "pass init_score"
-    if isinstance(sampling, Uniform) and sampling.by == "groups":
-        yield f"sampling={sampling!r}", "sample rows"

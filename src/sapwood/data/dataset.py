@@ -17,8 +17,10 @@ from sapwood.data.tables.targets import check_weight
 from sapwood.data.tables.zero_as_missing import zeros_to_missing
 from sapwood.errors import InputError, ParameterError
 from sapwood.native.threads.team import training_team
+from sapwood.params.compatibility import check_compatibility
 from sapwood.params.declaration import AUTO
-from sapwood.params.resolve import check_value, seed_of
+from sapwood.params.fit_context import Context, DatasetConflict
+from sapwood.params.resolve import check_value, resolve_seed
 
 
 class Dataset:
@@ -59,7 +61,7 @@ class Dataset:
 
     def _choose_bins(self, sample_weight: Any, random_state: Any, n_jobs: Any) -> None:
         weight = check_weight(sample_weight, self.table.n_rows)
-        seed = seed_of(check_value("random_state", random_state))
+        seed = resolve_seed(check_value("random_state", random_state))
         team = training_team(check_value("n_jobs", n_jobs), self.table.n_rows, self.table.n_features)
         row_ids = np.arange(self.table.n_rows, dtype=np.uint64)
         chosen, kept = self.table, row_ids
@@ -101,27 +103,20 @@ class Dataset:
         return made
 
     def check(self, params: Mapping[str, Any]) -> None:
-        """Refuse to be fitted with other bins or categories than it has; "auto" is whatever it has."""
-        spec = params["categorical_features"]
-        if not _is_auto(spec):
-            asked = find_category_columns(check_value("categorical_features", spec), self.table)
-            if asked != self.categories:
-                raise ParameterError(
-                    f"categorical_features means columns {list(asked)}, but the Dataset was made with "
-                    f"{list(self.categories)}: leave it unset, or make Dataset(X, categorical_features=...)"
-                )
-        max_bins = params["max_bins"]
-        if not _is_auto(max_bins) and max_bins != self.max_bins:
-            raise ParameterError(
-                f"max_bins is {max_bins!r}, but the Dataset was made with max_bins={self.max_bins}: leave it unset, or "
-                f"make Dataset(X, max_bins={max_bins!r})"
-            )
-        zeros, is_set = params["zero_as_missing"], not _is_auto(params["zero_as_missing"])
-        if is_set and check_value("zero_as_missing", zeros) != self.zero_as_missing:
-            raise ParameterError(
-                f"zero_as_missing is {zeros!r}, but the Dataset was made with zero_as_missing={self.zero_as_missing}: "
-                f"leave it unset, or make Dataset(X, zero_as_missing={zeros!r})"
-            )
+        """Raise a ParameterError if a parameter is set to another value than the Dataset was made with."""
+        made_with = {
+            "max_bins": self.max_bins,
+            "zero_as_missing": self.zero_as_missing,
+            "categorical_features": list(self.categories),
+        }
+        for name, own in made_with.items():
+            if _is_auto(params.get(name, AUTO)):
+                continue
+            value = check_value(name, params[name])
+            if name == "categorical_features":
+                value = list(find_category_columns(value, self.table))
+            if value != own:
+                check_compatibility(Context(dataset_conflict=DatasetConflict(name, value, own)))
 
 
 def settings_of(X: Any, split_search: Any) -> dict[str, Any]:

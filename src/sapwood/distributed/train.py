@@ -25,6 +25,8 @@ from sapwood.distributed.communicator import Communicator
 from sapwood.distributed.workers import FEATURES, ROWS, Workers
 from sapwood.errors import InputError, InputTypeError, ParameterError
 from sapwood.estimators.base import SapwoodEstimator, arguments_of, set_fitted
+from sapwood.params.compatibility import check_compatibility
+from sapwood.params.fit_context import Context
 
 __all__ = ["Communicator", "fit"]
 
@@ -61,13 +63,7 @@ def _read_workers(reducer: Communicator, by: str, row_numbers: Any, groups: Any)
         raise ParameterError(
             f"reducer has rank {reducer.rank}, but the ranks of {reducer.size} workers are 0 to {reducer.size - 1}"
         )
-    if by == FEATURES and row_numbers is not None:
-        raise ParameterError("row_numbers is not supported with by='features', where workers have all rows: unset it")
-    if by == ROWS and groups is not None:
-        raise ParameterError(
-            "groups is not supported with by='rows', as the rows of a group may be on several workers: unset it, or "
-            "use by='features'"
-        )
+    check_compatibility(Context(distributed=by, has_row_numbers=row_numbers is not None, has_groups=groups is not None))
     return Workers(reducer, by)
 
 

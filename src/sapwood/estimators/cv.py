@@ -20,9 +20,11 @@ from sapwood.boost.validation_split import fold_of_rows
 from sapwood.data.dataset import Dataset
 from sapwood.data.tables.row_selection import select_rows
 from sapwood.data.tables.targets import check_weight, read_groups
-from sapwood.errors import InputError, InputTypeError, ParameterError
+from sapwood.errors import InputError, InputTypeError
 from sapwood.estimators.base import SapwoodEstimator, arguments_of, set_fitted
 from sapwood.estimators.classifier import SapwoodClassifier
+from sapwood.params.compatibility import check_compatibility
+from sapwood.params.fit_context import Context
 from sapwood.params.resolve import resolve_params
 
 HELD_OUT = "held_out"
@@ -68,8 +70,7 @@ def cv(
         )
     rows = Rows.read(estimator, X, y, groups, sample_weight)
     params = resolve_params(estimator.get_params(deep=False), len(rows.y), estimator.task)
-    if params.run.checkpoint is not None:
-        raise ParameterError("checkpoint keeps one training, and cv makes one per fold: leave checkpoint unset")
+    check_compatibility(Context(params.values(), is_cross_validation=True))
     objective = objective_for(params, rows.classes)
     measures = eval_metrics(params.evaluation.eval_metric, objective, metric_task(rows.classes))
     folds: list[Fold] = []

@@ -14,8 +14,15 @@ from sapwood.data.tables.schema import Schema
 from sapwood.errors import ParameterError
 from sapwood.kernels import layout
 from sapwood.kernels.numeric.random import LEVEL_COLUMNS, NODE_COLUMNS, TREE_COLUMNS, draw_many
+from sapwood.params.declaration import TreeParams
 
 DIRECTIONS = {1: 1, -1: -1, 0: 0, "increasing": 1, "decreasing": -1, "none": 0}
+
+
+def check_constraints(params: TreeParams, schema: Schema) -> None:
+    """Raise a ParameterError if constraints name a column or a direction that does not exist."""
+    monotone_directions(params.monotone_constraints, schema)
+    interaction_groups(params.interaction_constraints, schema)
 
 
 def column_directions(spec: Any, dataset: BinnedDataset) -> np.ndarray:
@@ -56,12 +63,6 @@ def monotone_directions(spec: Any, schema: Schema) -> np.ndarray:
                 "allowed are 1 (increasing), -1 (decreasing) and 0 (free)"
             )
         directions[feature] = DIRECTIONS[value]
-    for f in schema.categories:
-        if directions[f] != 0:
-            raise ParameterError(
-                f"monotone_constraints: {_called(f, schema)} is a category, whose levels have no order: give it 0, or "
-                "use numbers in its place"
-            )
     return directions
 
 

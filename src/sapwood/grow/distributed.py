@@ -11,7 +11,7 @@ import numpy as np
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.binning.bundling import BundleLayout
 from sapwood.distributed.workers import Workers
-from sapwood.errors import ParameterError, TrainingError
+from sapwood.errors import TrainingError
 from sapwood.grow.constraints import allowed_features
 from sapwood.grow.distributed_scales import Tables, quantise_rows
 from sapwood.grow.fixed_point import scale_for
@@ -35,12 +35,6 @@ class RankGrower(HistogramGrower):
         self._workers: Workers = dataset.workers
         self._n_total_rows = dataset.workers.count_rows(dataset.n_rows)
         super().__init__(dataset, n_outputs, params, seed, team)
-        if dataset.lists is not None:
-            raise ParameterError(
-                "a Dataset of a sparse table keeps lists of columns, which ranks do not share: pass the table itself"
-            )
-        if self._features.category_kind.any():
-            raise ParameterError("category_encoding='partition' cannot be spread over ranks: use 'ordered'")
         self._shares = _shares_of(self._features.offset, self._workers.communicator.size)
         self._own = _shared_out(self._features, self._shares, self._workers.communicator.rank, team.size)
         self._n_rows = np.zeros(self._shape.max_leaves, dtype=np.int64)  # of each leaf, in all ranks

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.errors import ParameterError
 from sapwood.grow.distributed import RankGrower
 from sapwood.grow.distributed_symmetric import SymmetricRankGrower
 from sapwood.grow.exact import ExactGrower
@@ -17,8 +16,6 @@ from sapwood.params.options import symmetric_of
 def make_grower(dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> Grower:
     """A grower for trees of ``n_outputs`` outputs on a dataset."""
     if not dataset.workers.is_local:
-        if params.split_search == "exact":
-            raise ParameterError("split_search='exact' cannot be spread over ranks: use 'histogram'")
         is_symmetric = symmetric_of(params.growth) is not None
         return (SymmetricRankGrower if is_symmetric else RankGrower)(dataset, n_outputs, params, seed, team)
     kind = ExactGrower if params.split_search == "exact" else HistogramGrower

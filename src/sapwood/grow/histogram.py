@@ -6,7 +6,6 @@ import numpy as np
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.binning.bundling import BundleLayout
-from sapwood.errors import ParameterError
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.grow.row_subset import RowSubset
@@ -38,7 +37,6 @@ class HistogramGrower(Grower):
 
     def __init__(self, dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
         super().__init__(dataset, n_outputs, params, seed, team)
-        _check_levels(self._features.category_kind, n_outputs, self._symmetric is not None)
         counts = params.min_child_samples > 1 or bool(dataset.level_kinds.any())
         self._cells = make_cells(self._shape, self._features, self._symmetric is not None, self._has_lines(), counts)
         self._sorted: layout.Histograms | None = None
@@ -95,18 +93,3 @@ class HistogramGrower(Grower):
             feature = self._nodes.ints[: self._nodes.info[layout.N_NODES], layout.NODE_FEATURE]
             feature[:] = np.where(feature < 0, feature, self._tiling.order[feature])
         return GrownTree.read(self._nodes, self._leaves, rows.rows, self._has_sets)
-
-
-def _check_levels(levels: np.ndarray, n_outputs: int, is_symmetric: bool) -> None:
-    if not levels.any():
-        return
-    if is_symmetric:
-        raise ParameterError(
-            "category_encoding='partition' divides levels leaf by leaf, but growth='symmetric' has one split for all "
-            "leaves of a level: use another growth, or 'ordered'"
-        )
-    if n_outputs > 1:
-        raise ParameterError(
-            "category_encoding='partition' orders levels by one gradient, but an objective with vector_leaves=True has "
-            "several: leave vector_leaves unset, or use 'ordered'"
-        )

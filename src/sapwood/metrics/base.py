@@ -12,6 +12,8 @@ from sapwood.errors import InputError, ParameterError
 from sapwood.kernels.numeric.elementary import apply_elementwise
 from sapwood.kernels.numeric.sums import fixed_mean
 from sapwood.native.runtime.kernel import Kernel, Run, run_serial
+from sapwood.params.compatibility import check_compatibility
+from sapwood.params.fit_context import Context
 from sapwood.params.validators import check_signature, read_only
 
 REGRESSION = frozenset({"regression"})
@@ -69,9 +71,7 @@ class Metric:
 
     def check_task(self, task: str) -> None:
         """Raise a ParameterError if the metric is not defined for this task."""
-        if task not in self.tasks:
-            allowed = ", ".join(sorted(self.tasks))
-            raise ParameterError(f"metric {self.name!r} is for {allowed}, not for {task}; choose another eval_metric")
+        check_compatibility(Context(task=task, metric_name=self.name, metric_tasks=self.tasks))
 
     def __call__(
         self, y: np.ndarray, prediction: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial

@@ -17,6 +17,8 @@ from sapwood.kernels.losses.leaf_quantiles import renew_leaves
 from sapwood.kernels.numeric.sums import fixed_mean
 from sapwood.native.runtime.kernel import Kernel, Run, run_serial
 from sapwood.objectives.links import Identity, Link
+from sapwood.params.compatibility import check_compatibility
+from sapwood.params.fit_context import Context
 
 # Gradients are float32, which ends at 3e38.
 MAX_TARGET = MAX_SCORE = 1e37
@@ -33,6 +35,7 @@ class Objective:
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
     task: str = "regression"
+    supported_tasks: frozenset[str] = frozenset({"regression"})
     pairs_kernel: ClassVar[Kernel]
     loss_kernel: ClassVar[Kernel]
     has_quantile_leaves: ClassVar[bool] = False
@@ -85,9 +88,18 @@ class Objective:
         """Make the loss that has these settings."""
         return cls(**settings)
 
+    def check_task(self, task: str, n_classes: int = 0) -> None:
+        """Raise a ParameterError if this loss does not support a task."""
+        check_compatibility(
+            Context(
+                task=task, n_classes=n_classes, objective_name=self.name, objective_tasks=self.supported_tasks
+            )
+        )  # fmt: skip
+
     def for_classes(self, n_classes: int) -> Objective:
-        """This loss for so many classes."""
-        raise ParameterError(f"objective {self.name!r} is not for classes; use 'logistic' or 'softmax'")
+        """Return this loss for a number of classes."""
+        self.check_task("binary" if n_classes == 2 else "multiclass", n_classes)
+        return self
 
     def check_target(self, y: np.ndarray) -> None:
         """Raise an InputError that names the first row this loss has no value for."""

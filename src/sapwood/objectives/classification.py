@@ -34,19 +34,13 @@ class BinaryObjective(Objective):
     """A loss for a target of 0 or 1 and one score."""
 
     task = "binary"
+    supported_tasks = frozenset({"binary"})
     link: links.Link = links.Logit()
 
     def check_target(self, y: np.ndarray) -> None:
         """Refuse what is neither 0 nor 1."""
         bad = ~((y == 0.0) | (y == 1.0))
         reject_targets(self.name, y, bad, "0 or 1", "encode the two classes so, or use 'softmax' for more")
-
-    def for_classes(self, n_classes: int) -> Objective:
-        """This loss, if there are two classes."""
-        if n_classes != 2:
-            given = f"objective {self.name!r} is for two classes, the target has {n_classes}"
-            raise ParameterError(f"{given}; use 'softmax' or 'one_vs_all'")
-        return self
 
 
 @register
@@ -55,6 +49,7 @@ class Logistic(BinaryObjective):
 
     name = "logistic"
     aliases: ClassVar[tuple[str, ...]] = ("log_loss", "binary_logistic", "binary_crossentropy")
+    supported_tasks = frozenset({"binary", "multiclass"})
     default_metric = "log_loss"
     pairs_kernel = losses_binary.logistic_pairs
     loss_kernel = losses_binary.logistic_loss
@@ -75,6 +70,7 @@ class CrossEntropy(Logistic):
     name = "cross_entropy"
     aliases = ("xentropy",)
     task = "regression"
+    supported_tasks = frozenset({"regression"})
     default_metric = "cross_entropy"
 
     def check_target(self, y: np.ndarray) -> None:
@@ -155,6 +151,7 @@ class MulticlassObjective(Objective):
 
     n_classes: int
     task = "multiclass"
+    supported_tasks = frozenset({"binary", "multiclass"})
     default_metric = "log_loss"
 
     @property

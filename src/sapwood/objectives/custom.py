@@ -36,6 +36,7 @@ class FunctionObjective(Objective):
     """An objective made of one function of (y, score) and a link, by its name."""
 
     curvature = "floored"
+    supported_tasks = frozenset({"regression", "binary"})
     link: Link = Identity()
 
     def __init__(self, function: Function, link: str = "identity") -> None:
@@ -55,11 +56,9 @@ class FunctionObjective(Objective):
 
     def for_classes(self, n_classes: int) -> Objective:
         """This loss for the classes 0 and 1; without a link of its own, it gets the logit link."""
-        if n_classes != 2:
-            given = f"a custom objective has one score per row, the target has {n_classes} classes"
-            raise ParameterError(f"{given}; use 'softmax', or fit one classifier per class")
         made = copy.copy(self)
-        made.task = "binary"
+        super().for_classes(n_classes)
+        made.task, made.supported_tasks = "binary", frozenset({"binary"})
         made.link = LINKS["logit"] if isinstance(self.link, Identity) else self.link
         return made
 

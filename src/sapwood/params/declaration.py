@@ -339,9 +339,13 @@ class Params:
     evaluation: EvaluationParams = EvaluationParams()
     run: RunParams = RunParams()
 
+    def values(self) -> dict[str, Any]:
+        """Return the values of all parameters by name."""
+        return {name: value for group in vars(self).values() for name, value in vars(group).items()}
+
     def described(self) -> dict[str, Any]:
-        """What decided the model, by name, as far as it is numbers and words: for the model's metadata."""
-        values = {name: value for group in vars(self).values() for name, value in vars(group).items()}
+        """Return the numbers and strings among the parameters that decide the model, for its metadata."""
+        values = self.values()
         for name in ("n_jobs", "verbose", "checkpoint", "checkpoint_every"):
             del values[name]
         return {name: v for name, v in values.items() if v is None or isinstance(v, (bool, int, float, str))}

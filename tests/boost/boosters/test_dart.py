@@ -174,7 +174,7 @@ def test_a_forest_learns():
 
 
 def test_a_forest_has_no_learning_rate():
-    with pytest.raises(ParameterError, match="has no meaning for boosting='forest'"):
+    with pytest.raises(ParameterError, match=r"learning_rate=0\.3 is not supported with boosting='forest'"):
         fit(boosting="forest", learning_rate=0.3)
 
 

@@ -326,7 +326,7 @@ def test_a_checkpoint_is_no_model_and_says_so(path):
 
 
 def test_cross_validation_takes_none(path):
-    with pytest.raises(ParameterError, match="checkpoint keeps one training"):
+    with pytest.raises(ParameterError, match="checkpoint is not supported with cv"):
         sapwood.cv(SapwoodRegressor(checkpoint=path), X, Y)
 
 

@@ -438,7 +438,7 @@ def test_mvs_draws_few_rows_if_hardly_any_are_wanted(subsample):
 )  # fmt: skip
 def test_a_forest_of_equal_trees_is_refused(sampling, more):
     model = SapwoodRegressor(boosting="forest", sampling=sampling, n_estimators=5, **more)
-    with pytest.raises(ParameterError, match="would grow the same tree again and again: leave sampling unset"):
+    with pytest.raises(ParameterError, match="boosting='forest': all trees would be the same; unset sampling"):
         model.fit(np.eye(5), np.arange(5.0))
     model.set_params(colsample_bynode=0.5).fit(np.eye(5), np.arange(5.0), groups=np.arange(5))
 

@@ -199,11 +199,7 @@ def in_memory(table: Table) -> Table:
 
 def whole_block(table: Table) -> Block:
     """All rows of a table as one block."""
-    if table.is_sparse:
-        raise InputError(
-            "leaf_model='linear' reads the values of all columns again and again, but X is sparse: leave leaf_model "
-            "unset, or pass X.toarray()"
-        )
+    assert not table.is_sparse
     return next(in_memory(table).blocks())
 
 

@@ -1,0 +1,281 @@
+"""Incompatibilities: every pair of options that cannot be used together, declared once.
+
+``docs/compatibility.md`` is generated from the rules. A rule applies when both of its conditions hold; a context in
+which some facts are not known yet is checked against the rules about the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sapwood.errors import InputError, ParameterError, SapwoodError
+from sapwood.params import conditions as c
+from sapwood.params.conditions import MAX_SYMMETRIC_DEPTH, Condition
+from sapwood.params.fit_context import Context
+
+
+@dataclass(frozen=True)
+class Incompatibility:
+    """Two conditions that exclude each other, the reason, and what to do instead."""
+
+    first: Condition
+    second: Condition
+    reason: str
+    remedy: str
+    error: type[SapwoodError] = ParameterError
+
+    def applies(self, context: Context) -> bool:
+        """Return whether both conditions hold."""
+        return self.first.holds(context) and self.second.holds(context)
+
+    def message(self, context: Context) -> str:
+        """Describe the incompatibility with the values of a fit."""
+        first, second = self.first.show(context), self.second.show(context)
+        joined = second if second.startswith("without ") else f"with {second}"
+        return f"{first} is not supported {joined}: {self.reason}; {self.remedy}."
+
+
+def check_compatibility(context: Context) -> None:
+    """Raise the error of the first rule that applies."""
+    for rule in RULES:
+        if rule.applies(context):
+            raise rule.error(rule.message(context))
+
+
+def is_compatible(context: Context) -> bool:
+    """Return whether no rule applies."""
+    return not any(rule.applies(context) for rule in RULES)
+
+
+TREES = (
+    Incompatibility(
+        c.MAX_BINS, c.EXACT, "exact search has no bins", "unset max_bins or use split_search='histogram'"
+    ),
+    Incompatibility(
+        c.SYMMETRIC, c.EXACT,
+        "exact search splits one leaf at a time, a symmetric tree splits all leaves of a depth at once",
+        "use split_search='histogram' or another growth",
+    ),
+    Incompatibility(
+        c.BUNDLE, c.EXACT, "bundles are columns of histograms, which exact search does not build",
+        "unset bundle or use split_search='histogram'",
+    ),
+    Incompatibility(
+        c.PACKED, c.EXACT, "packed cells are those of histograms, which exact search does not build",
+        "unset precision or use split_search='histogram'",
+    ),
+    Incompatibility(
+        c.EXACT, c.SPARSE, "exact search sorts all values of every column",
+        "use split_search='histogram' or pass X.toarray()", InputError,
+    ),
+    Incompatibility(
+        c.MIN_CHILD_SAMPLES, c.SYMMETRIC, "all leaves of a depth are split together, whatever their number of rows",
+        "unset min_child_samples or use min_child_weight, below which a child adds no gain",
+    ),
+    Incompatibility(
+        c.DEEP, c.SYMMETRIC, "a symmetric tree has 2**max_depth leaves",
+        f"use a max_depth of at most {MAX_SYMMETRIC_DEPTH}",
+    ),
+    Incompatibility(
+        c.MONOTONE_PARAMETER, c.LINEAR, "the slopes of linear leaves have either sign", "unset one of them"
+    ),
+    Incompatibility(
+        c.ORDERED, c.LINEAR, "the supporting models of ordered boosting refit the values of constant leaves",
+        "use leaf_model='constant' or boosting='plain'",
+    ),
+    Incompatibility(
+        c.LEAF_STEPS, c.LINEAR, "Newton steps refit the values of constant leaves",
+        "use leaf_model='constant' or leaf_steps=1",
+    ),
+    Incompatibility(
+        c.LINEAR, c.ANY_SPARSE, "linear leaves read the values of all columns again for every tree",
+        "use leaf_model='constant' or pass X.toarray()", InputError,
+    ),
+)  # fmt: skip
+
+OBJECTIVES = (
+    Incompatibility(
+        c.CLASS_OBJECTIVE, c.REGRESSION, "it is a loss for classes", "use SapwoodClassifier"
+    ),
+    Incompatibility(
+        c.NUMBER_OBJECTIVE, c.CLASSIFICATION, "it is a loss for numbers", "use 'logistic' or 'softmax'"
+    ),
+    Incompatibility(
+        c.BINARY_OBJECTIVE, c.MULTICLASS, "it is a loss for two classes", "use 'softmax' or 'one_vs_all'"
+    ),
+    Incompatibility(
+        c.OTHER_METRIC, c.KNOWN_TASK, "it is a metric of other tasks", "use another eval_metric"
+    ),
+    Incompatibility(
+        c.VECTOR_LEAVES, c.MONOTONE_COLUMNS, "monotone bounds hold for the value of a single output",
+        "use vector_leaves=False or unset monotone_constraints",
+    ),
+    Incompatibility(
+        c.VECTOR_LEAVES, c.LINEAR, "a linear leaf predicts a single output",
+        "use vector_leaves=False or leaf_model='constant'",
+    ),
+    Incompatibility(
+        c.QUANTILE_LEAVES, c.LINEAR, "linear leaves need a loss with a second derivative",
+        "use 'huber', 'log_cosh' or 'expectile', or leaf_model='constant'",
+    ),
+    Incompatibility(
+        c.QUANTILE_LEAVES, c.LEAF_STEPS, "the value of a leaf is a quantile of its residuals, found in one step",
+        "unset leaf_steps",
+    ),
+)  # fmt: skip
+
+CATEGORIES = (
+    Incompatibility(
+        c.PARTITION, c.TWO_PARTITIONS, "splits divide the categories of all columns by the same rules",
+        "use the same Partition for all columns",
+    ),
+    Incompatibility(
+        c.PARTITION, c.EXACT, "sets of categories are found by histograms",
+        "use category_encoding='ordered' or split_search='histogram'",
+    ),
+    Incompatibility(
+        c.PARTITION, c.SYMMETRIC,
+        "a set of categories is found for one leaf, a symmetric tree has one split for all leaves of a depth",
+        "use category_encoding='ordered' or another growth",
+    ),
+    Incompatibility(
+        c.PARTITION, c.LINEAR, "a set of categories has no numeric value for the models of leaves",
+        "use category_encoding='ordered' or leaf_model='constant'",
+    ),
+    Incompatibility(
+        c.PARTITION, c.VECTOR_LEAVES, "categories are sorted by the gradients of a single output",
+        "use category_encoding='ordered' or vector_leaves=False",
+    ),
+    Incompatibility(
+        c.PERMUTATIONS, c.EXACT, "exact search sorts the rows once, but every permutation has values of its own",
+        "use permutations=1 or split_search='histogram'",
+    ),
+    Incompatibility(
+        c.PERMUTATIONS, c.CONFLICTS,
+        "the rows in which columns conflict are found once, but every permutation has values of its own",
+        "use permutations=1 or unset bundle",
+    ),
+    Incompatibility(
+        c.STATISTIC_BINS, c.EXACT, "exact search has no bins", "use bins=None or split_search='histogram'"
+    ),
+    Incompatibility(
+        c.MONOTONE_PARAMETER, c.MONOTONE_CATEGORY, "categories have no order", "use 0 for it, or encode it as numbers"
+    ),
+    Incompatibility(
+        c.HAS_TIME, c.TIME_CATEGORY, "categories have no order in time", "use a column of numbers or times", InputError
+    ),
+)  # fmt: skip
+
+SAMPLING = (
+    Incompatibility(
+        c.LEARNING_RATE, c.FOREST, "a forest averages unshrunk trees", "unset learning_rate"
+    ),
+    Incompatibility(
+        c.SAME_TREES, c.FOREST, "all trees would be the same", "unset sampling or use colsample_bynode below 1"
+    ),
+    Incompatibility(
+        c.SUBSAMPLE, c.NO_SAMPLING, "all rows are used", "unset subsample or use sampling='uniform'"
+    ),
+    Incompatibility(
+        c.SUBSAMPLE, c.GOSS, "its own fractions say how many rows are drawn", "unset subsample and use Goss(top, other)"
+    ),
+    Incompatibility(
+        c.SUBSAMPLE, c.BAYESIAN, "all rows are used, with random weights", "unset subsample"
+    ),
+    Incompatibility(
+        c.BY_GROUPS, c.NO_GROUPS, "whole groups are drawn", "pass groups to fit", InputError
+    ),
+    Incompatibility(
+        c.BY_CLASSES, c.REGRESSION, "a fraction of every class is drawn", "use by='rows'"
+    ),
+)  # fmt: skip
+
+ARGUMENTS = (
+    Incompatibility(
+        c.VALIDATION_FRACTION, c.EVAL_SET, "both provide the rows to validate on", "unset one of them", InputError
+    ),
+    Incompatibility(
+        c.EVAL_WEIGHTS, c.NO_EVAL_SET, "it holds the weights of the rows of eval_set", "pass eval_set", InputError
+    ),
+    Incompatibility(
+        c.LAST_ROWS, c.GROUPS, "the last rows may be part of a group",
+        "use a validation_fraction, or fit without groups", InputError,
+    ),
+    Incompatibility(
+        c.INIT, c.INIT_MODEL, "a model that is continued keeps its own initial scores", "unset one of them"
+    ),
+    Incompatibility(
+        c.INIT_WITHOUT_PROBABILITIES, c.CLASSIFICATION, "the initial scores of classes are computed from predict_proba",
+        "use a classifier that has it, or wrap it in CalibratedClassifierCV",
+    ),
+    Incompatibility(
+        c.INIT_WITHOUT_WEIGHTS, c.WEIGHTS, "its fit takes no sample_weight",
+        "use another estimator, or rows without weights",
+    ),
+    Incompatibility(
+        c.MODEL_ZEROS, c.OTHER_ZEROS, "all trees of a model read zeros alike", "use the zero_as_missing of init_model"
+    ),
+    Incompatibility(
+        c.MODEL_OUTPUTS, c.OTHER_OUTPUTS, "all trees of a model add to the same scores",
+        "use the objective that init_model was trained with",
+    ),
+    Incompatibility(
+        c.MODEL_LEAVES, c.OTHER_LEAVES, "all leaves of a model have the same number of values",
+        "use the vector_leaves of init_model",
+    ),
+    Incompatibility(
+        c.DATASET_SETTING, c.OTHER_DATASET, "a Dataset is read and binned when it is made",
+        "unset it or make another Dataset",
+    ),
+    Incompatibility(
+        c.CHECKPOINT, c.CROSS_VALIDATION, "a checkpoint holds one training run, and every fold is one",
+        "unset checkpoint",
+    ),
+)  # fmt: skip
+
+BY_FEATURES = "or distribute by features (by='features')"
+ALL_ROWS = "it needs all rows on one worker"
+DISTRIBUTED = (
+    Incompatibility(
+        c.CHECKPOINT, c.DISTRIBUTED, "a checkpoint holds the training run of one process", "unset checkpoint"
+    ),
+    Incompatibility(
+        c.EXACT, c.DISTRIBUTED, "workers add up histograms", "use split_search='histogram'"
+    ),
+    Incompatibility(
+        c.PARTITION, c.DISTRIBUTED, "workers search numeric thresholds only", "use category_encoding='ordered'"
+    ),
+    Incompatibility(
+        c.DATASET, c.DISTRIBUTED_ROWS, "it was binned without the rows of the other workers",
+        "pass the table itself", InputError,
+    ),
+    Incompatibility(
+        c.SPARSE_DATASET, c.DISTRIBUTED, "workers do not exchange sparse bins", "pass the table itself"
+    ),
+    Incompatibility(
+        c.ROW_NUMBERS, c.DISTRIBUTED_FEATURES, "every worker has all rows", "leave row_numbers out"
+    ),
+    *(
+        Incompatibility(first, c.DISTRIBUTED_ROWS, ALL_ROWS, f"{remedy}, {BY_FEATURES}")
+        for first, remedy in (
+            (c.GROUPS, "leave groups out"),
+            (c.CATEGORIES, "encode it as numbers"),
+            (c.LINEAR, "use leaf_model='constant'"),
+            (c.ORDERED, "use boosting='plain'"),
+            (c.LEAF_STEPS, "use leaf_steps=1"),
+            (c.CONFLICTS, "unset bundle"),
+            (c.INIT_ESTIMATOR, "pass init_score"),
+            (c.BY_GROUPS, "use by='rows'"),
+        )
+    ),
+)  # fmt: skip
+
+SECTIONS: dict[str, tuple[Incompatibility, ...]] = {
+    "Trees": TREES,
+    "Objectives and metrics": OBJECTIVES,
+    "Categorical columns": CATEGORIES,
+    "Boosting and sampling": SAMPLING,
+    "Arguments of fit, datasets, cross-validation": ARGUMENTS,
+    "Distributed training": DISTRIBUTED,
+}
+RULES: tuple[Incompatibility, ...] = tuple(rule for rules in SECTIONS.values() for rule in rules)
