@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.boost.checkpoint.run_fingerprint import digest, parameters
+from sapwood.boost.checkpoint.run_fingerprint import describe_params, digest
 from sapwood.boost.eval_sets import read_eval_sets
 from sapwood.boost.fit_arguments import FitArguments
 from sapwood.boost.labeled_rows import LabeledRows
@@ -20,7 +20,7 @@ def check_workers(task: LearningTask, rows: LabeledRows, arguments: FitArguments
     workers = rows.workers
     if workers.is_local:
         return
-    workers.check_same(parameters(task.params) | _facts(task, rows, arguments))
+    workers.check_same(describe_params(task.params) | _facts(task, rows, arguments))
     if workers.splits_rows:
         workers.count_rows(len(rows.y) if rows.weight is None else int(np.count_nonzero(rows.weight)))
 

@@ -35,8 +35,8 @@ def fit(path: Path | None, y=Y, sets=None, **more):
     return estimator.fit(X, y, eval_set=SETS if sets is None else sets)
 
 
-def told(estimator) -> tuple:
-    """Everything that a fit tells."""
+def outcome(estimator) -> tuple:
+    """Model, history and best round of a fit."""
     values = (estimator.best_iteration_, estimator.best_score_, estimator.stopped_, estimator.n_iter_)
     return estimator.model_.fingerprint(), estimator.evals_result_, *values
 
@@ -75,24 +75,24 @@ def test_a_checkpoint_changes_nothing(path):
 
 @pytest.mark.parametrize("stopping", [{}, {"early_stopping_rounds": 2, "learning_rate": 1.0}])
 def test_a_file_cut_anywhere_leads_to_the_same_model(path, stopping):
-    whole = told(fit(path, **stopping))
+    whole = outcome(fit(path, **stopping))
     data = path.read_bytes()
     source = random.Random(2)
     ends = ends_of_segments(path)
     for cut in [0, 5, len(MAGIC), *ends, *(source.randrange(len(data)) for _ in range(20))]:
         path.write_bytes(data[:cut])
-        assert told(fit(path, **stopping)) == whole
+        assert outcome(fit(path, **stopping)) == whole
 
 
 @pytest.mark.parametrize("refit", [False, True])
 def test_a_classifier_goes_on_within_either_training(path, refit):
     y = np.digitize(Y, [-0.5, 0.5])
     settings = SETTINGS | {"early_stopping_rounds": 3, "validation_fraction": 0.2, "refit": refit, "checkpoint": path}
-    whole = told(SapwoodClassifier(**settings).fit(X, y))
+    whole = outcome(SapwoodClassifier(**settings).fit(X, y))
     for file in [path, Path(f"{path}.refit")] if refit else [path]:
         ends = ends_of_segments(file)
         os.truncate(file, ends[len(ends) // 2] + 11)
-        assert told(SapwoodClassifier(**settings).fit(X, y)) == whole
+        assert outcome(SapwoodClassifier(**settings).fit(X, y)) == whole
 
 
 def test_a_model_that_is_continued_goes_on(path):
@@ -107,12 +107,12 @@ def test_a_model_that_is_continued_goes_on(path):
 
 
 def test_the_team_and_the_writing_may_change_in_between(path, monkeypatch):
-    whole = told(fit(None))
+    whole = outcome(fit(None))
     monkeypatch.setenv("SAPWOOD_TEAM", "3")
     with pytest.raises(Killed):
         fit(path, callbacks=[killed_after(6)])
     monkeypatch.setenv("SAPWOOD_TEAM", "1")
-    assert told(fit(path, checkpoint_every=1000, n_jobs=1)) == whole
+    assert outcome(fit(path, checkpoint_every=1000, n_jobs=1)) == whole
 
 
 def test_callbacks_are_called_for_the_rounds_that_are_new(path):
@@ -127,11 +127,11 @@ def test_a_round_in_which_a_callback_ends_training_is_the_last_after_all(path):
     def stops(progress):
         return progress.round == 4
 
-    whole = told(fit(path, callbacks=[stops]))
+    whole = outcome(fit(path, callbacks=[stops]))
     for end in ends_of_segments(path):
         data = path.read_bytes()
         os.truncate(path, end)
-        assert told(fit(path, callbacks=[stops])) == whole
+        assert outcome(fit(path, callbacks=[stops])) == whole
         assert path.read_bytes()[:end] == data[:end]
 
 
@@ -139,7 +139,7 @@ def test_seconds_spent_before_count_for_the_time_limit(path):
     first = fit(path, time_limit=1e-9)
     assert (first.stopped_, first.n_iter_) == ("time_limit", 1)
     assert fit(path, time_limit=1e-9).n_iter_ == 1
-    assert told(fit(path, time_limit=1000)) == told(fit(None))
+    assert outcome(fit(path, time_limit=1000)) == outcome(fit(None))
 
 
 def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(path):
@@ -149,14 +149,14 @@ def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(path):
 
     assert fit(path, callbacks=[interrupt], checkpoint_every=1000).stopped_ == "interrupted"
     assert len(ends_of_segments(path)) == 2
-    assert told(fit(path)) == told(fit(None))
+    assert outcome(fit(path)) == outcome(fit(None))
 
 
 def test_a_finished_checkpoint_gives_its_model_without_training(path, monkeypatch):
-    whole = told(fit(path))
+    whole = outcome(fit(path))
     before = path.read_bytes()
     monkeypatch.setattr("sapwood.boost.rounds.add_round", None)
-    assert told(fit(path)) == whole
+    assert outcome(fit(path)) == whole
     assert path.read_bytes() == before
 
 
@@ -191,10 +191,10 @@ def test_a_disk_that_is_full_does_not_end_training(path, monkeypatch):
         append(self, text, arrays)
 
     monkeypatch.setattr(CheckpointLog, "append", fails)
-    with pytest.warns(RuntimeWarning, match="No space left on device.*continued after round 3"):
-        made = told(fit(path))
+    with pytest.warns(RuntimeWarning, match="No space left on device.*resumed after round 3"):
+        made = outcome(fit(path))
     monkeypatch.undo()
-    assert told(fit(path)) == made == told(fit(None))
+    assert outcome(fit(path)) == made == outcome(fit(None))
 
 
 KILLED = """
@@ -232,27 +232,27 @@ def test_kill_9_at_random_moments_leads_to_the_same_fingerprint(path):
         ({"learning_rate": 0.2}, "learning_rate was 0.1 and is 0.2"),
         ({"n_estimators": 15}, "n_estimators was 14 and is 15"),
         ({"random_state": 7}, "random_state was 0 and is 7"),
-        ({"y": Y + 1e-9}, "y is not the same"),
-        ({"sets": {"near": SETS["near"]}}, "eval_set 'far' was there and is not"),
-        ({"sets": SETS | {"far": (OTHER, OTHER[:, 1])}}, "eval_set 'far' is not the same"),
-        ({"sets": {"far": SETS["far"], "near": SETS["near"]}}, "the order of eval_set is not the same"),
-        ({"init": 1.0}, "init was None and is 1.0.*what training starts from.* is not the same"),
+        ({"y": Y + 1e-9}, "y differs"),
+        ({"sets": {"near": SETS["near"]}}, "eval_set 'far' was given and is not now"),
+        ({"sets": SETS | {"far": (OTHER, OTHER[:, 1])}}, "eval_set 'far' differs"),
+        ({"sets": {"far": SETS["far"], "near": SETS["near"]}}, "the order of eval_set differs"),
+        ({"init": 1.0}, "init was None and is 1.0.*the initial scores .* differs"),
     ],
 )
 def test_another_training_is_refused_with_what_differs(path, changes, what):
     with pytest.raises(Killed):
         fit(path, callbacks=[killed_after(3)])
     before = path.read_bytes()
-    with pytest.raises(CheckpointError, match=f"is of another training: .*{what}.*delete the file to train anew"):
+    with pytest.raises(CheckpointError, match=f"belongs to another training run: .*{what}.*delete the file"):
         fit(path, **changes)
     assert path.read_bytes() == before
 
 
 def test_other_rows_or_weights_are_refused(path):
     SapwoodRegressor(checkpoint=path, n_estimators=2).fit(X, Y)
-    with pytest.raises(CheckpointError, match="X is not the same"):
+    with pytest.raises(CheckpointError, match="X differs"):
         SapwoodRegressor(checkpoint=path, n_estimators=2).fit(X + 1.0, Y)
-    with pytest.raises(CheckpointError, match="sample_weight is not the same"):
+    with pytest.raises(CheckpointError, match="sample_weight differs"):
         SapwoodRegressor(checkpoint=path, n_estimators=2).fit(X, Y, sample_weight=np.full(len(Y), 2.0))
 
 
@@ -265,13 +265,13 @@ def test_a_loss_of_ones_own_is_known_by_its_code(path):
 
 
 def test_damage_behind_the_start_costs_the_rounds_behind_it(path):
-    whole = told(fit(path))
+    whole = outcome(fit(path))
     ends = ends_of_segments(path)
     data = bytearray(path.read_bytes())
     data[ends[5] - 100] ^= 1
     path.write_bytes(data)
     seen = []
-    assert told(fit(path, callbacks=[lambda progress: seen.append(progress.round)])) == whole
+    assert outcome(fit(path, callbacks=[lambda progress: seen.append(progress.round)])) == whole
     assert seen[0] == 5
 
 
@@ -280,42 +280,42 @@ def test_damage_at_the_start_is_an_error(path):
     data = bytearray(path.read_bytes())
     data[len(MAGIC) + 200] ^= 1
     path.write_bytes(data)
-    with pytest.raises(CheckpointError, match="is damaged at its start: delete the file to train anew"):
+    with pytest.raises(CheckpointError, match="is damaged at its start: delete the file to train from"):
         fit(path)
 
 
 def test_trees_that_give_other_scores_are_refused(path):
     with pytest.raises(Killed):
         fit(path, callbacks=[killed_after(3)])
-    journal = CheckpointLog(str(path))
-    last = journal.segments[-1]
+    log = CheckpointLog(str(path))
+    last = log.segments[-1]
     os.truncate(path, ends_of_segments(path)[-2])
-    journal.close()
-    journal = CheckpointLog(str(path))
-    journal.append(last.text, last.arrays | {"added": last.arrays["added"] * 1.5})
-    journal.close()
+    log.close()
+    log = CheckpointLog(str(path))
+    log.append(last.text, last.arrays | {"value": last.arrays["value"] * 1.5})
+    log.close()
     with pytest.raises(CheckpointError, match="its trees do not give the scores"):
         fit(path)
 
 
 def test_a_file_of_another_kind_is_left_alone(path):
     path.write_text("my thesis")
-    with pytest.raises(CheckpointError, match="is not a checkpoint of this version of Sapwood, and is left as it is"):
+    with pytest.raises(CheckpointError, match="is not a checkpoint of this version of Sapwood, and was not changed"):
         fit(path)
     assert path.read_text() == "my thesis"
 
 
 def test_a_file_in_use_is_refused(path):
-    journal = CheckpointLog(str(path))
-    with pytest.raises(CheckpointError, match="is being written by another training"):
+    log = CheckpointLog(str(path))
+    with pytest.raises(CheckpointError, match="is in use by another fit"):
         fit(path)
-    journal.close()
+    log.close()
     fit(path)
 
 
 @pytest.mark.parametrize("name", ["", "missing/training.checkpoint"])
 def test_a_place_that_cannot_be_written_is_an_error(tmp_path, name):
-    with pytest.raises(CheckpointError, match=r"cannot be written .*: give the path of a file in a directory"):
+    with pytest.raises(CheckpointError, match=r"cannot be written .*: pass the path of a file in an existing"):
         fit(tmp_path / name)
 
 

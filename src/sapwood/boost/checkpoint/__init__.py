@@ -1,1 +1,1 @@
-"""Checkpoints: continue an interrupted training to the same bits."""
+"""Checkpoints: resume interrupted training, with the same result bit for bit."""

@@ -1,11 +1,11 @@
-"""A file that only grows: segments of named arrays, each with its length and checksum.
+"""An append-only file: segments of named arrays, each with its length and checksum.
 
 ::
 
-    22 bytes    "sapwood checkpoint 1" and a line's end
-    segments    8 bytes of length, then the layout of model files (``model/container``), checksum included
+    22 bytes    "sapwood checkpoint 3" and a line end
+    segments    8 bytes of length, then the format of model files (``model/io/safetensors_file.py``), checksum included
 
-A process that is killed leaves at most one unfinished segment at the end, which does not count.
+A process that is killed leaves at most one incomplete segment at the end, which is ignored.
 """
 
 from __future__ import annotations
@@ -18,28 +18,32 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import CheckpointError, ModelFileError
-from sapwood.model.io import safetensors_file as container
+from sapwood.model.io import safetensors_file
 
 try:
     import fcntl
-except ImportError:  # not there on Windows, where two trainings with one file are not told apart
+except ImportError:  # Windows, where two fits with one file are not detected
     fcntl = None  # type: ignore[assignment]
 
-MAGIC = b"sapwood checkpoint 2\r\n"
+MAGIC = b"sapwood checkpoint 3\r\n"
 LENGTH_BYTES = 8
-REMEDY = "delete the file to train anew, or give another path"
+REMEDY = "delete the file to train from scratch, or pass another path"
 
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """What was added to a journal in one step."""
+    """A segment of a checkpoint log: JSON text and named arrays."""
 
     text: str
     arrays: dict[str, np.ndarray]
 
+    def parse(self) -> dict[str, Any]:
+        """Return the JSON object of the text."""
+        return safetensors_file.parse_json(self.text, "a segment")
+
 
 class CheckpointLog:
-    """A journal opened for one training; nobody else can open it until it is closed."""
+    """A checkpoint file opened for one fit; it is locked until it is closed. ``segments`` are those read from it."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -47,10 +51,10 @@ class CheckpointLog:
             self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b", buffering=0)
         except OSError as error:
             raise CheckpointError(
-                f"checkpoint {path!r} cannot be written ({error.strerror}): give the path of a file in a directory "
-                "that exists and may be written"
+                f"checkpoint {path!r} cannot be written ({error.strerror}): pass the path of a file in an existing, "
+                "writable directory"
             ) from error
-        self._whole = 0
+        self._valid_size = 0
         try:
             self._lock()
             self.segments = self._read()
@@ -59,20 +63,20 @@ class CheckpointLog:
             raise
 
     def append(self, text: str, arrays: dict[str, np.ndarray]) -> None:
-        """Add a segment. It is on the disk when this returns; before, a killed process leaves the file as it was."""
-        data = container.write(text, arrays)
-        start = MAGIC if self._whole == 0 else b""
+        """Append a segment; it is on disk when this returns, and a process killed before leaves the file valid."""
+        data = safetensors_file.write(text, arrays)
+        start = MAGIC if self._valid_size == 0 else b""
         written = start + len(data).to_bytes(LENGTH_BYTES, "little") + data
-        self._file.seek(self._whole)
+        self._file.seek(self._valid_size)
         self._file.truncate()
         view = memoryview(written)
         while view:
             view = view[self._file.write(view) :]
         os.fsync(self._file.fileno())
-        self._whole += len(written)
+        self._valid_size += len(written)
 
     def close(self) -> None:
-        """Let others open it."""
+        """Close the file and release its lock."""
         self._file.close()
 
     def _lock(self) -> None:
@@ -82,40 +86,36 @@ class CheckpointLog:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise CheckpointError(
-                f"checkpoint {self.path!r} is being written by another training: wait for it, or give another path"
+                f"checkpoint {self.path!r} is in use by another fit: wait until it ends, or pass another path"
             ) from error
-        except OSError:  # a file system that knows no locks
+        except OSError:  # a file system without locks
             return
 
     def _read(self) -> list[Segment]:
         data = self._file.read()
         if not data.startswith(MAGIC) and not MAGIC.startswith(data):
             raise CheckpointError(
-                f"{self.path!r} is not a checkpoint of this version of Sapwood, and is left as it is: give another path"
+                f"{self.path!r} is not a checkpoint of this version of Sapwood and was not changed: pass another path, "
+                "or delete the file"
             )
-        place, segments = len(MAGIC), []
-        while (end := _end_of(data, place)) is not None:
+        start, segments = len(MAGIC), []
+        while (end := _segment_end(data, start)) is not None:
             try:
-                segments.append(_segment(data[place + LENGTH_BYTES : end]))
+                segments.append(_read_segment(data[start + LENGTH_BYTES : end]))
             except ModelFileError as error:
                 if not segments:
                     raise CheckpointError(f"checkpoint {self.path!r} is damaged at its start: {REMEDY}") from error
                 break
-            place = self._whole = end
+            start = self._valid_size = end
         return segments
 
 
-def _end_of(data: bytes, place: int) -> int | None:
-    """Where the segment at this place ends; None if it was not finished."""
-    end = place + LENGTH_BYTES + int.from_bytes(data[place : place + LENGTH_BYTES], "little")
-    return end if place + LENGTH_BYTES < end <= len(data) else None
+def _segment_end(data: bytes, start: int) -> int | None:
+    """Return the end of the segment that starts here; None if it is incomplete."""
+    end = start + LENGTH_BYTES + int.from_bytes(data[start : start + LENGTH_BYTES], "little")
+    return end if start + LENGTH_BYTES < end <= len(data) else None
 
 
-def _segment(data: bytes) -> Segment:
-    text, arrays = container.read(io.BytesIO(data), len(data))
+def _read_segment(data: bytes) -> Segment:
+    text, arrays = safetensors_file.read(io.BytesIO(data), len(data))
     return Segment(text, arrays)
-
-
-def described(segment: Segment) -> dict[str, Any]:
-    """The JSON object that a segment begins with."""
-    return container.parse_json(segment.text, "a segment")
