@@ -7,9 +7,9 @@ four kinds differ in the rows that a training row's own value is computed from; 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from sapwood.errors import ParameterError
 from sapwood.params.validators import check_field, integer, is_integer, is_number, number
@@ -28,16 +28,33 @@ class Encoding:
         return next(name for name, kind in ENCODINGS.items() if type(self) is kind)
 
 
+ENCODINGS: dict[str, type[Encoding]] = {}
+_EncodingClass = TypeVar("_EncodingClass", bound=type[Encoding])
+
+
+def register_encoding(name: str) -> Callable[[_EncodingClass], _EncodingClass]:
+    """Return a decorator that makes ``category_encoding=name`` stand for an object of the class."""
+
+    def register(encoding: _EncodingClass) -> _EncodingClass:
+        ENCODINGS[name] = encoding
+        return encoding
+
+    return register
+
+
+@register_encoding("one_hot")
 @dataclass(frozen=True)
 class OneHot(Encoding):
     """``"one_hot"``: a column of 0 and 1 for every level."""
 
 
+@register_encoding("frequency")
 @dataclass(frozen=True)
 class Frequency(Encoding):
     """``"frequency"``: the share of the training rows that have the level."""
 
 
+@register_encoding("partition")
 @dataclass(frozen=True)
 class Partition(Encoding):
     """``"partition"``: a split sends a set of levels to the left, found in the order of G/(H + ``smoothing``).
@@ -90,16 +107,19 @@ class Statistic(Encoding):
             check_field(self, "bins", integer(2, MOST_BINS))
 
 
+@register_encoding("greedy")
 @dataclass(frozen=True)
 class Greedy(Statistic):
     """``"greedy"``: from all rows, the row itself included. It knows its own target: for comparison only."""
 
 
+@register_encoding("leave_one_out")
 @dataclass(frozen=True)
 class LeaveOneOut(Statistic):
     """``"leave_one_out"``: from all other rows."""
 
 
+@register_encoding("holdout")
 @dataclass(frozen=True)
 class Holdout(Statistic):
     """``"holdout"``: from a share of the rows that then takes no part in growing trees."""
@@ -111,6 +131,7 @@ class Holdout(Statistic):
         check_field(self, "fraction", number(0, 1, above=True, below=True))
 
 
+@register_encoding("ordered")
 @dataclass(frozen=True)
 class Ordered(Statistic):
     """``"ordered"``: from the rows that come before it in a random order; each tree takes one of ``permutations``."""
@@ -163,15 +184,6 @@ def is_crossing(value: Any) -> bool:
     return isinstance(value, Crossing) or (is_integer(value) and 1 <= value <= MOST_CROSSED)
 
 
-ENCODINGS: dict[str, type[Encoding]] = {
-    "one_hot": OneHot,
-    "partition": Partition,
-    "frequency": Frequency,
-    "greedy": Greedy,
-    "leave_one_out": LeaveOneOut,
-    "holdout": Holdout,
-    "ordered": Ordered,
-}
 AUTO = "auto"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -125,11 +126,26 @@ class EncodedColumns:
         self.values.append(values)
 
 
+Encoder = Callable[[Any, Combination, EncodingInputs], EncodedColumns]
+ENCODERS: dict[type[Encoding], Encoder] = {}
+
+
+def encoder_for(encoding: type[Encoding]) -> Callable[[Encoder], Encoder]:
+    """Return a decorator that registers the function that computes the features of an encoding."""
+
+    def register(encoder: Encoder) -> Encoder:
+        ENCODERS[encoding] = encoder
+        return encoder
+
+    return register
+
+
 def encode_combination(encoding: Encoding, crossed: Combination, stuff: EncodingInputs) -> EncodedColumns:
     """The columns that an encoding makes of a category or several crossed ones."""
     return ENCODERS[type(encoding)](encoding, crossed, stuff)
 
 
+@encoder_for(OneHot)
 def _one_hot(_: Encoding, crossed: Combination, stuff: EncodingInputs) -> EncodedColumns:
     made = EncodedColumns()
     present = np.flatnonzero(np.bincount(crossed.codes, minlength=crossed.n_codes))
@@ -145,6 +161,7 @@ def _one_hot(_: Encoding, crossed: Combination, stuff: EncodingInputs) -> Encode
     return made
 
 
+@encoder_for(Partition)
 def _partition(_: Encoding, crossed: Combination, stuff: EncodingInputs) -> EncodedColumns:
     """Levels by their rank, the most frequent first, as many in a column as there are bins; the others have none.
 
@@ -164,6 +181,7 @@ def _partition(_: Encoding, crossed: Combination, stuff: EncodingInputs) -> Enco
     return made
 
 
+@encoder_for(Frequency)
 def _frequency(_: Encoding, crossed: Combination, stuff: EncodingInputs) -> EncodedColumns:
     sums, keys = crossed.ascending(crossed.sums(stuff))
     weights, made = sums[:, -1] * stuff.response.units[-1], EncodedColumns()
@@ -172,6 +190,7 @@ def _frequency(_: Encoding, crossed: Combination, stuff: EncodingInputs) -> Enco
     return made
 
 
+@encoder_for(Ordered)
 def _ordered(encoding: Ordered, crossed: Combination, stuff: EncodingInputs) -> EncodedColumns:
     ready = stuff.ordered.get((crossed.sources, encoding)) or order_all([crossed], encoding, stuff)[0]
     sums, by_order = ready
@@ -195,14 +214,17 @@ def order_all(several: Sequence[Combination], encoding: Ordered, stuff: Encoding
     return [(sums[start[j] : start[j + 1]], [values[j] for values in by_order]) for j in range(len(several))]
 
 
+@encoder_for(Greedy)
 def _greedy(encoding: Statistic, crossed: Combination, stuff: EncodingInputs) -> EncodedColumns:
     return _statistics(encoding, crossed, stuff, crossed.sums(stuff))
 
 
+@encoder_for(Holdout)
 def _holdout(encoding: Statistic, crossed: Combination, stuff: EncodingInputs) -> EncodedColumns:
     return _statistics(encoding, crossed, stuff, crossed.sums(stuff, np.flatnonzero(stuff.held_out).astype(np.uint32)))
 
 
+@encoder_for(LeaveOneOut)
 def _leave_one_out(encoding: Statistic, crossed: Combination, stuff: EncodingInputs) -> EncodedColumns:
     sums, response = crossed.sums(stuff), stuff.response
     priors, a = response.priors(encoding.priors), encoding.prior_weight
@@ -237,17 +259,6 @@ def _statistics(
             )  # fmt: skip
             made.add(column, None if values is None else values(k * priors.shape[1] + p))
     return made
-
-
-ENCODERS: dict[type[Encoding], Callable[..., EncodedColumns]] = {
-    OneHot: _one_hot,
-    Partition: _partition,
-    Frequency: _frequency,
-    Ordered: _ordered,
-    Greedy: _greedy,
-    Holdout: _holdout,
-    LeaveOneOut: _leave_one_out,
-}
 
 
 @dataclass(frozen=True, eq=False)
