@@ -1,4 +1,4 @@
-"""Crossed levels against twins that are written for reading."""
+"""Combinations of category columns against slow twins."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sapwood.data.categories.combination_codes import Workspace
-from sapwood.kernels.encode.combinations import cross_key, judge_crossings, number_crossings
+from sapwood.kernels.encode.combinations import combination_key, encode_combinations, score_combinations
 from sapwood.native.threads.team import current_team
 
 CHOSEN = np.array([[0, 1, -1, -1], [2, -1, -1, -1], [0, 1, 2, 3], [3, 0, 2, -1], [1, 1, -1, -1]], dtype=np.int32)
@@ -18,34 +18,34 @@ def drawn(n: int = 70) -> np.ndarray:
 
 
 SIZES = np.array([3, 9, 1, 40])
-TEAMS = [("1", 8), ("2", 8), ("3", 8), ("8", 8), ("8", 2)]  # members, and lines of room for them at most
+TEAMS = [("1", 8), ("2", 8), ("3", 8), ("8", 8), ("8", 2)]  # members, and for how many there are workspaces
 
 
-def slow_levels(codes: np.ndarray) -> list[list[int]]:
-    """The level of every row of each crossing, numbered as they appear."""
-    levels = []
+def slow_categories(codes: np.ndarray) -> list[list[int]]:
+    """The category of every row in each combination, numbered as they appear."""
+    categories = []
     for line in CHOSEN:
         texts = [tuple(codes[[k for k in line if k >= 0], row].tolist()) for row in range(codes.shape[1])]
         known = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-        levels.append([known[text] for text in texts])
-    return levels
+        categories.append([known[text] for text in texts])
+    return categories
 
 
-def slow_error(levels: list[int], amounts: np.ndarray, weights: np.ndarray, units: np.ndarray, priors: np.ndarray):
+def slow_error(categories: list[int], targets: np.ndarray, weights: np.ndarray, units: np.ndarray, priors: np.ndarray):
     """The error of predictions by the rows before, looked for one by one."""
     error = 0.0
-    for row, level in enumerate(levels):
-        before = [r for r in range(row) if levels[r] == level]
+    for row, category in enumerate(categories):
+        before = [r for r in range(row) if categories[r] == category]
         weight = float(sum(int(weights[r]) for r in before)) * units[-1] + 1.0
-        own = float(weights[row]) * units[-1]
-        for k in range(len(amounts)):
-            told = (float(sum(int(amounts[k, r]) for r in before)) * units[k] + priors[k]) / weight
-            error += told * (own * told - 2.0 * (float(amounts[k, row]) * units[k]))
+        row_weight = float(weights[row]) * units[-1]
+        for k in range(len(targets)):
+            statistic = (float(sum(int(targets[k, r]) for r in before)) * units[k] + priors[k]) / weight
+            error += statistic * (row_weight * statistic - 2.0 * (float(targets[k, row]) * units[k]))
     return error
 
 
-@pytest.mark.parametrize(("members", "lines"), TEAMS)
-def test_levels_are_numbered_as_they_appear(monkeypatch, members, lines):
+@pytest.mark.parametrize(("members", "n_workspaces"), TEAMS)
+def test_categories_are_numbered_as_they_appear(monkeypatch, members, n_workspaces):
     monkeypatch.setenv("SAPWOOD_TEAM", members)
     codes = drawn()
     room, n = Workspace.of(codes.shape[1], len(CHOSEN)), len(CHOSEN)
@@ -53,56 +53,64 @@ def test_levels_are_numbered_as_they_appear(monkeypatch, members, lines):
     out, firsts = (np.full((n, codes.shape[1]), -7, np.int32) for _ in range(2))
     counts = np.full(n, -7, dtype=np.int64)
     current_team(None, 10**9).run(
-        number_crossings, codes, SIZES, CHOSEN, room.slots[:lines], room.keys[:lines], out, firsts, counts
+        encode_combinations,
+        codes,
+        SIZES,
+        CHOSEN,
+        room.slots[:n_workspaces],
+        room.keys[:n_workspaces],
+        out,
+        firsts,
+        counts,
     )
-    expected = slow_levels(codes)
+    expected = slow_categories(codes)
     assert out.tolist() == expected
-    for levels, first, count in zip(expected, firsts, counts, strict=True):
-        assert first[:count].tolist() == [levels.index(number) for number in range(max(levels) + 1)]
+    for categories, first, count in zip(expected, firsts, counts, strict=True):
+        assert first[:count].tolist() == [categories.index(number) for number in range(max(categories) + 1)]
         assert (first[count:] == -7).all()
 
 
-@pytest.mark.parametrize(("members", "lines"), TEAMS)
-def test_crossings_are_judged_by_the_rows_before(monkeypatch, members, lines):
+@pytest.mark.parametrize(("members", "n_workspaces"), TEAMS)
+def test_combinations_are_scored_by_the_rows_before(monkeypatch, members, n_workspaces):
     monkeypatch.setenv("SAPWOOD_TEAM", members)
     codes, source = drawn(), np.random.default_rng(6)
     n = codes.shape[1]
-    amounts, weights = source.integers(-(2**30), 2**30, (2, n)), source.integers(0, 4, n)
+    targets, weights = source.integers(-(2**30), 2**30, (2, n)), source.integers(0, 4, n)
     units, priors = np.array([2.0**-30, 2.0**-29, 0.5]), np.array([0.25, 1.5])
     room = Workspace.of(n, len(CHOSEN))
     sums, errors = np.full((room.n_members, n, 3), 9), np.full(len(CHOSEN), np.nan)
     counts = np.full(len(CHOSEN), -1)
     current_team(None, 10**9).run(
-        judge_crossings, codes, SIZES, CHOSEN, amounts, weights, units, priors,
-        room.slots[:lines], room.keys[:lines], sums, errors, counts,
+        score_combinations, codes, SIZES, CHOSEN, targets, weights, units, priors,
+        room.slots[:n_workspaces], room.keys[:n_workspaces], sums, errors, counts,
     )  # fmt: skip
-    levels = slow_levels(codes)
-    assert counts.tolist() == [max(line) + 1 for line in levels]
-    assert errors.tolist() == [slow_error(line, amounts, weights, units, priors) for line in levels]
+    categories = slow_categories(codes)
+    assert counts.tolist() == [max(found) + 1 for found in categories]
+    assert errors.tolist() == [slow_error(found, targets, weights, units, priors) for found in categories]
 
 
-def numbered(codes: np.ndarray, sizes: np.ndarray, n_slots: int) -> list[int]:
-    """The levels of all columns crossed, found by the function itself: Python tells where it leaves its arrays."""
+def numbered(codes: np.ndarray, sizes: np.ndarray, n_entries: int) -> list[int]:
+    """The categories of all columns combined, by the function itself: Python checks its indices."""
     n = codes.shape[1]
-    room = np.full((1, n_slots), 7, np.int32), np.full((1, n), 7, np.uint64)
+    room = np.full((1, n_entries), 7, np.int32), np.full((1, n), 7, np.uint64)
     out, firsts, counts = np.empty((1, n), np.int32), np.empty((1, n), np.int32), np.empty(1, np.int64)
     chosen = np.arange(len(codes), dtype=np.int32)[None]
     with np.errstate(all="ignore"):
-        number_crossings.function(0, 1, None, codes, sizes, chosen, *room, out, firsts, counts)
+        encode_combinations.function(0, 1, None, codes, sizes, chosen, *room, out, firsts, counts)
     return out[0].tolist()
 
 
-def test_as_many_combinations_as_slots_have_one_each_and_one_more_are_found_by_keys():
+def test_as_many_code_tuples_as_table_entries_have_one_each_and_one_more_are_found_by_keys():
     for sizes in ([4, 32], [3, 43]):
         last = np.array(sizes) - 1
         codes = np.stack([last, last * 0, last, last * 0], axis=1).astype(np.int32)
         assert numbered(codes, np.array(sizes), 128) == [0, 1, 0, 1]
 
 
-def test_a_search_for_a_key_goes_on_at_the_first_slot_after_the_last():
+def test_a_search_for_a_key_goes_on_at_the_first_entry_after_the_last():
     columns = np.zeros(1, np.int32)
     with np.errstate(all="ignore"):
-        keys = [int(cross_key(np.array([[code]], np.int32), columns, 0)) for code in range(100)]
+        keys = [int(combination_key(np.array([[code]], np.int32), columns, 0)) for code in range(100)]
     at_the_end = [code for code, key in enumerate(keys) if key % 8 == 7][:3]
     codes = np.array([at_the_end + at_the_end], np.int32)
     assert numbered(codes, np.array([100]), 8) == [0, 1, 2, 0, 1, 2]

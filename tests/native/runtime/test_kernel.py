@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sapwood.kernels import layout
-from sapwood.kernels.encode import binning
+from sapwood.kernels.encode import bin_edges
 from sapwood.kernels.histogram import quantised_gradients as quantise
 from sapwood.kernels.numeric import random
 from sapwood.kernels.threads.barrier import check_barrier
@@ -91,13 +91,13 @@ def test_too_few_arguments_are_refused():
 
 
 def test_of_several_signatures_the_one_that_fits_is_called():
-    fits = [binning.gather_rows.variant_of(_gathering(dtype)) for dtype in (np.float32, np.float64)]
+    fits = [bin_edges.gather_rows.variant_of(_gathering(dtype)) for dtype in (np.float32, np.float64)]
     assert sorted(fits) == [0, 1]
 
 
 def test_arguments_that_fit_no_signature_are_named():
     with pytest.raises(TypeError, match=r"gather_rows: no signature among .* matches \['int16\[1\]'"):
-        binning.gather_rows.variant_of(_gathering(np.int16))
+        bin_edges.gather_rows.variant_of(_gathering(np.int16))
 
 
 def _gathering(dtype):

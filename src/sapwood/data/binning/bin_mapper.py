@@ -115,8 +115,8 @@ class BinMapper:
         padded, starts = edge_table(tuple(edges), table.dtype)
         for block in table.blocks():
             run(
-                binning.encode, block.values, block.row_stride, block.column_stride, block.start, block.n_rows, 0, p,
-                padded, starts, tiles, columns,
+                binning.assign_bins, block.values, block.row_stride, block.column_stride,
+                block.start, block.n_rows, 0, p, padded, starts, tiles, columns,
             )  # fmt: skip
         return tiles, columns
 

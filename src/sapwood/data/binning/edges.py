@@ -9,7 +9,7 @@ import numpy as np
 
 from sapwood.data.tables.table import Table
 from sapwood.distributed.workers import LOCAL, Workers
-from sapwood.kernels.encode import binning
+from sapwood.kernels.encode import bin_edges
 from sapwood.kernels.numeric.random import BIN_EDGES
 from sapwood.native.runtime.kernel import Run, run_serial
 
@@ -57,7 +57,7 @@ def sample_rows(row_ids: np.ndarray, seed: int, run: Run = run_serial, workers: 
     if workers.count_rows(n) <= SAMPLE_ROWS:
         return np.arange(n, dtype=np.int64)
     hashes = np.empty(n, dtype=np.uint64)
-    run(binning.hash_rows, seed, BIN_EDGES, row_ids, hashes)
+    run(bin_edges.hash_rows, seed, BIN_EDGES, row_ids, hashes)
     smallest = hashes
     if workers.splits_rows and n > SAMPLE_ROWS:  # so that no more are sent
         smallest = np.partition(hashes, SAMPLE_ROWS - 1)[:SAMPLE_ROWS]
@@ -78,7 +78,7 @@ def gather(table: Table, rows: np.ndarray, first: int, last: int, run: Run = run
     for block in table.blocks(first, last):
         low, high = (int(k) for k in np.searchsorted(rows, (block.start, block.start + block.n_rows)))
         inside = rows[low:high] - block.start
-        run(binning.gather_rows, block.values, block.row_stride, block.column_stride, inside, low, out)
+        run(bin_edges.gather_rows, block.values, block.row_stride, block.column_stride, inside, low, out)
     return out
 
 
@@ -90,13 +90,13 @@ def cut_sample(values: np.ndarray, units: np.ndarray, max_bins: int, run: Run = 
     planes = min(n_lines, os.cpu_count() or 1)
     keys = np.empty((planes, 2, n), dtype=bits)
     amounts = np.empty((planes, 2, n), dtype=np.int64)
-    counts = np.empty((planes, binning.MAX_DIGITS, binning.DIGITS), dtype=np.int64)
+    counts = np.empty((planes, bin_edges.MAX_DIGITS, bin_edges.DIGITS), dtype=np.int64)
     neighbours = np.empty((n_lines, 2, min(max_bins, n)), dtype=bits)
     n_cuts = np.empty(n_lines, dtype=np.int64)
     sign = 1 << (8 * size - 1)
     infinity = int(np.array(np.inf, dtype=values.dtype).view(bits))
     run(
-        binning.cut_columns, values.view(bits), sign, infinity, units, max_bins,
+        bin_edges.find_bin_edges, values.view(bits), sign, infinity, units, max_bins,
         keys, amounts, counts, neighbours, n_cuts,
     )  # fmt: skip
     around = neighbours.view(values.dtype)
@@ -112,7 +112,7 @@ def middle(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def edge_table(edges: tuple[np.ndarray, ...], dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    """The edges as ``kernels.binning.encode`` wants them: padded with infinity to powers of two, and where each starts.
+    """Return edges as ``assign_bins`` takes them, padded with infinity to powers of two, and where each feature's start.
 
     For float32 they are rounded down: then ``x <= edge`` is true of the same float32 ``x`` as before.
     """

@@ -168,7 +168,7 @@ def bins_of_entries(table: SparseTable, edges: Sequence[np.ndarray], run: Run = 
     """The bin of every stored entry, column by column."""
     bins = np.empty(len(table.values), dtype=np.uint32)
     lines, starts = _in_a_row(edges)
-    run(binning.encode_entries, table.values, table.start.astype(np.int64), lines, starts, bins)
+    run(binning.assign_bins_sparse, table.values, table.start.astype(np.int64), lines, starts, bins)
     return bins
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sapwood.data.categories.vocabulary import MISSING
 from sapwood.data.tables.table import Table
-from sapwood.kernels.encode.combinations import number_crossings
+from sapwood.kernels.encode.combinations import encode_combinations
 from sapwood.kernels.numeric.random import hash_combine
 from sapwood.native.runtime.kernel import Run
 
@@ -80,7 +80,8 @@ def combine_categories(
     out = np.empty((len(several), lines.n_rows), dtype=np.int32)
     firsts, counts = np.empty_like(out), np.empty(len(several), dtype=np.int64)
     room = Workspace.of(lines.n_rows, len(several))
-    run(number_crossings, lines.codes, lines.sizes, lines.places(several), room.slots, room.keys, out, firsts, counts)
+    chosen = lines.places(several)
+    run(encode_combinations, lines.codes, lines.sizes, chosen, room.slots, room.keys, out, firsts, counts)
     for sources, codes, first, n in zip(several, out, firsts, counts.tolist(), strict=True):
         yield codes, combine_codes([columns[f][first[:n]] for f in sources])
 

@@ -18,7 +18,7 @@ from sapwood.data.categories.combination_codes import CombinedCodes, Sources, Wo
 from sapwood.data.categories.encode import Combination, EncodingInputs
 from sapwood.data.categories.plan import EncodingPlan
 from sapwood.data.tables.table import Table
-from sapwood.kernels.encode.combinations import judge_crossings
+from sapwood.kernels.encode.combinations import score_combinations
 from sapwood.params.encodings import Crossing, Statistic
 
 # Values of all crossings of all rows at most: 8 bytes each while they are made, 2 afterwards.
@@ -77,7 +77,7 @@ class CombinationSearch:
         room = Workspace.of(n_rows, len(several))
         sums = np.empty((room.n_members, n_rows, n_targets + 1), dtype=np.int64)
         self._run(
-            judge_crossings,
+            score_combinations,
             self._lines.codes,
             self._lines.sizes,
             chosen,

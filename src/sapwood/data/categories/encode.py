@@ -21,7 +21,7 @@ from sapwood.data.categories.transformer import (
 )
 from sapwood.data.categories.vocabulary import MISSING, Vocabulary
 from sapwood.data.tables.table import Table
-from sapwood.kernels.encode.target_statistics import ordered_statistics, sum_levels
+from sapwood.kernels.encode.target_statistics import ordered_statistics, sum_targets
 from sapwood.kernels.layout import MAX_CATEGORY_BINS
 from sapwood.native.runtime.kernel import Run, run_serial
 from sapwood.params.encodings import (
@@ -104,7 +104,7 @@ class Combination:
         out = np.empty((self.n_codes, stuff.response.n_targets + 1), dtype=np.int64)
         rows = np.arange(len(self.codes), dtype=np.uint32) if rows is None else rows
         start = np.array([0, self.n_codes], dtype=np.int64)
-        stuff.run(sum_levels, self.codes[None, :], rows, stuff.response.amounts, stuff.response.weights, start, out)
+        stuff.run(sum_targets, self.codes[None, :], rows, stuff.response.amounts, stuff.response.weights, start, out)
         return out
 
 

@@ -1,10 +1,10 @@
-"""Levels of crossed columns: their numbers, and how much they tell of the target.
+"""Categories of combined columns: their codes, and how well they predict the target.
 
-``codes`` (columns, rows) are the levels of single columns, each below that of ``sizes``. A line of ``chosen``
-(crossings, columns at most) lists the columns of a crossing, −1 where it has fewer. Levels of a crossing are numbered
-as they appear. Each member takes whole crossings, and has a line of ``slots`` (lines, a power of two above the number
-of rows), the table by which it finds the number of a level, and of ``keys`` (lines, rows), the keys of levels that it
-has found. Members beyond the lines rest.
+``codes`` (columns, rows) are the category codes of single columns, each below the column's entry in ``n_codes``. A row
+of ``combinations`` (combinations, maximum number of columns) lists the columns of a combination, −1 where it has fewer.
+Categories of a combination are numbered in order of appearance. Each member works on whole combinations, with a row of
+two workspaces: a hash table in ``tables`` (members, a power of two above the number of rows), which holds code + 1 of
+each category and 0 elsewhere, and the ``keys`` (members, rows) of the categories. Members without a row do nothing.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from sapwood.native.runtime.kernel import kernel
 
 
 @kernel()
-def cross_key(codes, columns, row):
-    """The number of 64 bits that ``data.crossing.cross_codes`` gives the levels of a row."""
+def combination_key(codes, columns, row):
+    """Return the 64-bit hash of a row's codes, as ``data.categories.combination_codes.combine_codes`` does."""
     key = np.uint64(0)
     for k in range(columns.shape[0]):
         if columns[k] >= 0:
@@ -26,106 +26,111 @@ def cross_key(codes, columns, row):
 
 
 @kernel()
-def count_places(sizes, columns):
-    """How many combinations of codes a crossing can have, as a float: there may be very many."""
+def count_code_tuples(n_codes, columns):
+    """Return the number of possible tuples of codes of a combination, as a float against overflow."""
     n = 1.0
     for k in range(columns.shape[0]):
         if columns[k] >= 0:
-            n *= np.float64(sizes[columns[k]])
+            n *= np.float64(n_codes[columns[k]])
     return n
 
 
 @kernel()
-def clear_table(sizes, columns, table):
-    """Empty the slots that a crossing needs; tell whether each of its combinations of codes has one of its own."""
-    n_places = count_places(sizes, columns)
-    is_small = n_places <= np.float64(table.shape[0])
-    for s in range(np.int64(n_places) if is_small else table.shape[0]):
+def clear_table(n_codes, columns, table):
+    """Empty the entries that a combination needs; return whether every tuple of codes has an entry of its own."""
+    n_tuples = count_code_tuples(n_codes, columns)
+    is_direct = n_tuples <= np.float64(table.shape[0])
+    for s in range(np.int64(n_tuples) if is_direct else table.shape[0]):
         table[s] = 0
-    return is_small
+    return is_direct
 
 
 @kernel()
-def find_level(codes, sizes, columns, row, is_small, n_levels, slots, keys):
-    """The number of a row's level, which is ``n_levels`` and is noted down if it is new.
+def find_category(codes, n_codes, columns, row, is_direct, n_categories, table, keys):
+    """Return the code of a row's category; a new one gets the code ``n_categories`` and is entered into the table.
 
-    Where all combinations of codes have a slot of their own (``is_small``), no keys are needed to find it.
+    Where every tuple of codes has an entry of its own (``is_direct``), no hash is needed.
     """
-    if is_small:
+    if is_direct:
         at = np.uint64(0)
         for k in range(columns.shape[0]):
             if columns[k] >= 0:
-                at = at * np.uint64(sizes[columns[k]]) + np.uint64(codes[columns[k], row])
-        if slots[at] > 0:
-            return np.int64(slots[at] - 1)
+                at = at * np.uint64(n_codes[columns[k]]) + np.uint64(codes[columns[k], row])
+        if table[at] > 0:
+            return np.int64(table[at] - 1)
     else:
-        key = cross_key(codes, columns, row)
-        mask = np.uint64(slots.shape[0] - 1)
+        key = combination_key(codes, columns, row)
+        mask = np.uint64(table.shape[0] - 1)
         at = key & mask
-        while slots[at] > 0:
-            level = np.uint64(slots[at] - 1)
-            if keys[level] == key:
-                return np.int64(level)
+        while table[at] > 0:
+            category = np.uint64(table[at] - 1)
+            if keys[category] == key:
+                return np.int64(category)
             at = (at + np.uint64(1)) & mask
-        keys[np.uint64(n_levels)] = key
-    slots[at] = np.int32(n_levels + 1)
-    return np.int64(n_levels)
+        keys[np.uint64(n_categories)] = key
+    table[at] = np.int32(n_categories + 1)
+    return np.int64(n_categories)
 
 
 @kernel("i32[:,:], i64[:], i32[:,:], i32[:,:], u64[:,:], i32[:,:], i32[:,:], i64[:]")
-def number_crossings(member, members, sync, codes, sizes, chosen, slots, keys, out, firsts, counts):
-    """Write the level of every row of each crossing to ``out``, the first row of each level and the count of levels."""
-    if member >= slots.shape[0]:
+def encode_combinations(member, members, sync, codes, n_codes, combinations, tables, keys, out, first_rows, counts):
+    """Write each row's category in each combination, the first row of each category, and the number of categories."""
+    if member >= tables.shape[0]:
         return
-    table = slots[member]
+    table = tables[member]
     j = np.int64(member)
-    while j < chosen.shape[0]:
-        is_small = clear_table(sizes, chosen[j], table)
-        n_levels = np.int64(0)
+    while j < combinations.shape[0]:
+        is_direct = clear_table(n_codes, combinations[j], table)
+        n_categories = np.int64(0)
         for row in range(codes.shape[1]):
-            level = find_level(codes, sizes, chosen[j], row, is_small, n_levels, table, keys[member])
-            out[j, row] = np.int32(level)
-            if level == n_levels:
-                firsts[j, level] = np.int32(row)
-                n_levels += 1
-        counts[j] = n_levels
-        j += np.int64(min(members, slots.shape[0]))
+            category = find_category(
+                codes, n_codes, combinations[j], row, is_direct, n_categories, table, keys[member]
+            )  # fmt: skip
+            out[j, row] = np.int32(category)
+            if category == n_categories:
+                first_rows[j, category] = np.int32(row)
+                n_categories += 1
+        counts[j] = n_categories
+        j += np.int64(min(members, tables.shape[0]))
 
 
 @kernel("i32[:,:], i64[:], i32[:,:], i64[:,:], i64[:], f64[:], f64[:], i32[:,:], u64[:,:], i64[:,:,:], f64[:], i64[:]")
-def judge_crossings(
-    member, members, sync, codes, sizes, chosen, amounts, weights, units, priors, slots, keys, sums, errors, counts
+def score_combinations(
+    member, members, sync, codes, n_codes, combinations, targets, weights, units, priors,
+    tables, keys, sums, errors, counts,
 ):  # fmt: skip
-    """Take the ordered statistic of each crossing for a prediction of the target; write its error and its levels.
+    """Write the squared error of each combination's ordered target statistic, and its number of categories.
 
-    A row is predicted by the rows before it, with the weight 1 for the prior of each target. The error is the sum of
-    weight·(statistic − y)² over rows and targets without the constant weight·y². ``amounts`` are weight·y (targets,
-    rows), integers in ``units``, the weight's last. ``sums`` are (lines, rows, targets + 1).
+    A row is predicted from the rows before it, with the weight 1 for the prior of each target. The error is the sum of
+    weight·(statistic − y)² over rows and targets without the constant weight·y². ``targets`` are weight·y (targets,
+    rows) in fixed point; ``units`` are the values of 1 for each target, then for the weight. ``sums`` (members, rows,
+    targets + 1) is a workspace.
     """
-    if member >= slots.shape[0]:
+    if member >= tables.shape[0]:
         return
-    n_targets = amounts.shape[0]
-    table = slots[member]
-    lines = sums[member]
+    n_targets = targets.shape[0]
+    table = tables[member]
     j = np.int64(member)
-    while j < chosen.shape[0]:
-        is_small = clear_table(sizes, chosen[j], table)
-        n_levels = np.int64(0)
+    while j < combinations.shape[0]:
+        is_direct = clear_table(n_codes, combinations[j], table)
+        n_categories = np.int64(0)
         error = 0.0
         for row in range(codes.shape[1]):
-            level = find_level(codes, sizes, chosen[j], row, is_small, n_levels, table, keys[member])
-            line = lines[np.uint64(level)]
-            if level == n_levels:
-                n_levels += 1
+            category = find_category(
+                codes, n_codes, combinations[j], row, is_direct, n_categories, table, keys[member]
+            )  # fmt: skip
+            category_sums = sums[member, np.uint64(category)]
+            if category == n_categories:
+                n_categories += 1
                 for k in range(n_targets + 1):
-                    line[k] = 0
-            weight = np.float64(line[n_targets]) * units[n_targets] + 1.0
-            own = np.float64(weights[row]) * units[n_targets]
+                    category_sums[k] = 0
+            weight = np.float64(category_sums[n_targets]) * units[n_targets] + 1.0
+            row_weight = np.float64(weights[row]) * units[n_targets]
             for k in range(n_targets):
-                told = (np.float64(line[k]) * units[k] + priors[k]) / weight
-                error += told * (own * told - 2.0 * (np.float64(amounts[k, row]) * units[k]))
-                line[k] += amounts[k, row]
-            line[n_targets] += weights[row]
+                statistic = (np.float64(category_sums[k]) * units[k] + priors[k]) / weight
+                error += statistic * (row_weight * statistic - 2.0 * (np.float64(targets[k, row]) * units[k]))
+                category_sums[k] += targets[k, row]
+            category_sums[n_targets] += weights[row]
         errors[j] = error
-        counts[j] = n_levels
-        j += np.int64(min(members, slots.shape[0]))
+        counts[j] = n_categories
+        j += np.int64(min(members, tables.shape[0]))

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sapwood.kernels.encode.binning import step_up
+from sapwood.kernels.encode.binning import search_step
 from sapwood.native.runtime.kernel import kernel, layout
 
 ROWS = 512  # of a block: its lines stay in the first cache and are long enough for vector code
@@ -73,8 +73,8 @@ def fill_line(x, place, stride, n, edges, start, depth, grid, guide, line):
         while shift > np.uint64(0):
             shift -= one
             at = start + (one << shift) - one
-            b0, b1 = step_up(edges, at, b0, shift, x0), step_up(edges, at, b1, shift, x1)
-            b2, b3 = step_up(edges, at, b2, shift, x2), step_up(edges, at, b3, shift, x3)
+            b0, b1 = search_step(edges, at, b0, shift, x0), search_step(edges, at, b1, shift, x1)
+            b2, b3 = search_step(edges, at, b2, shift, x2), search_step(edges, at, b3, shift, x3)
         put_byte(b0, x0, line, i)
         put_byte(b1, x1, line, i + one)
         put_byte(b2, x2, line, i + two)
@@ -86,7 +86,7 @@ def fill_line(x, place, stride, n, edges, start, depth, grid, guide, line):
         shift = depth
         while shift > np.uint64(0):
             shift -= one
-            below = step_up(edges, start + (one << shift) - one, below, shift, v)
+            below = search_step(edges, start + (one << shift) - one, below, shift, v)
         put_byte(below, v, line, i)
         i += one
 
