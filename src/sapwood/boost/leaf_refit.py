@@ -26,8 +26,8 @@ from sapwood.kernels.leaves.leaf_refit import (
     sum_model_leaves,
 )
 from sapwood.kernels.leaves.logistic import BLOCK, fit_logistic
+from sapwood.kernels.leaves.quantile import renew_leaves
 from sapwood.kernels.losses.binary import logistic_pairs
-from sapwood.kernels.losses.leaf_quantiles import renew_leaves
 from sapwood.native.runtime.kernel import CallCache
 from sapwood.native.threads.team import Team
 from sapwood.objectives.base import Objective

@@ -13,7 +13,7 @@ from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.grow.constraints import column_directions
 from sapwood.grow.grown_tree import GrownTree
-from sapwood.kernels.losses.leaf_quantiles import renew_leaves
+from sapwood.kernels.leaves.quantile import renew_leaves
 from sapwood.model.tree import LEAF
 from sapwood.native.runtime.kernel import Run
 from sapwood.objectives.base import Objective

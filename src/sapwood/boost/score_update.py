@@ -16,9 +16,9 @@ from sapwood.grow.grown_tree import FittedTree, GrownTree
 from sapwood.kernels.histogram.sparse_bins import add_scores_sparse
 from sapwood.kernels.leaves.leaf_refit import add_node_values
 from sapwood.kernels.leaves.leaf_values import add_leaf_values, add_leaf_vectors
-from sapwood.kernels.predict.binned import add_scores_binned
+from sapwood.kernels.predict.binned_columns import BLOCK, add_small_tree, add_symmetric_tree
+from sapwood.kernels.predict.binned_rows import add_scores_binned
 from sapwood.kernels.predict.linear_leaves import LinearForest, add_linear
-from sapwood.kernels.predict.small_tree import BLOCK, add_small_tree, add_symmetric_tree
 from sapwood.kernels.split.categorical import find_leaves
 from sapwood.model.tree import LEAF
 from sapwood.native.runtime.kernel import Run
@@ -142,7 +142,7 @@ def _add_by_columns(
 class SymmetricLevels(NamedTuple):
     """A symmetric tree level by level: the column and split of each, and the node of each leaf by the bits of its path.
 
-    Read by ``kernels/predict/small_tree.py``.
+    Read by ``kernels/predict/binned_columns.py``.
     """
 
     features: np.ndarray

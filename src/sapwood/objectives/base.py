@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from sapwood.errors import InputError, ParameterError
-from sapwood.kernels.losses.leaf_quantiles import renew_leaves
+from sapwood.kernels.leaves.quantile import renew_leaves
 from sapwood.kernels.numeric.sums import fixed_mean
 from sapwood.native.runtime.kernel import Kernel, Run, run_serial
 from sapwood.objectives.links import Identity, Link

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sapwood.data.tables.table import read_table
-from sapwood.kernels.predict import trees as predict
+from sapwood.kernels.predict import packed_forest as predict
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.ensemble_builder import EnsembleBuilder
 from sapwood.model.predict import batch_predictor as predictor

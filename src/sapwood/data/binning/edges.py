@@ -112,7 +112,7 @@ def middle(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def edge_table(edges: tuple[np.ndarray, ...], dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    """Return edges as ``assign_bins`` takes them, padded with infinity to powers of two, and where each feature's start.
+    """Return edges as ``assign_bins`` takes them: padded with infinity to powers of two, and where each feature starts.
 
     For float32 they are rounded down: then ``x <= edge`` is true of the same float32 ``x`` as before.
     """

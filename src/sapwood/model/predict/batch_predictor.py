@@ -11,7 +11,7 @@ import numpy as np
 from sapwood.data.tables.table import Table
 from sapwood.kernels.predict import byte_forest as predict_bytes
 from sapwood.kernels.predict import linear_leaves as predict_linear
-from sapwood.kernels.predict import trees as predict
+from sapwood.kernels.predict import packed_forest as predict
 from sapwood.model.predict.byte_packing import PackedByteTrees
 from sapwood.model.predict.tree_packing import PackedTrees
 from sapwood.native.runtime.kernel import Kernel
@@ -50,7 +50,7 @@ def leaf_indices(packed: PackedTrees, table: Table, trees: range, n_jobs: int | 
 def traverse(
     kernel: Kernel, packed: PackedTrees, table: Table, trees: range, out: np.ndarray, n_jobs: int | None = None
 ) -> None:
-    """Send all rows of a table through trees with a kernel of ``kernels/predict/trees.py``."""
+    """Send all rows of a table through trees with a kernel of ``kernels/predict/packed_forest.py``."""
     packed, table = _select_used_columns(packed, table)
     team = current_team(n_jobs, table.n_rows * len(trees))
     arguments = _traversal_arguments(packed, table.dtype, team)

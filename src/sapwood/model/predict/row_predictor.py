@@ -10,7 +10,7 @@ import numpy as np
 
 from sapwood.errors import InputError, SapwoodError
 from sapwood.kernels.predict import linear_leaves as predict_linear
-from sapwood.kernels.predict import trees as predict
+from sapwood.kernels.predict import packed_forest as predict
 from sapwood.model.predict.tree_packing import PackedTrees
 from sapwood.native.runtime.kernel import new_sync
 from sapwood.objectives.links import Link

@@ -10,7 +10,7 @@ import numpy as np
 
 from sapwood.cached_property import cached_property
 from sapwood.kernels.predict import linear_leaves as predict_linear
-from sapwood.kernels.predict import trees as predict
+from sapwood.kernels.predict import packed_forest as predict
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.predict.bitsets import BitsetTransformer
 from sapwood.model.predict.byte_packing import PackedByteTrees, pack_byte_trees
@@ -41,7 +41,7 @@ class PackedTrees:
 
 
 def pack_trees(ensemble: Ensemble, with_tops: bool = True, bitsets: BitsetTransformer | None = None) -> PackedTrees:
-    """Pack the splits of each tree's top and the tables of all trees (see ``kernels/predict/trees.py``).
+    """Pack the splits of each tree's top and the tables of all trees (see ``kernels/predict/packed_forest.py``).
 
     Without tops, every tree is walked down from its root, the first entry of its table. ``bitsets`` maps sets of
     categories to the bits of bitset columns.

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.kernels.losses.leaf_quantiles import renew_leaves
+from sapwood.kernels.leaves.quantile import renew_leaves
 
 ROWS = st.lists(
     st.tuples(st.integers(-4, 4).map(float), st.integers(0, 5).map(lambda w: w / 4)), min_size=1, max_size=25

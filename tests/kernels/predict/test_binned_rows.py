@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sapwood.kernels.predict import binned as predict_bins
+from sapwood.kernels.predict import binned_rows as predict_bins
 from tests.model.forests import random_ensemble
 
 
