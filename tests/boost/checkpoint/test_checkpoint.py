@@ -300,7 +300,7 @@ def test_trees_that_give_other_scores_are_refused(path):
 
 def test_a_file_of_another_kind_is_left_alone(path):
     path.write_text("my thesis")
-    with pytest.raises(CheckpointError, match="is not a checkpoint of this version of Sapwood, and was not changed"):
+    with pytest.raises(CheckpointError, match="is not a checkpoint of this version of Sapwood and was not changed"):
         fit(path)
     assert path.read_text() == "my thesis"
 
