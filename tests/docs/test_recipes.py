@@ -58,3 +58,13 @@ model = SapwoodRegressor(category_encoding="ordinal", categorical_features=[3], 
 print(model.model_.encodings)
 """
     assert "ordinal" in run(f"CODE = {recipe('Add an encoding')!r}\n" + DATA + use, tmp_path)
+
+
+def test_a_kernel_is_a_function_with_types(tmp_path):
+    use = """
+import numpy as np
+out = np.empty(3)
+scale_values(np.arange(3.0), 2.0, out)
+print(out.tolist())
+"""
+    assert run(recipe("Add a kernel") + use, tmp_path, SAPWOOD_KERNELS="python") == "[0.0, 2.0, 4.0]"
