@@ -39,7 +39,7 @@ def random_tree(random: np.random.Generator, n_leaves: int, n_features: int, n_b
 
 
 def binned_rows(columns: np.ndarray) -> SimpleNamespace:
-    return SimpleNamespace(tiles=columns[None, :, :0], columns=columns, lists=None, values=None)
+    return SimpleNamespace(tiles=columns[None, :, :0], columns=columns, sparse_bins=None, raw_values=None)
 
 
 def walk(tree: GrownTree, columns: np.ndarray, row: int) -> int:

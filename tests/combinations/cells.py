@@ -299,7 +299,7 @@ def fitted(cell: Cell, rows: Rows, **more: Any) -> SapwoodClassifier | SapwoodRe
     if cell["stopping"] == "eval_set":
         held_out = Rows.of(cell, n=100, seed=1)
         given |= {"eval_set": (held_out.X, held_out.y), "eval_sample_weight": held_out.weight}
-    with patch("sapwood.data.binning.sparse_bins.MOST_TILED", 0 if cell["table"] == "listed" else 1024):
+    with patch("sapwood.data.binning.sparse_bins.MAX_TILED_COLUMNS", 0 if cell["table"] == "listed" else 1024):
         return unfitted(cell, **more).fit(rows.X, rows.y, **given)
 
 

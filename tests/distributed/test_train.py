@@ -276,7 +276,7 @@ def test_what_needs_all_rows_is_refused(params: dict[str, Any], words: str) -> N
 
 
 def test_a_dataset_with_lists_of_columns_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sapwood.data.binning.sparse_bins.MOST_TILED", 0)
+    monkeypatch.setattr("sapwood.data.binning.sparse_bins.MAX_TILED_COLUMNS", 0)
     bins = Dataset(scipy.sparse.csr_matrix(np.eye(20)))
     with pytest.raises(ParameterError, match="pass the table itself"):
         distributed.fit(SapwoodRegressor(), bins, np.arange(20.0), Lonely(0, 1), by="features")

@@ -129,7 +129,7 @@ def test_balanced_classes_weigh_the_same_and_keep_the_total():
 @pytest.mark.parametrize(
     "class_weight, text",
     [
-        ({"c": 2.0}, "class_weight names the class 'c', which y does not have: its classes are 'a', 'b'"),
+        ({"c": 2.0}, "class_weight has a weight for the class 'c', which y does not contain; the classes are 'a', 'b'"),
         ({"a": -1.0}, "class_weight of 'a' must be a number of at least 0, got -1.0"),
         ("even", "class_weight must be 'balanced', 'effective', EffectiveNumber"),
     ],

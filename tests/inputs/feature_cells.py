@@ -117,7 +117,7 @@ REFUSED = {
     "a generator": ((row for row in X), value_error("got generator", *NOT_2D)),
     "rows of different lengths": ([[1.0, 2.0], [3.0]], value_error("rows must be of one length")),
     "complex": (X + 1j, value_error("Complex data not supported", "complex128", "real and imaginary parts")),
-    "records": (np.zeros((N, 1), dtype=[("a", float)]), type_error("does not stand for numbers", "pass floats")),
+    "records": (np.zeros((N, 1), dtype=[("a", float)]), type_error("is not numeric", "pass floats")),
     "raw bytes": (np.zeros((N, 2), dtype="V4"), type_error("V4", "pass floats")),
 }
 IN_A_VALUE = {

@@ -14,7 +14,7 @@ from tests.inputs.input_cells import Cell, N, X, Y, fine, regressor, same_as_pla
 
 FRAME = pd.DataFrame(X, columns=["a", "b", "c"])
 HALF = N // 2
-NOT_NUMBERS = ("does not stand for numbers", "drop it")
+NOT_NUMBERS = ("is not numeric", "drop it")
 
 
 def with_column(values: Any) -> pd.DataFrame:

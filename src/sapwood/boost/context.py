@@ -64,7 +64,7 @@ class TrainingContext:
         team = training_team(params.run.n_jobs, dataset.n_rows, dataset.n_features)
         width = objective.n_outputs if objective.vector_leaves else 1
         seed = params.run.random_state
-        pool = SamplingContext(dataset.numbers, target, objective.task, seed, team, dataset.workers)
+        pool = SamplingContext(dataset.kept_row_ids, target, objective.task, seed, team, dataset.workers)
         grower, scores = make_grower(dataset, width, params.tree, seed, team), start.first_scores(dataset.n_rows)
         renewal = QuantileLeaves.of(objective, target, params.tree, dataset)
         linear = LinearLeaves.of(params, dataset, team)
@@ -88,7 +88,7 @@ class TrainingContext:
             assembler=assembler,
             builder=EnsembleBuilder(objective.n_outputs, width, assembler.join),
             scores=scores,
-            others=tuple(DatasetView(other, start.first_scores(dataset.n_rows)) for other in dataset.others),
+            others=tuple(DatasetView(other, start.first_scores(dataset.n_rows)) for other in dataset.permuted),
             pairs=pairs,
             tree_pairs=tuple(pairs[k : k + width] for k in range(0, objective.n_outputs, width)),
             first_round=start.n_rounds,
@@ -108,7 +108,7 @@ def _leaf_fit(
 
     ``pairs`` are those that trees are grown on.
     """
-    has_helpers = bool(dataset.others) or params.boost.boosting == "ordered"
+    has_helpers = bool(dataset.permuted) or params.boost.boosting == "ordered"
     if linear_of(params.tree.leaf_model) is not None or not (has_helpers or params.boost.leaf_steps > 1):
         return None
     return LeafRefit(SupportingModels.single(target, scores), rules, None if has_helpers else pairs)

@@ -35,7 +35,7 @@ def _read_rows(name: str, given: Given, task: LearningTask, needs_offset: bool) 
     with naming_eval_set(name):
         X, table, bins = read_features(features)
         table = task.schema.align(table)
-        values, has_categories = task.params.values(), bool(task.schema.categories)
+        values, has_categories = task.params.values(), bool(task.schema.categorical_columns)
         check_compatibility(Context(values, has_categories=has_categories, is_eval_set_sparse=table.is_sparse))
         if task.classes is not None:
             y = encode_known_labels(target, table.n_rows, task.classes)

@@ -25,15 +25,15 @@ LOSS = "loss"
 class EvalSet:
     """Rows in the bins of training with their targets; ``scores`` (outputs, rows) grow with the model.
 
-    ``values`` are those that the bins come from, where leaves are linear. ``lists`` has the columns not in ``tiles``.
+    ``raw_values`` are those before binning, where leaves are linear. ``sparse_bins`` has the columns not in ``tiles``.
     """
 
     name: str
     tiles: np.ndarray
     target: Target
     scores: np.ndarray
-    values: Block | None = None
-    lists: SparseBins | None = None
+    raw_values: Block | None = None
+    sparse_bins: SparseBins | None = None
     columns: np.ndarray | None = None
 
 

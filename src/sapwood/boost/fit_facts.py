@@ -31,13 +31,13 @@ def fit_context(task: LearningTask, rows: LabeledRows, arguments: FitArguments) 
         n_outputs=objective.n_outputs,
         vector_leaves=objective.vector_leaves,
         has_quantile_leaves=objective.has_quantile_leaves,
-        has_categories=bool(schema.categories),
+        has_categories=bool(schema.categorical_columns),
         has_monotone_columns=bool(directions.any()),
-        monotone_categories=tuple(_label(f, schema) for f in schema.categories if directions[f] != 0),
+        monotone_categories=tuple(_label(f, schema) for f in schema.categorical_columns if directions[f] != 0),
         time_category=_time_category(params.categories.has_time, schema),
         is_sparse=rows.table.is_sparse,
         is_dataset=rows.bins is not None,
-        has_sparse_bins=rows.bins is not None and rows.bins.lists is not None,
+        has_sparse_bins=rows.bins is not None and rows.bins.sparse_bins is not None,
         has_weights=rows.weight is not None,
         has_eval_set=bool(read_eval_sets(arguments.eval_set, arguments.eval_sample_weight)),
         has_groups=rows.groups is not None,
@@ -50,10 +50,10 @@ def fit_context(task: LearningTask, rows: LabeledRows, arguments: FitArguments) 
 
 def _time_category(has_time: Any, schema: Schema) -> str | None:
     """Return the label of the column of times if it is categorical."""
-    if isinstance(has_time, bool) or not schema.categories:
+    if isinstance(has_time, bool) or not schema.categorical_columns:
         return None
     feature = column_number(has_time, schema, "has_time")
-    return _label(feature, schema) if feature in schema.categories else None
+    return _label(feature, schema) if feature in schema.categorical_columns else None
 
 
 def _label(feature: int, schema: Schema) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.boost.labeled_rows import LabeledRows
-from sapwood.data.dataset import plain_rows
+from sapwood.data.dataset import unwrap_dataset
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.targets import read_numbers
 from sapwood.errors import InputError, InputTypeError, ParameterError, SchemaError
@@ -141,10 +141,10 @@ class WarmStart:
                 f"column {other} of X is {schema.names[other]!r}, but in init_model it is {mine.names[other]!r}: pass "
                 "the columns that it was trained on, in the same order"
             )
-        if mine.categories != schema.categories:
+        if mine.categorical_columns != schema.categorical_columns:
             raise SchemaError(
-                f"the category columns of init_model are {[mine.name_of(f) for f in mine.categories]}, now they are "
-                f"{[schema.name_of(f) for f in schema.categories]}: leave categorical_features unset"
+                f"the category columns of init_model are {[mine.name_of(f) for f in mine.categorical_columns]}, now "
+                f"they are {[schema.name_of(f) for f in schema.categorical_columns]}: leave categorical_features unset"
             )
 
     @property
@@ -210,7 +210,7 @@ def _constants(init: Any, n_outputs: int) -> np.ndarray:
 
 def estimator_scores(estimator: Any, X: Any, link: str, n_outputs: int) -> np.ndarray:
     """The predictions of an estimator as scores (outputs, rows)."""
-    X = plain_rows(X)
+    X = unwrap_dataset(X)
     if hasattr(estimator, "predict_proba") and hasattr(estimator, "classes_"):
         probability = np.asarray(estimator.predict_proba(X), dtype=np.float64).T
         prediction = probability[1:] if n_outputs == 1 else probability

@@ -18,7 +18,7 @@ from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.data.dataset import Dataset
 from sapwood.data.tables.row_selection import select_rows
 from sapwood.data.tables.schema import Schema
-from sapwood.data.tables.table import Block, Table, read_table, whole_block
+from sapwood.data.tables.table import Block, Table, read_table, single_block
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import SapwoodError, SapwoodWarning
 from sapwood.native.runtime.kernel import Run
@@ -104,7 +104,7 @@ class LabeledRows:
         is_exact = params.tree.split_search == "exact"
         if self.bins is not None and not is_exact:
             bins = self.bins if self.places is None else self.bins.take(self.places)
-            return replace(bins, values=self.values(params, bins.schema))
+            return replace(bins, raw_values=self.values(params, bins.schema))
         table, row_ids = self.rows, self.row_ids
         encoder: BinMapper
         if is_exact:
@@ -112,9 +112,11 @@ class LabeledRows:
         else:
             encoder = self._encoder(table, row_ids, params, run)
         values = self.values(params, encoder.schema)
-        lists = encoder.lists(table, run)
-        numbers = binned.kept_numbers(row_ids)
-        return binned.BinnedDataset(encoder.schema, encoder, *encoder.encode(table, run), numbers, values, lists=lists)
+        lists = encoder.encode_sparse(table, run)
+        numbers = binned.compact_row_ids(row_ids)
+        return binned.BinnedDataset(
+            encoder.schema, encoder, *encoder.encode(table, run), numbers, values, sparse_bins=lists
+        )
 
     def _encoder(self, table: Table, row_ids: np.ndarray, params: Params, run: Run) -> BinMapper:
         """Choose bins from these rows and those of other workers."""
@@ -124,14 +126,14 @@ class LabeledRows:
 
     def values(self, params: Params, schema: Schema) -> Block | None:
         """The rows as numbers in the order of a schema's columns, if training needs them."""
-        return None if linear_of(params.tree.leaf_model) is None else whole_block(schema.align(self.rows))
+        return None if linear_of(params.tree.leaf_model) is None else single_block(schema.align(self.rows))
 
     def tiles(self, encoder: BinMapper, run: Run) -> tuple[np.ndarray, SparseBins | None]:
         """The rows in the bins of an encoder, as tiles and lists."""
         if self.bins is not None and self.bins.bin_mapper is encoder:
             bins = self.bins if self.places is None else self.bins.take(self.places)
-            return bins.tiles, bins.lists
-        return encoder.encode(self.rows, run, with_columns=False)[0], encoder.lists(self.rows, run)
+            return bins.tiles, bins.sparse_bins
+        return encoder.encode(self.rows, run, with_columns=False)[0], encoder.encode_sparse(self.rows, run)
 
 
 def read_features(X: Any) -> tuple[Any, Table, binned.BinnedDataset | None]:

@@ -12,10 +12,10 @@ from sapwood.boost.evaluation import eval_metrics
 from sapwood.boost.fit_arguments import CLASSIFICATION, REGRESSION, FitArguments
 from sapwood.boost.initial_scores import InitSpec, WarmStart, read_init_score
 from sapwood.boost.labeled_rows import LabeledRows, read_features, warn_of_index_order
-from sapwood.data.categories.plan import find_category_columns
-from sapwood.data.dataset import Dataset, settings_of
+from sapwood.data.categories.plan import find_categorical_columns
+from sapwood.data.dataset import Dataset, dataset_params
 from sapwood.data.tables.class_weights import class_weights
-from sapwood.data.tables.conversion import shown
+from sapwood.data.tables.conversion import short_repr
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Table
 from sapwood.data.tables.targets import (
@@ -69,7 +69,7 @@ def read_task(arguments: FitArguments) -> tuple[LearningTask, LabeledRows]:
     y, classes = read_target(task, arguments.y, table.n_rows, known)
     if not workers.is_local and classes is not None:
         y, classes = read_target(task, arguments.y, table.n_rows, workers.gather_classes(classes))
-    given = dict(arguments.params) | settings_of(arguments.X, arguments.params.get("split_search", AUTO))
+    given = dict(arguments.params) | dataset_params(arguments.X, arguments.params.get("split_search", AUTO))
     params = resolve_params(given, n_rows, task, 0 if classes is None else len(classes))
     weight = _row_weights(arguments, params, y, classes)
     objective = objective_for(params, classes)
@@ -140,8 +140,8 @@ def _category_columns(params: Params, table: Table, warm_start: WarmStart | None
     """Return the category columns; those of a continued model unless the user names them."""
     spec = params.categories.categorical_features
     if warm_start is not None and isinstance(spec, str):
-        return warm_start.model.schema.categories
-    return find_category_columns(spec, table)
+        return warm_start.model.schema.categorical_columns
+    return find_categorical_columns(spec, table)
 
 
 def _row_weights(
@@ -154,7 +154,7 @@ def _row_weights(
     if classes is None:
         return weight
     if len(classes) < 2:
-        raise InputError(f"y has one class, {shown(classes[0])}: a classifier needs rows of at least two")
+        raise InputError(f"y has one class, {short_repr(classes[0])}: a classifier needs rows of at least two")
     codes, given = y, weight
     if workers.splits_rows:  # whether all workers have weights is not known yet
         codes, given = workers.gather_each(y, np.ones(len(y)) if weight is None else weight)

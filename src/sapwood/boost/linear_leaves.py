@@ -38,14 +38,14 @@ class LinearLeaves:
         wanted = linear_of(params.tree.leaf_model)
         if wanted is None:
             return None
-        assert dataset.values is not None
+        assert dataset.raw_values is not None
         is_number = np.array([kind == "number" for kind in dataset.schema.kinds])
-        return cls(dataset.values, wanted.penalty, params.boost.learning_rate, is_number, team)
+        return cls(dataset.raw_values, wanted.penalty, params.boost.learning_rate, is_number, team)
 
     def on(self, dataset: BinnedDataset) -> LinearLeaves:
         """The same for the rows of this dataset."""
-        assert dataset.values is not None
-        return dataclasses.replace(self, values=dataset.values)
+        assert dataset.raw_values is not None
+        return dataclasses.replace(self, values=dataset.raw_values)
 
     def fitted(self, grown: GrownTree, grower: Grower, pairs: np.ndarray, weight: np.ndarray) -> GrownTree:
         """The tree with linear leaves, shrinkage included; ``pairs`` (rows, 2) are those that it was grown on."""

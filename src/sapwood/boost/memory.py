@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sapwood.data.binning.sparse_bins import MOST_LISTED, MOST_TILED, TILED_BYTES
+from sapwood.data.binning.sparse_bins import MAX_SPARSE_DENSITY, MAX_TILED_BYTES, MAX_TILED_COLUMNS
 from sapwood.data.binning.tiles import tile_width
 from sapwood.errors import OutOfMemoryError
 from sapwood.grow.histogram import is_wide
@@ -43,10 +43,10 @@ class DataSize:
     @property
     def listed(self) -> np.ndarray:
         """The entries of each column that rows list, and that needs no room in every row."""
-        may_be_tiled = self.n_features <= MOST_TILED and 2 * self.n_rows * self.n_features <= TILED_BYTES
+        may_be_tiled = self.n_features <= MAX_TILED_COLUMNS and 2 * self.n_rows * self.n_features <= MAX_TILED_BYTES
         if self.stored is None or may_be_tiled:
             return np.empty(0, dtype=np.int64)
-        return self.stored[self.stored <= MOST_LISTED * self.n_rows]
+        return self.stored[self.stored <= MAX_SPARSE_DENSITY * self.n_rows]
 
 
 def estimate(size: DataSize, objective: Objective, params: Params, members: int) -> dict[str, int]:

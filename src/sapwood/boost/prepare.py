@@ -14,14 +14,15 @@ from sapwood.data.binning.bin_mapper import BinMapper, ExactBinMapper
 from sapwood.data.binning.bundling import remove_conflicts
 from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.data.categories.combinations import NumericColumns, plan_combinations
-from sapwood.data.categories.encode import EncodedTables, EncodingInputs, encode_categories
+from sapwood.data.categories.encode import EncodedTables, encode_categories
+from sapwood.data.categories.encoders import EncodingInputs
 from sapwood.data.categories.fixed_point_target import FixedPointTarget
 from sapwood.data.categories.plan import EncodingPlan, PlanLimits, column_number, plan_encodings
 from sapwood.data.categories.transformer import FeatureTransformer
 from sapwood.data.categories.vocabulary import Vocabulary
 from sapwood.data.tables.schema import Schema
-from sapwood.data.tables.table import Block, Table, whole_block
-from sapwood.data.tables.zero_as_missing import zeros_kept
+from sapwood.data.tables.table import Block, Table, single_block
+from sapwood.data.tables.zero_as_missing import original_table
 from sapwood.errors import InputError
 from sapwood.grow.constraints import monotone_directions
 from sapwood.kernels.numeric.random import HOLDOUT, PERMUTATIONS, draw_many
@@ -53,7 +54,7 @@ class PreparedData:
         dataset = self.dataset
         if dataset.transformer is None:
             return *sample.tiles(dataset.bin_mapper, run), sample.values(self.params, dataset.schema)
-        table = dataset.transformer.apply(dataset.user_schema.align(sample.rows))
+        table = dataset.transformer.transform(dataset.user_schema.align(sample.rows))
         return dataset.bin_mapper.encode(table, run, with_columns=False)[0], None, _values(table, self.params)
 
 
@@ -85,14 +86,14 @@ def _put_into_bins(
     run: Run,
 ) -> PreparedData:
     is_ordered = params.boost.boosting == "ordered"
-    if not schema.categories:
+    if not schema.categorical_columns:
         dataset = sample.binned(params, run)
         orders = _orders(1, sample, schema, params) if is_ordered else [None]
-        return PreparedData(sample, replace(dataset, order=orders[0]), params)
+        return PreparedData(sample, replace(dataset, permutation=orders[0]), params)
     table = sample.rows
-    levels = {f: table.levels(f) for f in schema.categories}
+    levels = {f: table.categorical_column(f) for f in schema.categorical_columns}
     vocabularies = {f: Vocabulary.of(levels[f], None if known is None else known.vocabularies[f]) for f in levels}
-    n_levels = {f: len(levels[f].present) for f in levels}
+    n_levels = {f: len(levels[f].observed) for f in levels}
     context = Context(
         params.values(),
         objective_name=objective.name,
@@ -113,10 +114,10 @@ def _put_into_bins(
     stuff = EncodingInputs(
         vocabularies=vocabularies,
         codes={f: vocabulary.encode(levels[f]) for f, vocabulary in vocabularies.items()},
-        response=FixedPointTarget.of(
+        target=FixedPointTarget.of(
             sample.y, sample.weight, objective.n_outputs if objective.task == "multiclass" else 0
         ),
-        orders=orders,
+        permutations=orders,
         held_out=held_out,
         run=run,
         max_bins=params.bins.max_bins,
@@ -135,8 +136,8 @@ def _put_into_bins(
         orders = [_without(order, held_out) for order in orders]
     dataset = replace(_binned(replace(cooked, tables=tables), schema, sample, params, run), partition=partition)
     if is_ordered:
-        others = tuple(replace(one, order=order) for one, order in zip(dataset.others, orders[1:], strict=True))
-        dataset = replace(dataset, order=orders[0], others=others)
+        others = tuple(replace(one, permutation=order) for one, order in zip(dataset.permuted, orders[1:], strict=True))
+        dataset = replace(dataset, permutation=orders[0], permuted=others)
     return PreparedData(sample, dataset, params, _described(decisions, schema, n_levels))
 
 
@@ -145,14 +146,14 @@ def _numeric_columns(
 ) -> NumericColumns:  # fmt: skip
     """Numeric columns that may be combined with categories: those without a monotone constraint."""
     directions = monotone_directions(params.tree.monotone_constraints, schema)
-    features = [f for f in range(schema.n_features) if f not in schema.categories and directions[f] == 0]
+    features = [f for f in range(schema.n_features) if f not in schema.categorical_columns and directions[f] == 0]
     return NumericColumns(sample.rows, features, sample.weight, sample.row_ids, params.run.random_state, cuts)
 
 
 def _binned(
     cooked: EncodedTables, schema: Schema, sample: LabeledRows, params: Params, run: Run
 ) -> binned.BinnedDataset:
-    numbers, tables = binned.kept_numbers(sample.row_ids), cooked.tables
+    numbers, tables = binned.compact_row_ids(sample.row_ids), cooked.tables
     encoder: BinMapper
     if params.tree.split_search == "exact":
         encoder = ExactBinMapper.of(tables[0])
@@ -170,7 +171,7 @@ def _binned(
         )
         for table in tables
     )
-    return replace(first, others=tuple(others))
+    return replace(first, permuted=tuple(others))
 
 
 def _fit_encoder(
@@ -188,7 +189,7 @@ def _fit_encoder(
 
 
 def _values(table: Table, params: Params) -> Block | None:
-    return None if linear_of(params.tree.leaf_model) is None else whole_block(table)
+    return None if linear_of(params.tree.leaf_model) is None else single_block(table)
 
 
 def _described(decisions: Mapping[int, EncodingPlan], schema: Schema, n_levels: Mapping[int, int]) -> dict[str, Any]:
@@ -219,7 +220,7 @@ def _orders(wanted: int, sample: LabeledRows, schema: Schema, params: Params) ->
         return [np.arange(len(row_ids), dtype=np.uint32)] if wanted else []
     if has_time is not False:
         feature = column_number(has_time, schema, "has_time")
-        table = zeros_kept(sample.rows)
+        table = original_table(sample.rows)
         times = np.concatenate([m[:, 0] for _, m in table.select([feature]).matrices(table.chunk_rows())])
         return [np.argsort(times, kind="stable").astype(np.uint32)] if wanted else []
     orders = []

@@ -31,7 +31,7 @@ MAX_BIT_DEPTH = 8  # of a symmetric tree whose leaves are numbered by bits
 class BinnedRows(Protocol):
     """Rows in bins: by rows in ``tiles``, by features in ``columns`` (None where they are not kept).
 
-    Columns of mostly one bin may be in sparse bins (``lists``); ``values`` are there where leaves are linear.
+    Columns of mostly one bin may be in ``sparse_bins``; ``raw_values`` are there where leaves are linear.
     """
 
     @property
@@ -39,9 +39,9 @@ class BinnedRows(Protocol):
     @property
     def columns(self) -> np.ndarray | None: ...  # noqa: D102
     @property
-    def lists(self) -> SparseBins | None: ...  # noqa: D102
+    def sparse_bins(self) -> SparseBins | None: ...  # noqa: D102
     @property
-    def values(self) -> Block | None: ...  # noqa: D102
+    def raw_values(self) -> Block | None: ...  # noqa: D102
 
 
 def add_tree(rows: BinnedRows, tree: FittedTree, scores: np.ndarray, team: Team) -> None:
@@ -98,8 +98,8 @@ def _add_values(
     tiles = rows.tiles
     if grown.threshold is not None:  # exact search keeps the values in the place of tiles
         scores[output : output + value.shape[1]] += value[grown.nodes_of(tiles)].T
-    elif rows.lists is not None:
-        sparse = rows.lists
+    elif rows.sparse_bins is not None:
+        sparse = rows.sparse_bins
         team.run(
             add_scores_sparse, tiles, sparse.table, sparse.start, sparse.entries, grown.feature, grown.bin,
             grown.missing_left, grown.left, value, output, scores,
@@ -174,7 +174,7 @@ class SymmetricLevels(NamedTuple):
 
 def _add_linear(rows: BinnedRows, nodes: np.ndarray, tree: FittedTree, scores: np.ndarray, run: Run) -> None:
     """Add the linear models of the leaves to the scores; constant values serve rows that lack a feature."""
-    coefficients, values = tree.grown.leaf_coefficients, rows.values
+    coefficients, values = tree.grown.leaf_coefficients, rows.raw_values
     assert coefficients is not None and values is not None
     forest = LinearForest(
         tree_start=np.array([0, len(tree.value)]),

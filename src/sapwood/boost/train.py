@@ -124,7 +124,7 @@ def fit_rows(
 def _make_model(task: LearningTask, training: Training) -> Model:
     earlier, schema, objective = training.init.model, task.schema, task.objective
     metadata: dict[str, Any] = {"n_rows": training.n_rows, "params": task.params.described()}
-    if schema.categories:
+    if schema.categorical_columns:
         metadata["categories"] = dict(training.encodings)
     return Model(
         schema=schema if earlier is None or schema.names is not None else earlier.schema,

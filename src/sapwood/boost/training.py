@@ -74,9 +74,9 @@ def join_transformers(
     transformer = dataclasses.replace(transformer, columns=transformer.columns + result.columns)
     trees = result.ensemble
     if earlier is not None and earlier.transformer is not None:
-        transformer, place = earlier.transformer.joined(transformer, schema.n_features)
+        transformer, place = earlier.transformer.join(transformer, schema.n_features)
         trees = trees.renumber_features(place, earlier.ensemble.n_trees)
-    transformer, place = transformer.keeping(trees.used_features(transformer.n_columns), schema.n_features)
+    transformer, place = transformer.drop_unused(trees.used_features(transformer.n_columns), schema.n_features)
     return dataclasses.replace(result, ensemble=trees.renumber_features(place)), transformer
 
 
@@ -92,6 +92,6 @@ def _data_size(task: LearningTask, rows: LabeledRows, sets: Mapping[str, Labeled
     """Return what memory depends on; sparse tables with categories, or on several workers, are binned as dense ones."""
     table, n_rows = rows.table, len(rows.y)
     stored = None
-    if isinstance(table, SparseTable) and not task.schema.categories and rows.workers.is_local:
+    if isinstance(table, SparseTable) and not task.schema.categorical_columns and rows.workers.is_local:
         stored = np.diff(table.start).astype(np.int64) * n_rows // table.n_rows
     return DataSize(n_rows, table.n_features, sum(len(one.y) for one in sets.values()), stored)

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sapwood.boost import train as engine
-from sapwood.data.tables.conversion import shown
+from sapwood.data.tables.conversion import short_repr
 from sapwood.distributed.communicator import Communicator
 from sapwood.distributed.workers import FEATURES, ROWS, Workers
 from sapwood.errors import InputError, InputTypeError, ParameterError
@@ -79,7 +79,8 @@ def _read_row_numbers(given: Any, n_rows: int, workers: Workers) -> np.ndarray:
     numbers = np.asarray(given)
     if numbers.shape != (n_rows,) or numbers.dtype.kind not in "iu" or (numbers < 0).any():
         raise InputError(
-            f"row_numbers must be {n_rows} integers of at least 0, one for each row of this worker; got {shown(given)}"
+            f"row_numbers must be {n_rows} integers of at least 0, one for each row of this worker; got "
+            f"{short_repr(given)}"
         )
     all_numbers = workers.gather_rows(numbers.astype(np.int64))
     if len(np.unique(all_numbers)) < len(all_numbers):

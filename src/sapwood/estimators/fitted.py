@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sapwood.boost.initial_scores import estimator_scores
-from sapwood.data.dataset import plain_rows
+from sapwood.data.dataset import unwrap_dataset
 from sapwood.data.tables.table import Table, read_table
 from sapwood.errors import ParameterError
 from sapwood.explain.importance import feature_importances
@@ -117,7 +117,7 @@ class FittedEstimator(BaseEstimator):
     def _align(self, X: Any) -> Table:
         """Read X, once, as a table with the columns of training; warn if only one of the two has feature names."""
         check_is_fitted(self)
-        table = read_table(plain_rows(X))
+        table = read_table(unwrap_dataset(X))
         aligned = self.model_.schema.align(table, type(self).__name__)
         was_named = hasattr(self, "feature_names_in_")
         if was_named and not table.has_string_names:

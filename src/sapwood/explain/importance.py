@@ -61,7 +61,7 @@ def _values(model: Model, kind: str) -> np.ndarray:
 
 def _by_feature(model: Model, values: np.ndarray) -> np.ndarray:
     """Sum values of tree features by column of X; those of a combination are divided equally among its columns."""
-    return values if model.transformer is None else model.transformer.fold(values, model.n_features)
+    return values if model.transformer is None else model.transformer.to_user_columns(values, model.n_features)
 
 
 def _split_statistic(ensemble: Ensemble, kind: str) -> np.ndarray:

@@ -49,7 +49,9 @@ class RankGrower(HistogramGrower):
         return False  # its own steps move rows and add them up
 
     def _make_tiling(self, dataset: BinnedDataset) -> BundleLayout:
-        return BundleLayout.plain(dataset.n_features)  # columns may exclude each other in the rows of one rank alone
+        return BundleLayout.unbundled(
+            dataset.n_features
+        )  # columns may exclude each other in the rows of one rank alone
 
     # --- quantising -----------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.binning.edges import middle
+from sapwood.data.binning.edges import midpoints
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels import layout
@@ -73,8 +73,8 @@ def halfway(values: np.ndarray, below: int, above: int) -> float:
     """
     if above < 0:
         return np.inf
-    found = middle(values[below], values[above])
+    found = midpoints(values[below], values[above])
     place = np.searchsorted(values, found)
     if place > below and values[place] == found:
-        found = middle(values[place - 1], values[place])
+        found = midpoints(values[place - 1], values[place])
     return float(found)

@@ -61,10 +61,10 @@ class Grower(ABC):
         self._hopeless = self._find_hopeless(dataset, counts)
         self._tiling = self._make_tiling(dataset)
         self._features = make_features(dataset, team.size, self._tiling, self.directions)
-        if dataset.lists is not None:
-            self._features = make_listed_features(self._features, dataset.lists, self._hopeless)
+        if dataset.sparse_bins is not None:
+            self._features = make_listed_features(self._features, dataset.sparse_bins, self._hopeless)
         self._rows = RowRoom.make(self._shape, self._has_lines())
-        self._ids = dataset.numbers
+        self._ids = dataset.kept_row_ids
         self._scales = make_scales(self._shape)
         self._scratch = make_scratch(self._shape, int(self._features.n_bins.max()))
         self._leaves = make_leaves(self._shape)
@@ -87,16 +87,16 @@ class Grower(ABC):
 
         Where levels or nodes draw features they take part, as the draw counts them.
         """
-        if dataset.lists is None or drawn != (0, 0):
+        if dataset.sparse_bins is None or drawn != (0, 0):
             return np.zeros(dataset.n_features, dtype=bool)
-        lists = dataset.lists
-        found = (lists.usual >= 0) & (lists.counts() < max(1, self._params.min_child_samples))
+        lists = dataset.sparse_bins
+        found = (lists.default_bins >= 0) & (lists.counts() < max(1, self._params.min_child_samples))
         found[0] &= not found.all()  # histograms have at least one feature
         return found
 
     def _make_tiling(self, dataset: BinnedDataset) -> BundleLayout:
         """How features lie in the tiles."""
-        return BundleLayout.plain(dataset.n_features)
+        return BundleLayout.unbundled(dataset.n_features)
 
     def _has_lines(self) -> bool:
         """Tell whether rows keep their integers of all planes side by side."""
@@ -112,7 +112,7 @@ class Grower(ABC):
 
     def see(self, dataset: BinnedDataset) -> None:
         """Grow the next trees on the same rows in other bins."""
-        self._ids = dataset.numbers
+        self._ids = dataset.kept_row_ids
         self._dataset = dataset
 
     def grow(

@@ -162,6 +162,6 @@ def join_nodes(trees: Sequence[GrownTree]) -> NodeTable:
 
 def thresholds(feature: np.ndarray, bins: np.ndarray, encoder: BinMapper) -> np.ndarray:
     """The largest value that goes left at each node; infinite where all values do and missing ones do not."""
-    edges, start = encoder.cut_points
+    edges, start = encoder.flat_edges
     inner = (feature != LEAF) & (bins > 0)
     return np.where(inner, edges[(start[feature] + bins - 1) * inner], 0.0)

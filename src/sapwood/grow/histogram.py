@@ -37,7 +37,7 @@ class HistogramGrower(Grower):
 
     def __init__(self, dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
         super().__init__(dataset, n_outputs, params, seed, team)
-        counts = params.min_child_samples > 1 or bool(dataset.level_kinds.any())
+        counts = params.min_child_samples > 1 or bool(dataset.category_kinds.any())
         self._cells = make_cells(self._shape, self._features, self._symmetric is not None, self._has_lines(), counts)
         self._sorted: layout.Histograms | None = None
         self._is_reordered = self._tiling.is_reordered
@@ -69,11 +69,11 @@ class HistogramGrower(Grower):
         return is_wide(self._params.precision, self._dataset.n_rows)
 
     def _has_lines(self) -> bool:
-        return self._shape.n_outputs > 1 and self._dataset.lists is None
+        return self._shape.n_outputs > 1 and self._dataset.sparse_bins is None
 
     def _compacted(self, rows: np.ndarray | None, gradients: layout.Gradients) -> layout.Gradients:
         self._compact = None
-        has_places = self._dataset.lists is None and self._dataset.workers.is_local
+        has_places = self._dataset.sparse_bins is None and self._dataset.workers.is_local
         if rows is None or not has_places or not self._compaction.pays(len(rows)):
             return super()._compacted(rows, gradients)
         self._compact = self._compaction.take_bins(rows)

@@ -17,10 +17,10 @@ def is_sorted_quicker(dataset: BinnedDataset, shape: Shape, rules: layout.GrowPa
     """Tell whether leaves are searched by sorted rows: few rows, none of them missing, and no rule but λ."""
     is_usual = rules.reg_alpha == 0.0 and rules.max_delta_step == 0.0 and rules.has_monotone == 0
     is_safe = rules.reg_lambda > MIN_DIVISOR or rules.min_child_weight > MIN_DIVISOR
-    has_bins = dataset.columns.dtype == np.uint8 and dataset.lists is None and not dataset.level_kinds.any()
+    has_bins = dataset.columns.dtype == np.uint8 and dataset.sparse_bins is None and not dataset.category_kinds.any()
     return (
         shape.wide and shape.n_outputs == 1 and is_usual and is_safe and has_bins
-        and dataset.workers.is_local and not dataset.others
+        and dataset.workers.is_local and not dataset.permuted
         and dataset.n_rows <= MOST_ROWS_PER_BIN * float(dataset.n_bins.mean())
         and bool(dataset.columns.all())
     )  # fmt: skip

@@ -50,7 +50,7 @@ def make_bins(dataset: BinnedDataset, tiling: BundleLayout, members: int = 1) ->
         tiles=tiling.tiles(dataset).view(np.uint64),
         bins_u8=dataset.columns if by_bytes else np.empty((0, 0), np.uint8),
         bins_u16=np.empty((0, 0), np.uint16) if by_bytes else dataset.columns,
-        decoded=np.empty((members, 0 if dataset.lists is None else dataset.n_rows), np.uint16),
+        decoded=np.empty((members, 0 if dataset.sparse_bins is None else dataset.n_rows), np.uint16),
     )
 
 
@@ -72,10 +72,10 @@ def make_features(
         slices=share,
         monotone=np.zeros(len(order), dtype=np.int64) if monotone is None else monotone[order],
         log2_bin_bits=bits,
-        category_kind=dataset.level_kinds[order],
+        category_kind=dataset.category_kinds[order],
         ids=order,
         column=order,
-        default_bin=tiling.usual,
+        default_bin=tiling.default_bins,
         tile_offset=tile_start,
         tile_slices=tile_share,
         csr_start=np.empty(0, np.int64),
@@ -91,7 +91,7 @@ def make_listed_features(features: layout.FeatureMeta, lists: SparseBins, hopele
     room = np.where(hopeless, 0, features.n_bins + 1)
     start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
     share = _shares(start, len(features.slices) - 3)
-    lists = lists.without(hopeless)
+    lists = lists.drop_features(hopeless)
     cell_start, listers = np.empty(start[-1] + 1, np.int64), np.empty_like(lists.entries)
     transpose_csr(lists.start, lists.entries, cell_start, listers)
     in_tiles = np.flatnonzero(lists.column >= 0)
@@ -99,7 +99,7 @@ def make_listed_features(features: layout.FeatureMeta, lists: SparseBins, hopele
         offset=start,
         slices=share,
         column=lists.column,
-        default_bin=lists.usual,
+        default_bin=lists.default_bins,
         tile_offset=np.append(start[in_tiles], start[-1]),
         tile_slices=np.searchsorted(in_tiles, share),
         csr_start=lists.start,

@@ -14,7 +14,7 @@ import numpy as np
 from sapwood.cached_property import cached_property
 from sapwood.data.categories.transformer import FeatureTransformer
 from sapwood.data.tables.schema import Schema
-from sapwood.data.tables.table import Table, in_memory, read_table
+from sapwood.data.tables.table import Table, materialize, read_table
 from sapwood.data.tables.zero_as_missing import row_zeros_to_missing
 from sapwood.errors import ParameterError
 from sapwood.model.ensemble import Ensemble
@@ -92,7 +92,7 @@ class Model:
     @property
     def column_names(self) -> list[str]:
         """Names of the features of the trees."""
-        return self.feature_names if self.transformer is None else self.transformer.names(self.schema)
+        return self.feature_names if self.transformer is None else self.transformer.column_names(self.schema)
 
     @property
     def encodings(self) -> dict[str, Any]:
@@ -151,7 +151,7 @@ class Model:
         packed = pack_trees(self.ensemble, with_tops=False, bitsets=self._bitsets)
         transform_row: Any = row_zeros_to_missing if self.schema.zero_as_missing else None
         if self._bitsets is not None:
-            transform_row = partial(self._bitsets.transformer.row, schema=self.schema)
+            transform_row = partial(self._bitsets.transformer.transform_row, schema=self.schema)
         return RowPredictor(packed, self.n_features, self.base_scores, self._link, transform_row)
 
     def leaf_indices(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
@@ -187,7 +187,7 @@ class Model:
 
     def _transform(self, table: Table) -> Table:
         """Return the features of the trees for an aligned table."""
-        return table if self._bitsets is None else self._bitsets.transformer.apply(table)
+        return table if self._bitsets is None else self._bitsets.transformer.transform(table)
 
     def _initial_scores(self, table: Table) -> np.ndarray:
         return np.repeat(self.base_scores[:, None], table.n_rows, axis=1)
@@ -205,7 +205,7 @@ class Model:
     def _staged_scores(self, X: Any, n_jobs: int | None) -> Iterator[np.ndarray]:
         """Check the arguments and return an iterator over the scores (outputs, rows) after each round."""
         _check_jobs(n_jobs)
-        return self._score_stages(in_memory(self._transform(self._align(X))), n_jobs)
+        return self._score_stages(materialize(self._transform(self._align(X))), n_jobs)
 
     def _score_stages(self, features: Table, n_jobs: int | None) -> Iterator[np.ndarray]:
         if self.ensemble.rescalings:

@@ -37,7 +37,7 @@ def run(X: np.ndarray, y: np.ndarray, n_rounds: int, weight: np.ndarray | None =
     resolved = resolve_params(STUMPS | params, len(y), "regression")
     dataset = BinnedDataset.build(read_table(X))
     order = np.random.default_rng(len(y)).permutation(len(y)).astype(np.uint32)
-    dataset = dataclasses.replace(dataset, order=order)
+    dataset = dataclasses.replace(dataset, permutation=order)
     work = TrainingContext.make(dataset, Target(y, weight), Squared(), resolved, InitialScores(np.zeros(1)))
     boosting = make_booster(work, Evaluation((), (), Squared()))
     for round in range(n_rounds):
@@ -172,7 +172,7 @@ def test_parts_double_and_end_before_the_last_row():
 
 def test_every_row_is_served_by_the_longest_part_before_it():
     order = np.array([3, 0, 4, 1, 2], dtype=np.uint32)
-    dataset = dataclasses.replace(BinnedDataset.build(read_table(np.zeros((5, 1)))), order=order)
+    dataset = dataclasses.replace(BinnedDataset.build(read_table(np.zeros((5, 1)))), permutation=order)
     copies = make_copies(DatasetView(dataset, np.zeros((1, 5))), Target(np.arange(5.0)))
     assert copies.n_train.tolist() == [0, 1, 2, 4]
     assert copies.start.tolist() == [0, 1, 3, 7, 12]
@@ -208,7 +208,7 @@ def test_helpers_equal_plain_loops(weighted):
     made = run(X, y, 3, weight, boosting="ordered", learning_rate=0.5)
     assert isinstance(made, OrderedBooster)
     copies = made.fits[0].models
-    order = made.field.dataset.order
+    order = made.field.dataset.permutation
     slow = slow_ordered(X, y, order, 3, 0.5, weight)
     for k in range(copies.n_models):
         part = slice(copies.start[k], copies.start[k + 1])

@@ -66,4 +66,4 @@ def test_taken_rows_keep_their_bins_and_numbers(X):
     np.testing.assert_array_equal(taken.columns, dataset.columns[:, rows])
     np.testing.assert_array_equal(taken.row_ids, rows)
     assert taken.n_rows == 3
-    assert taken.nbytes == taken.tiles.nbytes + taken.columns.nbytes + taken.numbers.nbytes
+    assert taken.nbytes == taken.tiles.nbytes + taken.columns.nbytes + taken.kept_row_ids.nbytes

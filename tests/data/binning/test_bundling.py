@@ -62,8 +62,8 @@ def test_conflicts_of_a_bundle_are_counted_together():
 def test_no_bundle_has_more_conflicts_than_are_allowed(columns, most_conflicts, n_open, at_once):
     """However many bundles are open, and however many rows are looked at first."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bundling, "OPEN", n_open)
-        patch.setattr(bundling, "AT_ONCE", at_once)
+        patch.setattr(bundling, "MAX_OPEN", n_open)
+        patch.setattr(bundling, "PROBED_ROWS", at_once)
         bundler = Bundler(12, most_conflicts)
         kept = [
             rows - set(bundler.add(f, np.array(sorted(rows), dtype=np.intp), 3).tolist())
@@ -73,20 +73,20 @@ def test_no_bundle_has_more_conflicts_than_are_allowed(columns, most_conflicts, 
     for bundle in bundler.bundles:
         assert sum(len(kept[f]) for f in bundle) == len(set().union(*(columns[f] for f in bundle)))
         assert sum(len(columns[f]) - len(kept[f]) for f in bundle) <= most_conflicts
-        assert 3 * len(bundle) <= bundling.MOST_CELLS
+        assert 3 * len(bundle) <= bundling.MAX_CELLS
 
 
 def test_of_too_many_bundles_the_later_half_stays_open(monkeypatch):
     """All meet in row 0; when the fifth bundle begins, the first two are closed."""
-    monkeypatch.setattr(bundling, "OPEN", 4)
+    monkeypatch.setattr(bundling, "MAX_OPEN", 4)
     columns = [[0, 1], [0, 2], [0, 3], [0, 4], [0, 5], [1], [3], [2, 3, 4]]
     assert bundles_of(columns) == [[0], [1], [2, 5], [3, 6], [4, 7]]
 
 
 def test_the_usual_bin_is_that_of_at_least_half_of_the_rows():
     columns = np.array([[1, 1, 2, 3], [1, 2, 3, 4], [5, 5, 5, 0]], dtype=np.uint8)
-    assert bundling.usual_bins(columns).tolist() == [1, -1, 5]
-    assert bundling.usual_bins(columns, step=3).tolist() == [1, 1, 0]
+    assert bundling.find_default_bins(columns).tolist() == [1, -1, 5]
+    assert bundling.find_default_bins(columns, step=3).tolist() == [1, 1, 0]
 
 
 # --- conflicts --------------------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def test_bytes_and_lists_lose_the_same_values(kind):
 
 def test_columns_beside_lists_lose_the_same_values(monkeypatch):
     """Of six columns the second and the fifth are too full to be listed; 0 is the last but one bin of the fifth."""
-    monkeypatch.setattr("sapwood.data.binning.sparse_bins.MOST_TILED", 0)
+    monkeypatch.setattr("sapwood.data.binning.sparse_bins.MAX_TILED_COLUMNS", 0)
     X, source = counts(2000, 6), np.random.default_rng(5)
     X[:, 1] = source.random(2000) < 0.4
     X[:, 4] = (source.random(2000) < 0.45) * source.integers(-3, 2, 2000)
@@ -165,9 +165,9 @@ def test_columns_beside_lists_lose_the_same_values(monkeypatch):
         bundling.remove_conflicts(binned.BinnedDataset.build(read_table(table)), 0.3)
         for table in (X, scipy.sparse.csr_matrix(X))
     )
-    assert listed.lists is not None and listed.lists.column.tolist() == [-1, 0, -1, -1, 1, -1]
+    assert listed.sparse_bins is not None and listed.sparse_bins.column.tolist() == [-1, 0, -1, -1, 1, -1]
     np.testing.assert_array_equal(listed.columns, full.columns[[1, 4]])
-    for f, rows in enumerate(listed.lists.rows_by_feature()):
+    for f, rows in enumerate(listed.sparse_bins.rows_by_feature()):
         if f not in (1, 4):
             assert rows.tolist() == np.flatnonzero(full.columns[f] != 1).tolist()
 
@@ -299,7 +299,7 @@ def test_neighbours_that_exclude_each_other_share_a_column():
     tiling = BundleLayout.find(build(make_table()))
     assert members(tiling) == [[0], [1], list(range(2, 14)), [14], [15, 16, 17], [18]]
     assert not tiling.is_reordered
-    assert tiling.usual.tolist() == [-1, -1] + [1] * 12 + [-1] + [1] * 3 + [-1]
+    assert tiling.default_bins.tolist() == [-1, -1] + [1] * 12 + [-1] + [1] * 3 + [-1]
 
 
 def test_columns_that_exclude_each_other_share_one_wherever_they_stand():
@@ -338,7 +338,7 @@ def test_numbers_alone_are_left_as_they_are():
 def test_rows_in_several_orders_are_not_bundled():
     """What excludes each other in one of them may not do so in the next."""
     dataset = build(make_table())
-    assert not BundleLayout.find(replace(dataset, others=(dataset,)), True).has_bundles
+    assert not BundleLayout.find(replace(dataset, permuted=(dataset,)), True).has_bundles
 
 
 def test_a_bundle_takes_no_more_cells_than_a_byte_tells_apart():

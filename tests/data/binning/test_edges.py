@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.data.binning import edges as numeric
-from sapwood.data.binning.edges import edge_table, find_edges, middle, sample_rows, weight_units
+from sapwood.data.binning.edges import find_edges, fixed_point_weights, midpoints, pad_edges, sample_rows
 from sapwood.data.tables.table import read_table
 
 
@@ -87,7 +87,7 @@ def test_the_scale_of_equal_weights_does_not_matter(scale):
 
 @given(st.lists(st.integers(1, 2**20), min_size=1, max_size=30))
 def test_whole_weights_are_kept_exactly(weights):
-    units = weight_units(np.array(weights, dtype=np.float64))
+    units = fixed_point_weights(np.array(weights, dtype=np.float64))
     assert (units * weights[0] == units[0] * np.array(weights)).all()
     assert units.sum() <= 2**numeric.WEIGHT_BITS
 
@@ -105,18 +105,18 @@ def test_weights_pull_the_edges():
 def test_the_middle_lies_between_its_neighbours(a, b):
     low, high = min(a, b), max(a, b)
     if low < high:
-        [found] = middle(np.array([low]), np.array([high]))
+        [found] = midpoints(np.array([low]), np.array([high]))
         assert low <= found < high
 
 
 def test_the_middle_of_plain_numbers_is_halfway():
-    assert middle(np.array([1.0, -3.0]), np.array([2.0, 1.0])).tolist() == [1.5, -1.0]
+    assert midpoints(np.array([1.0, -3.0]), np.array([2.0, 1.0])).tolist() == [1.5, -1.0]
 
 
 @given(st.lists(st.floats(allow_nan=False, max_value=1.7e308), max_size=20))
 def test_the_edge_table_holds_edges_then_infinity_up_to_a_power_of_two(edges):
     line = np.unique(np.array(edges, dtype=np.float64))
-    padded, starts = edge_table((line, line), np.dtype(np.float64))
+    padded, starts = pad_edges((line, line), np.dtype(np.float64))
     size = starts[1]
     assert size > len(line)
     assert size & (size - 1) == 0

@@ -301,7 +301,7 @@ def test_a_continued_model_adds_levels_and_keeps_its_answers():
     second = SapwoodRegressor(**SMALL).fit(X, Y, init_model=first)
     np.testing.assert_array_equal(second.model_.predict_raw(X, iterations=8), first.predict(X))
     assert error(second, X, Y) < error(first, X, Y)
-    assert second.model_.transformer.vocabularies[0].texts[-1] == "h"
+    assert second.model_.transformer.vocabularies[0].categories[-1] == "h"
     reloaded = serialize.from_bytes(serialize.to_bytes(second.model_))
     np.testing.assert_array_equal(reloaded.predict(X), second.predict(X))
 
@@ -381,9 +381,9 @@ def test_interactions_are_kept_to_the_users_columns():
 
 REFUSED = [
     ({"monotone_constraints": {"letter": 1}}, ParameterError, "the categorical column 'letter'"),
-    ({"categorical_features": None}, InputTypeError, "'letter' holds texts"),
-    ({"categorical_features": ["letter", "side", "x"]}, InputError, "column 'x' holds .* not a whole number"),
-    ({"category_encoding": {"x": "ordered"}}, ParameterError, "'x' is a column of numbers"),
+    ({"categorical_features": None}, InputTypeError, "'letter' holds strings"),
+    ({"categorical_features": ["letter", "side", "x"]}, InputError, "column 'x' holds .* not an integer"),
+    ({"category_encoding": {"x": "ordered"}}, ParameterError, "'x' is a numeric column"),
     ({"category_encoding": {"z": "ordered"}}, ParameterError, "no column 'z'"),
     ({"category_encoding": "magic"}, ParameterError, "category_encoding must be"),
     ({"has_time": "letter", "category_encoding": "ordered"}, InputError, "the categorical column 'letter': .* time"),
@@ -400,7 +400,7 @@ def test_columns_must_stay_what_they_were():
     fitted = SapwoodRegressor(**SMALL).fit(X, Y)
     with pytest.raises(InputError, match=r"column 'letter' holds 0.5"):
         fitted.predict(X.assign(letter=0.5))
-    with pytest.raises(InputTypeError, match="column 'x' holds texts"):
+    with pytest.raises(InputTypeError, match="column 'x' holds strings"):
         fitted.predict(X.assign(x="text"))
     with pytest.raises(SchemaError, match="category columns"):
         SapwoodRegressor(categorical_features=["letter", "side", "number"]).fit(X, Y, init_model=fitted)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from sapwood.data.categories import combinations as combining
-from sapwood.data.categories.combination_codes import codes_of_numbers
+from sapwood.data.categories.combination_codes import encode_numbers
 from sapwood.data.categories.combinations import CombinationLimits, CombinationSearch, search_combinations
-from sapwood.data.categories.encode import Combination, EncodingInputs, encode_categories
+from sapwood.data.categories.encode import encode_categories
+from sapwood.data.categories.encoders import Combination, EncodingInputs
 from sapwood.data.categories.fixed_point_target import FixedPointTarget
 from sapwood.data.categories.vocabulary import Vocabulary
 from sapwood.data.tables.table import read_table
@@ -19,8 +20,8 @@ from sapwood.params.encodings import Greedy, Ordered
 
 def ingredients(columns: list[np.ndarray], y: np.ndarray) -> tuple[EncodingInputs, object]:
     table = read_table(np.array(columns, dtype=object).T)
-    vocabularies = {f: Vocabulary.of(table.levels(f)) for f in range(len(columns))}
-    codes = {f: vocabulary.encode(table.levels(f)) for f, vocabulary in vocabularies.items()}
+    vocabularies = {f: Vocabulary.of(table.categorical_column(f)) for f in range(len(columns))}
+    codes = {f: vocabulary.encode(table.categorical_column(f)) for f, vocabulary in vocabularies.items()}
     order = np.random.default_rng(0).permutation(len(y)).astype(np.uint32)
     return EncodingInputs(vocabularies, codes, FixedPointTarget.of(y), [order], np.zeros(len(y), dtype=bool)), table
 
@@ -62,7 +63,7 @@ def test_larger_crossings_grow_as_far_as_they_tell_more(n_crossed):
 
 
 def with_number(stuff: EncodingInputs, feature: int, values: np.ndarray, cuts: np.ndarray) -> EncodingInputs:
-    codes = {**stuff.codes, feature: codes_of_numbers(values, cuts)}
+    codes = {**stuff.codes, feature: encode_numbers(values, cuts)}
     return replace(stuff, cuts={**stuff.cuts, feature: cuts}, codes=codes)
 
 
@@ -87,9 +88,9 @@ def test_numbers_join_categories_where_they_help():
 def test_crossings_stay_within_memory(monkeypatch):
     columns, y = drawn()
     stuff, _ = ingredients(columns, y)
-    monkeypatch.setattr(combining, "MOST_VALUES", 3 * 2 * len(y) + 5)
+    monkeypatch.setattr(combining, "MAX_VALUES", 3 * 2 * len(y) + 5)
     assert len(search_combinations(range(5), CombinationLimits(4, 1000), 2, stuff)) == 3
-    monkeypatch.setattr(combining, "MOST_VALUES", 10)
+    monkeypatch.setattr(combining, "MAX_VALUES", 10)
     assert search_combinations(range(5), CombinationLimits(4, 1000), 2, stuff) == []
 
 
@@ -98,7 +99,7 @@ def test_statistics_of_crossed_levels_are_those_of_the_pairs():
     stuff, table = ingredients(columns, y)
     encodings = [Greedy(priors=(0.0,))]
     done = encode_categories(
-        table, dict.fromkeys(range(5), encodings), [(Combination.several([(1, 3)], stuff)[0], encodings)], stuff
+        table, dict.fromkeys(range(5), encodings), [(Combination.encode_all([(1, 3)], stuff)[0], encodings)], stuff
     )
     column = np.concatenate([m for _, m in done.tables[0].matrices(100)])[:, 5]
     for a in "abcd":
@@ -106,7 +107,7 @@ def test_statistics_of_crossed_levels_are_those_of_the_pairs():
             rows = (columns[1] == a) & (columns[3] == b)
             np.testing.assert_allclose(column[rows], y[rows].sum() / (rows.sum() + 1))
     new = np.array([["a", "b", "c", "b", "x"], ["a", "b", "c", "never", "x"]], dtype=object)
-    fresh = np.concatenate([m for _, m in done.transformer.apply(read_table(new)).matrices(100)])[:, 5]
+    fresh = np.concatenate([m for _, m in done.transformer.transform(read_table(new)).matrices(100)])[:, 5]
     n = np.count_nonzero((columns[1] == "b") & (columns[3] == "b"))
     np.testing.assert_allclose(fresh, [n / (n + 1), 0.0])
 
@@ -115,7 +116,7 @@ def test_statistics_of_crossed_levels_are_those_of_the_pairs():
 def test_every_crossing_numbers_the_levels_that_are_there(sources):
     columns, y = drawn()
     stuff, _ = ingredients(columns, y)
-    crossed = Combination.several([sources], stuff)[0]
+    crossed = Combination.encode_all([sources], stuff)[0]
     texts = ["|".join(row) for row in np.array(columns)[list(sources)].T]
     assert crossed.n_codes - 1 == len(set(texts))
     assert len({(text, code) for text, code in zip(texts, crossed.codes.tolist(), strict=True)}) == len(set(texts))
@@ -125,8 +126,8 @@ def test_ordered_is_what_crossings_are_judged_by():
     columns, y = drawn()
     stuff, table = ingredients(columns, y)
     judge = CombinationSearch(range(5), stuff)
-    judge.look_at([(1, 3)])
-    crossings = [(one, [Ordered()]) for one in Combination.several([(1, 3)], stuff)]
+    judge.evaluate([(1, 3)])
+    crossings = [(one, [Ordered()]) for one in Combination.encode_all([(1, 3)], stuff)]
     made = encode_categories(table, {0: [Ordered()]}, crossings, stuff).tables[0]
     statistic = np.concatenate([m for _, m in made.matrices(100, made.n_features - 1)])[:, 0]
     assert judge._errors[(1, 3)] == pytest.approx(np.sum((statistic - y) ** 2) - np.sum(y**2))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sapwood.data.categories.encode import EncodingInputs, encode_categories
+from sapwood.data.categories.encode import encode_categories
+from sapwood.data.categories.encoders import EncodingInputs
 from sapwood.data.categories.fixed_point_target import FixedPointTarget
 from sapwood.data.categories.vocabulary import Vocabulary
 from sapwood.data.tables.table import read_table
@@ -17,14 +18,16 @@ HELD_OUT = np.array([True, True, False, True, False, False])
 NEW = ["a", "b", "unknown", None]
 
 
-def cooked(texts, y, encodings, weight=None, n_classes=0, orders=(ORDER,), held_out=HELD_OUT):
+def encoded(texts, y, encodings, weight=None, n_classes=0, permutations=(ORDER,), held_out=HELD_OUT):
     """The columns of training rows, and of the new ones."""
     table = read_table(np.array(texts, dtype=object)[:, None])
-    vocabulary = Vocabulary.of(table.levels(0))
-    response = FixedPointTarget.of(np.asarray(y, dtype=float), weight, n_classes)
-    stuff = EncodingInputs({0: vocabulary}, {0: vocabulary.encode(table.levels(0))}, response, orders, held_out)
-    done = encode_categories(table, {0: encodings}, [], stuff)
-    new = done.transformer.apply(read_table(np.array(NEW, dtype=object)[:, None]))
+    vocabulary = Vocabulary.of(table.categorical_column(0))
+    target = FixedPointTarget.of(np.asarray(y, dtype=float), weight, n_classes)
+    inputs = EncodingInputs(
+        {0: vocabulary}, {0: vocabulary.encode(table.categorical_column(0))}, target, permutations, held_out
+    )
+    done = encode_categories(table, {0: encodings}, [], inputs)
+    new = done.transformer.transform(read_table(np.array(NEW, dtype=object)[:, None]))
     return [columns_of(one) for one in (*done.tables, new)]
 
 
@@ -37,28 +40,28 @@ P = 0.5
 
 
 def test_greedy_statistics_of_two_classes():
-    train, new = cooked(TEXTS, BINARY, [Greedy(priors=(P,))])
+    train, new = encoded(TEXTS, BINARY, [Greedy(priors=(P,))])
     a, b, missing = (2 + P) / (3 + 1), (1 + P) / (2 + 1), (1 + P) / (1 + 1)
     np.testing.assert_allclose(train[0], [a, b, a, missing, a, b])
     np.testing.assert_allclose(new[0], [a, b, P, missing])
 
 
 def test_leave_one_out_statistics_of_two_classes():
-    train, new = cooked(TEXTS, BINARY, [LeaveOneOut(priors=(P,))])
+    train, new = encoded(TEXTS, BINARY, [LeaveOneOut(priors=(P,))])
     expected = [(1 + P) / 3, (1 + P) / 2, (2 + P) / 3, P, (1 + P) / 3, (0 + P) / 2]
     np.testing.assert_allclose(train[0], expected)
     np.testing.assert_allclose(new[0], [(2 + P) / 4, (1 + P) / 3, P, (1 + P) / 2])
 
 
 def test_holdout_statistics_come_from_the_rows_held_out():
-    train, new = cooked(TEXTS, BINARY, [Holdout(priors=(P,))])
+    train, new = encoded(TEXTS, BINARY, [Holdout(priors=(P,))])
     a, b, missing = (1 + P) / 2, (0 + P) / 2, (1 + P) / 2
     np.testing.assert_allclose(train[0], [a, b, a, missing, a, b])
     np.testing.assert_allclose(new[0], [a, b, P, missing])
 
 
 def test_ordered_statistics_look_at_earlier_rows_only():
-    train, new = cooked(TEXTS, BINARY, [Ordered(priors=(P,))])
+    train, new = encoded(TEXTS, BINARY, [Ordered(priors=(P,))])
     # in the order 4, 0, 3, 1, 2, 5: a has targets 1, 1, 0 and b 0, 1
     expected = {4: P, 0: (1 + P) / 2, 3: P, 1: P, 2: (2 + P) / 3, 5: (0 + P) / 2}
     np.testing.assert_allclose(train[0], [expected[row] for row in range(6)])
@@ -67,7 +70,7 @@ def test_ordered_statistics_look_at_earlier_rows_only():
 
 def test_statistics_of_numbers_have_the_mean_as_prior():
     y = [1.5, 2.0, -1.0, 4.0, 0.5, 5.0]
-    train, new = cooked(TEXTS, y, [Ordered()])
+    train, new = encoded(TEXTS, y, [Ordered()])
     mean = 2.0
     expected = {4: mean, 0: (0.5 + mean) / 2, 3: mean, 1: mean, 2: (2.0 + mean) / 3, 5: (2.0 + mean) / 2}
     np.testing.assert_allclose(train[0], [expected[row] for row in range(6)])
@@ -76,7 +79,7 @@ def test_statistics_of_numbers_have_the_mean_as_prior():
 
 def test_each_of_several_classes_has_its_statistic():
     y = [0, 2, 1, 2, 0, 1]
-    _, new = cooked(TEXTS, y, [Greedy(prior_weight=2.0)], n_classes=3)
+    _, new = encoded(TEXTS, y, [Greedy(prior_weight=2.0)], n_classes=3)
     means = [2 / 6, 2 / 6, 2 / 6]
     counts = {"a": [2, 1, 0], "b": [0, 1, 1], "missing": [0, 0, 1]}
     for k in range(3):
@@ -85,34 +88,34 @@ def test_each_of_several_classes_has_its_statistic():
 
 
 def test_every_prior_makes_a_column():
-    train, _ = cooked(TEXTS, BINARY, [Ordered(priors=(0.0, 0.5, 1.0))])
+    train, _ = encoded(TEXTS, BINARY, [Ordered(priors=(0.0, 0.5, 1.0))])
     np.testing.assert_allclose(train[:, 5], [0.0, 0.25, 0.5])
 
 
 def test_weights_count_like_repeated_rows():
     repeats = np.array([1, 3, 2, 1, 2, 1])
-    weighted = cooked(TEXTS, BINARY, [Greedy(), Frequency()], weight=repeats.astype(float))
+    weighted = encoded(TEXTS, BINARY, [Greedy(), Frequency()], weight=repeats.astype(float))
     rows = np.repeat(np.arange(6), repeats)
-    repeated = cooked(np.array(TEXTS, dtype=object)[rows], np.array(BINARY)[rows], [Greedy(), Frequency()])
+    repeated = encoded(np.array(TEXTS, dtype=object)[rows], np.array(BINARY)[rows], [Greedy(), Frequency()])
     np.testing.assert_allclose(weighted[-1], repeated[-1])
 
 
 def test_frequencies_are_shares_of_the_rows():
-    train, new = cooked(TEXTS, BINARY, [Frequency()])
+    train, new = encoded(TEXTS, BINARY, [Frequency()])
     np.testing.assert_allclose(train[0], np.array([3, 2, 3, 1, 3, 2]) / 6)
     np.testing.assert_allclose(new[0], [3 / 6, 2 / 6, 0, 1 / 6])
 
 
 def test_one_hot_has_a_column_per_level_and_missing_is_one():
-    train, new = cooked(TEXTS, BINARY, [OneHot()])
+    train, new = encoded(TEXTS, BINARY, [OneHot()])
     np.testing.assert_array_equal(train, [[0, 0, 0, 1, 0, 0], [1, 0, 1, 0, 1, 0], [0, 1, 0, 0, 0, 1]])
     np.testing.assert_array_equal(new.sum(axis=0), [1, 1, 0, 1])
 
 
 def test_each_order_of_rows_has_its_own_table():
     backwards = ORDER[::-1].copy()
-    one, two, _ = cooked(TEXTS, BINARY, [Ordered(permutations=2)], orders=(ORDER, backwards))
-    alone = cooked(TEXTS, BINARY, [Ordered()], orders=(backwards,))[0]
+    one, two, _ = encoded(TEXTS, BINARY, [Ordered(permutations=2)], permutations=(ORDER, backwards))
+    alone = encoded(TEXTS, BINARY, [Ordered()], permutations=(backwards,))[0]
     assert not np.array_equal(one, two)
     np.testing.assert_array_equal(two, alone)
 
@@ -124,8 +127,8 @@ def test_tables_do_not_depend_on_the_order_of_rows():
     nothing = np.zeros(500, dtype=bool)
     orders = [np.arange(500, dtype=np.uint32)]
     encodings = [Ordered(), Greedy(), Frequency()]
-    first = cooked(texts, y, encodings, weight, 0, orders, nothing)[-1]
-    second = cooked(texts[shuffled], y[shuffled], encodings, weight[shuffled], 0, orders, nothing)[-1]
+    first = encoded(texts, y, encodings, weight, 0, orders, nothing)[-1]
+    second = encoded(texts[shuffled], y[shuffled], encodings, weight[shuffled], 0, orders, nothing)[-1]
     np.testing.assert_array_equal(first, second)
 
 
@@ -149,7 +152,7 @@ def drawn(n: int = 200) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
 )
 def test_only_greedy_statistics_of_unique_levels_tell_the_target(encoding, expected):
     y, held_out, orders = drawn()
-    train = cooked([f"id{k}" for k in range(len(y))], y, [encoding(priors=(0.5,))], None, 0, orders, held_out)[0][0]
+    train = encoded([f"id{k}" for k in range(len(y))], y, [encoding(priors=(0.5,))], None, 0, orders, held_out)[0][0]
     used = ~held_out if encoding is Holdout else slice(None)
     assert separates(train[used], y[used]) == expected
 
@@ -157,7 +160,7 @@ def test_only_greedy_statistics_of_unique_levels_tell_the_target(encoding, expec
 def test_leave_one_out_of_a_constant_column_tells_the_target():
     y, held_out, orders = drawn()
     n, n_plus, a, p = len(y), y.sum(), 1.0, 0.5
-    train = cooked(["same"] * n, y, [LeaveOneOut(priors=(p,))], None, 0, orders, held_out)[0][0]
+    train = encoded(["same"] * n, y, [LeaveOneOut(priors=(p,))], None, 0, orders, held_out)[0][0]
     threshold = (n_plus - 0.5 + a * p) / (n - 1 + a)
     np.testing.assert_array_equal(train < threshold, y == 1)
 
@@ -165,7 +168,7 @@ def test_leave_one_out_of_a_constant_column_tells_the_target():
 @pytest.mark.parametrize("encoding", [Greedy, Holdout, Ordered])
 def test_others_of_a_constant_column_do_not(encoding):
     y, held_out, orders = drawn()
-    train = cooked(["same"] * len(y), y, [encoding(priors=(0.5,))], None, 0, orders, held_out)[0][0]
+    train = encoded(["same"] * len(y), y, [encoding(priors=(0.5,))], None, 0, orders, held_out)[0][0]
     used = ~held_out if encoding is Holdout else slice(None)
     assert not separates(train[used], y[used])
 
@@ -183,7 +186,7 @@ def test_an_ordered_statistic_does_not_lean_on_its_own_target_as_a_greedy_one_do
         y = (source.uniform(size=n) < chance).astype(float)
         orders = [source.permutation(n).astype(np.uint32)]
         nothing = np.zeros(n, dtype=bool)
-        train = cooked(codes.astype(str), y, [encoding(priors=(0.5,))], None, 0, orders, nothing)[0][0]
+        train = encoded(codes.astype(str), y, [encoding(priors=(0.5,))], None, 0, orders, nothing)[0][0]
         products.append(np.mean(train * (y - chance)))
     is_clean = abs(np.mean(products)) < 3 * np.std(products) / np.sqrt(len(products))
     assert is_clean == (encoding is Ordered)

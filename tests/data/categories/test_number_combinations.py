@@ -69,10 +69,10 @@ def test_a_file_and_any_frame_give_the_same_answers(fitted, tmp_path):
 
 
 def test_one_row_at_a_time_is_answered_alike(fitted):
-    recipe, schema = fitted.model_.transformer, fitted.model_.schema
+    transformer, schema = fitted.model_.transformer, fitted.model_.schema
     rows = TEST.iloc[:50].to_numpy(object)
-    table = np.concatenate([m for _, m in recipe.apply(read_table(rows)).matrices(100)])
-    np.testing.assert_array_equal([recipe.row(row, schema) for row in rows], table)
+    table = np.concatenate([m for _, m in transformer.transform(read_table(rows)).matrices(100)])
+    np.testing.assert_array_equal([transformer.transform_row(row, schema) for row in rows], table)
 
 
 def test_levels_missing_never_seen_and_beyond_all_cuts_are_answered(fitted):

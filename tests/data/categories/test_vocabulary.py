@@ -10,8 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sapwood.data.categories.plan import find_category_columns
-from sapwood.data.categories.vocabulary import Vocabulary, levels_of_array, text_of
+from sapwood.data.categories.plan import find_categorical_columns
+from sapwood.data.categories.vocabulary import Vocabulary, category_name, factorize_array
 from sapwood.data.tables.table import read_table
 from sapwood.errors import InputError, InputTypeError, ParameterError
 
@@ -38,10 +38,10 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_equal_texts_have_equal_codes_in_every_kind_of_table(form):
     table = read_table(FORMS[form]())
-    assert table.text_columns == (0,)
-    levels = table.levels(0)
+    assert table.string_columns == (0,)
+    levels = table.categorical_column(0)
     vocabulary = Vocabulary.of(levels)
-    assert vocabulary.texts == ("", "a", "b", "é")
+    assert vocabulary.categories == ("", "a", "b", "é")
     assert vocabulary.encode(levels).tolist() == [3, 0, 2, 4, 3, 1, 2]
 
 
@@ -58,8 +58,8 @@ NUMBERS = {
 
 @pytest.mark.parametrize("form", NUMBERS)
 def test_whole_numbers_are_levels_by_their_digits(form):
-    levels = read_table(NUMBERS[form]()).levels(0)
-    assert [levels.texts[k] for k in levels.numbers] == ["3", "-1", "3"]
+    levels = read_table(NUMBERS[form]()).categorical_column(0)
+    assert [levels.categories[k] for k in levels.codes] == ["3", "-1", "3"]
 
 
 HUGE = 2**62 + 1
@@ -72,19 +72,19 @@ WITH_NULLS = {
 
 @pytest.mark.parametrize("form", WITH_NULLS)
 def test_large_integers_beside_nulls_stay_exact(form):
-    levels = read_table(WITH_NULLS[form]()).levels(0)
-    assert (levels.texts[levels.numbers[0]], levels.numbers[1]) == (str(HUGE), -1)
+    levels = read_table(WITH_NULLS[form]()).categorical_column(0)
+    assert (levels.categories[levels.codes[0]], levels.codes[1]) == (str(HUGE), -1)
 
 
 def test_truth_values_are_not_the_integers_they_equal():
-    levels = levels_of_array(np.array([True, 1, 0, False, 1.0], dtype=object), "column 0")
-    assert [levels.texts[k] for k in levels.numbers] == ["True", "1", "0", "False", "1"]
+    levels = factorize_array(np.array([True, 1, 0, False, 1.0], dtype=object), "column 0")
+    assert [levels.categories[k] for k in levels.codes] == ["True", "1", "0", "False", "1"]
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_a_column_of_truth_values_may_be_named_a_category(frame):
-    levels = read_table(frame({"c": [True, False, None]})).levels(0)
-    assert [None if k < 0 else levels.texts[k] for k in levels.numbers] == ["True", "False", None]
+    levels = read_table(frame({"c": [True, False, None]})).categorical_column(0)
+    assert [None if k < 0 else levels.categories[k] for k in levels.codes] == ["True", "False", None]
 
 
 NOTHING = [None, float("nan"), np.nan, pd.NA, pd.NaT, np.datetime64("NaT"), decimal.Decimal("nan")]
@@ -92,37 +92,37 @@ NOTHING = [None, float("nan"), np.nan, pd.NA, pd.NaT, np.datetime64("NaT"), deci
 
 @pytest.mark.parametrize("missing", NOTHING)
 def test_whatever_stands_for_no_value_is_missing(missing):
-    assert text_of(missing, "column 0") is None
+    assert category_name(missing, "column 0") is None
 
 
 def test_masked_entries_are_missing():
     X = np.ma.array([["a"], ["b"]], dtype=object, mask=[[False], [True]])
-    levels = read_table(X).levels(0)
-    assert levels.present == ["a"]
-    assert levels.numbers[1] == -1
+    levels = read_table(X).categorical_column(0)
+    assert levels.observed == ["a"]
+    assert levels.codes[1] == -1
 
 
 def test_a_text_beneath_a_mask_makes_no_category():
     X = np.ma.array([[1, "a"], [2, 3]], dtype=object, mask=[[False, True], [False, False]])
-    assert read_table(X).text_columns == ()
+    assert read_table(X).string_columns == ()
 
 
 def test_unknown_levels_share_the_last_code():
     vocabulary = Vocabulary(("a", "b"))
-    levels = levels_of_array(np.array(["b", "new", None, "other"], dtype=object), "column 0")
+    levels = factorize_array(np.array(["b", "new", None, "other"], dtype=object), "column 0")
     assert vocabulary.encode(levels).tolist() == [2, 3, 0, 3]
     assert [vocabulary.code_of(value, "c") for value in ("b", "new", None)] == [2, 3, 0]
 
 
 def test_a_vocabulary_goes_on_from_a_known_one():
-    levels = levels_of_array(np.array(["z", "a", "c", "b"], dtype=object), "column 0")
-    assert Vocabulary.of(levels, Vocabulary(("b", "z"))).texts == ("b", "z", "a", "c")
+    levels = factorize_array(np.array(["z", "a", "c", "b"], dtype=object), "column 0")
+    assert Vocabulary.of(levels, Vocabulary(("b", "z"))).categories == ("b", "z", "a", "c")
 
 
 REFUSED = [
-    (np.array([[1.0], [2.5]]), InputError, "column 0 holds 2.5 in row 1, which is not a whole number"),
+    (np.array([[1.0], [2.5]]), InputError, "column 0 holds 2.5 in row 1, which is not an integer"),
     (np.array([[np.inf]]), InputError, "column 0 holds inf in row 0"),
-    (np.array([["a"], [2.5]], dtype=object), InputError, "column 0 holds 2.5, which is not a whole number"),
+    (np.array([["a"], [2.5]], dtype=object), InputError, "column 0 holds 2.5, which is not an integer"),
     (np.array([["a"], [b"b"]], dtype=object), InputTypeError, "column 0 holds b'b' of type bytes"),
     (np.array([["a"], [{}]], dtype=object), InputTypeError, "column 0 holds {}"),
     (np.array([["2020-01-01"]], dtype="M8[D]"), InputTypeError, r"column 0 is of type datetime64\[D\]"),
@@ -133,7 +133,7 @@ REFUSED = [
 @pytest.mark.parametrize(("X", "error", "message"), REFUSED)
 def test_what_cannot_be_a_level_is_refused_by_name(X, error, message):
     with pytest.raises(error, match=message):
-        read_table(X).levels(0)
+        read_table(X).categorical_column(0)
 
 
 FRAME = pd.DataFrame({"a": ["x", "y"], "b": [1, 2], "c": [True, False]})
@@ -151,12 +151,10 @@ FRAME = pd.DataFrame({"a": ["x", "y"], "b": [1, 2], "c": [True, False]})
     ],
 )
 def test_categories_are_found_by_type_name_number_or_truth(spec, expected):
-    assert find_category_columns(spec, read_table(FRAME)) == expected
+    assert find_categorical_columns(spec, read_table(FRAME)) == expected
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"), [(["d"], "no column 'd'"), ([3], "3 is neither"), ([True], "1 truth values")]
-)
+@pytest.mark.parametrize(("spec", "message"), [(["d"], "no column 'd'"), ([3], "3 is neither"), ([True], "1 booleans")])
 def test_a_category_that_is_not_there_is_refused(spec, message):
     with pytest.raises(ParameterError, match=message):
-        find_category_columns(spec, read_table(FRAME))
+        find_categorical_columns(spec, read_table(FRAME))

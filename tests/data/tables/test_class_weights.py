@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood import EffectiveNumber, SapwoodClassifier
-from sapwood.data.tables.class_weights import class_weights, effective_factors
+from sapwood.data.tables.class_weights import class_weights, effective_number_weights
 from sapwood.errors import ParameterError
 
 CLASSES = np.array(["a", "b", "c"])
@@ -51,7 +51,7 @@ def test_rows_of_weight_two_count_twice():
 
 
 def test_a_class_without_weight_has_no_factor():
-    assert effective_factors(np.array([5.0, 0.0]), 0.9)[1] == 0.0
+    assert effective_number_weights(np.array([5.0, 0.0]), 0.9)[1] == 0.0
 
 
 @pytest.mark.parametrize("beta", [1.0, -0.1, float("nan")])

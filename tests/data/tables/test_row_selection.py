@@ -115,5 +115,5 @@ def test_it_selects_what_scikit_learn_does(name):
 def test_rows_of_a_dataset_are_those_of_its_table(name):
     data = Dataset(TABLES[name])[ROWS]
     assert type(data.X) is kind_of(TABLES[name])
-    whole = np.concatenate([matrix for _, matrix in data.table.float_blocks()])
+    whole = np.concatenate([matrix for _, matrix in data.table.contiguous_blocks()])
     np.testing.assert_array_equal(whole, MATRIX[ROWS])

@@ -14,7 +14,7 @@ from sapwood.errors import ModelFileError, SchemaError
 
 
 def values(table) -> list:
-    return np.concatenate([matrix for _, matrix in table.float_blocks()]).tolist()
+    return np.concatenate([matrix for _, matrix in table.contiguous_blocks()]).tolist()
 
 
 FRAME = pd.DataFrame({"a": [1.0], "b": [2.0], "c": [3.0]})
@@ -63,7 +63,7 @@ def test_a_wrong_number_of_columns_is_told_with_who_expects_what(schema):
     with pytest.raises(SchemaError, match="X has 2 features, but this model is expecting 3 features as input"):
         schema.align(read_table(np.zeros((1, 2))))
     with pytest.raises(SchemaError, match="X has 4 features, but Someone is expecting 3 features as input"):
-        schema.align(read_table(np.zeros((1, 4))), who="Someone")
+        schema.align(read_table(np.zeros((1, 4))), owner="Someone")
 
 
 @pytest.mark.parametrize("schema", [NAMED, UNNAMED])

@@ -17,7 +17,7 @@ from sapwood.errors import InputError, InputTypeError, SchemaError
 @pytest.fixture(autouse=True)
 def small_tables_are_listed(monkeypatch):
     """As large ones are."""
-    monkeypatch.setattr("sapwood.data.binning.sparse_bins.MOST_TILED", 0)
+    monkeypatch.setattr("sapwood.data.binning.sparse_bins.MAX_TILED_COLUMNS", 0)
 
 
 def dense(n: int = 300, p: int = 12, seed: int = 0) -> np.ndarray:
@@ -110,8 +110,8 @@ def test_bins_are_those_of_the_dense_table(monkeypatch, max_bins, weighted):
 
 def unlisted(encoder: BinMapper, X) -> np.ndarray:
     """All columns of bins, those that are listed too."""
-    lists, found = encoder.lists(read_table(X)), np.repeat(encoder.usual[:, None], X.shape[0], axis=1)
-    found[encoder.usual < 0] = encoder.encode(read_table(X))[1]
+    lists, found = encoder.encode_sparse(read_table(X)), np.repeat(encoder.default_bins[:, None], X.shape[0], axis=1)
+    found[encoder.default_bins < 0] = encoder.encode(read_table(X))[1]
     for row in range(X.shape[0]):
         for cell in lists.entries[lists.start[row] : lists.start[row + 1]].tolist():
             f = int(np.searchsorted(lists.first_cell, cell, side="right")) - 1
@@ -130,11 +130,11 @@ def test_columns_that_exclude_each_other_are_not_listed(monkeypatch):
     X, y = sp.csr_matrix(np.eye(20)[levels]), np.sin(3.0 * levels)
     params = {"n_estimators": 4, "max_leaves": 8}
     listed = SapwoodRegressor(**params).fit(X, y).model_.fingerprint()
-    monkeypatch.setattr("sapwood.data.binning.sparse_bins.MOST_TILED", 1024)
-    assert Dataset(X).bins.lists is None
+    monkeypatch.setattr("sapwood.data.binning.sparse_bins.MAX_TILED_COLUMNS", 1024)
+    assert Dataset(X).bins.sparse_bins is None
     assert SapwoodRegressor(**params).fit(X, y).model_.fingerprint() == listed
     often = sp.csr_matrix(np.random.default_rng(0).uniform(size=(500, 100)) < 0.03)
-    assert Dataset(often).bins.lists is not None
+    assert Dataset(often).bins.sparse_bins is not None
 
 
 def test_everything_around_a_fit_takes_sparse_tables():
@@ -217,10 +217,10 @@ def test_an_index_out_of_range_is_named(kind, outer, inner, most, index):
 @pytest.mark.parametrize(
     "changes, told",
     [
-        ({"indptr": [0, 2, 1, 3, 3]}, "indptr falls after row 1"),
+        ({"indptr": [0, 2, 1, 3, 3]}, "indptr decreases after row 1"),
         ({"indptr": [0, 1, 2, 3, 9]}, "indptr ends at 9"),
-        ({"indptr": [0, 1, 2]}, "indptr must have 5 entries from 0 on, but has 3"),
-        ({"indptr": [1, 1, 2, 3, 3]}, "from 0 on, but begins with 1"),
+        ({"indptr": [0, 1, 2]}, "indptr must have 5 entries and begin with 0, but it has 3"),
+        ({"indptr": [1, 1, 2, 3, 3]}, "begin with 0, but it begins with 1"),
     ],
 )
 def test_broken_row_starts_are_named(changes, told):
@@ -319,7 +319,7 @@ def whole(table):
 def test_indices_that_are_no_whole_numbers_are_named(name):
     X = sp.csr_matrix(np.eye(4))
     setattr(X, name, getattr(X, name).astype(float))
-    with pytest.raises(InputError, match=f"{name} has the type float64: rebuild it with whole numbers"):
+    with pytest.raises(InputError, match=f"{name} has the type float64: rebuild it with integers"):
         SapwoodRegressor().fit(X, np.arange(4.0))
 
 

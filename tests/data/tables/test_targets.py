@@ -129,8 +129,8 @@ def test_labels_of_any_one_kind_are_numbered_in_order(y, classes, codes):
 @pytest.mark.parametrize(
     ("y", "error", "message"),
     [
-        ([1, "a", 2], InputTypeError, r"y mixes labels of different kinds, number \(row 0: 1\), text \(row 1: 'a'\)"),
-        ([True, "a", "b"], InputTypeError, "boolean .* text"),
+        ([1, "a", 2], InputTypeError, r"y mixes labels of different kinds, number \(row 0: 1\), string \(row 1: 'a'\)"),
+        ([True, "a", "b"], InputTypeError, "boolean .* string"),
         (["a", None, "b"], InputError, "row 1 has None"),
         (pd.Series(["a", None, "b"]), InputError, "row 1 has nan"),
         ([1.0, np.nan, 2.0], InputError, "row 1 has nan"),

@@ -61,7 +61,7 @@ FORMS = {
 @pytest.fixture(params=[0, 1024], ids=["listed", "tiled"])
 def listed(request, monkeypatch):
     """Sparse columns as lists, and in full."""
-    monkeypatch.setattr("sapwood.data.binning.sparse_bins.MOST_TILED", request.param)
+    monkeypatch.setattr("sapwood.data.binning.sparse_bins.MAX_TILED_COLUMNS", request.param)
 
 
 def test_zeros_by_hand():
@@ -195,9 +195,9 @@ def test_bins_of_a_sparse_table_come_from_its_entries_alone(monkeypatch):
     dense = read_table(holes(stored_zeros(X).toarray()))
     first, second = (BinMapper.fit(one, None, 255) for one in (table, dense))
     assert all(map(np.array_equal, first.edges, second.edges))
-    monkeypatch.setattr("sapwood.data.binning.sparse_bins.MOST_TILED", 0)
+    monkeypatch.setattr("sapwood.data.binning.sparse_bins.MAX_TILED_COLUMNS", 0)
     lists = BinMapper.fit(table, None, 255)
-    assert set(lists.usual.tolist()) == {-1, 0}
+    assert set(lists.default_bins.tolist()) == {-1, 0}
 
 
 def test_integers_and_truth_values_have_zeros_too():

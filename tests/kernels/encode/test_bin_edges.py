@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.data.binning.edges import cut_sample
+from sapwood.data.binning.edges import quantile_edges
 from sapwood.kernels.encode import bin_edges
 from sapwood.kernels.numeric.random import BIN_EDGES, draw_many
 from sapwood.native.runtime.kernel import new_sync
@@ -91,7 +91,7 @@ def slow_cuts(weights, max_bins):
 def cut(values, units=None, max_bins=255, run=None):
     units = np.empty(0, np.int64) if units is None else np.asarray(units, np.int64)
     arguments = (np.atleast_2d(values), units, max_bins)
-    return cut_sample(*arguments) if run is None else cut_sample(*arguments, run)
+    return quantile_edges(*arguments) if run is None else quantile_edges(*arguments, run)
 
 
 WEIGHTS = st.lists(st.one_of(st.integers(1, 5), st.integers(1, 100), st.just(300)), min_size=1, max_size=40)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.data.binning.edges import edge_table
+from sapwood.data.binning.edges import pad_edges
 from sapwood.kernels.encode import binning
 from tests.kernels.encode.test_bin_edges import ODD, ODD32, run_members
 
@@ -22,7 +22,7 @@ def encode(X, edges, dtype=np.uint8, members=1, with_columns=True):
     width = 32 // np.dtype(dtype).itemsize
     tiles = np.full((-(-p // width), n, width), 77, dtype)
     columns = np.full((p if with_columns else 0, n), 77, dtype)
-    padded, starts = edge_table(tuple(edges), X.dtype)
+    padded, starts = pad_edges(tuple(edges), X.dtype)
     values = X.reshape(-1)
     run_members(members, binning.assign_bins, values, p, 1, 0, n, 0, p, padded, starts, tiles, columns)
     return tiles, columns
@@ -70,7 +70,7 @@ def test_a_block_lands_at_its_rows_and_features():
     edges = [np.array([f / 5 - 0.5, f / 5]) for f in range(5)]
     whole_tiles, whole_columns = encode(X, edges)
     tiles, columns = np.full_like(whole_tiles, 77), np.full_like(whole_columns, 77)
-    padded, starts = edge_table(tuple(edges), X.dtype)
+    padded, starts = pad_edges(tuple(edges), X.dtype)
     block = np.asfortranarray(X[4:11, 2:4])  # one column after the other
     binning.assign_bins(block.T.reshape(-1), 1, 7, 4, 7, 2, 2, padded, starts, tiles, columns)
     np.testing.assert_array_equal(columns[2:4, 4:11], whole_columns[2:4, 4:11])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sapwood.data.categories.combination_codes import Workspace
+from sapwood.data.categories.combination_codes import CombinationWorkspace
 from sapwood.kernels.encode.combinations import combination_key, encode_combinations, score_combinations
 from sapwood.native.threads.team import current_team
 
@@ -48,7 +48,7 @@ def slow_error(categories: list[int], targets: np.ndarray, weights: np.ndarray, 
 def test_categories_are_numbered_as_they_appear(monkeypatch, members, n_workspaces):
     monkeypatch.setenv("SAPWOOD_TEAM", members)
     codes = drawn()
-    room, n = Workspace.of(codes.shape[1], len(CHOSEN)), len(CHOSEN)
+    room, n = CombinationWorkspace.of(codes.shape[1], len(CHOSEN)), len(CHOSEN)
     room.slots[:], room.keys[:] = 7, 7
     out, firsts = (np.full((n, codes.shape[1]), -7, np.int32) for _ in range(2))
     counts = np.full(n, -7, dtype=np.int64)
@@ -77,7 +77,7 @@ def test_combinations_are_scored_by_the_rows_before(monkeypatch, members, n_work
     n = codes.shape[1]
     targets, weights = source.integers(-(2**30), 2**30, (2, n)), source.integers(0, 4, n)
     units, priors = np.array([2.0**-30, 2.0**-29, 0.5]), np.array([0.25, 1.5])
-    room = Workspace.of(n, len(CHOSEN))
+    room = CombinationWorkspace.of(n, len(CHOSEN))
     sums, errors = np.full((room.n_members, n, 3), 9), np.full(len(CHOSEN), np.nan)
     counts = np.full(len(CHOSEN), -1)
     current_team(None, 10**9).run(

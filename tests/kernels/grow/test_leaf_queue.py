@@ -170,7 +170,7 @@ def test_a_tree_on_listed_columns_does_not_depend_on_what_was_in_memory(rules, l
     pairs = np.stack([gradient, source.uniform(0.1, 1.0, n)], axis=1)
     pairs = pairs.astype(np.float32)[None]
     dataset = BinnedDataset.build(read_table(csr_matrix(X.astype(float))), max_bins=255)
-    assert dataset.lists is not None
+    assert dataset.sparse_bins is not None
     given = {name: value for name, value in RULES[rules].items() if not name.endswith("constraints")}
     params = TreeParams(**{"max_leaves": 20, "min_child_samples": least} | given)
     clean = HistogramGrower(dataset, 1, params, 5, Team(1)).grow(pairs, np.empty(0), 3)

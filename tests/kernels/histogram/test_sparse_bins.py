@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sapwood.data.binning.sparse_bins import SparseBins, make_sparse_bins
+from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.kernels.histogram import active_features as live
 from sapwood.kernels.histogram import sparse_bins
 from tests.guarded import Guards
@@ -38,7 +38,7 @@ class Table:
 
     def _listed(self) -> SparseBins:
         features, rows = (one.ravel() for one in np.indices(self.bins.shape))
-        return make_sparse_bins(rows, features, self.bins.ravel(), N, self.n_bins, self.usual)
+        return SparseBins.from_entries(rows, features, self.bins.ravel(), N, self.n_bins, self.usual)
 
     def _turned_over(self) -> tuple[np.ndarray, np.ndarray]:
         cell_start, listers = np.full(self.start[-1] + 1, 99), np.full(len(self.lists.entries), 99, np.uint32)

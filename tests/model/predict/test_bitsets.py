@@ -56,7 +56,7 @@ def test_predictions_by_words_are_those_of_a_walk_by_columns(max_leaves):
     params = {"n_estimators": 5, "max_leaves": max_leaves, "min_child_samples": 1, "category_encoding": "partition"}
     model = SapwoodRegressor(**params).fit(X, y).model_
     test = pd.concat([X[:200], pd.DataFrame({"a": ["new", None, "3"], "b": ["1", None, "new"], "x": [0.0, 1.0, 2.0]})])
-    table = model.transformer.apply(model.schema.align(read_table(test)))
+    table = model.transformer.transform(model.schema.align(read_table(test)))
     columns = np.concatenate([matrix for _, matrix in table.matrices(50)])
     expected = slow_scores(model.ensemble, columns, model.base_scores)[0]
     np.testing.assert_array_equal(model.predict_raw(test), expected)

@@ -160,7 +160,7 @@ def fit_of_a_sparse_table() -> str:
 @case
 def fit_of_listed_columns() -> str:
     """Columns as lists, of all rows and of some."""
-    with patch("sapwood.data.binning.sparse_bins.MOST_TILED", 0):
+    with patch("sapwood.data.binning.sparse_bins.MAX_TILED_COLUMNS", 0):
         return _sparse(precision="packed", min_child_samples=9) + _sparse(sampling="mvs", boosting="dart")
 
 

@@ -83,7 +83,7 @@ def parts(n_rows: int) -> list[int]:
 
 def make_copies(view: DatasetView, target: Target) -> SupportingModels:
     """The rows in their order, as often as there are helpers that need them: those learned from and those served."""
-    order = view.dataset.order
+    order = view.dataset.permutation
     assert order is not None
     sizes = parts(len(order))
     ends = [*sizes[1:], len(order)]

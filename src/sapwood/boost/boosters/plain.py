@@ -59,7 +59,7 @@ class TrainingState:
 
     def order_of(self, round: int) -> int:
         """The order of rows that the trees of a round are grown on: 0, or the place in ``others`` from 1."""
-        return self.dataset.order_of(self.params.run.random_state, self.first_round + round)
+        return self.dataset.permutation_of_round(self.params.run.random_state, self.first_round + round)
 
     def view(self, round: int) -> DatasetView:
         """The rows as the trees of a round see them."""

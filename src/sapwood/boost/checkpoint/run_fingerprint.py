@@ -34,7 +34,7 @@ def digest_data(dataset: BinnedDataset, target: Target, start: InitialScores, ev
             dataset.bin_mapper,
             dataset.transformer,
             dataset.tiles,
-            dataset.lists,
+            dataset.sparse_bins,
             dataset.row_ids,
             _values(dataset, dataset),
         ),
@@ -44,13 +44,15 @@ def digest_data(dataset: BinnedDataset, target: Target, start: InitialScores, ev
         "the initial scores (init, init_score or init_model)": digest(start),
     }
     for one in evaluation.sets:
-        digests[f"eval_set {one.name!r}"] = digest(one.tiles, one.lists, one.target, one.scores, _values(one, dataset))
+        digests[f"eval_set {one.name!r}"] = digest(
+            one.tiles, one.sparse_bins, one.target, one.scores, _values(one, dataset)
+        )
     return digests | {"the order of eval_set": digest([one.name for one in evaluation.sets])}
 
 
 def _values(rows: EvalSet | BinnedDataset, dataset: BinnedDataset) -> np.ndarray | None:
     """Return the raw values of binned rows, None where training does not read them."""
-    return None if rows.values is None else rows.values.matrix(dataset.n_features)
+    return None if rows.raw_values is None else rows.raw_values.matrix(dataset.n_features)
 
 
 def differences(before: Mapping[str, str], now: Mapping[str, str], with_values: bool) -> list[str]:

@@ -1,1 +1,1 @@
-"""Binning: bin edges, bin mappers, binned datasets, sparse bins, feature bundling."""
+"""Binning: bin edges, bin mappers, binned datasets, sparse bins and feature bundling."""

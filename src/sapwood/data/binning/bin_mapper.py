@@ -1,4 +1,4 @@
-"""Put the values of a table into bins."""
+"""Bin mappers: from the values of a table to bins, by quantile edges or by distinct values."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from sapwood.cached_property import cached_property
-from sapwood.data.binning.edges import edge_table, find_edges, gather
+from sapwood.data.binning.edges import find_edges, gather_columns, pad_edges
 from sapwood.data.binning.sparse_bins import (
     SparseBins,
-    bins_of_entries,
-    encode_sparse,
+    choose_sparse_columns,
+    encode_entries,
+    encode_sparse_table,
     find_sparse_edges,
-    listed_bins,
-    make_sparse_bins,
 )
 from sapwood.data.binning.tiles import aligned_zeros, tile_width
 from sapwood.data.tables.schema import Schema
@@ -27,19 +26,19 @@ from sapwood.kernels.encode import binning
 from sapwood.native.runtime.kernel import Run, run_serial
 
 MAX_BINS = 65_535
-LISTED_AT_ONCE = 64  # columns of a dense table that are looked through together
+SPARSE_COLUMNS_PER_PASS = 64  # of a dense table that are binned at a time to find the bins that are not default bins
 
 
 @dataclass(frozen=True, eq=False)
 class BinMapper:
-    """The edges between bins of every column: value x is in bin 1 + (number of edges below x), missing in bin 0.
+    """Bin edges of each column: value x has bin 1 + (number of edges below x), a missing value bin 0.
 
-    Where some columns are listed, ``usual`` is the bin of each that is not, and −1 for the others.
+    ``default_bins`` are those of the columns that are stored as sparse bins, −1 for the others; None if there are none.
     """
 
     schema: Schema
     edges: tuple[np.ndarray, ...]
-    usual: np.ndarray | None = None
+    default_bins: np.ndarray | None = None
 
     @classmethod
     def fit(
@@ -53,10 +52,10 @@ class BinMapper:
         bundle: bool = True,
         workers: Workers = LOCAL,
     ) -> BinMapper:
-        """Choose edges for a table; weights must be positive and ``row_ids`` are the rows' original numbers.
+        """Choose the edges for a table; weights must be positive, and ``row_ids`` are the original row numbers.
 
-        ``bundle`` tells whether sparse columns that exclude each other will share bytes. Of several ``workers`` none
-        lists columns.
+        ``bundle`` is whether sparse columns that exclude each other may be bundled in tiles. With several ``workers``
+        all columns are dense.
         """
         if not 2 <= max_bins <= MAX_BINS:
             raise ParameterError(f"max_bins must be between 2 and {MAX_BINS}, got {max_bins!r}")
@@ -64,43 +63,44 @@ class BinMapper:
             row_ids = np.arange(table.n_rows, dtype=np.uint64)
         if isinstance(table, SparseTable) and not workers.splits_rows:
             edges = find_sparse_edges(table, weight, max_bins, seed, row_ids, run)
-            return cls(Schema.of(table), tuple(edges), listed_bins(table, edges, bundle) if workers.is_local else None)
+            default_bins = choose_sparse_columns(table, edges, bundle) if workers.is_local else None
+            return cls(Schema.of(table), tuple(edges), default_bins)
         return cls(Schema.of(table), tuple(find_edges(table, weight, max_bins, seed, row_ids, run, workers)))
 
     @cached_property
     def n_bins(self) -> np.ndarray:
-        """The number of value bins of every column; a column of one bin can never be split."""
-        return np.array([len(line) + 1 for line in self.edges], dtype=np.int64)
+        """Number of value bins of each column; a column of one bin can never be split."""
+        return np.array([len(column) + 1 for column in self.edges], dtype=np.int64)
 
     @cached_property
-    def cut_points(self) -> tuple[np.ndarray, np.ndarray]:
-        """All edges in a row, an infinite one behind those of each column, and where each column's begin."""
+    def flat_edges(self) -> tuple[np.ndarray, np.ndarray]:
+        """Edges of all columns as one array, infinity after those of each column, and the start of each column's."""
         end = np.cumsum(self.n_bins)
-        points = np.empty(int(end[-1]))
-        is_edge = np.ones(len(points), dtype=bool)
+        flat = np.empty(int(end[-1]))
+        is_edge = np.ones(len(flat), dtype=bool)
         is_edge[end - 1] = False
-        points[is_edge] = np.concatenate(self.edges)
-        points[end - 1] = np.inf
-        return points, end - self.n_bins
+        flat[is_edge] = np.concatenate(self.edges)
+        flat[end - 1] = np.inf
+        return flat, end - self.n_bins
 
     @property
     def dtype(self) -> np.dtype:
-        """The type of a bin: one byte where the greatest number of bins allows, else two."""
+        """Type of a bin: one byte if the largest number of bins allows it, else two."""
         return np.dtype(np.uint8 if int(self.n_bins.max()) <= np.iinfo(np.uint8).max else np.uint16)
 
     def encode(self, table: Table, run: Run = run_serial, with_columns: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """The bins of a table with these columns, as tiles (tile, row, lane) and as columns (feature, row).
+        """Return the bins of the dense columns of a table as tiles (tile, row, byte) and as columns (feature, row).
 
-        Without columns, that array has no lines. Columns that are listed are left out.
+        Without ``with_columns`` the second array is empty.
         """
         table = self.schema.align(table)
-        if self.usual is None:
+        if self.default_bins is None:
             return self._encode(table, self.edges, run, with_columns)
-        in_tiles = np.flatnonzero(self.usual < 0).tolist()
-        if not in_tiles:
+        dense = np.flatnonzero(self.default_bins < 0).tolist()
+        if not dense:
             n = table.n_rows
             return np.empty((0, n, tile_width(0, self.dtype)), self.dtype), np.empty((0, n), self.dtype)
-        return self._encode(table.select(in_tiles), [self.edges[f] for f in in_tiles], run, with_columns)
+        return self._encode(table.select(dense), [self.edges[f] for f in dense], run, with_columns)
 
     def _encode(
         self, table: Table, edges: Sequence[np.ndarray], run: Run, with_columns: bool
@@ -110,9 +110,9 @@ class BinMapper:
         tiles = aligned_zeros((-(-p // width), n, width), self.dtype)
         columns = np.empty((p if with_columns else 0, n), dtype=self.dtype)
         if isinstance(table, SparseTable):
-            encode_sparse(table, edges, tiles, columns, run)
+            encode_sparse_table(table, edges, tiles, columns, run)
             return tiles, columns
-        padded, starts = edge_table(tuple(edges), table.dtype)
+        padded, starts = pad_edges(tuple(edges), table.dtype)
         for block in table.blocks():
             run(
                 binning.assign_bins, block.values, block.row_stride, block.column_stride,
@@ -120,47 +120,48 @@ class BinMapper:
             )  # fmt: skip
         return tiles, columns
 
-    def lists(self, table: Table, run: Run = run_serial) -> SparseBins | None:
-        """The columns that are listed, if there are any."""
-        if self.usual is None:
+    def encode_sparse(self, table: Table, run: Run = run_serial) -> SparseBins | None:
+        """Return the bins of the sparse columns of a table, None if there are none."""
+        if self.default_bins is None:
             return None
         table = self.schema.align(table)
         if isinstance(table, SparseTable):
-            bins = bins_of_entries(table, self.edges, run)
+            bins = encode_entries(table, self.edges, run)
             features = np.repeat(np.arange(table.n_features), np.diff(table.start))
-            return make_sparse_bins(table.rows, features, bins, table.n_rows, self.n_bins, self.usual)
-        listed, parts = np.flatnonzero(self.usual >= 0), []
-        for first in range(0, len(listed), LISTED_AT_ONCE):
-            part = listed[first : first + LISTED_AT_ONCE]
+            return SparseBins.from_entries(table.rows, features, bins, table.n_rows, self.n_bins, self.default_bins)
+        sparse, parts = np.flatnonzero(self.default_bins >= 0), []
+        for first in range(0, len(sparse), SPARSE_COLUMNS_PER_PASS):
+            part = sparse[first : first + SPARSE_COLUMNS_PER_PASS]
             _, columns = self._encode(table.select(part.tolist()), [self.edges[f] for f in part], run, True)
-            line, rows = np.nonzero(columns != self.usual[part, None])
-            parts.append((rows, part[line], columns[line, rows].astype(np.int64)))
-        rows, features, bins = (np.concatenate(one) for one in zip(*parts, strict=True))
-        return make_sparse_bins(rows, features, bins, table.n_rows, self.n_bins, self.usual)
+            column, rows = np.nonzero(columns != self.default_bins[part, None])
+            parts.append((rows, part[column], columns[column, rows].astype(np.int64)))
+        rows, features, bins = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        return SparseBins.from_entries(rows, features, bins, table.n_rows, self.n_bins, self.default_bins)
 
 
 @dataclass(frozen=True, eq=False)
 class ExactBinMapper(BinMapper):
-    """Gives each distinct value a bin of its own: the edges are the values themselves, and the last bin stays empty."""
+    """A bin for each distinct value, for exact split search: edges are the values, and the last bin stays empty."""
 
     @classmethod
     def of(cls, table: Table) -> ExactBinMapper:
-        """Find the distinct values of every column."""
+        """Find the distinct values of each column."""
         assert not table.is_sparse
-        columns = _columns(table)
-        return cls(Schema.of(table), tuple(np.unique(line[~np.isnan(line)]).astype(float) + 0.0 for line in columns))
+        columns = _all_columns(table)
+        edges = (np.unique(column[~np.isnan(column)]).astype(float) + 0.0 for column in columns)
+        return cls(Schema.of(table), tuple(edges))
 
     @property
     def dtype(self) -> np.dtype:
-        """The type of a bin: a column may have as many values as rows."""
+        """Type of a bin: a column may have as many values as rows."""
         return np.dtype(np.uint32)
 
     def encode(self, table: Table, run: Run = run_serial, with_columns: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """The values (feature, row, 1) in the place of tiles, and their bins as columns (feature, row).
+        """Return the values (feature, row, 1) in the place of tiles, and their bins as columns (feature, row).
 
-        Without columns, that array has no lines.
+        Without ``with_columns`` the second array is empty.
         """
-        values = _columns(self.schema.align(table))
+        values = _all_columns(self.schema.align(table))
         bins = np.empty(values.shape if with_columns else (0, table.n_rows), dtype=self.dtype)
         for f in range(len(bins)):
             bins[f] = np.searchsorted(self.edges[f], values[f], side="left") + 1
@@ -168,5 +169,5 @@ class ExactBinMapper(BinMapper):
         return values[:, :, None], bins
 
 
-def _columns(table: Table) -> np.ndarray:
-    return gather(table, np.arange(table.n_rows, dtype=np.int64), 0, table.n_features)
+def _all_columns(table: Table) -> np.ndarray:
+    return gather_columns(table, np.arange(table.n_rows, dtype=np.int64), 0, table.n_features)

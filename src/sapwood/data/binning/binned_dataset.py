@@ -21,15 +21,15 @@ from sapwood.params.encodings import Partition
 
 @dataclass(frozen=True, eq=False)
 class BinnedDataset:
-    """The bins of some rows twice over, by rows in ``tiles`` and by features in ``columns``, and the rows' numbers.
+    """The bins of some rows twice, row by row in ``tiles`` and feature by feature in ``columns``.
 
-    ``numbers`` are those that the rows had in the user's table, none where they are 0, 1, 2 ...
-    ``schema`` is that of the columns in bins. With categories these come from the user's by a ``recipe``, and ``user``
-    is the schema of those. ``values`` are those that the bins come from, kept only where training needs them. Columns
-    that nearly always have the same bin are in ``lists`` instead of tiles and columns.
-    ``others`` hold the same rows where statistics of categories come from other orders of the rows: rounds draw one of
-    them to grow trees on, and their leaves are fitted to this one. ``order`` lists the rows as ordered boosting takes
-    them, None where it has not been asked for.
+    ``schema`` describes the binned columns. ``kept_row_ids`` are the row numbers in the user's table, empty if they are
+    0, 1, 2 ... ``raw_values`` are the values before binning, kept only where training needs them. With categorical
+    columns, the binned columns are computed from the user's by ``transformer``, and ``raw_schema`` describes the
+    latter. Columns that nearly always have their default bin are in ``sparse_bins`` instead of tiles and columns.
+
+    ``permuted`` hold the same rows with the target statistics of other permutations: each round grows its trees on one
+    of them, and their leaves are fitted to this one. ``permutation`` is the order of the rows for ordered boosting.
     ``workers`` train on the rows together.
     """
 
@@ -37,14 +37,14 @@ class BinnedDataset:
     bin_mapper: BinMapper
     tiles: np.ndarray
     columns: np.ndarray
-    numbers: np.ndarray
-    values: Block | None = None
+    kept_row_ids: np.ndarray
+    raw_values: Block | None = None
     transformer: FeatureTransformer | None = None
-    user: Schema | None = None
-    lists: SparseBins | None = None
-    others: tuple[BinnedDataset, ...] = ()
+    raw_schema: Schema | None = None
+    sparse_bins: SparseBins | None = None
+    permuted: tuple[BinnedDataset, ...] = ()
     partition: Partition | None = None
-    order: np.ndarray | None = None
+    permutation: np.ndarray | None = None
     workers: Workers = LOCAL
 
     @classmethod
@@ -56,74 +56,81 @@ class BinnedDataset:
         seed: int = 0,
         run: Run = run_serial,
     ) -> BinnedDataset:
-        """Choose bins and encode the table. Rows of zero weight are left out; ``row_ids`` tells which remain."""
+        """Choose bins for a table and encode it; rows of zero weight are dropped."""
         row_ids = np.arange(table.n_rows, dtype=np.uint64)
         if weight is not None and not weight.all():
             kept = np.flatnonzero(weight)
             table, weight, row_ids = table.take(kept), weight[kept], row_ids[kept]
-        encoder = BinMapper.fit(table, weight, max_bins, seed, run, row_ids)
-        numbers, lists = kept_numbers(row_ids), encoder.lists(table, run)
-        return cls(encoder.schema, encoder, *encoder.encode(table, run), numbers, lists=lists)
+        bin_mapper = BinMapper.fit(table, weight, max_bins, seed, run, row_ids)
+        return cls.encode(bin_mapper, table, row_ids, run)
+
+    @classmethod
+    def encode(cls, bin_mapper: BinMapper, table: Table, row_ids: np.ndarray, run: Run = run_serial) -> BinnedDataset:
+        """Return a table in the bins of a bin mapper."""
+        sparse_bins = bin_mapper.encode_sparse(table, run)
+        tiles, columns = bin_mapper.encode(table, run)
+        return cls(bin_mapper.schema, bin_mapper, tiles, columns, compact_row_ids(row_ids), sparse_bins=sparse_bins)
 
     @property
     def user_schema(self) -> Schema:
-        """The schema of the user's columns."""
-        return self.schema if self.user is None else self.user
+        """Schema of the user's columns."""
+        return self.schema if self.raw_schema is None else self.raw_schema
 
-    def order_of(self, seed: int, round: int) -> int:
-        """Which of the orders of rows the trees of a round are grown on: 0 is the only one, k is ``others[k - 1]``."""
-        if not self.others:
+    def permutation_of_round(self, seed: int, round: int) -> int:
+        """Return the permutation on which the trees of a round are grown: 0 is this dataset, k ``permuted[k - 1]``."""
+        if not self.permuted:
             return 0
         drawn = np.empty(1, dtype=np.uint64)
         draw_many(seed, TREE_PERMUTATION, round, np.zeros(1, dtype=np.uint64), drawn)
-        return 1 + int(drawn[0] % np.uint64(len(self.others)))
+        return 1 + int(drawn[0] % np.uint64(len(self.permuted)))
 
     @property
-    def level_kinds(self) -> np.ndarray:
-        """How the levels in each column's bins are divided as ``partition`` says; 0 where bins are none."""
+    def category_kinds(self) -> np.ndarray:
+        """Kind of categorical split of each column, CATEGORY_ONE_HOT or CATEGORY_PARTITION; 0 for numeric columns."""
         kinds = np.zeros(self.n_features, dtype=np.int64)
         partition = self.partition or Partition()
         for k, column in enumerate(() if self.transformer is None else self.transformer.columns):
             if isinstance(column, DerivedFeature) and column.kind == RANK:
-                kinds[k] = CATEGORY_ONE_HOT if column.n_levels <= partition.max_single else CATEGORY_PARTITION
+                kinds[k] = CATEGORY_ONE_HOT if column.n_categories <= partition.max_single else CATEGORY_PARTITION
         return kinds
 
     @property
     def n_rows(self) -> int:
-        """The number of rows kept."""
+        """Number of rows."""
         return self.tiles.shape[1]
 
     @property
     def row_ids(self) -> np.ndarray:
-        """The rows' original numbers, made anew where they are not kept."""
-        return self.numbers if len(self.numbers) else np.arange(self.n_rows, dtype=np.uint64)
+        """Row numbers in the user's table."""
+        return self.kept_row_ids if len(self.kept_row_ids) else np.arange(self.n_rows, dtype=np.uint64)
 
     @property
     def n_features(self) -> int:
-        """The number of columns in bins."""
+        """Number of binned columns."""
         return self.schema.n_features
 
     @property
     def n_bins(self) -> np.ndarray:
-        """The number of value bins of every column."""
+        """Number of value bins of each column."""
         return self.bin_mapper.n_bins
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by the arrays."""
-        listed = 0 if self.lists is None else self.lists.nbytes
-        return self.tiles.nbytes + self.columns.nbytes + self.numbers.nbytes + listed
+        """Bytes of the arrays."""
+        sparse = 0 if self.sparse_bins is None else self.sparse_bins.nbytes
+        return self.tiles.nbytes + self.columns.nbytes + self.kept_row_ids.nbytes + sparse
 
     def take(self, rows: np.ndarray) -> BinnedDataset:
-        """The same bins for some of the rows, by their places in this dataset."""
+        """Return the bins of some rows, given by their positions in this dataset."""
         tiles = aligned_zeros((self.tiles.shape[0], len(rows), self.tiles.shape[2]), self.tiles.dtype)
         np.take(self.tiles, rows, axis=1, out=tiles)
         columns = np.take(self.columns, rows, axis=1)
-        lists = None if self.lists is None else self.lists.take(rows)
-        return replace(self, tiles=tiles, columns=columns, numbers=kept_numbers(self.row_ids[rows]), lists=lists)
+        kept_row_ids = compact_row_ids(self.row_ids[rows])
+        sparse_bins = None if self.sparse_bins is None else self.sparse_bins.take(rows)
+        return replace(self, tiles=tiles, columns=columns, kept_row_ids=kept_row_ids, sparse_bins=sparse_bins)
 
 
-def kept_numbers(row_ids: np.ndarray) -> np.ndarray:
-    """The numbers of rows as a dataset keeps them."""
-    is_plain = np.array_equal(row_ids, np.arange(len(row_ids), dtype=np.uint64))
-    return np.empty(0, dtype=np.uint64) if is_plain else row_ids
+def compact_row_ids(row_ids: np.ndarray) -> np.ndarray:
+    """Return the row numbers as a dataset keeps them: none if they are 0, 1, 2 ..."""
+    is_range = np.array_equal(row_ids, np.arange(len(row_ids), dtype=np.uint64))
+    return np.empty(0, dtype=np.uint64) if is_range else row_ids

@@ -1,6 +1,8 @@
-"""Columns that never, or hardly ever, differ from their usual bins in the same row: exclusive feature bundling.
+"""Exclusive feature bundling: columns that never, or rarely, differ from their default bins in the same row.
 
-Such columns, like those of a one-hot encoding, can share a byte: it tells which of them differs, and how.
+Such columns, like those of a one-hot encoding, share a byte of a tile. It holds the histogram cell of the column that
+differs, counted from the first cell of the bundle, or the cell after all of them where none differs. The sums of the
+default bins are the sums of the leaf minus those of the other cells.
 """
 
 from __future__ import annotations
@@ -18,189 +20,195 @@ from sapwood.params.options import Bundle
 if TYPE_CHECKING:
     from sapwood.data.binning.binned_dataset import BinnedDataset
 
-MOST_CELLS = 255  # of a bundle, beside that of rows in which no column differs
-LEAST_USUAL = 0.5  # share of the rows in the usual bin
-OPEN = 64  # bundles that a column is tried on, each a bit of a word per row; half of them are closed when all are used
-AT_ONCE = 4096  # rows that are looked at before it is asked whether that was enough
-SAMPLE_ROWS = 2048  # to guess usual bins from
-LEAST_SAVED = 0.125  # of the columns; less is not worth tiles of our own
-NONE = np.empty(0, dtype=np.intp)
+MAX_CELLS = 255  # of a bundle, besides that of rows in which no column differs
+MIN_DEFAULT_FRACTION = 0.5  # of the rows that have the default bin
+MAX_OPEN = (
+    64  # bundles that a column is tried on, each a bit of a word per row; the older half is closed when all are used
+)
+PROBED_ROWS = 4096  # of a column that are tried before the others
+SAMPLE_ROWS = 2048  # from which default bins are estimated
+MIN_SAVED_FRACTION = 0.125  # of the columns that "auto" must save, else separate tiles cost more than they save
+NO_ROWS = np.empty(0, dtype=np.intp)
 
 
 @dataclass
-class _Open:
-    """A bundle that takes further columns."""
+class _OpenBundle:
+    """A bundle to which columns can be added."""
 
-    members: list[int]
+    columns: list[int]
     cells: int
     conflicts: int = 0
 
 
 class Bundler:
-    """Puts columns one by one into the first bundle that each fits.
+    """Add columns one by one to the first bundle that each fits.
 
-    Columns of a bundle together differ in at most ``most_conflicts`` rows in which one of them did already.
+    The number of conflicts of a bundle, rows in which several of its columns differ, is at most ``max_conflicts``.
     """
 
-    def __init__(self, n_rows: int, most_conflicts: int = 0) -> None:
-        self._taken = np.zeros(n_rows, dtype=np.uint64)  # bit b: a column of the open bundle b differs in the row
-        self._most = most_conflicts
-        self._open: list[_Open] = []
+    def __init__(self, n_rows: int, max_conflicts: int = 0) -> None:
+        self._occupied = np.zeros(n_rows, dtype=np.uint64)  # bit b: a column of the open bundle b differs in the row
+        self._max_conflicts = max_conflicts
+        self._open: list[_OpenBundle] = []
         self.bundles: list[list[int]] = []
 
     def add(self, column: int, rows: np.ndarray, cells: int) -> np.ndarray:
-        """Put in a column that differs in some rows; return those of them in which it does not count as differing."""
-        words = self._look(rows)
-        met = int(np.bitwise_or.reduce(words))
+        """Add a column that differs from its default bin in ``rows``; return the rows of conflicts."""
+        occupied = self._read_occupied(rows)
+        overlap = int(np.bitwise_or.reduce(occupied))
         for b, bundle in enumerate(self._open):
-            is_met = met >> b & 1
-            if (is_met and self._most == 0) or bundle.cells + cells > MOST_CELLS:
+            overlaps = overlap >> b & 1
+            if (overlaps and self._max_conflicts == 0) or bundle.cells + cells > MAX_CELLS:
                 continue
-            lost = rows[(words >> np.uint64(b) & np.uint64(1)).astype(bool)] if is_met else NONE
-            if bundle.conflicts + len(lost) <= self._most:
-                bundle.members.append(column)
+            conflicts = rows[(occupied >> np.uint64(b) & np.uint64(1)).astype(bool)] if overlaps else NO_ROWS
+            if bundle.conflicts + len(conflicts) <= self._max_conflicts:
+                bundle.columns.append(column)
                 bundle.cells += cells
-                bundle.conflicts += len(lost)
-                self._taken[rows] = words | np.uint64(1 << b)
-                return lost
-        self._begin(column, rows, cells)
-        return NONE
+                bundle.conflicts += len(conflicts)
+                self._occupied[rows] = occupied | np.uint64(1 << b)
+                return conflicts
+        self._open_bundle(column, rows, cells)
+        return NO_ROWS
 
-    def _look(self, rows: np.ndarray) -> np.ndarray:
-        """The words of rows: of the first ones only, if these meet all open bundles and no conflict is allowed."""
-        if len(rows) > AT_ONCE and self._most == 0:
-            words = self._taken.take(rows[:AT_ONCE])
+    def _read_occupied(self, rows: np.ndarray) -> np.ndarray:
+        """Return the words of rows, of the first only if these overlap all open bundles and no conflict is allowed."""
+        if len(rows) > PROBED_ROWS and self._max_conflicts == 0:
+            words = self._occupied.take(rows[:PROBED_ROWS])
             if int(np.bitwise_or.reduce(words)) == (1 << len(self._open)) - 1:
                 return words
-        return self._taken.take(rows)
+        return self._occupied.take(rows)
 
-    def _begin(self, column: int, rows: np.ndarray, cells: int) -> None:
-        if len(self._open) == OPEN:
-            self._open = self._open[OPEN // 2 :]
-            self._taken >>= np.uint64(OPEN // 2)
-        self._taken[rows] |= np.uint64(1 << len(self._open))
-        self._open.append(_Open([column], cells))
-        self.bundles.append(self._open[-1].members)
+    def _open_bundle(self, column: int, rows: np.ndarray, cells: int) -> None:
+        if len(self._open) == MAX_OPEN:
+            self._open = self._open[MAX_OPEN // 2 :]
+            self._occupied >>= np.uint64(MAX_OPEN // 2)
+        self._occupied[rows] |= np.uint64(1 << len(self._open))
+        self._open.append(_OpenBundle([column], cells))
+        self.bundles.append(self._open[-1].columns)
 
 
-def usual_bins(columns: np.ndarray, step: int = 1) -> np.ndarray:
-    """The bin that most rows have in each column, as far as every ``step``-th row tells; −1 where they are few."""
-    found = np.full(len(columns), -1)
-    for place, bins in enumerate(columns[:, ::step]):
+def find_default_bins(columns: np.ndarray, step: int = 1) -> np.ndarray:
+    """Return the most frequent bin of each column in every ``step``-th row, −1 if less than half of them have it."""
+    default_bins = np.full(len(columns), -1)
+    for k, bins in enumerate(columns[:, ::step]):
         counts = np.bincount(bins)
-        if counts.max() >= LEAST_USUAL * len(bins):
-            found[place] = int(counts.argmax())
-    return found
+        if counts.max() >= MIN_DEFAULT_FRACTION * len(bins):
+            default_bins[k] = int(counts.argmax())
+    return default_bins
 
 
 @dataclass(frozen=True, eq=False)
 class BundleLayout:
-    """The features in the ``order`` in which their cells lie, those that share a column of the tiles side by side.
+    """The features in the ``order`` of their histogram cells, those of a bundle side by side.
 
-    ``groups`` are the places in this order of the features in each column; ``usual`` is the usual bin, by place, of
-    those that share one (−1: has its own).
+    ``groups`` are the positions in this order of the features in each byte of the tiles; ``default_bins`` are those of
+    bundled features by position, −1 for features with a byte of their own.
     """
 
     order: np.ndarray
     groups: tuple[range, ...]
-    usual: np.ndarray
+    default_bins: np.ndarray
 
     @property
     def has_bundles(self) -> bool:
-        """Tell whether any features share a column."""
+        """Whether any features are bundled."""
         return len(self.groups) < len(self.order)
 
     @property
     def is_reordered(self) -> bool:
-        """Tell whether features that share a column were not neighbours."""
+        """Whether features of a bundle are not neighbours in the table."""
         return bool((np.diff(self.order) < 0).any())
 
     @classmethod
-    def plain(cls, n_features: int) -> BundleLayout:
-        """A column for each feature."""
-        every = np.arange(n_features)
-        return cls(every, tuple(range(f, f + 1) for f in range(n_features)), np.full(n_features, -1))
+    def unbundled(cls, n_features: int) -> BundleLayout:
+        """Return the layout with a byte for each feature."""
+        groups = tuple(range(f, f + 1) for f in range(n_features))
+        return cls(np.arange(n_features), groups, np.full(n_features, -1))
 
     @classmethod
     def find(cls, dataset: BinnedDataset, bundle: object = "auto") -> BundleLayout:
-        """Bundle features that exclude each other, unless ``bundle`` is False; where that pays if it is "auto"."""
+        """Bundle features that exclude each other, unless ``bundle`` is False; if it pays for "auto"."""
         n = dataset.n_features
-        if bundle is False or dataset.lists is not None or dataset.others:
-            return cls.plain(n)
-        usual = usual_bins(dataset.columns, max(1, dataset.n_rows // SAMPLE_ROWS))
-        bundles = _exclusive(dataset, usual)
-        is_asked_for = bundle is True or isinstance(bundle, Bundle)
-        if n - len(bundles) < (1 if is_asked_for else max(2, LEAST_SAVED * n)):
-            return cls.plain(n)
-        ends = np.cumsum([0] + [len(one) for one in bundles]).tolist()
-        for one in bundles:
-            if len(one) == 1:
-                usual[one[0]] = -1
+        if bundle is False or dataset.sparse_bins is not None or dataset.permuted:
+            return cls.unbundled(n)
+        default_bins = find_default_bins(dataset.columns, max(1, dataset.n_rows // SAMPLE_ROWS))
+        bundles = _bundle_exclusive(dataset, default_bins)
+        is_requested = bundle is True or isinstance(bundle, Bundle)
+        if n - len(bundles) < (1 if is_requested else max(2, MIN_SAVED_FRACTION * n)):
+            return cls.unbundled(n)
+        ends = np.cumsum([0] + [len(features) for features in bundles]).tolist()
+        for features in bundles:
+            if len(features) == 1:
+                default_bins[features[0]] = -1
         order = np.concatenate(bundles)
-        return cls(order, tuple(range(first, last) for first, last in pairwise(ends)), usual[order])
+        return cls(order, tuple(range(first, last) for first, last in pairwise(ends)), default_bins[order])
 
     def tiles(self, dataset: BinnedDataset) -> np.ndarray:
-        """The bins of a dataset laid out so."""
+        """Return the bins of a dataset as tiles in this layout."""
         if not self.has_bundles:
             return dataset.tiles
         width = tile_width(len(self.groups), dataset.tiles.dtype)
         out = aligned_zeros((-(-len(self.groups) // width), dataset.n_rows, width), dataset.tiles.dtype)
-        for place, group in enumerate(self.groups):
-            out[place // width, :, place % width] = self._column(dataset, group)
+        for k, group in enumerate(self.groups):
+            out[k // width, :, k % width] = self._encode_group(dataset, group)
         return out
 
-    def _column(self, dataset: BinnedDataset, group: range) -> np.ndarray:
+    def _encode_group(self, dataset: BinnedDataset, group: range) -> np.ndarray:
         features = self.order[group.start : group.stop]
         if len(features) == 1:
             return dataset.columns[features[0]]
         sizes = dataset.n_bins[features] + 1
         out = np.full(dataset.n_rows, sizes.sum(), dtype=dataset.columns.dtype)
-        # At most one of them differs: what it adds to the cell behind all goes around to its own.
-        for place, f, behind in zip(group, features, np.cumsum(sizes[::-1])[::-1], strict=True):
+        # At most one feature differs: its addition to the cell after all cells wraps around to its own cell.
+        for k, f, cells_from_here in zip(group, features, np.cumsum(sizes[::-1])[::-1], strict=True):
             bins = dataset.columns[f]
-            out += (bins - out.dtype.type(behind)) * (bins != self.usual[place])
+            out += (bins - out.dtype.type(cells_from_here)) * (bins != self.default_bins[k])
         return out
 
 
-def _exclusive(dataset: BinnedDataset, usual: np.ndarray) -> list[list[int]]:
-    """Bundles of features of which at most one differs from its usual bin in any row; others alone."""
+def _bundle_exclusive(dataset: BinnedDataset, default_bins: np.ndarray) -> list[list[int]]:
+    """Return bundles of features of which at most one differs from its default bin in any row; others alone."""
     bundler = Bundler(dataset.n_rows)
     alone = []
     for f, bins in enumerate(dataset.columns):
-        if usual[f] < 0:
+        if default_bins[f] < 0:
             alone.append([f])
         else:
-            bundler.add(f, np.flatnonzero(bins != usual[f]), int(dataset.n_bins[f]) + 1)
+            bundler.add(f, np.flatnonzero(bins != default_bins[f]), int(dataset.n_bins[f]) + 1)
     return sorted(alone + bundler.bundles)
 
 
-def remove_conflicts(dataset: BinnedDataset, share: float) -> BinnedDataset:
-    """The same rows, where columns that meet in few rows do not: in these, all but the first have their usual bins.
+def remove_conflicts(dataset: BinnedDataset, max_fraction: float) -> BinnedDataset:
+    """Set bins to default bins so that columns with few conflicts exclude each other: all but the first differing one.
 
-    The columns of a bundle meet in at most this ``share`` of the rows. Bytes and lists come to the same.
+    A bundle has conflicts in at most ``max_fraction`` of the rows. Dense and sparse columns are treated alike.
     """
-    bundler = Bundler(dataset.n_rows, int(share * dataset.n_rows))
-    usual = usual_bins(dataset.columns)
+    bundler = Bundler(dataset.n_rows, int(max_fraction * dataset.n_rows))
+    default_bins = find_default_bins(dataset.columns)
     columns, tiles, width = dataset.columns.copy(), dataset.tiles.copy(), dataset.tiles.shape[2]
-    lost = [np.empty((0, 2), dtype=np.intp)]
-    for f, place, rows in _differing(dataset, usual):
-        met = bundler.add(f, rows, int(dataset.n_bins[f]) + 1)
-        if place < 0:
-            lost.append(np.stack([met, np.full(len(met), f)], axis=1))
+    dropped = [np.empty((0, 2), dtype=np.intp)]
+    for f, k, rows in _features_with_default(dataset, default_bins):
+        conflicts = bundler.add(f, rows, int(dataset.n_bins[f]) + 1)
+        if k < 0:
+            dropped.append(np.stack([conflicts, np.full(len(conflicts), f)], axis=1))
         else:
-            columns[place, met] = usual[place]
-            tiles[place // width, met, place % width] = usual[place]
-    lists = None if dataset.lists is None else dataset.lists.without_entries(np.concatenate(lost))
-    return replace(dataset, columns=columns, tiles=tiles, lists=lists)
+            columns[k, conflicts] = default_bins[k]
+            tiles[k // width, conflicts, k % width] = default_bins[k]
+    sparse_bins = dataset.sparse_bins
+    if sparse_bins is not None:
+        sparse_bins = sparse_bins.drop_entries(np.concatenate(dropped))
+    return replace(dataset, columns=columns, tiles=tiles, sparse_bins=sparse_bins)
 
 
-def _differing(dataset: BinnedDataset, usual: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
-    """Each feature that mostly has its usual bin, its place among the columns (−1: listed), and where it differs."""
-    lists = dataset.lists
-    by_feature = [] if lists is None else lists.rows_by_feature()
+def _features_with_default(
+    dataset: BinnedDataset, default_bins: np.ndarray
+) -> Iterator[tuple[int, int, np.ndarray]]:  # fmt: skip
+    """Yield features with a default bin, their indices among dense columns (−1: sparse), and the rows that differ."""
+    sparse = dataset.sparse_bins
+    rows_by_feature = [] if sparse is None else sparse.rows_by_feature()
     for f in range(dataset.n_features):
-        place = f if lists is None else int(lists.column[f])
-        if place < 0:
-            yield f, place, by_feature[f]
-        elif usual[place] >= 0:
-            yield f, place, np.flatnonzero(dataset.columns[place] != usual[place])
+        k = f if sparse is None else int(sparse.column[f])
+        if k < 0:
+            yield f, k, rows_by_feature[f]
+        elif default_bins[k] >= 0:
+            yield f, k, np.flatnonzero(dataset.columns[k] != default_bins[k])

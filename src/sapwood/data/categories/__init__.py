@@ -1,1 +1,1 @@
-"""Category columns: vocabularies, encodings, feature combinations."""
+"""Categorical columns: vocabularies, encodings and feature combinations."""

@@ -1,9 +1,9 @@
-"""Choose which category columns to cross: those whose crossed levels tell most of the target.
+"""Choose which categorical columns to combine: those whose combined categories best predict the target.
 
-Larger crossings grow out of the best smaller ones, as far as they tell more than these. One column of numbers, cut into
-levels, can join the categories, where it tells more than they do without it. A crossing is judged by its ordered
-statistic, taken for a prediction of the target: every row is predicted by earlier rows alone, so that many rare levels
-are no advantage.
+Larger combinations extend the best smaller ones, as long as they predict better than their parts. One numeric column,
+cut into bins, can join the categories where it improves them. A combination is evaluated by its ordered target
+statistic as a prediction of the target: every row is predicted from earlier rows only, so that many rare categories are
+no advantage.
 """
 
 from __future__ import annotations
@@ -14,170 +14,179 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sapwood.data.binning.edges import find_edges
-from sapwood.data.categories.combination_codes import CombinedCodes, Sources, Workspace, codes_of_columns
-from sapwood.data.categories.encode import Combination, EncodingInputs
+from sapwood.data.categories.combination_codes import CodeMatrix, CombinationWorkspace, Sources, encode_number_columns
+from sapwood.data.categories.encoders import Combination, EncodingInputs
 from sapwood.data.categories.plan import EncodingPlan
 from sapwood.data.tables.table import Table
 from sapwood.kernels.encode.combinations import score_combinations
 from sapwood.params.encodings import Crossing, Statistic
 
-# Values of all crossings of all rows at most: 8 bytes each while they are made, 2 afterwards.
-MOST_VALUES = 2**26
-# Rows that crossings are judged by, the first in their order: fewer where there are many pairs, so that it ends soon.
-MOST_JUDGED, LEAST_JUDGED, MOST_LOOKS = 2**17, 2**13, 2**25
-MAX_PAIRS = 40  # combinations of two categories
-MAX_LARGER = 12  # combinations of three categories, and as many of four
-MAX_WITH_NUMBERS = 12  # combinations of categories and a numeric column
-TELLS_MORE = 1.02  # by how much a larger crossing decreases the error of no columns at all, relative to its parts
+# Values of all columns of all combinations: 8 bytes each while they are computed, 1 or 2 as bins.
+MAX_VALUES = 2**26
+# Rows by which combinations are evaluated, the first in random order: fewer if there are many pairs, to bound the time.
+MAX_SEARCH_ROWS, MIN_SEARCH_ROWS, MAX_EVALUATED_CODES = 2**17, 2**13, 2**25
+MAX_PAIRS = 40  # combinations of two categorical columns
+MAX_LARGER = 12  # combinations of three categorical columns, and as many of four
+MAX_WITH_NUMBERS = 12  # combinations of categorical columns and a numeric column
+# A larger combination must reduce the squared error of the mean at least so many times as much as its best part.
+MIN_RELATIVE_GAIN = 1.02
 
 
 @dataclass(frozen=True)
 class CombinationLimits:
-    """How many categories are crossed at most, and how many crossings are kept.
+    """Largest number of categorical columns in a combination, and of combinations of each kind.
 
-    These are pairs of categories, crossings of each larger number of them, and crossings with numbers.
+    The kinds are pairs of categorical columns, larger combinations of each size, and combinations with a numeric
+    column.
     """
 
-    n_crossed: int
-    n_pairs: int
-    n_larger: int = 0
-    n_with_numbers: int = 0
+    max_columns: int
+    max_pairs: int
+    max_larger: int = 0
+    max_with_numbers: int = 0
 
-    def fitting(self, n_rows: int, n_lines: int) -> CombinationLimits:
-        """The limits under which all crossings fit into memory, each with so many columns."""
-        n_fitting = MOST_VALUES // max(1, n_rows * n_lines)
-        n_pairs = min(self.n_pairs, n_fitting)
-        n_with_numbers = min(self.n_with_numbers, n_fitting - n_pairs)
-        n_larger = (n_fitting - n_pairs - n_with_numbers) // max(1, self.n_crossed - 2)
-        return CombinationLimits(self.n_crossed, n_pairs, min(self.n_larger, n_larger), n_with_numbers)
+    def within_memory(self, n_rows: int, columns_per_combination: int) -> CombinationLimits:
+        """Return the limits under which the encoded columns of all combinations fit into memory."""
+        n_fitting = MAX_VALUES // max(1, n_rows * columns_per_combination)
+        max_pairs = min(self.max_pairs, n_fitting)
+        max_with_numbers = min(self.max_with_numbers, n_fitting - max_pairs)
+        max_larger = (n_fitting - max_pairs - max_with_numbers) // max(1, self.max_columns - 2)
+        return CombinationLimits(self.max_columns, max_pairs, min(self.max_larger, max_larger), max_with_numbers)
 
 
 class CombinationSearch:
-    """Try crossings; remember by their columns how many levels they have and how good they are."""
+    """Evaluate combinations; remember the number of codes and the error of each."""
 
-    def __init__(self, features: Sequence[int], stuff: EncodingInputs) -> None:
-        n_rows, response = len(stuff.response.weights), stuff.response
-        order = stuff.orders[0] if len(stuff.orders) else np.arange(n_rows, dtype=np.uint32)
-        n_pairs = len(features) * (len(features) - 1) // 2 + len(features) * len(stuff.cuts)
-        order = order[: min(MOST_JUDGED, max(LEAST_JUDGED, MOST_LOOKS // max(1, n_pairs)))]
-        self._lines = CombinedCodes.of({f: stuff.codes[f][order] for f in [*features, *stuff.cuts]})
+    def __init__(self, features: Sequence[int], inputs: EncodingInputs) -> None:
+        n_rows, target = len(inputs.target.weights), inputs.target
+        order = inputs.permutations[0] if len(inputs.permutations) else np.arange(n_rows, dtype=np.uint32)
+        n_pairs = len(features) * (len(features) - 1) // 2 + len(features) * len(inputs.cuts)
+        order = order[: min(MAX_SEARCH_ROWS, max(MIN_SEARCH_ROWS, MAX_EVALUATED_CODES // max(1, n_pairs)))]
+        self._matrix = CodeMatrix.of({f: inputs.codes[f][order] for f in [*features, *inputs.cuts]})
         self._target = (
-            np.ascontiguousarray(response.amounts[:, order]), response.weights[order], response.units,
-            response.priors((None,))[:, 0],
+            np.ascontiguousarray(target.weighted[:, order]), target.weights[order], target.units,
+            target.priors((None,))[:, 0],
         )  # fmt: skip
-        self._run = stuff.run
+        self._run = inputs.run
         self._sizes: dict[Sources, int] = {}
         self._errors: dict[Sources, float] = {}
-        self.look_at([()])
+        self.evaluate([()])
 
-    def look_at(self, several: Sequence[Sources]) -> None:
-        """Judge columns alone, or crossings of them."""
-        chosen, n_rows, n_targets = self._lines.places(several), self._lines.n_rows, len(self._target[0])
-        errors, counts = np.empty(len(several)), np.empty(len(several), dtype=np.int64)
-        room = Workspace.of(n_rows, len(several))
-        sums = np.empty((room.n_members, n_rows, n_targets + 1), dtype=np.int64)
+    def evaluate(self, combinations: Sequence[Sources]) -> None:
+        """Compute the error and the number of codes of each combination, or of single columns."""
+        matrix, n_targets = self._matrix, len(self._target[0])
+        errors, counts = np.empty(len(combinations)), np.empty(len(combinations), dtype=np.int64)
+        workspace = CombinationWorkspace.of(matrix.n_rows, len(combinations))
+        sums = np.empty((workspace.n_members, matrix.n_rows, n_targets + 1), dtype=np.int64)
         self._run(
-            score_combinations,
-            self._lines.codes,
-            self._lines.sizes,
-            chosen,
-            *self._target,
-            room.slots,
-            room.keys,
-            sums,
-            errors,
-            counts,
+            score_combinations, matrix.codes, matrix.sizes, matrix.matrix_rows(combinations), *self._target,
+            workspace.slots, workspace.keys, sums, errors, counts,
+        )  # fmt: skip
+        self._errors |= zip(combinations, errors.tolist(), strict=True)
+        self._sizes |= zip(combinations, counts.tolist(), strict=True)
+
+    def extend(self, combinations: Iterable[Sources], features: Sequence[int], n_kept: int) -> list[Sources]:
+        """Return the best of all combinations with one of ``features`` added, best first."""
+        extended = sorted(
+            {tuple(sorted((*sources, f))) for sources in combinations for f in features if f not in sources}
         )
-        self._errors |= zip(several, errors.tolist(), strict=True)
-        self._sizes |= zip(several, counts.tolist(), strict=True)
+        self.evaluate(extended)
+        # Combinations that group the rows alike have the same number of codes and error: keep the first of them.
+        distinct = {
+            (self._sizes[sources], self._errors[sources]): sources
+            for sources in reversed(extended)
+            if self._refines_parts(sources)
+        }
+        return self.best(list(distinct.values()), n_kept)
 
-    def best_wider(self, narrow: Iterable[Sources], features: Sequence[int], n_kept: int) -> list[Sources]:
-        """The best crossings of those given with one more column, the best first."""
-        several = sorted({tuple(sorted((*one, f))) for one in narrow for f in features if f not in one})
-        self.look_at(several)
-        # Crossings that divide the rows alike have the same levels and error: the first stands for all.
-        alike = {(self._sizes[one], self._errors[one]): one for one in reversed(several) if self._is_new(one)}
-        return self.best(list(alike.values()), n_kept)
+    def improving(self, combinations: Sequence[Sources]) -> list[Sources]:
+        """Return the combinations that predict better than each of their parts."""
+        return [
+            sources
+            for sources in combinations
+            if self._error_reduction(sources) > MIN_RELATIVE_GAIN * max(map(self._error_reduction, parts(sources)))
+        ]
 
-    def telling_more(self, several: Sequence[Sources]) -> list[Sources]:
-        """The crossings that tell more than each that they are made of by leaving out one column."""
-        return [one for one in several if self._told(one) > TELLS_MORE * max(map(self._told, parts(one)))]
-
-    def _told(self, sources: Sources) -> float:
-        """By how much a crossing decreases the error; nothing is known of those that were not looked at."""
+    def _error_reduction(self, sources: Sources) -> float:
+        """Return by how much a combination reduces the error of the mean, 0 if it was not evaluated."""
         return self._errors[()] - self._errors.get(sources, self._errors[()])
 
-    def helped_by(self, several: Sequence[Sources], numbers: Sequence[int]) -> list[Sources]:
-        """The crossings that tell more than their categories do without the number."""
-        without = {one: tuple(f for f in one if f not in numbers) for one in several}
-        return [one for one in several if self._errors[one] < self._errors.get(without[one], np.inf)]
+    def improved_by_number(self, combinations: Sequence[Sources], numbers: Sequence[int]) -> list[Sources]:
+        """Return the combinations that predict better than their categorical columns without the numeric one."""
+        categorical = {sources: tuple(f for f in sources if f not in numbers) for sources in combinations}
+        return [
+            sources
+            for sources in combinations
+            if self._errors[sources] < self._errors.get(categorical[sources], np.inf)
+        ]
 
-    def best(self, several: Sequence[Sources], n_kept: int) -> list[Sources]:
-        """The best of several crossings, the best first."""
-        return sorted(several, key=lambda sources: (self._errors[sources], sources))[:n_kept]
+    def best(self, combinations: Sequence[Sources], n_kept: int) -> list[Sources]:
+        """Return the combinations of smallest error, best first."""
+        return sorted(combinations, key=lambda sources: (self._errors[sources], sources))[:n_kept]
 
-    def _is_new(self, sources: Sources) -> bool:
-        """Whether a crossing divides the rows further than all that it is made of by leaving out one column."""
+    def _refines_parts(self, sources: Sources) -> bool:
+        """Return whether a combination divides the rows further than each of its parts."""
         return all(self._sizes.get(part, 0) < self._sizes[sources] for part in parts(sources))
 
 
 def parts(sources: Sources) -> list[Sources]:
-    """What is left of a crossing without one of its columns."""
+    """Return the combinations with one column less."""
     return [tuple(f for f in sources if f != left_out) for left_out in sources]
 
 
 def search_combinations(
-    features: Sequence[int], limits: CombinationLimits, n_lines: int, stuff: EncodingInputs
+    features: Sequence[int], limits: CombinationLimits, columns_per_combination: int, inputs: EncodingInputs
 ) -> list[Combination]:
-    """The crossings of these categories, also with a cut column, that tell most; in the order of their columns."""
-    limits = limits.fitting(len(stuff.response.weights), n_lines)
-    if limits.n_pairs == 0:
+    """Return the best combinations of categorical columns, also with a numeric one, in the order of their columns."""
+    limits = limits.within_memory(len(inputs.target.weights), columns_per_combination)
+    if limits.max_pairs == 0:
         return []
-    judge = CombinationSearch(features, stuff)
-    alone: list[Sources] = [(f,) for f in features]
-    judge.look_at(alone)
-    chosen = _among_categories(judge, alone, features, limits)
-    chosen += _with_numbers(judge, alone, features, list(stuff.cuts), limits)
-    return Combination.several(sorted(chosen, key=lambda sources: (len(sources), sources)), stuff)
+    search = CombinationSearch(features, inputs)
+    single: list[Sources] = [(f,) for f in features]
+    search.evaluate(single)
+    chosen = _search_categories(search, single, features, limits)
+    chosen += _search_with_numbers(search, single, features, list(inputs.cuts), limits)
+    return Combination.encode_all(sorted(chosen, key=lambda sources: (len(sources), sources)), inputs)
 
 
-def _among_categories(
-    judge: CombinationSearch, alone: list[Sources], features: Sequence[int], limits: CombinationLimits
+def _search_categories(
+    search: CombinationSearch, single: list[Sources], features: Sequence[int], limits: CombinationLimits
 ) -> list[Sources]:
-    """The best pairs of categories, and larger crossings that grow out of them and tell more than their parts."""
-    best: list[Sources] = []
-    grown = alone
-    for size in range(2, min(limits.n_crossed, len(features)) + 1):
+    """Return the best pairs of categorical columns, and larger combinations that improve on their parts."""
+    chosen: list[Sources] = []
+    best = single
+    for size in range(2, min(limits.max_columns, len(features)) + 1):
         if size == 2:
-            grown = judge.best_wider(grown, features, limits.n_pairs)
+            best = search.extend(best, features, limits.max_pairs)
         else:
-            grown = judge.telling_more(judge.best_wider(grown, features, limits.n_larger))
-        best = [*best, *grown]
-    return best
+            best = search.improving(search.extend(best, features, limits.max_larger))
+        chosen = [*chosen, *best]
+    return chosen
 
 
-def _with_numbers(
-    judge: CombinationSearch,
-    alone: list[Sources],
+def _search_with_numbers(
+    search: CombinationSearch,
+    single: list[Sources],
     features: Sequence[int],
     numbers: Sequence[int],
     limits: CombinationLimits,
 ) -> list[Sources]:
-    """The best crossings of a column of numbers with one category, and of these with a second one."""
-    if not numbers or limits.n_with_numbers == 0:
+    """Return the best combinations of a numeric column with one or two categorical columns."""
+    if not numbers or limits.max_with_numbers == 0:
         return []
-    judge.look_at([(f,) for f in numbers])
-    best = judge.best_wider(alone, numbers, limits.n_with_numbers)
-    if min(limits.n_crossed, len(features)) > 1:
-        best = judge.best([*best, *judge.best_wider(best, features, limits.n_with_numbers)], limits.n_with_numbers)
-    return judge.helped_by(best, numbers)
+    search.evaluate([(f,) for f in numbers])
+    best = search.extend(single, numbers, limits.max_with_numbers)
+    if min(limits.max_columns, len(features)) > 1:
+        larger = search.extend(best, features, limits.max_with_numbers)
+        best = search.best([*best, *larger], limits.max_with_numbers)
+    return search.improved_by_number(best, numbers)
 
 
 @dataclass(frozen=True, eq=False)
 class NumericColumns:
-    """Numeric columns that may be combined with categories, and the rows from which their cuts are chosen.
+    """Numeric columns that may be combined with categorical ones, and the rows from which their cuts are chosen.
 
-    ``features`` are column numbers of ``table``. Columns in ``cuts`` (of a model that is continued) keep their cuts.
+    ``features`` are column numbers of ``table``. Columns in ``cuts``, those of a model that is continued, keep theirs.
     """
 
     table: Table
@@ -193,9 +202,9 @@ class NumericColumns:
             return inputs
         columns = self.table.select(list(self.features))
         edges = find_edges(columns, self.weight, n_bins, self.seed, self.row_ids, inputs.run)
-        cuts = {f: self.cuts.get(f, line) for f, line in zip(self.features, edges, strict=True)}
-        cuts = {f: line for f, line in cuts.items() if len(line)}
-        return replace(inputs, cuts=cuts, codes={**inputs.codes, **codes_of_columns(self.table, cuts)})
+        cuts = {f: self.cuts.get(f, found) for f, found in zip(self.features, edges, strict=True)}
+        cuts = {f: points for f, points in cuts.items() if len(points)}
+        return replace(inputs, cuts=cuts, codes={**inputs.codes, **encode_number_columns(self.table, cuts)})
 
 
 PlannedCombinations = list[tuple[Combination, tuple[Statistic, ...]]]
@@ -206,7 +215,7 @@ def plan_combinations(
 ) -> tuple[PlannedCombinations, EncodingInputs]:
     """Choose combinations of the columns that have target statistics, and the statistics of each combination.
 
-    A combination has the statistics of its first category column. Return also the inputs, with the cuts of the
+    A combination has the statistics of its first categorical column. Return also the inputs, with the cuts of the
     numeric columns that are combined.
     """
     statistics = {f: tuple(one for one in plan.encodings if isinstance(one, Statistic)) for f, plan in plans.items()}
@@ -215,10 +224,10 @@ def plan_combinations(
         inputs = numbers.cut(crossing.number_levels, inputs)
     if not features or (crossing.columns == 1 and not inputs.cuts):
         return [], inputs
-    n_lines = max(len(one.priors) for f in features for one in statistics[f]) * inputs.response.n_targets
+    max_priors = max(len(encoding.priors) for f in features for encoding in statistics[f])
     limits = CombinationLimits(crossing.columns, MAX_PAIRS, MAX_LARGER, MAX_WITH_NUMBERS)
-    chosen = search_combinations(features, limits, n_lines, inputs)
-    combined = {f for one in chosen for f in one.sources}
-    cuts = {f: line for f, line in inputs.cuts.items() if f in combined}
-    planned = [(one, next(statistics[f] for f in one.sources if f in features)) for one in chosen]
+    combinations = search_combinations(features, limits, max_priors * inputs.target.n_targets, inputs)
+    combined = {f for combination in combinations for f in combination.sources}
+    cuts = {f: points for f, points in inputs.cuts.items() if f in combined}
+    planned = [(one, next(statistics[f] for f in one.sources if f in features)) for one in combinations]
     return planned, replace(inputs, cuts=cuts)

@@ -1,4 +1,4 @@
-"""The target as statistics of levels see it: integers in fixed point, whose sums do not depend on the order of rows."""
+"""The target as integers in fixed point, so that sums per category do not depend on the order of rows."""
 
 from __future__ import annotations
 
@@ -14,41 +14,42 @@ SUM_BITS = 61
 class FixedPointTarget:
     """Weighted targets (targets, rows) and weights (rows,) as integers.
 
-    ``units`` are what an integer of each target stands for, the weight's last; ``means`` are those of all rows. There
-    is a target for every class of three or more; else one, the number or the truth of the second class.
+    ``units`` are the values of the integer 1 of each target, and of the weights last; ``means`` are the weighted means
+    of the targets. There is one target per class for three or more classes, else one: the regression target, or 1 for
+    rows of the second class.
     """
 
-    amounts: np.ndarray
+    weighted: np.ndarray
     weights: np.ndarray
     units: np.ndarray
     means: np.ndarray
 
     @classmethod
     def of(cls, y: np.ndarray, weight: np.ndarray | None = None, n_classes: int = 0) -> FixedPointTarget:
-        """See targets as integers; ``n_classes`` is above 2 where y holds the numbers of so many classes."""
-        values = (y == np.arange(n_classes)[:, None]).astype(np.float64) if n_classes > 2 else y[None, :]
+        """Convert targets to integers; ``n_classes`` is above 2 if y holds the class numbers of that many classes."""
+        targets = (y == np.arange(n_classes)[:, None]).astype(np.float64) if n_classes > 2 else y[None, :]
         if weight is not None:
-            values = values * weight
-        lines = [_fixed(line) for line in values]
-        weights, unit = (np.ones(len(y), np.int64), 1.0) if weight is None else _fixed(weight)
-        amounts = np.array([line for line, _ in lines])
-        units = np.array([*(u for _, u in lines), unit])
+            targets = targets * weight
+        converted = [_to_fixed_point(target) for target in targets]
+        weights, unit = (np.ones(len(y), np.int64), 1.0) if weight is None else _to_fixed_point(weight)
+        weighted = np.array([integers for integers, _ in converted])
+        units = np.array([*(u for _, u in converted), unit])
         total = float(weights.sum()) * unit
-        means = np.array([float(line.sum()) * u / total for line, u in lines])
-        return cls(amounts, weights, units, means)
+        means = np.array([float(integers.sum()) * u / total for integers, u in converted])
+        return cls(weighted, weights, units, means)
 
     @property
     def n_targets(self) -> int:
-        """The number of statistics per level."""
-        return len(self.amounts)
+        """Number of statistics per category."""
+        return len(self.weighted)
 
-    def priors(self, given: tuple[float | None, ...]) -> np.ndarray:
-        """The priors of each target: (targets, priors); None is the mean."""
-        return np.array([[mean if p is None else float(p) for p in given] for mean in self.means])
+    def priors(self, priors: tuple[float | None, ...]) -> np.ndarray:
+        """Return the priors of each target (targets, priors), its mean for None."""
+        return np.array([[mean if p is None else float(p) for p in priors] for mean in self.means])
 
 
-def _fixed(values: np.ndarray) -> tuple[np.ndarray, float]:
-    """The values as integers of which any sum fits 64 bits, and what one stands for: a power of two."""
+def _to_fixed_point(values: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return values as integers whose sums fit 64 bits, and the value of the integer 1, a power of two."""
     largest = float(np.abs(values).max(initial=0.0)) * max(1, len(values))
     if largest == 0.0:
         return np.zeros(len(values), np.int64), 1.0

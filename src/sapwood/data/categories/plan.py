@@ -1,4 +1,4 @@
-"""Decide which columns are categories, and what becomes of each."""
+"""Choose which columns are categorical, and the encodings of each."""
 
 from __future__ import annotations
 
@@ -14,44 +14,45 @@ from sapwood.errors import ParameterError
 from sapwood.params.encodings import AUTO, Auto, Encoding, Frequency, OneHot, Partition, encodings_of
 
 NAMES_SHOWN = 10
-MOST_DIVIDED = 64  # levels up to which "auto" lets leaves divide them
+MAX_PARTITION_CATEGORIES = 64  # for which "auto" chooses partitions
 
 
 @dataclass(frozen=True)
 class EncodingPlan:
-    """What becomes of a category column, and why."""
+    """Encodings of a categorical column, and the reason for them."""
 
     encodings: tuple[Encoding, ...]
     reason: str
 
-    def describe(self, n_levels: int) -> dict[str, Any]:
-        """The decision in words, for the model's metadata."""
-        return {"levels": n_levels, "encoding": [one.name for one in self.encodings], "reason": self.reason}
+    def describe(self, n_categories: int) -> dict[str, Any]:
+        """Return the plan as JSON values for the metadata of the model."""
+        names = [encoding.name for encoding in self.encodings]
+        return {"levels": n_categories, "encoding": names, "reason": self.reason}
 
 
-def find_category_columns(spec: Any, table: Table) -> tuple[int, ...]:
-    """The columns that ``categorical_features`` means: those of texts if it is "auto"."""
+def find_categorical_columns(spec: Any, table: Table) -> tuple[int, ...]:
+    """Return the column numbers that ``categorical_features`` selects, those of string columns for "auto"."""
     if isinstance(spec, str) and spec == AUTO:
-        return table.text_columns
+        return table.string_columns
     if spec is None:
         return ()
     schema = Schema.of(table)
-    entries = np.asarray(spec).tolist() if isinstance(spec, np.ndarray) else list(spec)
-    if entries and all(isinstance(one, bool) for one in entries):
-        if len(entries) != table.n_features:
+    keys = np.asarray(spec).tolist() if isinstance(spec, np.ndarray) else list(spec)
+    if keys and all(isinstance(key, bool) for key in keys):
+        if len(keys) != table.n_features:
             raise ParameterError(
-                f"categorical_features has {len(entries)} truth values for {table.n_features} columns: give one each"
+                f"categorical_features has {len(keys)} booleans for {table.n_features} columns: give one per column"
             )
-        return tuple(f for f, is_category in enumerate(entries) if is_category)
-    return tuple(sorted({column_number(key, schema, "categorical_features") for key in entries}))
+        return tuple(f for f, is_categorical in enumerate(keys) if is_categorical)
+    return tuple(sorted({column_number(key, schema, "categorical_features") for key in keys}))
 
 
 def column_number(key: Any, schema: Schema, parameter: str) -> int:
-    """The number of a column given by name or number."""
+    """Return the number of a column given by name or number."""
     if isinstance(key, str):
         names: Sequence[str] = schema.names or ()
         if key not in names:
-            raise ParameterError(f"{parameter}: there is no column {key!r}; the columns are {_few(names)}")
+            raise ParameterError(f"{parameter}: there is no column {key!r}; the columns are {_format_names(names)}")
         return list(names).index(key)
     if isinstance(key, int | np.integer) and not isinstance(key, bool) and 0 <= key < schema.n_features:
         return int(key)
@@ -60,43 +61,47 @@ def column_number(key: Any, schema: Schema, parameter: str) -> int:
 
 @dataclass(frozen=True)
 class PlanLimits:
-    """What "auto" has to choose from: levels up to which it is one-hot, and whether splits can divide levels."""
+    """Limits of "auto": the largest number of one-hot categories, and whether splits can partition categories."""
 
     one_hot_max: int
-    can_divide: bool
+    can_partition: bool
 
 
-def plan_encodings(spec: Any, schema: Schema, n_levels: Mapping[int, int], room: PlanLimits) -> dict[int, EncodingPlan]:
-    """What becomes of every category, by ``category_encoding`` and the number of its levels."""
+def plan_encodings(
+    spec: Any, schema: Schema, n_categories: Mapping[int, int], limits: PlanLimits
+) -> dict[int, EncodingPlan]:  # fmt: skip
+    """Return the plan of each categorical column, by ``category_encoding`` and its number of categories."""
     by_column: dict[int, Any] = {}
     if isinstance(spec, Mapping):
-        by_column = {column_number(key, schema, "category_encoding"): one for key, one in spec.items()}
+        by_column = {column_number(key, schema, "category_encoding"): value for key, value in spec.items()}
         for f in by_column:
-            if f not in schema.categories:
+            if f not in schema.categorical_columns:
                 raise ParameterError(
-                    f"category_encoding: {schema.name_of(f)!r} is a column of numbers: name it in "
-                    "categorical_features, or leave it out"
+                    f"category_encoding: {schema.name_of(f)!r} is a numeric column: add it to categorical_features, or "
+                    "remove it from category_encoding"
                 )
-    decided = {}
-    for f in schema.categories:
-        asked = encodings_of(by_column.get(f, AUTO if isinstance(spec, Mapping) else spec))
-        if isinstance(asked, Auto):
-            decided[f] = choose_encodings(n_levels[f], room, asked)
+    plans = {}
+    for f in schema.categorical_columns:
+        encodings = encodings_of(by_column.get(f, AUTO if isinstance(spec, Mapping) else spec))
+        if isinstance(encodings, Auto):
+            plans[f] = choose_encodings(n_categories[f], limits, encodings)
         else:
-            decided[f] = EncodingPlan(asked, "as asked by category_encoding")
-    return decided
+            plans[f] = EncodingPlan(encodings, "as asked by category_encoding")
+    return plans
 
 
-def choose_encodings(n_levels: int, room: PlanLimits, auto: Auto) -> EncodingPlan:
-    """What "auto" makes of a column with so many levels."""
-    if n_levels <= room.one_hot_max:
-        return EncodingPlan((OneHot(),), f"{n_levels} levels, no more than one_hot_max = {room.one_hot_max}")
-    if n_levels <= MOST_DIVIDED and room.can_divide:
-        return EncodingPlan((Partition(),), f"{n_levels} levels, which leaves can divide: no more than {MOST_DIVIDED}")
-    why = "too many for leaves to divide" if room.can_divide else "which trees of this kind cannot divide"
-    return EncodingPlan((auto.statistic, Frequency()), f"{n_levels} levels, {why}")
+def choose_encodings(n_categories: int, limits: PlanLimits, auto: Auto) -> EncodingPlan:
+    """Return the plan of "auto" for a column with so many categories."""
+    # Reasons are written to model files: with their wording, the same fit writes the same file in every version.
+    n = f"{n_categories} levels"
+    if n_categories <= limits.one_hot_max:
+        return EncodingPlan((OneHot(),), f"{n}, no more than one_hot_max = {limits.one_hot_max}")
+    if n_categories <= MAX_PARTITION_CATEGORIES and limits.can_partition:
+        return EncodingPlan((Partition(),), f"{n}, which leaves can divide: no more than {MAX_PARTITION_CATEGORIES}")
+    why = "too many for leaves to divide" if limits.can_partition else "which trees of this kind cannot divide"
+    return EncodingPlan((auto.statistic, Frequency()), f"{n}, {why}")
 
 
-def _few(names: Sequence[str]) -> str:
+def _format_names(names: Sequence[str]) -> str:
     shown = ", ".join(map(repr, names[:NAMES_SHOWN]))
     return shown + (", ..." if len(names) > NAMES_SHOWN else "") if names else "not named"

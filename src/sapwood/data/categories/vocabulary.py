@@ -1,8 +1,8 @@
-"""Category columns: the text of every level, and the number of each row's level.
+"""Categorical columns: categories as strings, the codes of rows, and the vocabulary of a fitted column.
 
-A level is known by its text. Integers, and floats that are whole, are written in digits without a point, truth values
-as ``True`` and ``False``: so 3, 3.0 and "3" are one level wherever they come from. None, NaN, NA, NaT and null are
-missing.
+A category is identified by a string. Integers, and floats with an integer value, become digits without a decimal point,
+booleans become ``True`` and ``False``: so 3, 3.0 and "3" are one category in every container. None, NaN, NA, NaT and
+null are missing values.
 """
 
 from __future__ import annotations
@@ -19,80 +19,84 @@ from sapwood.cached_property import cached_property
 from sapwood.data.tables.conversion import is_missing
 from sapwood.errors import InputError, InputTypeError
 
-MISSING = 0  # the code of a missing value; the levels of a vocabulary follow, and what it does not know comes last
-REMEDY = "levels are texts, integers or truth values: turn the values into texts, or leave the column out of categories"
+# Code of missing values; the codes of a vocabulary's categories follow, and the last is that of unknown categories.
+MISSING = 0
+REMEDY = (
+    "categories must be strings, integers or booleans; convert the values to strings, or leave the column out of "
+    "categorical_features"
+)
 
 
 @dataclass(frozen=True, eq=False)
-class Levels:
-    """A column as the numbers of its distinct texts (int32, −1 where missing); the texts are in any order."""
+class CategoricalColumn:
+    """A column as int32 codes, −1 where missing, and the categories that they index, in any order."""
 
-    numbers: np.ndarray
-    texts: tuple[str, ...]
+    codes: np.ndarray
+    categories: tuple[str, ...]
 
     @classmethod
-    def of(cls, numbers: np.ndarray, distinct: Iterable[Any], name: str) -> Levels:
-        """Join what has the same text; ``numbers`` point to ``distinct`` values of any kind, or are negative."""
-        index: dict[str, int] = {}
-        place = []
-        for value in distinct:
-            text = text_of(value, name)
-            place.append(-1 if text is None else index.setdefault(text, len(index)))
-        if place == list(range(len(place))):
-            return cls(numbers.astype(np.int32, copy=False), tuple(index))
-        place.append(-1)  # where negative numbers look
-        table = np.array(place, dtype=np.int32)
-        return cls(table[np.where(numbers < 0, len(place) - 1, numbers)], tuple(index))
+    def of(cls, codes: np.ndarray, values: Iterable[Any], column: str) -> CategoricalColumn:
+        """Merge values with the same category name; ``codes`` index ``values`` of any type, negative where missing."""
+        code_of: dict[str, int] = {}
+        new_codes = []
+        for value in values:
+            name = category_name(value, column)
+            new_codes.append(-1 if name is None else code_of.setdefault(name, len(code_of)))
+        if new_codes == list(range(len(new_codes))):
+            return cls(codes.astype(np.int32, copy=False), tuple(code_of))
+        new_codes.append(-1)  # read by negative codes
+        table = np.array(new_codes, dtype=np.int32)
+        return cls(table[np.where(codes < 0, len(new_codes) - 1, codes)], tuple(code_of))
 
-    def take(self, rows: np.ndarray) -> Levels:
-        """The levels of some rows."""
-        return Levels(self.numbers[rows], self.texts)
+    def take(self, rows: np.ndarray) -> CategoricalColumn:
+        """Return the column of some rows."""
+        return CategoricalColumn(self.codes[rows], self.categories)
 
     @cached_property
-    def present(self) -> list[str]:
-        """The texts that some row has."""
-        seen = np.zeros(len(self.texts) + 1, dtype=bool)
-        seen[self.numbers] = True
-        return [text for text, is_there in zip(self.texts, seen, strict=False) if is_there]
+    def observed(self) -> list[str]:
+        """Categories of at least one row."""
+        is_observed = np.zeros(len(self.categories) + 1, dtype=bool)
+        is_observed[self.codes] = True
+        return [name for name, observed in zip(self.categories, is_observed, strict=False) if observed]
 
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The levels of a column of the model: missing has code 0, ``texts[k]`` has code k + 1, all others the last."""
+    """Categories of a fitted column: missing has code 0, ``categories[k]`` code k + 1, unknown categories the last."""
 
-    texts: tuple[str, ...]
+    categories: tuple[str, ...]
 
     @classmethod
-    def of(cls, levels: Levels, known: Vocabulary | None = None) -> Vocabulary:
-        """The levels of a column in the order of their texts, behind those already known."""
-        if known is None:
-            return cls(tuple(sorted(levels.present)))
-        return cls(known.texts + tuple(sorted(set(levels.present) - known.index.keys())))
+    def of(cls, column: CategoricalColumn, earlier: Vocabulary | None = None) -> Vocabulary:
+        """Return the observed categories in alphabetical order, after those of an earlier vocabulary."""
+        if earlier is None:
+            return cls(tuple(sorted(column.observed)))
+        return cls(earlier.categories + tuple(sorted(set(column.observed) - earlier.codes.keys())))
 
     @cached_property
-    def index(self) -> dict[str, int]:
-        """The code of every text."""
-        return {text: k + 1 for k, text in enumerate(self.texts)}
+    def codes(self) -> dict[str, int]:
+        """Code of each category."""
+        return {name: k + 1 for k, name in enumerate(self.categories)}
 
     @property
     def n_codes(self) -> int:
-        """How many codes there are: missing, the levels, and whatever else there may be."""
-        return len(self.texts) + 2
+        """Number of codes: of missing values, of each category, and of unknown categories."""
+        return len(self.categories) + 2
 
-    def encode(self, levels: Levels) -> np.ndarray:
-        """The code of each row's level, int32."""
-        other, index = self.n_codes - 1, self.index
-        table = np.array([*(index.get(text, other) for text in levels.texts), MISSING], dtype=np.int32)
-        return table[levels.numbers]
+    def encode(self, column: CategoricalColumn) -> np.ndarray:
+        """Return the code of each row as int32."""
+        unknown, codes = self.n_codes - 1, self.codes
+        table = np.array([*(codes.get(name, unknown) for name in column.categories), MISSING], dtype=np.int32)
+        return table[column.codes]
 
-    def code_of(self, value: Any, name: str) -> int:
-        """The code of one value."""
-        text = text_of(value, name)
-        return MISSING if text is None else self.index.get(text, self.n_codes - 1)
+    def code_of(self, value: Any, column: str) -> int:
+        """Return the code of one value."""
+        name = category_name(value, column)
+        return MISSING if name is None else self.codes.get(name, self.n_codes - 1)
 
 
-def text_of(value: Any, name: str) -> str | None:
-    """The text by which a level is known, None if the value is missing; ``name`` is the column in words."""
+def category_name(value: Any, column: str) -> str | None:
+    """Return the string that identifies the category of a value, None if it is missing; errors name the ``column``."""
     if isinstance(value, str):
         return str(value)
     if is_missing(value):
@@ -102,61 +106,61 @@ def text_of(value: Any, name: str) -> str | None:
     if isinstance(value, numbers.Integral):
         return str(int(value))
     if isinstance(value, numbers.Real | decimal.Decimal):
-        return _text_of_number(value, name)
-    raise InputTypeError(f"{name} holds {value!r} of type {type(value).__name__}, which cannot be a level: {REMEDY}")
+        return _number_name(value, column)
+    raise InputTypeError(f"{column} holds {value!r} of type {type(value).__name__}, which is not a category: {REMEDY}")
 
 
-def _text_of_number(value: Any, name: str) -> str | None:
+def _number_name(value: Any, column: str) -> str | None:
     if value != value:
         return None
     if value in (float("inf"), float("-inf")) or value != int(value):
-        raise InputError(f"{name} holds {value!r}, which is not a whole number and cannot be a level: {REMEDY}")
+        raise InputError(f"{column} holds {value!r}, which is not an integer and cannot be a category: {REMEDY}")
     return str(int(value))
 
 
-def levels_of_array(values: np.ndarray, name: str, mask: np.ndarray | None = None) -> Levels:
-    """The levels of a column of NumPy's; masked values are missing."""
+def factorize_array(values: np.ndarray, column: str, mask: np.ndarray | None = None) -> CategoricalColumn:
+    """Return a NumPy array as categories and codes; masked values are missing."""
     if values.dtype.kind in "OUT":
-        found = levels_of_objects(values.tolist(), name)
+        found = factorize_objects(values.tolist(), column)
     elif values.dtype.kind in "biu":
         distinct, inverse = np.unique(values, return_inverse=True)
-        found = Levels.of(inverse.reshape(-1), distinct.tolist(), name)
+        found = CategoricalColumn.of(inverse.reshape(-1), distinct.tolist(), column)
     elif values.dtype.kind == "f":
-        found = _levels_of_floats(values, name)
+        found = _factorize_floats(values, column)
     else:
-        raise InputTypeError(f"{name} is of type {values.dtype}, which cannot be a level: {REMEDY}")
+        raise InputTypeError(f"{column} is of type {values.dtype}, which cannot be categories: {REMEDY}")
     if mask is None or not mask.any():
         return found
-    return Levels(np.where(mask, np.int32(-1), found.numbers), found.texts)
+    return CategoricalColumn(np.where(mask, np.int32(-1), found.codes), found.categories)
 
 
-def levels_of_objects(values: Sequence[Any], name: str) -> Levels:
-    """The levels of a list of any objects."""
+def factorize_objects(values: Sequence[Any], column: str) -> CategoricalColumn:
+    """Return a list of objects as categories and codes."""
     keys: Sequence[Any] = values
     if bool in set(map(type, values)):
-        keys = [(type(value), value) for value in values]  # True == 1, but their texts differ
+        keys = [(type(value), value) for value in values]  # True == 1, but they are different categories
     try:
-        index = dict.fromkeys(keys)
+        code_of = dict.fromkeys(keys)
     except TypeError as error:
-        bad = next(value for value in values if getattr(value, "__hash__", None) is None)
-        raise InputTypeError(f"{name} holds {bad!r}, which cannot be a level: {REMEDY}") from error
-    for place, key in enumerate(index):
-        index[key] = place
-    codes = np.fromiter(map(index.__getitem__, keys), dtype=np.int32, count=len(keys))
-    distinct = index if keys is values else [value for _, value in index]
-    return Levels.of(codes, distinct, name)
+        unhashable = next(value for value in values if getattr(value, "__hash__", None) is None)
+        raise InputTypeError(f"{column} holds {unhashable!r}, which cannot be a category: {REMEDY}") from error
+    for code, key in enumerate(code_of):
+        code_of[key] = code
+    codes = np.fromiter(map(code_of.__getitem__, keys), dtype=np.int32, count=len(keys))
+    distinct = code_of if keys is values else [value for _, value in code_of]
+    return CategoricalColumn.of(codes, distinct, column)
 
 
-def _levels_of_floats(values: np.ndarray, name: str) -> Levels:
+def _factorize_floats(values: np.ndarray, column: str) -> CategoricalColumn:
     missing = np.isnan(values)
-    whole = np.floor(values) == values
-    bad = ~(whole & np.isfinite(values)) & ~missing
-    if bad.any():
-        row = int(np.argmax(bad))
+    is_integer = np.floor(values) == values
+    wrong = ~(is_integer & np.isfinite(values)) & ~missing
+    if wrong.any():
+        row = int(np.argmax(wrong))
         raise InputError(
-            f"{name} holds {values[row].item()!r} in row {row}, which is not a whole number and cannot be a level: "
+            f"{column} holds {values[row].item()!r} in row {row}, which is not an integer and cannot be a category: "
             f"{REMEDY}"
         )
     distinct, inverse = np.unique(np.where(missing, 0.0, values), return_inverse=True)
-    numbers_of_rows = np.where(missing, -1, inverse.reshape(-1))
-    return Levels.of(numbers_of_rows, distinct.tolist(), name)
+    codes = np.where(missing, -1, inverse.reshape(-1))
+    return CategoricalColumn.of(codes, distinct.tolist(), column)

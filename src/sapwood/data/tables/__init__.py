@@ -1,1 +1,1 @@
-"""Tables, targets and weights as users pass them: reading and checking."""
+"""Read and check tables, targets and sample weights as users pass them."""

@@ -1,4 +1,4 @@
-"""Weights of classes."""
+"""Class weights: from a dict, balanced, or by the effective number of samples."""
 
 from __future__ import annotations
 
@@ -13,50 +13,55 @@ from sapwood.kernels.numeric.sums import fixed_sum
 from sapwood.params.options import EffectiveNumber
 from sapwood.params.validators import number
 
-Spec = Mapping[Any, float] | str | EffectiveNumber | None
+ClassWeight = Mapping[Any, float] | str | EffectiveNumber | None
 
 
-def class_weights(spec: Spec, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
-    """A factor for each class: as a dict says and 1 for the others, or from the total weight of each class.
+def class_weights(
+    class_weight: ClassWeight, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray | None
+) -> np.ndarray | None:
+    """Return the factor by which the sample weights of each class are multiplied, None if they stay as they are.
 
-    'balanced' gives all classes the same total, EffectiveNumber something between that and none; both keep the sum.
+    A dict gives the factors of its classes, 1 for the others. 'balanced' gives all classes the same total weight, and
+    ``EffectiveNumber`` a total between the given and the balanced one; both keep the total weight of all rows.
     """
-    if spec is None:
+    if class_weight is None:
         return None
-    if isinstance(spec, Mapping):
-        return _listed(spec, classes)
+    if isinstance(class_weight, Mapping):
+        return _weights_from_dict(class_weight, classes)
     totals = class_totals(codes, weight, len(classes))
-    if isinstance(spec, str) and spec == "balanced":
+    if isinstance(class_weight, str) and class_weight == "balanced":
         factors = np.divide(1.0, totals, out=np.zeros(len(classes)), where=totals > 0.0)
     else:
-        factors = effective_factors(totals, spec.beta if isinstance(spec, EffectiveNumber) else EffectiveNumber().beta)
+        effective = class_weight if isinstance(class_weight, EffectiveNumber) else EffectiveNumber()
+        factors = effective_number_weights(totals, effective.beta)
     return factors * (fixed_sum(totals) / fixed_sum(totals, factors))
 
 
 def class_totals(codes: np.ndarray, weight: np.ndarray | None, n_classes: int) -> np.ndarray:
-    """The weight of all rows of each class."""
+    """Return the total sample weight of each class."""
     if weight is None:
         return np.bincount(codes.astype(np.intp), minlength=n_classes).astype(np.float64)
     return np.array([fixed_sum((codes == k).astype(np.float64), weight) for k in range(n_classes)])
 
 
-def effective_factors(totals: np.ndarray, beta: float) -> np.ndarray:
-    """(1 - beta) / (1 - beta^n) for classes of n rows; 0 for a class without any."""
+def effective_number_weights(totals: np.ndarray, beta: float) -> np.ndarray:
+    """Return (1 - beta) / (1 - beta^n) for each class of n rows, 0 for a class without rows."""
     if beta == 0.0:
         return np.ones(len(totals))
     log_beta = apply_elementwise(log1p_values, np.array([beta - 1.0]))
-    missing = apply_elementwise(expm1_values, totals * log_beta)
-    return np.divide(1.0 - beta, -missing, out=np.zeros(len(totals)), where=totals > 0.0)
+    power_minus_1 = apply_elementwise(expm1_values, totals * log_beta)
+    return np.divide(1.0 - beta, -power_minus_1, out=np.zeros(len(totals)), where=totals > 0.0)
 
 
-def _listed(spec: Mapping[Any, float], classes: np.ndarray) -> np.ndarray:
+def _weights_from_dict(weights: Mapping[Any, float], classes: np.ndarray) -> np.ndarray:
     factors = np.ones(len(classes))
-    names = classes.tolist()
-    for name, factor in spec.items():
-        if name not in names:
-            listed = ", ".join(map(repr, names))
+    labels = classes.tolist()
+    for label, factor in weights.items():
+        if label not in labels:
+            allowed = ", ".join(map(repr, labels))
             raise ParameterError(
-                f"class_weight names the class {name!r}, which y does not have: its classes are {listed}"
+                f"class_weight has a weight for the class {label!r}, which y does not contain; the classes are "
+                f"{allowed}: remove it, or correct the label"
             )
-        factors[names.index(name)] = number(0).check(f"class_weight of {name!r}", factor)
+        factors[labels.index(label)] = number(0).check(f"class_weight of {label!r}", factor)
     return factors

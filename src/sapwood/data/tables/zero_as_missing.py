@@ -1,4 +1,4 @@
-"""Tables whose zeros count as missing; columns read as levels keep theirs."""
+"""Tables whose zeros are missing values (``zero_as_missing``); categorical columns keep their zeros."""
 
 from __future__ import annotations
 
@@ -11,65 +11,65 @@ from sapwood.data.tables.sparse import SparseTable
 from sapwood.data.tables.table import Table
 
 if TYPE_CHECKING:
-    from sapwood.data.categories.vocabulary import Levels
+    from sapwood.data.categories.vocabulary import CategoricalColumn
 
 
 def zeros_to_missing(table: Table) -> Table:
-    """The table with its zeros missing, those that a sparse one does not store too."""
+    """Return the table with its zeros missing, including those that a sparse table does not store."""
     if table.zero_as_missing:
         return table
     return SparseZeroAsMissing(table) if isinstance(table, SparseTable) else DenseZeroAsMissing(table)
 
 
-def zeros_kept(table: Table) -> Table:
-    """The table as given, zeros being numbers."""
-    return table.given if isinstance(table, DenseZeroAsMissing | SparseZeroAsMissing) else table
+def original_table(table: Table) -> Table:
+    """Return the table as the user passed it, in which zeros are numbers."""
+    return table.original if isinstance(table, DenseZeroAsMissing | SparseZeroAsMissing) else table
 
 
 def row_zeros_to_missing(row: Sequence[float] | np.ndarray) -> np.ndarray:
-    """One row of numbers with its zeros missing."""
+    """Return one row of numbers with NaN for its zeros."""
     values = np.array(row, dtype=np.float64)
     values[values == 0.0] = np.nan
     return values
 
 
 class DenseZeroAsMissing(Table):
-    """Another table's chunks, copied with their zeros missing."""
+    """A dense table whose chunks are copied with NaN for zeros."""
 
     zero_as_missing = True
 
     def __init__(self, table: Table) -> None:
-        self.given = table
+        self.original = table
         self.n_rows, self.n_features, self.dtype = table.n_rows, table.n_features, table.dtype
         self.names, self.has_string_names = table.names, table.has_string_names
 
     @property
-    def text_columns(self) -> tuple[int, ...]:
-        """The columns of texts of the table as given."""
-        return self.given.text_columns
+    def string_columns(self) -> tuple[int, ...]:
+        """Numbers of the string columns."""
+        return self.original.string_columns
 
-    def levels(self, feature: int) -> Levels:
-        """A column's levels, 0 among them."""
-        return self.given.levels(feature)
+    def categorical_column(self, feature: int) -> CategoricalColumn:
+        """Return a column as categories, of which 0 may be one, and codes."""
+        return self.original.categorical_column(feature)
 
     def matrices(self, max_rows: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
         """Yield chunks of rows."""
-        for start, matrix in self.given.matrices(max_rows, first, last):
+        for start, matrix in self.original.matrices(max_rows, first, last):
             for low in range(0, len(matrix), max_rows):
                 chunk = matrix[low : low + max_rows]
                 yield start + low, np.where(chunk == 0.0, chunk.dtype.type(np.nan), chunk)
 
     def select(self, features: Sequence[int]) -> Table:
-        """The same of the table's chosen columns."""
-        return DenseZeroAsMissing(self.given.select(features))
+        """Return a table of the given columns in the given order."""
+        return DenseZeroAsMissing(self.original.select(features))
 
     def take(self, rows: np.ndarray) -> Table:
-        """The same of the table's chosen rows."""
-        return DenseZeroAsMissing(self.given.take(rows))
+        """Return a table of the given rows, whose numbers ascend."""
+        return DenseZeroAsMissing(self.original.take(rows))
 
 
 class SparseZeroAsMissing(SparseTable):
-    """A sparse table of the values that are there: what it does not store is missing."""
+    """A sparse table whose unstored values are missing; stored zeros and NaN are removed."""
 
     zero_as_missing = True
 
@@ -81,22 +81,22 @@ class SparseZeroAsMissing(SparseTable):
             matrix.data[np.isnan(matrix.data)] = 0.0
             matrix.eliminate_zeros()
         super().__init__(matrix, table.names, table.has_string_names)
-        self.given = table
+        self.original = table
 
-    def levels(self, feature: int) -> Levels:
-        """A column's levels, 0 among them."""
-        return self.given.levels(feature)
+    def categorical_column(self, feature: int) -> CategoricalColumn:
+        """Return a column as categories, of which 0 may be one, and codes."""
+        return self.original.categorical_column(feature)
 
     def matrices(self, max_rows: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield chunks of rows, made dense."""
+        """Yield chunks of rows as dense matrices."""
         for start, matrix in super().matrices(max_rows, first, last):
             matrix[matrix == 0.0] = np.nan
             yield start, matrix
 
     def select(self, features: Sequence[int]) -> Table:
-        """The same of the table's chosen columns."""
-        return zeros_to_missing(self.given.select(features))
+        """Return a table of the given columns in the given order."""
+        return zeros_to_missing(self.original.select(features))
 
     def take(self, rows: np.ndarray) -> Table:
-        """The same of the table's chosen rows."""
-        return zeros_to_missing(self.given.take(rows))
+        """Return a table of the given rows, whose numbers ascend."""
+        return zeros_to_missing(self.original.take(rows))

@@ -30,7 +30,7 @@ def fingerprint(model: Model) -> str:
     if model.classes is not None:
         digest.update("\n".join(map(repr, model.classes.tolist())).encode())
     if model.transformer is not None:
-        model.transformer.update(digest)
+        model.transformer.update_digest(digest)
     if model.schema.zero_as_missing:
         digest.update(b"zero_as_missing")
     return digest.hexdigest()

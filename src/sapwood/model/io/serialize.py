@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 import sapwood
-from sapwood.data.tables.schema import ZEROS, Schema
+from sapwood.data.tables.schema import ZERO_AS_MISSING, Schema
 from sapwood.errors import InputTypeError, ModelFileError
 from sapwood.model.io import class_labels, ensemble_tensors, safetensors_file
 from sapwood.model.io import transformer as transformer_tensors
@@ -158,7 +158,7 @@ def _required_version(model: Model) -> int:
     """Return the lowest version whose readers can read the model, so that older versions open all files they can."""
     if model.transformer is not None and model.transformer.cuts:
         return 6
-    if model.transformer is not None and model.transformer.has_sets:
+    if model.transformer is not None and model.transformer.has_category_sets:
         return 5
     if model.schema.zero_as_missing:
         return 4
@@ -191,6 +191,6 @@ def _schema(described: dict[str, Any]) -> Schema:
             raise damaged(f"the {key} of its {n_features} features are not as many strings")
     if names is not None and len(set(names)) != n_features:
         raise damaged("two features have the same name")
-    if type(described.get(ZEROS, False)) is not bool:
-        raise damaged(f"its zero_as_missing is {described[ZEROS]!r}")
+    if type(described.get(ZERO_AS_MISSING, False)) is not bool:
+        raise damaged(f"its zero_as_missing is {described[ZERO_AS_MISSING]!r}")
     return Schema.from_dict(described)

@@ -37,7 +37,7 @@ def to_tensors(transformer: FeatureTransformer | None) -> tuple[dict[str, Any] |
         return None, {}
     tensors: dict[str, np.ndarray] = {}
     for f, vocabulary in transformer.vocabularies.items():
-        tensors[f"levels_{f}"], tensors[f"levels_{f}_ends"] = encode_strings(vocabulary.texts)
+        tensors[f"levels_{f}"], tensors[f"levels_{f}_ends"] = encode_strings(vocabulary.categories)
     for f, edges in transformer.cuts.items():
         tensors[f"cuts_{f}"] = edges
     names: dict[int, str] = {}
@@ -69,13 +69,15 @@ def to_tensors(transformer: FeatureTransformer | None) -> tuple[dict[str, Any] |
 def from_tensors(described: Any, tensors: dict[str, np.ndarray], schema: Schema) -> FeatureTransformer | None:
     """Return the transformer that ``to_tensors`` described; its tensors are removed from ``tensors``."""
     if described is None:
-        if schema.categories:
+        if schema.categorical_columns:
             raise damaged("it has categorical columns but no categories")
         return None
     try:
-        if described["categories"] != list(schema.categories):
-            raise damaged(f"its categories are of columns {described['categories']!r}, not {list(schema.categories)}")
-        vocabularies = {f: _vocabulary(f, tensors) for f in schema.categories}
+        if described["categories"] != list(schema.categorical_columns):
+            raise damaged(
+                f"its categories are of columns {described['categories']!r}, not {list(schema.categorical_columns)}"
+            )
+        vocabularies = {f: _vocabulary(f, tensors) for f in schema.categorical_columns}
         edges = {f: tensors[f"cuts_{f}"] for f in described.get(DISCRETISED, [])}
         columns = [c if type(c) is int else _derived_feature(c, tensors) for c in described["columns"]]
     except (KeyError, TypeError, ValueError) as error:
@@ -93,7 +95,7 @@ def check_transformer(transformer: FeatureTransformer | None, schema: Schema) ->
     """Raise a ModelFileError unless the features of the trees can be computed safely."""
     if transformer is None:
         return
-    numeric = [f for f in range(schema.n_features) if f not in schema.categories]
+    numeric = [f for f in range(schema.n_features) if f not in schema.categorical_columns]
     columns = transformer.columns
     if [c for c in columns if isinstance(c, int)] != numeric or len(columns) < schema.n_features:
         raise damaged("its trees do not have each numeric column as a feature")
@@ -113,8 +115,8 @@ def _check_edges(column: Any, edges: np.ndarray, numeric: list[int]) -> None:
 
 def _check_derived_feature(feature: DerivedFeature, transformer: FeatureTransformer, schema: Schema) -> None:
     sources, keys, n = feature.sources, feature.keys, len(feature.sums)
-    exist = all(type(f) is int and (f in schema.categories or f in transformer.cuts) for f in sources)
-    exist = exist and (len(sources) > 1 or sources[0] in schema.categories)
+    exist = all(type(f) is int and (f in schema.categorical_columns or f in transformer.cuts) for f in sources)
+    exist = exist and (len(sources) > 1 or sources[0] in schema.categorical_columns)
     if not exist or not 1 <= len(sources) <= MAX_SOURCES or feature.kind not in KINDS:
         raise damaged(f"a feature of kind {feature.kind!r} is derived from the columns {sources!r}")
     if feature.sums.shape != (n,) or feature.counts.shape != (n,) or n == 0:

@@ -1,0 +1,262 @@
+"""Encoders of categorical columns and combinations: one-hot, partition, frequency and target statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sapwood.data.categories.combination_codes import Sources, combine_columns
+from sapwood.data.categories.fixed_point_target import FixedPointTarget
+from sapwood.data.categories.transformer import FREQUENCY, MEMBER, RANK, STATISTIC, DerivedFeature
+from sapwood.data.categories.vocabulary import MISSING, Vocabulary
+from sapwood.kernels.encode.target_statistics import ordered_statistics, sum_targets
+from sapwood.kernels.layout import MAX_CATEGORY_BINS
+from sapwood.native.runtime.kernel import Run, run_serial
+from sapwood.params.encodings import (
+    Encoding,
+    Frequency,
+    Greedy,
+    Holdout,
+    LeaveOneOut,
+    OneHot,
+    Ordered,
+    Partition,
+    Statistic,
+)
+
+MIN_RANKED_ROWS = 10  # of a category to get a rank beyond the first column of a partition
+MAX_RANKED = 2048  # categories of a column that splits can partition
+
+OrderedSums = tuple[np.ndarray, list[np.ndarray]]  # sums by code, and the statistics of rows by permutation
+
+
+@dataclass(frozen=True, eq=False)
+class EncodingInputs:
+    """Inputs of encoders: codes of the rows, target, permutations of the rows for ordered statistics, held-out rows.
+
+    Numeric columns that have ``cuts`` have codes too, for combinations. ``ordered`` are statistics that have been
+    computed already, by columns and encoding.
+    """
+
+    vocabularies: Mapping[int, Vocabulary]
+    codes: Mapping[int, np.ndarray]
+    target: FixedPointTarget
+    permutations: Sequence[np.ndarray]
+    held_out: np.ndarray
+    run: Run = run_serial
+    max_bins: int = 255
+    cuts: Mapping[int, np.ndarray] = field(default_factory=dict)
+    ordered: Mapping[tuple[Sources, Ordered], OrderedSums] = field(default_factory=dict)
+
+    def n_codes(self, feature: int) -> int:
+        """Return the number of codes of a categorical column, or of a numeric column that has cuts."""
+        cuts = self.cuts.get(feature)
+        return self.vocabularies[feature].n_codes if cuts is None else len(cuts) + 2
+
+
+@dataclass(frozen=True, eq=False)
+class Combination:
+    """Codes of a categorical column or of a combination of columns, which has a key for each code but the last.
+
+    The last code is that of unknown categories.
+    """
+
+    sources: Sources
+    codes: np.ndarray
+    n_codes: int
+    keys: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, feature: int, inputs: EncodingInputs) -> Combination:
+        """Return a single column."""
+        return cls((feature,), inputs.codes[feature], inputs.n_codes(feature))
+
+    @classmethod
+    def encode_all(cls, combinations: Sequence[Sources], inputs: EncodingInputs) -> list[Combination]:
+        """Encode combinations of columns."""
+        columns = {f: inputs.codes[f] for f in sorted({f for sources in combinations for f in sources})}
+        encoded = combine_columns(combinations, columns, inputs.run) if combinations else ()
+        return [
+            cls(sources, codes, len(keys) + 1, keys)
+            for sources, (codes, keys) in zip(combinations, encoded, strict=True)
+        ]
+
+    def sort_by_key(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Sort a table with an entry per code by ascending keys; return the table and the keys."""
+        if self.keys is None:
+            return table, None
+        order = np.argsort(self.keys)
+        return np.concatenate([table[:-1][order], table[-1:]]), self.keys[order]
+
+    def sums(self, inputs: EncodingInputs, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return the sums of weighted targets and of weights per code (codes, targets + 1), over ``rows`` or all."""
+        target = inputs.target
+        out = np.empty((self.n_codes, target.n_targets + 1), dtype=np.int64)
+        rows = np.arange(len(self.codes), dtype=np.uint32) if rows is None else rows
+        start = np.array([0, self.n_codes], dtype=np.int64)
+        inputs.run(sum_targets, self.codes[None, :], rows, target.weighted, target.weights, start, out)
+        return out
+
+
+@dataclass(eq=False)
+class EncodedColumns:
+    """Derived features, and the values of each for training rows, one array per permutation.
+
+    Values are None where training rows have the values of new rows.
+    """
+
+    columns: list[DerivedFeature] = field(default_factory=list)
+    values: list[list[np.ndarray] | None] = field(default_factory=list)
+
+    def value_range(self, k: int) -> tuple[float, float]:
+        """Return the smallest and largest value of a column, of training rows and of new rows."""
+        values = [self.columns[k].table, *(self.values[k] or ())]
+        return min(float(part.min()) for part in values), max(float(part.max()) for part in values)
+
+    def add(self, column: DerivedFeature, values: list[np.ndarray] | None = None) -> None:
+        """Add a column."""
+        self.columns.append(column)
+        self.values.append(values)
+
+
+Encoder = Callable[[Any, Combination, EncodingInputs], EncodedColumns]
+ENCODERS: dict[type[Encoding], Encoder] = {}
+
+
+def encoder_for(encoding: type[Encoding]) -> Callable[[Encoder], Encoder]:
+    """Return a decorator that registers the function that computes the columns of an encoding."""
+
+    def register(encoder: Encoder) -> Encoder:
+        ENCODERS[encoding] = encoder
+        return encoder
+
+    return register
+
+
+def encode_combination(encoding: Encoding, combination: Combination, inputs: EncodingInputs) -> EncodedColumns:
+    """Return the columns of an encoding of a categorical column or a combination."""
+    return ENCODERS[type(encoding)](encoding, combination, inputs)
+
+
+@encoder_for(OneHot)
+def _one_hot(_: Encoding, combination: Combination, inputs: EncodingInputs) -> EncodedColumns:
+    encoded = EncodedColumns()
+    observed = np.flatnonzero(np.bincount(combination.codes, minlength=combination.n_codes))
+    categories = inputs.vocabularies[combination.sources[0]].categories
+    zeros = np.zeros(combination.n_codes)
+    for code in observed if len(observed) != 2 else observed[1:]:
+        indicator = zeros.copy()
+        indicator[code] = 1.0
+        part = "is missing" if code == MISSING else f"is {categories[code - 1]!r}"
+        encoded.add(DerivedFeature(combination.sources, MEMBER, indicator, zeros, part=part))
+    if not encoded.columns:
+        encoded.add(DerivedFeature(combination.sources, MEMBER, zeros, zeros))
+    return encoded
+
+
+@encoder_for(Partition)
+def _partition(_: Encoding, combination: Combination, inputs: EncodingInputs) -> EncodedColumns:
+    """Rank categories by descending frequency, as many in a column as there are bins; the others have no rank.
+
+    Columns after the first hold categories of at least ``MIN_RANKED_ROWS`` rows.
+    """
+    counts = np.bincount(combination.codes, minlength=combination.n_codes)
+    order = np.lexsort((np.arange(len(counts)), -counts))
+    size = min(MAX_CATEGORY_BINS, inputs.max_bins)
+    n_ranked = max(min(size, int(np.count_nonzero(counts))), int(np.count_nonzero(counts >= MIN_RANKED_ROWS)))
+    encoded = EncodedColumns()
+    for first in range(0, min(n_ranked, MAX_RANKED), size):
+        chosen = order[first : min(first + size, n_ranked)]
+        ranks = np.zeros(combination.n_codes)
+        ranks[chosen] = np.arange(1, len(chosen) + 1)
+        part = "" if first == 0 else f"levels from number {first + 1} on"  # the wording of model files
+        encoded.add(DerivedFeature(combination.sources, RANK, ranks, np.zeros_like(ranks), part=part))
+    return encoded
+
+
+@encoder_for(Frequency)
+def _frequency(_: Encoding, combination: Combination, inputs: EncodingInputs) -> EncodedColumns:
+    sums, keys = combination.sort_by_key(combination.sums(inputs))
+    weights, encoded = sums[:, -1] * inputs.target.units[-1], EncodedColumns()
+    total = float(inputs.target.weights.sum()) * float(inputs.target.units[-1])
+    encoded.add(DerivedFeature(combination.sources, FREQUENCY, np.zeros_like(weights), weights, 0.0, total, keys))
+    return encoded
+
+
+@encoder_for(Ordered)
+def _ordered(encoding: Ordered, combination: Combination, inputs: EncodingInputs) -> EncodedColumns:
+    computed = inputs.ordered.get((combination.sources, encoding))
+    sums, by_permutation = computed or compute_ordered([combination], encoding, inputs)[0]
+    return _statistics(encoding, combination, inputs, sums, lambda k: [values[k] for values in by_permutation])
+
+
+def compute_ordered(
+    combinations: Sequence[Combination], encoding: Ordered, inputs: EncodingInputs
+) -> list[OrderedSums]:  # fmt: skip
+    """Return per combination the sums of each code, and the statistics (targets · priors, rows) of each permutation."""
+    target, priors = inputs.target, inputs.target.priors(encoding.priors)
+    first = combinations[0].codes[None, :]
+    codes = first if len(combinations) == 1 else np.stack([combination.codes for combination in combinations])
+    start = np.concatenate([[0], np.cumsum([combination.n_codes for combination in combinations])])
+    sums = np.empty((start[-1], target.n_targets + 1), dtype=np.int64)
+    by_permutation = []
+    for permutation in inputs.permutations[: encoding.permutations]:
+        out = np.empty((len(combinations), priors.size, codes.shape[1]))
+        inputs.run(
+            ordered_statistics, codes, permutation, target.weighted, target.weights, start, sums, target.units, priors,
+            encoding.prior_weight, out,
+        )  # fmt: skip
+        by_permutation.append(out)
+    return [(sums[start[j] : start[j + 1]], [values[j] for values in by_permutation]) for j in range(len(combinations))]
+
+
+@encoder_for(Greedy)
+def _greedy(encoding: Statistic, combination: Combination, inputs: EncodingInputs) -> EncodedColumns:
+    return _statistics(encoding, combination, inputs, combination.sums(inputs))
+
+
+@encoder_for(Holdout)
+def _holdout(encoding: Statistic, combination: Combination, inputs: EncodingInputs) -> EncodedColumns:
+    held_out = np.flatnonzero(inputs.held_out).astype(np.uint32)
+    return _statistics(encoding, combination, inputs, combination.sums(inputs, held_out))
+
+
+@encoder_for(LeaveOneOut)
+def _leave_one_out(encoding: Statistic, combination: Combination, inputs: EncodingInputs) -> EncodedColumns:
+    sums, target = combination.sums(inputs), inputs.target
+    priors, prior_weight = target.priors(encoding.priors), encoding.prior_weight
+
+    def values(column: int) -> list[np.ndarray]:
+        k, p = divmod(column, priors.shape[1])
+        total = (sums[combination.codes, k] - target.weighted[k]) * target.units[k]
+        weight = (sums[combination.codes, -1] - target.weights) * target.units[-1]
+        return [(total + prior_weight * priors[k, p]) / (weight + prior_weight)]
+
+    return _statistics(encoding, combination, inputs, sums, values)
+
+
+def _statistics(
+    encoding: Statistic,
+    combination: Combination,
+    inputs: EncodingInputs,
+    sums: np.ndarray,
+    values: Callable[[int], list[np.ndarray]] | None = None,
+) -> EncodedColumns:
+    """Return a column per target and prior; ``values`` gives the values of training rows by the column's number."""
+    target, encoded = inputs.target, EncodedColumns()
+    priors = target.priors(encoding.priors)
+    sums, keys = combination.sort_by_key(sums)
+    counts = sums[:, -1] * target.units[-1]
+    for k in range(target.n_targets):
+        totals = sums[:, k] * target.units[k]
+        for p in range(priors.shape[1]):
+            part = encoding.name + (f", class {k}" if target.n_targets > 1 else "")
+            part += f", prior {priors[k, p]:.4g}" if priors.shape[1] > 1 else ""
+            column = DerivedFeature(
+                combination.sources, STATISTIC, totals, counts, float(priors[k, p]), encoding.prior_weight, keys, part,
+            )  # fmt: skip
+            encoded.add(column, None if values is None else values(k * priors.shape[1] + p))
+    return encoded
