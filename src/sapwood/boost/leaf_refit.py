@@ -26,7 +26,7 @@ from sapwood.kernels.leaves.leaf_refit import (
     sum_model_leaves,
 )
 from sapwood.kernels.leaves.logistic import BLOCK, fit_logistic
-from sapwood.kernels.leaves.quantile import renew_leaves
+from sapwood.kernels.leaves.quantile import leaf_quantiles
 from sapwood.kernels.losses.binary import logistic_pairs
 from sapwood.native.runtime.kernel import CallCache
 from sapwood.native.threads.team import Team
@@ -196,7 +196,7 @@ class LeafRefit:
         start = np.concatenate([[0], np.cumsum(np.bincount(leaf, minlength=models.n_models * n_nodes))])
         quantiles = np.empty(models.n_models * n_nodes)
         settings.team.run(
-            renew_leaves, order, start, models.target.y, models.scores[output], self._leaf_weight,
+            leaf_quantiles, order, start, models.target.y, models.scores[output], self._leaf_weight,
             settings.objective.leaf_quantiles[output], *self._scratch, quantiles,
         )  # fmt: skip
         limit = settings.grow_params.max_delta_step or np.inf

@@ -13,7 +13,7 @@ from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.grow.constraints import column_directions
 from sapwood.grow.grown_tree import GrownTree
-from sapwood.kernels.leaves.quantile import renew_leaves
+from sapwood.kernels.leaves.quantile import leaf_quantiles
 from sapwood.model.tree import LEAF
 from sapwood.native.runtime.kernel import Run
 from sapwood.objectives.base import Objective
@@ -97,7 +97,7 @@ class QuantileLeaves:
         if len(work) < len(at.y):
             work, order = np.empty(len(at.y)), np.empty(len(at.y), dtype=np.uint32)
         found = np.empty(len(at.leaves))
-        run(renew_leaves, at.rows, at.start, at.y, at.scores, at.weight, self.levels[output], work, order, found)
+        run(leaf_quantiles, at.rows, at.start, at.y, at.scores, at.weight, self.levels[output], work, order, found)
         value = np.empty(len(grown.feature))
         value[grown.leaf_node[at.leaves]] = np.clip(found, -self.limit, self.limit)
         set_means(grown, value)

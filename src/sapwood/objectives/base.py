@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from sapwood.errors import InputError, ParameterError
-from sapwood.kernels.leaves.quantile import renew_leaves
+from sapwood.kernels.leaves.quantile import leaf_quantiles
 from sapwood.kernels.numeric.sums import fixed_mean
 from sapwood.native.runtime.kernel import Kernel, Run, run_serial
 from sapwood.objectives.links import Identity, Link
@@ -159,10 +159,10 @@ def check_setting(loss: Objective, setting: str, fits: bool, allowed: str) -> No
 
 
 def weighted_quantile(values: np.ndarray, weight: np.ndarray, quantile: float, run: Run = run_serial) -> float:
-    """The quantile that ``renew_leaves`` takes, over all rows."""
+    """The quantile that ``leaf_quantiles`` takes, over all rows."""
     n = len(values)
     rows, order = np.arange(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
     leaf_start = np.array([0, n], dtype=np.int64)
     out = np.empty(1)
-    run(renew_leaves, rows, leaf_start, values, np.zeros(n), weight, quantile, np.empty(n), order, out)
+    run(leaf_quantiles, rows, leaf_start, values, np.zeros(n), weight, quantile, np.empty(n), order, out)
     return float(out[0])

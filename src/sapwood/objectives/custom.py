@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import ParameterError
-from sapwood.kernels.losses.tape import LEAST_HESSIAN
+from sapwood.kernels.losses.gradient_pairs import MIN_HESSIAN
 from sapwood.kernels.numeric.sums import fixed_mean, fixed_sum
 from sapwood.native.runtime.kernel import Run, run_serial
 from sapwood.objectives.autodiff.dual import REMEDY
@@ -167,7 +167,7 @@ class GradientLoss(FunctionObjective):
             if values.shape not in ((), (1,), y.shape):
                 given = f"returned a {what} of shape {values.shape} for {len(y)} rows"
                 raise ParameterError(f"GradientLoss: the function {given}; allowed is one number per row")
-            out[0, :, part] = np.maximum(values, LEAST_HESSIAN) if what == "hessian" else values
+            out[0, :, part] = np.maximum(values, MIN_HESSIAN) if what == "hessian" else values
 
     def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = run_serial) -> np.ndarray:
         """Refuse: derivatives do not tell the loss."""

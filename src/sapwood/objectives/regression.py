@@ -11,6 +11,7 @@ import numpy as np
 
 from sapwood.errors import ParameterError
 from sapwood.kernels.losses import regression as kernels
+from sapwood.kernels.losses.gradient_pairs import MAX_FLOAT32
 from sapwood.kernels.numeric.sums import fixed_mean
 from sapwood.native.runtime.kernel import Run, run_serial
 from sapwood.objectives.base import Objective, check_setting, reject_targets, weighted_quantile
@@ -73,7 +74,7 @@ class Mape(QuantileLeafObjective):
         """Refuse 0, of which nothing is a percentage."""
         super().check_target(y)
         remedy = "drop the row, or use 'absolute' or 'poisson'"
-        reject_targets(self.name, y, np.abs(y) < 1.0 / kernels.LARGEST, "a number other than 0", remedy)
+        reject_targets(self.name, y, np.abs(y) < 1.0 / MAX_FLOAT32, "a number other than 0", remedy)
 
     def leaf_weights(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
         """Weights over |y|."""

@@ -1,4 +1,4 @@
-"""The best value of a leaf where that is a weighted quantile of its residuals."""
+"""Quantile leaves: leaf values that are weighted quantiles of residuals, for absolute and quantile loss."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sapwood.native.runtime.kernel import kernel
 
 
 @kernel()
-def whole_weight(weight, scale):
-    """A weight as an integer: sums of integers do not depend on the order of rows."""
+def fixed_point_weight(weight, scale):
+    """Return a weight as an integer, so that sums do not depend on the order of rows."""
     return round_to_int(weight * scale)
 
 
 @kernel()
 def weight_scale(largest, count):
-    """The largest power of two (or less) with which ``count`` weights up to ``largest`` sum to below 2^62."""
+    """Return a power of two with which ``count`` weights up to ``largest`` sum to less than 2^62."""
     bits = 50
     while bits > 1 and (np.int64(1) << (62 - bits)) < count:
         bits -= 1
@@ -28,7 +28,7 @@ def weight_scale(largest, count):
 
 
 @kernel()
-def swap(values, order, i, j):
+def swap_residuals(values, order, i, j):
     """Exchange two residuals and their rows."""
     value = values[i]
     values[i] = values[j]
@@ -39,8 +39,8 @@ def swap(values, order, i, j):
 
 
 @kernel()
-def middle_of(values, start, stop):
-    """The middle one of the first, middle and last of ``values[start:stop]``."""
+def median_of_three(values, start, stop):
+    """Return the median of the first, middle and last of ``values[start:stop]``."""
     a = values[start]
     b = values[(start + stop) // 2]
     c = values[stop - 1]
@@ -51,16 +51,16 @@ def middle_of(values, start, stop):
 
 @kernel()
 def select_quantile(values, order, weight, start, stop, scale, target):
-    """The smallest of ``values[start:stop]`` up to which the weights sum to at least ``target`` (and to more than 0).
+    """Return the smallest of ``values[start:stop]`` up to which the weights sum to at least ``target`` (and above 0).
 
-    Selection by partition: what lies on the wrong side of a pivot is left out, so the work is a few passes, not a sort.
-    The result is (value, its sum of weights up to and including it).
+    Quickselect: the wrong side of each pivot is dropped, so the work is a few passes, not a sort. Also returns the sum
+    of weights up to and including the value.
     """
     low = start
     high = stop
     below = np.int64(0)
     while True:
-        pivot = middle_of(values, low, high)
+        pivot = median_of_three(values, low, high)
         # values[low:less] < pivot, values[less:i] == pivot, values[more:high] > pivot
         less = low
         more = high
@@ -69,15 +69,15 @@ def select_quantile(values, order, weight, start, stop, scale, target):
         weight_equal = np.int64(0)
         while i < more:
             if values[i] < pivot:
-                weight_less += whole_weight(weight[order[i]], scale)
-                swap(values, order, i, less)
+                weight_less += fixed_point_weight(weight[order[i]], scale)
+                swap_residuals(values, order, i, less)
                 less += 1
                 i += 1
             elif values[i] > pivot:
                 more -= 1
-                swap(values, order, i, more)
+                swap_residuals(values, order, i, more)
             else:
-                weight_equal += whole_weight(weight[order[i]], scale)
+                weight_equal += fixed_point_weight(weight[order[i]], scale)
                 i += 1
         if weight_less > 0 and np.float64(below + weight_less) >= target:
             high = less
@@ -89,8 +89,8 @@ def select_quantile(values, order, weight, start, stop, scale, target):
 
 
 @kernel()
-def leaf_quantile(values, order, weight, start, stop, level):
-    """The weighted quantile of ``values[start:stop]``; halfway to the next one where the median lies between two."""
+def weighted_quantile(values, order, weight, start, stop, quantile):
+    """Return the weighted quantile of ``values[start:stop]``; a median between two values is their mean."""
     largest = 0.0
     for i in range(start, stop):
         largest = max(largest, weight[order[i]])
@@ -99,26 +99,24 @@ def leaf_quantile(values, order, weight, start, stop, level):
     scale = weight_scale(largest, stop - start)
     total = np.int64(0)
     for i in range(start, stop):
-        total += whole_weight(weight[order[i]], scale)
-    found, upto = select_quantile(values, order, weight, start, stop, scale, level * np.float64(total))
-    if level != 0.5 or upto + upto != total:
+        total += fixed_point_weight(weight[order[i]], scale)
+    found, weight_up_to = select_quantile(values, order, weight, start, stop, scale, quantile * np.float64(total))
+    if quantile != 0.5 or weight_up_to + weight_up_to != total:
         return found
-    following = np.inf
+    next_value = np.inf
     for i in range(start, stop):
-        if values[i] > found and values[i] < following and whole_weight(weight[order[i]], scale) > 0:
-            following = values[i]
-    return 0.5 * found + 0.5 * following
+        if values[i] > found and values[i] < next_value and fixed_point_weight(weight[order[i]], scale) > 0:
+            next_value = values[i]
+    return 0.5 * found + 0.5 * next_value
 
 
 @kernel("u32[:], i64[:], f64[:], f64[:], f64[:], f64, f64[:], u32[:], f64[:]")
-def renew_leaves(member, members, sync, rows, leaf_start, y, scores, weight, level, work, order, out):
-    """Write the weighted quantile of y - score over each leaf to ``out``.
+def leaf_quantiles(member, members, sync, rows, leaf_start, y, scores, weight, quantile, work, order, out):
+    """Write the weighted quantile of the residuals y - score of each leaf l to ``out[l]``.
 
-    Leaf l owns rows[leaf_start[l]:leaf_start[l + 1]].
-
-    The quantile is the smallest residual up to which the weights sum to at least ``level`` of the leaf's weight; a
-    median that falls exactly between two residuals is their mean. It depends on no order of rows. A leaf without weight
-    gets 0. A leaf belongs to the member in whose share its first row lies.
+    Its rows are ``rows[leaf_start[l]:leaf_start[l + 1]]``. The quantile is the smallest residual up to which the weights sum to at least ``quantile`` times the leaf's weight; a median
+    that falls exactly between two residuals is their mean. It does not depend on the order of rows. A leaf without
+    weight gets 0. The member in whose slice of rows a leaf begins computes it.
     """
     n = leaf_start[leaf_start.shape[0] - 1]
     first = np.int64(slice_start(member, members, n))
@@ -126,12 +124,12 @@ def renew_leaves(member, members, sync, rows, leaf_start, y, scores, weight, lev
     for leaf in range(leaf_start.shape[0] - 1):
         start = leaf_start[leaf]
         stop = leaf_start[leaf + 1]
-        mine = start >= first and start < last
+        is_mine = start >= first and start < last
         if start == stop and member == 0:
             out[leaf] = 0.0
-        if start < stop and mine:
+        if start < stop and is_mine:
             for i in range(start, stop):
                 row = rows[i]
                 work[i] = y[row] - scores[row]
                 order[i] = row
-            out[leaf] = leaf_quantile(work, order, weight, start, stop, level)
+            out[leaf] = weighted_quantile(work, order, weight, start, stop, quantile)

@@ -1,1 +1,1 @@
-"""Kernels of the losses: gradient pairs, loss values, links."""
+"""Kernels of losses: gradient pairs, loss values and link functions."""

@@ -1,4 +1,4 @@
-"""Turn scores into predictions."""
+"""Link functions: turn scores into predictions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def half_logit_values(member, members, sync, scores, out):
 
 @kernel("f64[:], f64[:]")
 def margin_values(member, members, sync, scores, out):
-    """Write (1 + F) / 2 of each score F, kept within 0 and 1, to ``out``."""
+    """Write (1 + F) / 2 of each score F, clipped to [0, 1], to ``out``."""
     n = scores.shape[0]
     for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
         p = 0.5 + 0.5 * scores[i]
@@ -30,12 +30,12 @@ def softmax_values(member, members, sync, scores, out):
     """Write e^F over its sum for the scores F of each row to ``out[row]``."""
     n_outputs, n = scores.shape
     for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
-        top = scores[0, i]
+        largest = scores[0, i]
         for k in range(1, n_outputs):
-            top = scores[k, i] if scores[k, i] > top else top
+            largest = scores[k, i] if scores[k, i] > largest else largest
         total = 0.0
         for k in range(n_outputs):
-            e = exp(scores[k, i] - top)
+            e = exp(scores[k, i] - largest)
             out[i, k] = e
             total += e
         for k in range(n_outputs):

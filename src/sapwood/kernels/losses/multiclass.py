@@ -1,16 +1,15 @@
-"""Gradient pairs and values of the losses for several classes; y is the number of the class."""
+"""Gradient pairs and values of losses for more than two classes; y is the number of the class."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.losses.regression import LOSS, PAIRS, put
+from sapwood.kernels.losses.gradient_pairs import LOSS, PAIRS, store_pair
 from sapwood.kernels.numeric.elementary import exp, exp_nonpositive, log, softplus
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
 
-# Rows that are taken through all classes together: their workspace stays in the nearest cache.
-BLOCK = 512
+BLOCK = 512  # rows that are processed for all classes before the next, so that their workspace stays in the L1 cache
 
 
 @kernel()
@@ -28,29 +27,29 @@ def sum_exponentials(scores, start, stop, work):
 
 
 @kernel()
-def keep_exponentials(scores, start, stop, base, work, kept):
-    """Keep e^(score - largest) of some rows in ``kept``, and their sums in ``work[1]`` from ``base`` on."""
+def store_exponentials(scores, start, stop, base, work, exponentials):
+    """Write e^(score - largest) of some rows to ``exponentials``, and their sums to ``work[1]`` from ``base`` on."""
     n = stop - start
     for i in range(n):
         work[0, base + i] = scores[0, start + i]
         work[1, base + i] = 0.0
     for k in range(1, scores.shape[0]):
         for i in range(n):
-            top = work[0, base + i]
-            work[0, base + i] = scores[k, start + i] if scores[k, start + i] > top else top
+            largest = work[0, base + i]
+            work[0, base + i] = scores[k, start + i] if scores[k, start + i] > largest else largest
     for k in range(scores.shape[0]):
         for i in range(n):
             e = exp_nonpositive(scores[k, start + i] - work[0, base + i])
-            kept[k, start + i] = e
+            exponentials[k, start + i] = e
             work[1, base + i] += e
 
 
 @kernel("f64[:], f64[:,:], f64, f64[:,:], f64[:,:], f32[:,:]")
-def softmax_pairs(member, members, sync, y, scores, curvature, work, kept, out):
+def softmax_pairs(member, members, sync, y, scores, curvature, work, exponentials, out):
     """-log p of the row's class: gradient p - [y = k], hessian ``curvature`` * p (1 - p).
 
-    ``work`` holds three numbers per row, of which each member uses those of its first block. ``kept`` is the memory of
-    ``out``: an exponential waits where its pair will be.
+    ``work`` holds three numbers per row, of which each member uses those of its first block. ``exponentials`` shares
+    the memory of ``out``: each lies where its pair will be written.
     """
     n_outputs, n = scores.shape
     n_blocks = (n + BLOCK - 1) // BLOCK
@@ -58,14 +57,14 @@ def softmax_pairs(member, members, sync, y, scores, curvature, work, kept, out):
     for b in range(member * n_blocks // members, (member + 1) * n_blocks // members):
         start = np.uint64(b * BLOCK)
         stop = np.uint64(min(n, (b + 1) * BLOCK))
-        keep_exponentials(scores, start, stop, base, work, kept)
+        store_exponentials(scores, start, stop, base, work, exponentials)
         for k in range(n_outputs):
-            # Two loops: one that read and wrote the same memory would not become vector code.
+            # Two loops: one that reads and writes the same memory would not be vectorised.
             for i in range(stop - start):
-                work[2, base + i] = kept[k, start + i] / work[1, base + i]
+                work[2, base + i] = exponentials[k, start + i] / work[1, base + i]
             for i in range(stop - start):
                 p = work[2, base + i]
-                put(out, k, start + i, p - (1.0 if y[start + i] == k else 0.0), curvature * p * (1.0 - p))
+                store_pair(out, k, start + i, p - (1.0 if y[start + i] == k else 0.0), curvature * p * (1.0 - p))
 
 
 @kernel("f64[:], f64[:,:], f64[:,:], f64[:]")
@@ -80,7 +79,7 @@ def softmax_loss(member, members, sync, y, scores, work, out):
 
 
 @kernel(PAIRS)
-def one_vs_all_pairs(member, members, sync, y, scores, numbers, out):
+def one_vs_all_pairs(member, members, sync, y, scores, params, out):
     """The logistic loss of each class against the rest."""
     n_outputs, n = scores.shape
     for k in range(n_outputs):
@@ -89,11 +88,11 @@ def one_vs_all_pairs(member, members, sync, y, scores, numbers, out):
             e = exp(-abs(f))
             d = 1.0 / (1.0 + e)
             p = d if f >= 0.0 else e * d
-            put(out, k, i, p - (1.0 if y[i] == k else 0.0), e * d * d)
+            store_pair(out, k, i, p - (1.0 if y[i] == k else 0.0), e * d * d)
 
 
 @kernel(LOSS)
-def one_vs_all_loss(member, members, sync, y, scores, numbers, out):
+def one_vs_all_loss(member, members, sync, y, scores, params, out):
     """The sum over the classes of their logistic losses."""
     n_outputs, n = scores.shape
     for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):

@@ -1,20 +1,17 @@
 """Evaluate a loss that was recorded as a tape of operations, a block of rows at a time.
 
-A line of the tape is (operation, destination, operands): destination and operands are registers, each of which holds
-one number per row of the block, so that every operation is one loop of vector code on numbers in the nearest cache.
+An instruction of the tape is (operation, destination, operands): destination and operands are registers, each of which
+holds one number per row of the block, so that every operation is one vectorised loop on numbers in the L1 cache.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.losses.regression import put
 from sapwood.kernels.numeric.elementary import exp, expm1, log, log1p, sigmoid, softplus, tanh
-from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
 
-BLOCK = 256
-LEAST_HESSIAN = 1e-16
+BLOCK = 256  # rows
 
 SCORE, ROW, CONSTANT = 0, 1, 2
 ADD, SUBTRACT, MULTIPLY, DIVIDE, MAXIMUM, MINIMUM = 10, 11, 12, 13, 14, 15
@@ -24,16 +21,9 @@ NEGATIVE, ABSOLUTE, SIGN, SQRT, RECIPROCAL = 30, 31, 32, 33, 34
 EXP, EXPM1, LOG, LOG1P, TANH, SIGMOID, SOFTPLUS = 40, 41, 42, 43, 44, 45, 46
 
 
-@kernel("i64[:]")
-def count_members(member, members, sync, out):
-    """Write the size of the team to ``out[0]``."""
-    if member == 0:
-        out[0] = members
-
-
 @kernel()
 def apply_arithmetic(operation, work, m, d, a, b, c, width):
-    """Write the result of an operation on two registers, or of a choice by a third, to register d."""
+    """Write the result of an operation on registers a and b, or of a choice between b and c by a, to register d."""
     if operation == ADD:
         for j in range(width):
             work[m, d, j] = work[m, a, j] + work[m, b, j]
@@ -76,7 +66,7 @@ def apply_arithmetic(operation, work, m, d, a, b, c, width):
 
 @kernel()
 def apply_function(operation, work, m, d, a, width):
-    """Write a function of register a to register d."""
+    """Write an elementary function of register a to register d."""
     if operation == NEGATIVE:
         for j in range(width):
             work[m, d, j] = -work[m, a, j]
@@ -120,10 +110,10 @@ def apply_function(operation, work, m, d, a, width):
 @kernel()
 def run_block(code, scores, rows, start, work, m, width):
     """Run the tape for ``width`` rows from ``start`` in the registers of member m."""
-    for line in range(code.shape[0]):
-        operation = code[line, 0]
-        d = np.uint64(code[line, 1])
-        a = np.uint64(code[line, 2])
+    for step in range(code.shape[0]):
+        operation = code[step, 0]
+        d = np.uint64(code[step, 1])
+        a = np.uint64(code[step, 2])
         if operation == SCORE:
             for j in range(width):
                 work[m, d, j] = scores[0, start + j]
@@ -131,14 +121,14 @@ def run_block(code, scores, rows, start, work, m, width):
             for j in range(width):
                 work[m, d, j] = rows[a, start + j]
         elif operation < NEGATIVE:
-            apply_arithmetic(operation, work, m, d, a, np.uint64(code[line, 3]), np.uint64(code[line, 4]), width)
+            apply_arithmetic(operation, work, m, d, a, np.uint64(code[step, 3]), np.uint64(code[step, 4]), width)
         else:
             apply_function(operation, work, m, d, a, width)
 
 
 @kernel()
 def fill_constants(constants, work, m):
-    """Write each constant to its register, the first ones."""
+    """Write the constants to the first registers."""
     for k in range(constants.shape[0]):
         for j in range(BLOCK):
             work[m, k, j] = constants[k]
@@ -159,17 +149,3 @@ def run_tape(member, members, sync, code, constants, rows, scores, work, results
             register = np.uint64(results[k])
             for j in range(width):
                 out[k, start + j] = work[m, register, j]
-
-
-@kernel("f64[:,:], f64, f32[:,:]")
-def pack_pairs(member, members, sync, derivatives, bend, out):
-    """Write first and second derivatives to ``out`` as gradients and hessians above 0.
-
-    A negative curvature is taken by its size; where there is none, ``bend`` times the size of the slope stands in.
-    """
-    n = derivatives.shape[1]
-    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
-        g = derivatives[0, i]
-        h = abs(derivatives[1, i])
-        h = bend * abs(g) if h == 0.0 else h
-        put(out, 0, i, g, LEAST_HESSIAN if h < LEAST_HESSIAN else h)

@@ -1,4 +1,4 @@
-"""The slice of rows that each member of a team works on."""
+"""Slices of rows: the part that each member of a team works on."""
 
 from __future__ import annotations
 
@@ -14,3 +14,10 @@ def slice_start(member, members, n):
     Unsigned: an index that may be negative costs a test at every access and keeps loops from becoming vector code.
     """
     return np.uint64(member * n // members)
+
+
+@kernel("i64[:]")
+def count_members(member, members, sync, out):
+    """Write the number of members of the team to ``out[0]``."""
+    if member == 0:
+        out[0] = members

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from sapwood.kernels.losses import tape as op
+from sapwood.kernels.threads.slices import count_members
 from sapwood.native.runtime.kernel import Run
 
 MAX_POWER = 16
@@ -201,7 +202,7 @@ class Tape:
         """The results for every row (results, n)."""
         out = np.empty((len(self.results), scores.shape[1]))
         members = np.empty(1, dtype=np.int64)
-        run(op.count_members, members)
+        run(count_members, members)
         work = np.empty((int(members[0]), self.n_registers, op.BLOCK))
         run(op.run_tape, self.code, self.constants, self.rows, scores, work, self.results, out)
         return out

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import ParameterError
-from sapwood.kernels.losses.tape import pack_pairs
+from sapwood.kernels.losses.gradient_pairs import store_derivatives
 from sapwood.kernels.numeric.sums import fixed_mean, fixed_sum
 from sapwood.native.runtime.kernel import Run
 from sapwood.objectives.autodiff.dual import REMEDY, Dual
@@ -44,7 +44,7 @@ class TracedLoss:
         derivatives = self.derivatives(scores, run)
         straight = derivatives[1] == 0.0
         width = self._width(scores, derivatives[0], straight, run) if straight.any() else 1.0
-        run(pack_pairs, derivatives, 1.0 / width, flat_pairs(out))
+        run(store_derivatives, derivatives, 1.0 / width, flat_pairs(out))
 
     def _width(self, scores: np.ndarray, slope: np.ndarray, straight: np.ndarray, run: Run) -> float:
         """How far the rows whose loss is straight are from having none, on the whole: over this a corner is rounded.
