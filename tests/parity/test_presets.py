@@ -45,7 +45,7 @@ def test_lightgbm_is_lightgbms_documented_defaults():
     assert params.tree.min_split_gain == defaults["min_split_gain"]
     assert (params.tree.reg_lambda, params.tree.reg_alpha) == (defaults["reg_lambda"], defaults["reg_alpha"])
     assert params.tree.colsample_bytree == defaults["colsample_bytree"]
-    assert (params.tree.growth, params.bins.max_bins) == ("leafwise", 255)
+    assert (params.tree.growth, params.binning.max_bins) == ("leafwise", 255)
     divided = Partition()
     assert (divided.smoothing, divided.penalty, divided.max_levels) == (10.0, 10.0, 32)  # cat_smooth, cat_l2, ...
     assert params.categories.one_hot_max == 4  # max_cat_to_onehot

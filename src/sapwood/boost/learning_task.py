@@ -76,7 +76,7 @@ def read_task(arguments: FitArguments) -> tuple[LearningTask, LabeledRows]:
     if objective.vector_leaves:
         params = widen_vector_trees(params, given, objective.n_outputs, n_rows)
     objective.check_target(y)
-    if params.bins.zero_as_missing:
+    if params.binning.zero_as_missing:
         table = zeros_to_missing(table)
     schema = Schema.of(table, _category_columns(params, table, warm_start))
     schema.check(table)

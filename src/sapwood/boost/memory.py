@@ -57,10 +57,10 @@ def estimate(size: DataSize, objective: Objective, params: Params, members: int)
     assert params.tree.max_leaves is not None
     width = n_outputs if objective.vector_leaves else 1
     shape = Shape(n, width, params.tree.max_leaves, members, is_exact or is_wide(params.tree.precision, n))
-    bin_type = np.dtype(np.uint8 if params.bins.max_bins <= 255 else np.uint16)
+    bin_type = np.dtype(np.uint8 if params.binning.max_bins <= 255 else np.uint16)
     per_value, tile = bin_type.itemsize, tile_width(p, bin_type)
     tiles = -(-p // tile) * tile * per_value
-    most_bins, n_entries = min(params.bins.max_bins, n), int(listed.sum())
+    most_bins, n_entries = min(params.binning.max_bins, n), int(listed.sum())
     n_cells = p * (most_bins + 1) + int(np.minimum(listed + 2, most_bins + 1).sum())
     cells = 0 if is_exact else shape.n_planes * n_cells
     lines = 0 if is_exact else pool_lines(shape, cells, symmetric_of(params.tree.growth) is not None)

@@ -120,7 +120,7 @@ def _put_into_bins(
         permutations=orders,
         held_out=held_out,
         run=run,
-        max_bins=params.bins.max_bins,
+        max_bins=params.binning.max_bins,
     )
     crossings, stuff = plan_combinations(
         decisions,
@@ -182,7 +182,7 @@ def _fit_encoder(
     edges = dict(known)
     if others:
         fitted = BinMapper.fit(
-            table.select(others), sample.weight, params.bins.max_bins, params.run.random_state, run, sample.row_ids
+            table.select(others), sample.weight, params.binning.max_bins, params.run.random_state, run, sample.row_ids
         )
         edges |= zip(others, fitted.edges, strict=True)
     return BinMapper(Schema.of(table), tuple(edges[k] for k in range(table.n_features)))

@@ -1,7 +1,7 @@
-"""What becomes of a category column: names and objects for ``category_encoding``.
+"""Encodings of categorical columns: names and objects for ``category_encoding`` and ``max_combination``.
 
-A statistic of a level is (Σ y + a·p) / (count + a): the prior p with the weight a, moved by the rows of the level. The
-four kinds differ in the rows that a training row's own value is computed from; new rows use them all.
+A target statistic of a category is (Σ y + a·p) / (count + a), with a prior p of weight a. The four statistics differ in
+the rows that the value of a training row is computed from; new rows use all training rows.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Any, TypeVar
 from sapwood.errors import ParameterError
 from sapwood.params.validators import check_field, integer, is_integer, is_number, number
 
-MOST_BINS = 255  # of a statistic, if it has bins of its own
-MOST_CROSSED = 8  # category columns
+MAX_STATISTIC_BINS = 255
+MAX_COMBINED_COLUMNS = 8  # categorical columns of a feature combination
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """What becomes of a category column."""
+    """Encoding of a categorical column."""
 
     @property
     def name(self) -> str:
-        """The word for it."""
+        """Name of the encoding in ``category_encoding``."""
         return next(name for name, kind in ENCODINGS.items() if type(self) is kind)
 
 
@@ -45,25 +45,37 @@ def register_encoding(name: str) -> Callable[[_EncodingClass], _EncodingClass]:
 @register_encoding("one_hot")
 @dataclass(frozen=True)
 class OneHot(Encoding):
-    """``"one_hot"``: a column of 0 and 1 for every level."""
+    """``"one_hot"``: an indicator column for each category."""
 
 
 @register_encoding("frequency")
 @dataclass(frozen=True)
 class Frequency(Encoding):
-    """``"frequency"``: the share of the training rows that have the level."""
+    """``"frequency"``: the fraction of the training rows that have the category."""
 
 
 @register_encoding("partition")
 @dataclass(frozen=True)
 class Partition(Encoding):
-    """``"partition"``: a split sends a set of levels to the left, found in the order of G/(H + ``smoothing``).
+    """``"partition"``: splits send a set of categories to the left, a prefix in the order of G/(H + ``smoothing``).
 
-    ``penalty`` is added to reg_lambda where such a split is judged and in the values of its sides, and a set has at
-    most ``max_levels`` levels. Levels without a bin of their own go together, with those never seen. Levels with fewer
-    than ``min_level_rows`` rows in the leaf stay on the other side; sets are judged whenever ``min_group_rows`` more
-    rows have joined, and as many must stay. Of a column with up to ``max_single`` levels, missing not counted, one
-    level goes left and the others right, and none of this holds.
+    Parameters
+    ----------
+    smoothing : float
+        Added to the sum of hessians of a category when categories are sorted.
+    penalty : float
+        Added to ``reg_lambda`` in the gain of such a split and in the values of its children.
+    max_levels : int
+        Maximum number of categories in a set.
+    min_level_rows : int
+        Minimum number of rows of a category in the leaf; rarer categories go to the right.
+    min_group_rows : int
+        Minimum number of rows by which consecutive candidate sets differ, and that remain on the right.
+    max_single : int
+        Columns with at most this many categories, missing not counted, are split into one category and the others,
+        without the settings above.
+
+    Categories that have no bin of their own stay together, with those that were not seen in training.
     """
 
     smoothing: float = 10.0
@@ -87,9 +99,16 @@ def _is_prior(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Statistic(Encoding):
-    """Statistics of the target; ``priors`` are values p, one column each, None for the mean of the target.
+    """Statistics of the target, the base class of four encodings.
 
-    ``bins`` are those of each column, of the same width from its least to its largest value; None is as for numbers.
+    Parameters
+    ----------
+    priors : list of float or None
+        Priors p; there is a column for each. None is the mean of the target.
+    prior_weight : float
+        Weight a of the prior.
+    bins : int or None
+        Number of bins of equal width per column; None bins the column like numeric ones.
     """
 
     priors: tuple[float | None, ...] = (None,)
@@ -104,13 +123,13 @@ class Statistic(Encoding):
         object.__setattr__(self, "priors", tuple(None if p is None else float(p) for p in self.priors))
         check_field(self, "prior_weight", number(0, above=True))
         if self.bins is not None:
-            check_field(self, "bins", integer(2, MOST_BINS))
+            check_field(self, "bins", integer(2, MAX_STATISTIC_BINS))
 
 
 @register_encoding("greedy")
 @dataclass(frozen=True)
 class Greedy(Statistic):
-    """``"greedy"``: from all rows, the row itself included. It knows its own target: for comparison only."""
+    """``"greedy"``: from all rows, the row itself included. It leaks the target: for comparison only."""
 
 
 @register_encoding("leave_one_out")
@@ -122,7 +141,7 @@ class LeaveOneOut(Statistic):
 @register_encoding("holdout")
 @dataclass(frozen=True)
 class Holdout(Statistic):
-    """``"holdout"``: from a share of the rows that then takes no part in growing trees."""
+    """``"holdout"``: from a ``fraction`` of the rows, which is then not used to grow trees."""
 
     fraction: float = 0.5
 
@@ -134,7 +153,7 @@ class Holdout(Statistic):
 @register_encoding("ordered")
 @dataclass(frozen=True)
 class Ordered(Statistic):
-    """``"ordered"``: from the rows that come before it in a random order; each tree takes one of ``permutations``."""
+    """``"ordered"``: from the rows before it in a random order; each tree uses one of several ``permutations``."""
 
     permutations: int = 1
 
@@ -145,7 +164,7 @@ class Ordered(Statistic):
 
 @dataclass(frozen=True)
 class Auto:
-    """``"auto"``: by the number of levels; columns of many levels get this statistic, and their frequency."""
+    """``"auto"``: by the number of categories; columns with many get this ``statistic`` and their frequency."""
 
     statistic: Statistic = Ordered()
 
@@ -156,55 +175,60 @@ class Auto:
 
 @dataclass(frozen=True)
 class Crossing:
-    """What is crossed for statistics: at most so many category ``columns``, and one of numbers besides.
+    """``max_combination=Crossing(2, 16)``: feature combinations of categorical columns and one numeric column.
 
-    Columns of numbers are cut into ``number_levels`` levels of about as many rows each; 0 leaves them out.
+    Parameters
+    ----------
+    columns : int
+        Maximum number of categorical columns.
+    number_levels : int
+        Number of bins, of about the same number of rows, into which a numeric column is discretised; 0 combines no
+        numeric column.
     """
 
     columns: int = 2
     number_levels: int = 16
 
     def __post_init__(self) -> None:
-        if not (is_integer(self.columns) and 1 <= self.columns <= MOST_CROSSED):
-            raise ParameterError(f"Crossing: columns must be an integer from 1 to {MOST_CROSSED}, got {self.columns!r}")
+        check_field(self, "columns", integer(1, MAX_COMBINED_COLUMNS))
         levels = self.number_levels
-        if not (is_integer(levels) and (levels == 0 or 2 <= levels <= MOST_BINS)):
+        if not (is_integer(levels) and (levels == 0 or 2 <= levels <= MAX_STATISTIC_BINS)):
             raise ParameterError(
-                f"Crossing: number_levels must be 0 or an integer from 2 to {MOST_BINS}, got {levels!r}"
+                f"Crossing: number_levels must be 0 or an integer from 2 to {MAX_STATISTIC_BINS}, got {levels!r}"
             )
 
 
 def crossing_of(spec: Any) -> Crossing:
-    """What ``max_combination`` means: a number is that of category columns alone."""
+    """Return the ``Crossing`` that a ``max_combination`` stands for; an integer combines categorical columns only."""
     return spec if isinstance(spec, Crossing) else Crossing(spec, 0)
 
 
 def is_crossing(value: Any) -> bool:
-    """Tell whether a value says what is crossed."""
-    return isinstance(value, Crossing) or (is_integer(value) and 1 <= value <= MOST_CROSSED)
+    """Return whether a value is a ``max_combination``."""
+    return isinstance(value, Crossing) or (is_integer(value) and 1 <= value <= MAX_COMBINED_COLUMNS)
 
 
 AUTO = "auto"
 
 
 def encodings_of(spec: Any) -> tuple[Encoding, ...] | Auto:
-    """The encodings that a name, an object or a list of them means."""
+    """Return the encodings that a name, an object or a list of them stands for."""
     if isinstance(spec, Auto):
         return spec
     if isinstance(spec, str) and spec == AUTO:
         return Auto()
-    several = spec if isinstance(spec, list | tuple) else [spec]
-    return tuple(one if isinstance(one, Encoding) else ENCODINGS[one]() for one in several)
+    specs = spec if isinstance(spec, list | tuple) else [spec]
+    return tuple(one if isinstance(one, Encoding) else ENCODINGS[one]() for one in specs)
 
 
 def is_encoding(value: Any) -> bool:
-    """Tell whether a value says what becomes of category columns."""
+    """Return whether a value is a ``category_encoding``."""
     if isinstance(value, Mapping):
         return all(is_encoding(one) and not isinstance(one, Mapping) for one in value.values())
     if isinstance(value, list | tuple):
-        return len(value) > 0 and all(_is_one(one) for one in value)
-    return _is_one(value) or isinstance(value, Auto) or (isinstance(value, str) and value == AUTO)
+        return len(value) > 0 and all(_is_single_encoding(one) for one in value)
+    return _is_single_encoding(value) or isinstance(value, Auto) or (isinstance(value, str) and value == AUTO)
 
 
-def _is_one(value: Any) -> bool:
+def _is_single_encoding(value: Any) -> bool:
     return isinstance(value, Encoding) or (isinstance(value, str) and value in ENCODINGS)

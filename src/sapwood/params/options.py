@@ -1,4 +1,4 @@
-"""Objects that stand in a parameter's place and carry what belongs to that choice alone."""
+"""Option objects: values of a parameter that carry settings of their own, such as ``sampling=Goss(0.2, 0.1)``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sapwood.params.validators import boolean, check_field, fraction, integer, i
 
 @dataclass(frozen=True)
 class LastRows:
-    """``validation_fraction=LastRows(0.2)``: the last rows are split off, for tables in the order of time."""
+    """``validation_fraction=LastRows(0.2)``: validate on the last rows, for tables in the order of time."""
 
     fraction: float = 0.1
 
@@ -22,9 +22,10 @@ class LastRows:
 
 @dataclass(frozen=True)
 class EffectiveNumber:
-    """``class_weight=EffectiveNumber(0.999)``: a class of n rows weighs as (1 - beta) / (1 - beta^n) per row.
+    """``class_weight=EffectiveNumber(0.999)``: rows of a class of n rows have the weight (1 - beta) / (1 - beta^n).
 
-    0 weighs all rows the same; the nearer to 1, the nearer every class is to the same total. The total weight is kept.
+    With ``beta`` 0 all rows have the same weight; as it approaches 1, all classes have the same total weight. The total
+    weight of all rows does not change.
     """
 
     beta: float = 0.999
@@ -35,7 +36,10 @@ class EffectiveNumber:
 
 @dataclass(frozen=True)
 class Symmetric:
-    """Symmetric growth with the score that judges cuts: ``"l2"``, the sum of gains, or ``"cosine"``."""
+    """``growth=Symmetric("cosine")``: symmetric trees, with the score of splits.
+
+    ``score`` is ``"l2"``, the sum of gains, or ``"cosine"``, as in CatBoost.
+    """
 
     score: str = "l2"
 
@@ -45,11 +49,10 @@ class Symmetric:
 
 @dataclass(frozen=True)
 class Linear:
-    """``leaf_model=Linear(penalty)``: a leaf answers by a linear model of the numeric features on the way to it.
+    """``leaf_model=Linear(penalty)``: a leaf predicts with a linear model of the numeric features on the path to it.
 
-    ``penalty`` is an L2 penalty on the slopes, each per standard deviation of its feature in the leaf, so that it does
-    not depend on units; it weighs against the sum of hessians as ``reg_lambda`` does. A leaf with fewer than two rows
-    for each number of its model stays constant.
+    ``penalty`` is an L2 penalty on slopes per standard deviation of the feature in the leaf, on the scale of
+    ``reg_lambda``, so that it does not depend on units. A leaf with fewer than two rows per coefficient is constant.
     """
 
     penalty: float = 1.0
@@ -59,14 +62,14 @@ class Linear:
 
 
 def linear_of(leaf_model: object) -> Linear | None:
-    """The settings of linear leaves, or None for constant ones."""
+    """Return the settings of linear leaves, None for constant leaves."""
     if leaf_model == "linear":
         return Linear()
     return leaf_model if isinstance(leaf_model, Linear) else None
 
 
 def symmetric_of(growth: object) -> Symmetric | None:
-    """The settings of symmetric growth, or None for another growth."""
+    """Return the settings of symmetric growth, None for another growth."""
     if growth == "symmetric":
         return Symmetric()
     return growth if isinstance(growth, Symmetric) else None
@@ -74,10 +77,10 @@ def symmetric_of(growth: object) -> Symmetric | None:
 
 @dataclass(frozen=True)
 class Bundle:
-    """``bundle=Bundle(0.01)``: columns that rarely differ from their usual values together share a byte too.
+    """``bundle=Bundle(0.01)``: also bundle columns that conflict in a fraction ``conflicts`` of the rows.
 
-    The columns of a bundle may meet in the share ``conflicts`` of the rows; in those, all but the first of them count
-    as having their usual values while trees are grown. With 0 nothing is lost.
+    Columns conflict in a row where more than one of them differs from its default value. There, all but the first of
+    them count as having their default value while trees are grown. With 0 nothing is lost.
     """
 
     conflicts: float = 0.0
@@ -87,7 +90,7 @@ class Bundle:
 
 
 def conflicts_of(bundle: object) -> float:
-    """The share of the rows in which columns of a bundle may meet."""
+    """Return the fraction of the rows in which columns of a bundle may conflict."""
     return bundle.conflicts if isinstance(bundle, Bundle) else 0.0
 
 
@@ -112,10 +115,14 @@ def register_sampling(name: str) -> Callable[[_Option], _Option]:
 @register_sampling("uniform")
 @dataclass(frozen=True)
 class Uniform(Sampling):
-    """``sampling=Uniform(...)``: every row with the same chance; ``subsample`` is the share.
+    """``sampling=Uniform(...)``: every row with the same probability ``subsample``.
 
-    ``replacement`` draws each row a number of times (Poisson, ``subsample`` on average: the bootstrap, row by row).
-    ``by`` is ``"rows"``, ``"groups"`` (whole groups, as given to ``fit``) or ``"classes"`` (the share of every class).
+    Parameters
+    ----------
+    replacement : bool
+        Draw with replacement: the number of times that a row is drawn is Poisson with the mean ``subsample``.
+    by : {"rows", "groups", "classes"}
+        Draw rows, whole groups (those given to ``fit``), or the same fraction of every class.
     """
 
     replacement: bool = False
@@ -126,18 +133,24 @@ class Uniform(Sampling):
         check_field(self, "by", one_of("rows", "groups", "classes"))
         if self.replacement and self.by == "classes":
             raise ParameterError(
-                "Uniform: replacement draws each row by itself, but by='classes' draws a fixed number of every class: "
-                "use one of them"
+                "Uniform: replacement=True is not supported with by='classes': the number of rows of a class is fixed; "
+                "use one of them."
             )
 
 
 @register_sampling("goss")
 @dataclass(frozen=True)
 class Goss(Sampling):
-    """``sampling=Goss(0.2, 0.1)``: the rows of largest gradient, and some of the others, which then weigh more.
+    """``sampling=Goss(0.2, 0.1)``: gradient-based one-side sampling.
 
-    The share ``top`` is kept, the share ``other`` of all rows is drawn from the rest. ``full_rounds`` rounds use all
-    rows first; None is 1 / learning_rate of them.
+    Parameters
+    ----------
+    top : float
+        Fraction of the rows, those of largest gradient, that are kept.
+    other : float
+        Fraction of the rows drawn at random from the others; their weights are raised accordingly.
+    full_rounds : int or None
+        Number of first rounds that use all rows; None is 1 / learning_rate.
     """
 
     top: float = 0.2
@@ -158,10 +171,10 @@ class Goss(Sampling):
 @register_sampling("mvs")
 @dataclass(frozen=True)
 class Mvs(Sampling):
-    """``sampling=Mvs()``: minimum-variance sampling; ``subsample`` is the share (0.8 if it is not set).
+    """``sampling=Mvs()``: minimum-variance sampling of a fraction ``subsample`` of the rows (0.8 if unset).
 
-    A row's chance is in proportion to √(g² + λh²), at most 1, and its weight is divided by it. λ is ``smoothing`` times
-    Σg²/Σh²: the larger, the more alike the chances.
+    The probability of a row is proportional to √(g² + λh²), at most 1, and its weight is divided by it. λ is
+    ``smoothing`` times Σg²/Σh²: the larger, the more equal the probabilities.
     """
 
     smoothing: float = 0.1
@@ -173,9 +186,9 @@ class Mvs(Sampling):
 @register_sampling("bayesian")
 @dataclass(frozen=True)
 class Bayesian(Sampling):
-    """``sampling=Bayesian(1.0)``: all rows, each with a random weight (−log u)^temperature; 0 changes nothing.
+    """``sampling=Bayesian(1.0)``: all rows, with random weights (−log u)^temperature; with 0 all weights are 1.
 
-    Beyond 40 a single row could weigh more than can be added up.
+    The temperature is at most 40, so that sums of weights cannot overflow.
     """
 
     temperature: float = 1.0
@@ -185,7 +198,7 @@ class Bayesian(Sampling):
 
 
 def sampling_of(spec: object) -> Sampling | None:
-    """The settings of a sampling, or None for all rows."""
+    """Return the settings of a sampling, None for all rows."""
     if isinstance(spec, str):
         return SAMPLINGS[spec]() if spec in SAMPLINGS else None
     return spec if isinstance(spec, Sampling) else None
@@ -193,12 +206,21 @@ def sampling_of(spec: object) -> Sampling | None:
 
 @dataclass(frozen=True)
 class Dart:
-    """``boosting=Dart(0.1)``: each round forgets some of the earlier ones, fits what they leave and shares with them.
+    """``boosting=Dart(0.1)``: DART, which drops some of the earlier rounds while a new one is fitted.
 
-    A round is dropped with the chance ``drop``, or in proportion to its weight if ``weighted``, at most ``max_drop`` of
-    them; with the chance ``skip`` none is. With k dropped, ``normalise="mean"`` multiplies the new round by 1/(k+1) and
-    the dropped ones by k/(k+1), as LightGBM does; ``"tree"`` by 1/(k+η) and k/(k+η), ``"forest"`` both by 1/(1+η), as
-    XGBoost does, η being the learning rate.
+    Parameters
+    ----------
+    drop : float
+        Probability that a round is dropped.
+    skip : float
+        Probability that no round is dropped.
+    max_drop : int
+        Maximum number of dropped rounds.
+    weighted : bool
+        Drop rounds with a probability proportional to their weight.
+    normalise : {"mean", "tree", "forest"}
+        Factors of the new and of the k dropped rounds, η being the learning rate: 1/(k+1) and k/(k+1) as in LightGBM,
+        1/(k+η) and k/(k+η), or both 1/(1+η), as in XGBoost.
     """
 
     drop: float = 0.1
@@ -216,7 +238,7 @@ class Dart:
 
 
 def dart_of(boosting: object) -> Dart | None:
-    """The settings of dropouts, or None for another boosting."""
+    """Return the settings of DART, None for another boosting."""
     if boosting == "dart":
         return Dart()
     return boosting if isinstance(boosting, Dart) else None

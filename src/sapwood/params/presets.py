@@ -1,6 +1,6 @@
-"""Presets: the defaults of other machines, in our words.
+"""Presets: the defaults of other libraries, by our parameter names.
 
-A preset fills what the user left unset; what a preset leaves out comes from the declared default in ``params.py``.
+A preset replaces declared defaults (``declaration.py``); parameters that the user sets take precedence.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sapwood.params.options import Symmetric
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
-    # Friedman's machine with its small trees: no penalty on leaves, no minimum beyond one row.
+    # Friedman's gradient boosting machine: small trees without penalties.
     "gbdt": {
         "growth": "levelwise",
         "max_depth": 3,
@@ -43,7 +43,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "reg_lambda": 0.0,
         "one_hot_max": 4,
     },
-    # The learning rate comes from the rows and rounds; two classes have more of some things. See below.
+    # The learning rate depends on rows and rounds, and binary classification has further defaults: see below.
     "catboost": {
         "n_estimators": 1000,
         "learning_rate": "auto",
@@ -57,23 +57,23 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
 }
 
-# What two classes have besides.
-FOR_TWO_CLASSES: dict[str, Any] = {
+# Further defaults of CatBoost for binary classification.
+CATBOOST_BINARY: dict[str, Any] = {
     "leaf_steps": 3,
     "category_encoding": Auto(Ordered(priors=(0.0, 1.0), bins=16, permutations=2)),
     "max_combination": Crossing(4, number_levels=16),
 }
 
-# CatBoost's choice: log rate = a·log(rows) + b + c·log(rounds / 1000), by the kind of target.
-RATES = {
+# CatBoost's learning rate: log rate = a·log(rows) + b + c·log(rounds / 1000), by the kind of target.
+CATBOOST_RATES = {
     "regression": (0.158, -4.287, -0.813),
     "binary": (0.427, -7.525, -0.917),
     "multiclass": (0.051, -2.889, -0.845),
 }
-HIGHEST_RATE = 0.5
+MAX_CATBOOST_RATE = 0.5
 
 
-def rate_of(kind: str, n_rows: int, n_rounds: int) -> float:
-    """The learning rate that CatBoost takes for so many rows and rounds."""
-    a, b, c = RATES[kind]
-    return min(HIGHEST_RATE, math.exp(a * math.log(max(n_rows, 1)) + b + c * math.log(n_rounds / 1000.0)))
+def catboost_learning_rate(kind: str, n_rows: int, n_rounds: int) -> float:
+    """Return the default learning rate of CatBoost for a number of rows and rounds."""
+    a, b, c = CATBOOST_RATES[kind]
+    return min(MAX_CATBOOST_RATE, math.exp(a * math.log(max(n_rows, 1)) + b + c * math.log(n_rounds / 1000.0)))

@@ -16,7 +16,7 @@ from sapwood.params.compatibility import check_compatibility
 from sapwood.params.declaration import AUTO, FIELDS, GROUPS, Params
 from sapwood.params.fit_context import Context
 from sapwood.params.options import Mvs, Uniform, linear_of, sampling_of, symmetric_of
-from sapwood.params.presets import FOR_TWO_CLASSES, PRESETS, rate_of
+from sapwood.params.presets import CATBOOST_BINARY, PRESETS, catboost_learning_rate
 
 DEFAULT_SYMMETRIC_DEPTH = 6
 MAX_VECTOR_LEAVES = 127
@@ -145,8 +145,8 @@ def _fill_sampling(values: dict[str, Any], given: Mapping[str, Any]) -> None:
 def _fill_catboost(values: dict[str, Any], given: Mapping[str, Any], n_rows: int, kind: str) -> None:
     """Set the defaults that CatBoost derives from the rows, the rounds and the kind of target."""
     if "learning_rate" not in given:
-        values["learning_rate"] = rate_of(kind, n_rows, values["n_estimators"])
+        values["learning_rate"] = catboost_learning_rate(kind, n_rows, values["n_estimators"])
     if kind == "binary":
-        values |= {name: value for name, value in FOR_TWO_CLASSES.items() if name not in given}
+        values |= {name: value for name, value in CATBOOST_BINARY.items() if name not in given}
         if "leaf_steps" not in given and linear_of(values["leaf_model"]) is not None:
             values["leaf_steps"] = 1

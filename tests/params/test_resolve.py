@@ -1,0 +1,125 @@
+"""Resolving parameters: user, preset, data and defaults, in this order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sapwood.errors import ParameterError
+from sapwood.params.declaration import FIELDS
+from sapwood.params.presets import PRESETS
+from sapwood.params.resolve import resolve_params
+
+
+def resolve(n_rows: int = 1000, task: str = "regression", **user):
+    return resolve_params(user, n_rows, task)
+
+
+def test_nothing_set_gives_the_declared_defaults():
+    params = resolve()
+    assert params.boost.n_estimators == 100
+    assert params.boost.learning_rate == 0.1
+    assert params.tree.max_leaves == 31
+    assert params.tree.max_depth is None
+    assert params.tree.min_child_samples == 20
+    assert params.tree.reg_lambda == 1.0
+    assert params.binning.max_bins == 255
+
+
+def test_auto_is_the_same_as_not_set():
+    assert resolve(**dict.fromkeys(FIELDS, "auto")) == resolve()
+
+
+@pytest.mark.parametrize("task, objective", [("regression", "squared"), ("classification", "logistic")])
+def test_the_objective_follows_the_task(task, objective):
+    assert resolve(task=task).task.objective == objective
+
+
+def test_a_preset_fills_what_was_left_unset():
+    params = resolve(preset="xgboost", learning_rate=0.05)
+    assert (params.boost.learning_rate, params.tree.max_depth, params.tree.min_child_weight) == (0.05, 6, 1.0)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_is_within_the_declared_ranges(preset):
+    assert resolve(preset=preset).task.preset == preset
+
+
+@pytest.mark.parametrize(
+    "limits, n_rows, expected",
+    [
+        ({"max_leaves": None, "max_depth": 6, "min_child_samples": 1}, 1000, 64),
+        ({"max_leaves": None, "min_child_samples": 1}, 1000, 1000),
+        ({"max_leaves": None, "min_child_samples": 20}, 1000, 50),
+        ({"max_leaves": None, "max_depth": 10**30, "min_child_samples": 10**30}, 1000, 2),
+        ({"max_leaves": 31, "max_depth": 3}, 1000, 8),
+        ({"max_leaves": 31, "max_depth": 100}, 1000, 31),
+        ({"max_leaves": 31, "min_child_samples": 1}, 5, 5),
+        ({"max_leaves": 31}, 1, 2),
+    ],
+)
+def test_the_leaf_limit_is_the_smallest_that_applies(limits, n_rows, expected):
+    assert resolve(n_rows=n_rows, **limits).tree.max_leaves == expected
+
+
+@pytest.mark.parametrize(
+    "name, value, text",
+    [
+        ("max_leaves", 1, "max_leaves must be an integer of at least 2, or None (limited by max_depth only), got 1"),
+        ("n_estimators", 0, "n_estimators must be an integer of at least 1, got 0"),
+        ("n_estimators", 10.0, "n_estimators must be an integer of at least 1, got 10.0"),
+        ("n_estimators", True, "n_estimators must be an integer of at least 1, got True"),
+        ("max_bins", 65536, "max_bins must be an integer from 2 to 65535, got 65536"),
+        ("learning_rate", 0, "learning_rate must be a number above 0, got 0"),
+        ("learning_rate", None, "learning_rate must be a number above 0, got None"),
+        ("reg_lambda", float("nan"), "reg_lambda must be a number of at least 0, got nan"),
+        ("reg_alpha", float("inf"), "reg_alpha must be a number of at least 0, got inf"),
+        ("precision", "double", "precision must be one of 'auto', 'packed', 'wide', got 'double'"),
+        ("n_jobs", 0, "n_jobs must be an integer other than 0, or None (as many as allowed), got 0"),
+    ],
+)
+def test_a_value_out_of_range_is_refused_with_what_is_allowed(name, value, text):
+    with pytest.raises(ParameterError) as caught:
+        resolve(**{name: value})
+    assert str(caught.value) == text
+
+
+def test_numpy_scalars_become_plain_values():
+    params = resolve(max_leaves=np.int64(7), learning_rate=np.float32(0.5))
+    assert type(params.tree.max_leaves) is int
+    assert type(params.boost.learning_rate) is float
+
+
+def test_the_seed_is_an_integer_whatever_was_given():
+    assert resolve(random_state=7).run.random_state == 7
+    assert resolve(random_state=np.random.RandomState(3)) == resolve(random_state=np.random.RandomState(3))
+    assert resolve(random_state=np.random.default_rng(3)) == resolve(random_state=np.random.default_rng(3))
+    assert resolve(random_state=None).run.random_state != resolve(random_state=None).run.random_state
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(ParameterError, match="unknown parameter num_leaves: did you mean max_leaves"):
+        resolve(num_leaves=31)
+
+
+@pytest.mark.parametrize(
+    "user, expected",
+    [
+        ({}, "none"),
+        ({"subsample": 0.5}, "uniform"),
+        ({"sampling": "uniform"}, "uniform"),
+        ({"sampling": "none"}, "none"),
+    ],
+)
+def test_rows_are_drawn_where_a_share_is_asked_for(user, expected):
+    assert resolve(**user).boost.sampling == expected
+
+
+def test_a_share_of_the_rows_without_drawing_is_refused():
+    with pytest.raises(ParameterError, match=r"subsample=0\.5 is not supported with sampling='none'"):
+        resolve(sampling="none", subsample=0.5)
+
+
+def test_callbacks_become_a_tuple():
+    assert resolve(callbacks=print).evaluation.callbacks == (print,)
+    assert resolve(callbacks=[print, len]).evaluation.callbacks == (print, len)
