@@ -1,1 +1,1 @@
-"""Parameters: declaration, validation, presets, aliases of other libraries, resolution."""
+"""Parameters: declaration, validation, presets, aliases of other libraries, resolution, compatibility."""
