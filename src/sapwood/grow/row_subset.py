@@ -6,7 +6,7 @@ import numpy as np
 
 from sapwood.data.binning.tiles import CACHE_LINE
 from sapwood.kernels import layout
-from sapwood.kernels.sampling.row_subset import TURNED, compact_bins, compact_gradients, restore_rows
+from sapwood.kernels.sampling.row_subset import TRANSPOSE_WORDS, compact_bins, compact_gradients, restore_row_numbers
 from sapwood.native.threads.team import Team
 
 # A larger share of the rows is about as quick to read where it is.
@@ -26,7 +26,7 @@ class RowSubset:
         self._is_turned = is_plain and len(bins.bins_u8) > 0
         self._n_rows = bins.tiles.shape[1]
         self._room = 0
-        self._turned = np.empty((team.size, TURNED), dtype=np.uint64)
+        self._turned = np.empty((team.size, TRANSPOSE_WORDS), dtype=np.uint64)
         self._rows: np.ndarray | None = None
         self._compact = bins
 
@@ -63,7 +63,7 @@ class RowSubset:
     def restore(self, order: np.ndarray) -> None:
         """Turn their places back into the rows themselves."""
         assert self._rows is not None
-        self._team.run(restore_rows, self._rows, order)
+        self._team.run(restore_row_numbers, self._rows, order)
 
     def _make_room(self, n: int) -> None:
         """Make arrays for n rows, with something to spare: the next draw may be larger."""

@@ -282,7 +282,7 @@ def rank(pairs: np.ndarray, round: int) -> np.ndarray:
     near, blocks = np.empty((2, 1, 1), dtype=np.uint64), np.empty((1, 3, int(goss.BLOCK)), dtype=np.uint32)
     windows, rows = np.zeros(4, dtype=np.uint64), np.empty(n, dtype=np.uint32)
     flat = pairs.reshape(len(pairs), -1)
-    goss.rank_rows(
+    goss.collect_candidates(
         flat, flat.view(np.uint32), np.empty(0), 0, SAMPLING, round, ids(0), windows, blocks, keys, rows, counts, near
     )  # fmt: skip
     assert np.array_equal(rows, np.arange(n))

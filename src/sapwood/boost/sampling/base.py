@@ -122,7 +122,7 @@ class Sampler(ABC):
 
     def _draw_hashes(self, round: int) -> np.ndarray:
         """The random bits of the rows for a round."""
-        self.pool.team.run(sample.hash_for_round, self.pool.seed, SAMPLING, round, self._ids, self._hashes)
+        self.pool.team.run(sample.draw_hashes, self.pool.seed, SAMPLING, round, self._ids, self._hashes)
         return self._hashes
 
     def _listed(self, take: Kernel, *args: Any) -> SampledRows:

@@ -19,6 +19,6 @@ class BayesianSampler(Sampler):
             return SampledRows(None, self.pool.weight)
         hashes, weight = self._draw_hashes(round), np.empty(self.pool.n_rows)
         self.pool.team.run(
-            sample.weigh_exponentially, hashes, self.choice.temperature, self.pool.weight, weight
+            sample.bayesian_weights, hashes, self.choice.temperature, self.pool.weight, weight
         )  # fmt: skip
         return SampledRows(None, weight)

@@ -59,7 +59,7 @@ class GossSampler(Sampler):
         found = next(limits for limits in found_in if limits is not None)
         factor = found.n_rest / found.n_drawn
         return self._listed(
-            goss.take_others, self._counts, self._hashes, np.uint64(found.most), np.uint64(found.bound), factor, weight
+            goss.select_rows, self._counts, self._hashes, np.uint64(found.most), np.uint64(found.bound), factor, weight
         )  # fmt: skip
 
     def _windows(self, pairs: np.ndarray, round: int, k: int, n_other: int) -> Iterator[tuple[int, int, int, int]]:
@@ -74,7 +74,7 @@ class GossSampler(Sampler):
             step = max(1, n // SAMPLED)
             some = np.empty(-(-pool.n_rows // step), dtype=np.uint64)
             pool.team.run(
-                goss.rank_some,
+                goss.sample_keys,
                 flat_pairs(pairs),
                 self.relative_weight,
                 pool.seed,
@@ -93,31 +93,31 @@ class GossSampler(Sampler):
         """Rank all rows, and find the limits near which these windows are; None if they are not there."""
         pool, workers, is_everything = self.pool, self.pool.workers, windows[:2] == EVERY_KEY
         size, room = pool.team.size, room_near(pool.n_rows, pool.team.size, is_everything)
-        self._counts = counts = np.empty((size, goss.CANDIDATES + 1), dtype=np.int64)
+        self._counts = counts = np.empty((size, goss.N_CANDIDATES + 1), dtype=np.int64)
         near = self._room(room)
         bounds, flat = np.array(windows, dtype=np.uint64), flat_pairs(pairs)
         pool.team.run(
-            goss.rank_rows, flat, flat.view(np.uint32), self.relative_weight,
+            goss.collect_candidates, flat, flat.view(np.uint32), self.relative_weight,
             pool.seed, SAMPLING, round, self._ids, bounds, self._blocks, self._hashes, self._spare, counts, near,
         )  # fmt: skip
-        if pool.max(counts[:, [goss.NEAR, goss.OTHERS_NEAR]] - room).max() > 0:
+        if pool.max(counts[:, [goss.N_NEAR, goss.N_HASHES_NEAR]] - room).max() > 0:
             return None
         total = pool.sum(counts).tolist()
-        keys = workers.gather_rows(_listed(near[0], counts[:, goss.NEAR]))
-        top = kth_smallest(keys, wanted[0] - total[goss.BELOW])
+        keys = workers.gather_rows(_listed(near[0], counts[:, goss.N_NEAR]))
+        top = kth_smallest(keys, wanted[0] - total[goss.N_BELOW])
         if top is None:
             return None
         most, n_near = top
         bits, n_bits = np.empty(len(keys), dtype=np.uint64), np.empty(2, dtype=np.int64)
-        goss.mix_keys(keys, np.uint64(most), bounds, bits, n_bits)
+        goss.hash_keys(keys, np.uint64(most), bounds, bits, n_bits)
         more_below, more_near = n_bits.tolist()
-        found = np.concatenate([workers.gather_rows(_listed(near[1], counts[:, goss.OTHERS_NEAR])), bits[:more_near]])
-        n_low = total[goss.OTHERS_BELOW] + more_below
+        found = np.concatenate([workers.gather_rows(_listed(near[1], counts[:, goss.N_HASHES_NEAR])), bits[:more_near]])
+        n_low = total[goss.N_HASHES_BELOW] + more_below
         low = kth_smallest(found, wanted[1] - n_low)
         if low is None:
             return None
         self._remember(most, len(keys), windows)
-        return Limits(most, total[goss.BELOW] + n_near, low[0], n_low + low[1])
+        return Limits(most, total[goss.N_BELOW] + n_near, low[0], n_low + low[1])
 
     def _remember(self, most: int, n_near: int, windows: tuple[int, int, int, int]) -> None:
         """Remember the threshold of keys, and how far that of the next round may be from it."""

@@ -33,7 +33,7 @@ class MvsSampler(Sampler):
         """Draw the rows of a round."""
         pool, weight = self.pool, self.relative_weight
         tops = np.empty((pool.team.size, 2))
-        pool.team.run(sample.bound_pairs, pairs, weight, tops)
+        pool.team.run(sample.max_weighted_pairs, pairs, weight, tops)
         top_g, top_h = pool.max(tops).tolist()
         if self.params.subsample >= 1.0 or not 0.0 < max(top_g, top_h) < np.inf:
             return SampledRows(None, pool.weight)
@@ -43,13 +43,13 @@ class MvsSampler(Sampler):
             return SampledRows(None, pool.weight)
         amounts = self._amounts
         scale = scale_for(most_of(n), largest * n, n)
-        pool.team.run(sample.round_norms, pairs, weight, strength, scale, amounts)
+        pool.team.run(sample.regularised_norms, pairs, weight, strength, scale, amounts)
         most = int(largest * scale * ROUNDED_UP) + 1
         threshold = proportion_threshold(amounts, most, self.params.subsample * n, pool.team, pool.workers)
         if threshold <= 0.0:
             return SampledRows(None, pool.weight)
         drawn = self._listed(
-            sample.take_in_proportion, amounts, pool.seed, SAMPLING, round, self._ids, threshold, pool.weight
+            sample.sample_in_proportion, amounts, pool.seed, SAMPLING, round, self._ids, threshold, pool.weight
         )  # fmt: skip
         return self._not_empty(drawn, round)
 

@@ -75,7 +75,7 @@ def proportion_threshold(
     prefix = 0
     for shift, width in places(max(1, largest.bit_length())):
         place = np.array([shift, width], dtype=np.int64)
-        team.run(sample.add_digits, amounts, np.uint64(prefix), place, counts, sums)
+        team.run(sample.count_digits, amounts, np.uint64(prefix), place, counts, sums)
         n_of, sum_of = workers.sum(counts.sum(axis=0)), workers.sum(sums.sum(axis=0))
         used = np.flatnonzero(n_of)
         chosen = around.narrow((prefix << width) + used, shift, n_of[used], sum_of[used])
@@ -130,5 +130,5 @@ def _collect(keys: np.ndarray, prefix: int, shift: int, counts: np.ndarray, team
     """Return the keys whose digits down to a shift are ``prefix``; ``counts`` are the numbers of each thread's."""
     begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     found = np.empty(int(begin[-1]), dtype=np.uint64)
-    team.run(sample.collect_digits, keys, np.uint64(prefix), shift, begin, found)
+    team.run(sample.collect_prefixed_keys, keys, np.uint64(prefix), shift, begin, found)
     return found

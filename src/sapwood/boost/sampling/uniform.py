@@ -34,12 +34,14 @@ class UniformSampler(Sampler):
         pool = self.pool
         if self._times is not None:
             hashes = self._draw_hashes(round)
-            return self._not_empty(self._listed(sample.take_times, hashes, self._times, pool.weight), round)
+            return self._not_empty(
+                self._listed(sample.sample_with_replacement, hashes, self._times, pool.weight), round
+            )
         if self._classes:
             return SampledRows(self._draw_classes(self._draw_hashes(round)), pool.weight)
         counts = np.zeros(pool.team.size, dtype=np.int64)
         pool.team.run(
-            sample.take_below, pool.seed, SAMPLING, round, self._ids, self._bound, counts, self._spare, self._rows
+            sample.sample_uniformly, pool.seed, SAMPLING, round, self._ids, self._bound, counts, self._spare, self._rows
         )  # fmt: skip
         return self._not_empty(SampledRows(self._rows[: int(counts.sum())], pool.weight), round)
 

@@ -114,9 +114,10 @@ def weighted_quantile(values, order, weight, start, stop, quantile):
 def leaf_quantiles(member, members, sync, rows, leaf_start, y, scores, weight, quantile, work, order, out):
     """Write the weighted quantile of the residuals y - score of each leaf l to ``out[l]``.
 
-    Its rows are ``rows[leaf_start[l]:leaf_start[l + 1]]``. The quantile is the smallest residual up to which the weights sum to at least ``quantile`` times the leaf's weight; a median
-    that falls exactly between two residuals is their mean. It does not depend on the order of rows. A leaf without
-    weight gets 0. The member in whose slice of rows a leaf begins computes it.
+    Its rows are ``rows[leaf_start[l]:leaf_start[l + 1]]``. The quantile is the smallest residual up to which the
+    weights sum to at least ``quantile`` times the leaf's weight; a median that falls exactly between two residuals is
+    their mean. It does not depend on the order of rows. A leaf without weight gets 0. The member in whose slice of rows
+    a leaf begins computes it.
     """
     n = leaf_start[leaf_start.shape[0] - 1]
     first = np.int64(slice_start(member, members, n))

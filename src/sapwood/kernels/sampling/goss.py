@@ -1,7 +1,7 @@
-"""Rows of large gradient and some of the others: a key for every row, the keys near two thresholds, the rows drawn.
+"""Gradient-based one-side sampling: keys of rows, the keys near two thresholds, and the selected rows.
 
-A key is the norm of a row's gradients and, below it, random bits. Rows above the first threshold are taken; of the
-others those whose other random bits are up to the second.
+The key of a row is the norm of its gradients as float32 and, below it, 32 random bits. Rows whose key is above the
+first threshold are kept; of the others, those whose *second hash*, drawn from the key, is at most the second threshold.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.numeric.random import draw32, stream_key
-from sapwood.kernels.sampling.row_sampling import join_rows, weight_of
+from sapwood.kernels.sampling.row_sampling import concatenate_rows, row_weight
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.intrinsics import float_bits
 from sapwood.native.runtime.kernel import kernel
@@ -18,24 +18,24 @@ HALF = np.uint64(32)
 LOW_HALF = np.uint64(0xFFFFFFFF)
 WITHOUT_SIGN = np.uint64(0x7FFFFFFF)
 TWO = np.uint64(2)
-MIX = np.uint64(0x7FEB352D)
-# Columns of what members count: keys below the window and in it, other bits below theirs and in it, and rows listed.
-BELOW, NEAR, OTHERS_BELOW, OTHERS_NEAR, CANDIDATES = range(5)
-BLOCK = np.uint64(1024)  # rows whose keys are near when they are looked at
-NORMS, BITS, MARKS = range(3)  # lines of a member's workspace, of a block each
+MULTIPLIER = np.uint64(0x7FEB352D)
+# Columns of the members' counts: keys below their window and in it, second hashes below theirs and in it, candidates.
+N_BELOW, N_NEAR, N_HASHES_BELOW, N_HASHES_NEAR, N_CANDIDATES = range(5)
+BLOCK = np.uint64(1024)  # rows at a time, whose keys stay in the L1 cache
+NORMS, BITS, MARKS = range(3)  # rows of a member's workspace, of a block each
 
 
 @kernel()
 def float32_bits(x):
-    """The bits of a number of at least 0 as float32, cut off at the end: a larger number never has fewer."""
+    """Return the bits of a number of at least 0 as float32, truncated; they are monotone in x."""
     # 29 bits of the fraction go, and the bias of the exponent falls from 1023 to 127.
     bits = np.int64(np.uint64(float_bits(x)) >> np.uint64(29)) - (np.int64(896) << np.int64(23))
     return np.uint64(min(max(bits, np.int64(0)), np.int64(0x7F800000)))
 
 
 @kernel()
-def norm_of(pairs, i):
-    """The norm of a row's gradients."""
+def gradient_norm(pairs, i):
+    """Return the Euclidean norm of a row's gradients over all outputs."""
     if pairs.shape[0] == 1:
         return abs(np.float64(pairs[0, TWO * i]))
     total = 0.0
@@ -46,66 +46,66 @@ def norm_of(pairs, i):
 
 
 @kernel()
-def row_key(pairs, weight, random, ids, i):
-    """The key of a row: the norm of its gradients times its weight as float32, then 32 random bits."""
-    norm = float32_bits(norm_of(pairs, i) * weight_of(weight, i))
-    return (norm << HALF) | draw32(random, ids[i] if ids.shape[0] > 0 else i)
+def row_key(pairs, weight, random_key, ids, i):
+    """Return the key of a row: the norm of its gradients times its weight as float32, then 32 random bits."""
+    norm = float32_bits(gradient_norm(pairs, i) * row_weight(weight, i))
+    return (norm << HALF) | draw32(random_key, ids[i] if ids.shape[0] > 0 else i)
 
 
 @kernel(noinline=True)
 def write_norms(pairs, pair_bits, weight, begin, n, out):
-    """Write the higher halves of the keys of n rows from ``begin`` on."""
+    """Write the high halves of the keys of n rows from ``begin`` on."""
     if pairs.shape[0] == 1 and weight.shape[0] == 0:
-        own = pair_bits[0]
+        bits = pair_bits[0]
         for j in range(n):
-            out[j] = np.uint32(own[TWO * (begin + j)] & WITHOUT_SIGN)
+            out[j] = np.uint32(bits[TWO * (begin + j)] & WITHOUT_SIGN)
         return
     for j in range(n):
-        out[j] = np.uint32(float32_bits(norm_of(pairs, begin + j) * weight_of(weight, begin + j)))
+        out[j] = np.uint32(float32_bits(gradient_norm(pairs, begin + j) * row_weight(weight, begin + j)))
 
 
 @kernel(noinline=True)
-def write_bits(random, ids, begin, n, out):
-    """Write the lower halves of the keys of n rows from ``begin`` on."""
+def write_random_bits(random_key, ids, begin, n, out):
+    """Write the low halves of the keys of n rows from ``begin`` on."""
     if ids.shape[0] > 0:
         for j in range(n):
-            out[j] = np.uint32(draw32(random, ids[begin + j]))
+            out[j] = np.uint32(draw32(random_key, ids[begin + j]))
         return
     for j in range(n):
-        out[j] = np.uint32(draw32(random, begin + j))
+        out[j] = np.uint32(draw32(random_key, begin + j))
 
 
 @kernel()
-def other_bits(key):
-    """32 random bits of a key that tell nothing of the order of keys with the same norm."""
+def second_hash(key):
+    """Return 32 random bits of a key that are unrelated to the order of keys with the same norm."""
     x = key & LOW_HALF
-    x = ((x ^ (x >> np.uint64(16))) * MIX) & LOW_HALF
+    x = ((x ^ (x >> np.uint64(16))) * MULTIPLIER) & LOW_HALF
     return x ^ (x >> np.uint64(15))
 
 
 @kernel("f32[:,:], f64[:], i64, i64, i64, u64[:], i64, u64[:]")
-def rank_some(member, members, sync, pairs, weight, seed, purpose, round, ids, step, out):
-    """Write the keys of every so-many-th row."""
-    random = stream_key(seed, purpose, round)
+def sample_keys(member, members, sync, pairs, weight, seed, purpose, round, ids, step, out):
+    """Write the keys of every ``step``-th row."""
+    random_key = stream_key(seed, purpose, round)
     n = out.shape[0]
     for k in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
-        out[k] = row_key(pairs, weight, random, ids, k * np.uint64(step))
+        out[k] = row_key(pairs, weight, random_key, ids, k * np.uint64(step))
 
 
 @kernel(noinline=True)
-def list_candidates(block, n, begin, windows, at, keys, rows):
-    """Write the keys that may be drawn of n rows from ``begin`` on, with their rows.
+def append_candidates(block, n, begin, windows, at, keys, rows):
+    """Append the keys and row numbers of the candidates among n rows from ``begin`` on; return where they end.
 
-    They go from ``at`` on; returns where they end.
+    Candidates are rows whose key or second hash is not clearly beyond its window. They are written from ``at`` on.
     """
-    least_norm = np.uint32(windows[0] >> HALF)
-    high_other = np.uint32(min(windows[3], LOW_HALF))
+    min_norm = np.uint32(windows[0] >> HALF)
+    max_hash = np.uint32(min(windows[3], LOW_HALF))
     norms = block[NORMS]
     bits = block[BITS]
     marks = block[MARKS]
     for j in range(n):
-        other = np.uint32(other_bits(np.uint64(bits[j])))
-        marks[j] = np.uint32(1) if (norms[j] >= least_norm) | (other <= high_other) else np.uint32(0)
+        hash = np.uint32(second_hash(np.uint64(bits[j])))
+        marks[j] = np.uint32(1) if (norms[j] >= min_norm) | (hash <= max_hash) else np.uint32(0)
     end = at
     for j in range(n):
         rows[end] = np.uint32(begin + j)
@@ -117,120 +117,120 @@ def list_candidates(block, n, begin, windows, at, keys, rows):
 
 
 @kernel(noinline=True)
-def pick_near(keys, begin, end, windows, counts, marks, picked):
-    """Count some of the candidates as ``rank_rows`` says, and begin ``picked`` with the places of those near.
+def find_near(keys, begin, end, windows, counts, marks, positions):
+    """Add the candidates ``begin`` to ``end`` to the counts, and write the positions of those in a window.
 
-    Returns how many there are.
+    Returns how many are in one.
     """
     low = windows[0]
     high = windows[1]
-    low_other = windows[2]
-    high_other = windows[3]
-    above = np.int64(0)
-    others_below = np.int64(0)
+    low_hash = windows[2]
+    high_hash = windows[3]
+    n_not_below = np.int64(0)
+    n_hashes_below = np.int64(0)
     n = end - begin
     for j in range(n):
         key = keys[begin + j]
-        other = other_bits(key)
+        hash = second_hash(key)
         is_low = np.int64(key < low)
-        above += np.int64(1) - is_low
-        others_below += is_low & np.int64(other < low_other)
+        n_not_below += np.int64(1) - is_low
+        n_hashes_below += is_low & np.int64(hash < low_hash)
         is_near = np.int64(key <= high) & (np.int64(1) - is_low)
-        marks[j] = np.uint32(is_near | (is_low & np.int64(other >= low_other) & np.int64(other <= high_other)))
-    counts[BELOW] -= above
-    counts[OTHERS_BELOW] += others_below
+        marks[j] = np.uint32(is_near | (is_low & np.int64(hash >= low_hash) & np.int64(hash <= high_hash)))
+    counts[N_BELOW] -= n_not_below
+    counts[N_HASHES_BELOW] += n_hashes_below
     at = np.uint64(0)
     for j in range(n):
-        picked[at] = np.uint32(j)
+        positions[at] = np.uint32(j)
         at += np.uint64(marks[j])
     return at
 
 
 @kernel()
-def list_near(keys, begin, picked, n, low, counts, near, others):
-    """List n keys that are near, those below ``low`` by their other bits."""
-    room = near.shape[0]
+def append_near(keys, begin, positions, n, low, counts, near_keys, near_hashes):
+    """Append n keys that are in a window to ``near_keys``, or the second hashes of those below ``low``."""
+    capacity = near_keys.shape[0]
     for j in range(n):
-        key = keys[begin + np.uint64(picked[j])]
+        key = keys[begin + np.uint64(positions[j])]
         if key >= low:
-            if counts[NEAR] < room:
-                near[counts[NEAR]] = key
-            counts[NEAR] += 1
+            if counts[N_NEAR] < capacity:
+                near_keys[counts[N_NEAR]] = key
+            counts[N_NEAR] += 1
         else:
-            if counts[OTHERS_NEAR] < room:
-                others[counts[OTHERS_NEAR]] = other_bits(key)
-            counts[OTHERS_NEAR] += 1
+            if counts[N_HASHES_NEAR] < capacity:
+                near_hashes[counts[N_HASHES_NEAR]] = second_hash(key)
+            counts[N_HASHES_NEAR] += 1
 
 
 @kernel("f32[:,:], u32[:,:], f64[:], i64, i64, i64, u64[:], u64[:], u32[:,:,:], u64[:], u32[:], i64[:,:], u64[:,:,:]")
-def rank_rows(
+def collect_candidates(
     member, members, sync, pairs, pair_bits, weight, seed, purpose, round, ids, windows, blocks, keys, rows, counts,
     near,
 ):  # fmt: skip
-    """Write the keys that may be drawn with their rows, each member from its first row on, and look which are near.
+    """Write keys and row numbers of the candidates, each member from its first row on, and collect those in a window.
 
-    ``pair_bits`` are the pairs as integers. ``windows`` is the least and the largest of the keys to list in
-    ``near[0, member]``, as far as there is room; then the same of the other bits, which are asked of keys below, for
-    ``near[1, member]``. counts[member] becomes how many are below and in each, and how many may be drawn. ``blocks`` is
-    a workspace, (3, ``BLOCK``) per member.
+    ``pair_bits`` are the pairs as integers. ``windows`` holds the minimum and maximum of the keys to collect in
+    ``near[0, member]``, up to its capacity; then those of the second hashes, of keys below, for ``near[1, member]``.
+    counts[member] becomes the numbers below and in each window, and of candidates. ``blocks`` is a workspace, (3,
+    ``BLOCK``) per member.
     """
     n = keys.shape[0]
-    random = stream_key(seed, purpose, round)
-    own = counts[member]
-    for j in range(own.shape[0]):
-        own[j] = 0
+    random_key = stream_key(seed, purpose, round)
+    my_counts = counts[member]
+    for j in range(my_counts.shape[0]):
+        my_counts[j] = 0
     begin = slice_start(member, members, n)
     last = slice_start(member + 1, members, n)
-    own[BELOW] = np.int64(last - begin)
+    my_counts[N_BELOW] = np.int64(last - begin)
     first = begin
     at = first
     block = blocks[member]
     while begin < last:
         size = min(BLOCK, last - begin)
         write_norms(pairs, pair_bits, weight, begin, size, block[NORMS])
-        write_bits(random, ids, begin, size, block[BITS])
+        write_random_bits(random_key, ids, begin, size, block[BITS])
         before = at
-        at = list_candidates(block, size, begin, windows, before, keys, rows)
-        n_near = pick_near(keys, before, at, windows, own, block[MARKS], block[BITS])
-        list_near(keys, before, block[BITS], n_near, windows[0], own, near[0, member], near[1, member])
+        at = append_candidates(block, size, begin, windows, before, keys, rows)
+        n_near = find_near(keys, before, at, windows, my_counts, block[MARKS], block[BITS])
+        append_near(keys, before, block[BITS], n_near, windows[0], my_counts, near[0, member], near[1, member])
         begin += BLOCK
-    own[CANDIDATES] = np.int64(at - first)
+    my_counts[N_CANDIDATES] = np.int64(at - first)
 
 
 @kernel("u64[:], u64, u64[:], u64[:], i64[:]")
-def mix_keys(keys, most, windows, out, counts):
-    """Write the other bits, as far as they are in their window, of keys up to ``most``; count those below and in it."""
-    below = np.int64(0)
+def hash_keys(keys, max_key, windows, out, counts):
+    """Write the second hashes in their window of keys up to ``max_key``; count those below the window and in it."""
+    n_below = np.int64(0)
     at = np.uint64(0)
     for k in range(np.uint64(keys.shape[0])):
-        bits = other_bits(keys[k])
-        is_low = np.int64(bits < windows[2])
-        is_rest = np.int64(keys[k] <= most)
-        out[at] = bits
-        below += is_rest & is_low
-        at += np.uint64(is_rest & np.int64(bits <= windows[3]) & (np.int64(1) - is_low))
-    counts[0] = below
+        hash = second_hash(keys[k])
+        is_low = np.int64(hash < windows[2])
+        is_rest = np.int64(keys[k] <= max_key)
+        out[at] = hash
+        n_below += is_rest & is_low
+        at += np.uint64(is_rest & np.int64(hash <= windows[3]) & (np.int64(1) - is_low))
+    counts[0] = n_below
     counts[1] = np.int64(at)
 
 
 @kernel("i64[:,:], u64[:], u64, u64, f64, f64[:], i64[:], u32[:], u32[:], f64[:]")
-def take_others(
-    member, members, sync, candidates, keys, most, bound, factor, weight, counts, spare, rows, out
+def select_rows(
+    member, members, sync, candidate_counts, keys, max_key, max_hash, factor, weight, counts, scratch, rows, out
 ):  # fmt: skip
-    """List the rows whose key is above ``most``, and the others whose other bits are at most the bound.
+    """Select the rows whose key is above ``max_key``, and the others whose second hash is at most ``max_hash``.
 
-    The latter weigh ``factor`` times what they did. ``candidates`` are the counts of ``rank_rows``, ``spare`` the rows
-    of the keys.
+    The weights of the latter are multiplied by ``factor``. ``candidate_counts`` are the counts of
+    ``collect_candidates``, ``scratch`` the rows of the keys.
     """
     first = slice_start(member, members, keys.shape[0])
     at = first
-    for k in range(first, first + np.uint64(candidates[member, CANDIDATES])):
+    for k in range(first, first + np.uint64(candidate_counts[member, N_CANDIDATES])):
         key = keys[k]
-        spare[at] = spare[k]
+        scratch[at] = scratch[k]
         keys[at] = key
-        at += np.uint64(key > most) | np.uint64(other_bits(key) <= bound)
-    begin = join_rows(member, members, sync, first, at, counts, spare, rows)
+        at += np.uint64(key > max_key) | np.uint64(second_hash(key) <= max_hash)
+    begin = concatenate_rows(member, members, sync, first, at, counts, scratch, rows)
     if begin >= 0:
         for k in range(at - first):
-            scale = 1.0 if keys[first + k] > most else factor
-            out[np.uint64(begin) + k] = weight_of(weight, np.uint64(spare[first + k])) * scale
+            scale = 1.0 if keys[first + k] > max_key else factor
+            out[np.uint64(begin) + k] = row_weight(weight, np.uint64(scratch[first + k])) * scale
