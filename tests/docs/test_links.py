@@ -16,7 +16,7 @@ MODULES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*
 
 LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
 PATH = re.compile(r"`((?:[\w.-]+/)*[\w-]+\.(?:py|md|toml|yml|yaml|json|cff)|(?:[\w.-]+/)+)`")
-PATH_IN_CODE = re.compile(r"``([\w-]+(?:/[\w-]+)+(?:\.py|\.md)?)``|\b(docs/[\w/-]+\.md)\b")
+PATH_IN_CODE = re.compile(r"``((?:[\w-]+/)*[\w-]+\.py)``|\b(docs/[\w/-]+\.md)\b")
 WRITTEN = ("demo-output/",)  # by commands, not part of the repository
 
 
@@ -38,6 +38,17 @@ def test_links_lead_to_files_that_exist(page):
 def test_paths_in_pages_exist(page):
     mentioned = set(PATH.findall(page.read_text(encoding="utf-8"))) - set(WRITTEN)
     assert sorted(path for path in mentioned if not exists(path, page)) == []
+
+
+def test_paths_in_docstrings_exist():
+    missing = [
+        f"{name_of(module)}: {path}"
+        for module in MODULES
+        for pair in PATH_IN_CODE.findall(module.read_text(encoding="utf-8"))
+        for path in filter(None, pair)
+        if not exists(path, module)
+    ]
+    assert missing == []
 
 
 def test_every_page_of_the_documentation_is_in_its_index():

@@ -49,10 +49,9 @@ print(named.model_.ensemble[0].count[0], "rows")
 
 def test_an_encoding_is_a_class_and_a_function(tmp_path):
     use = """
-import sapwood.data.categories.encode as encode
+import sapwood.data.categories.encoders as encoders
 from sapwood.params.encodings import register_encoding
-vars(encode)["register_encoding"] = register_encoding
-exec(compile(CODE, "encode", "exec"), vars(encode))
+exec(CODE, vars(encoders) | {"register_encoding": register_encoding})
 X = np.column_stack([X, X[:, 0].round() % 3])
 model = SapwoodRegressor(category_encoding="ordinal", categorical_features=[3], **settings).fit(X, y)
 print(model.model_.encodings)

@@ -4,9 +4,9 @@
 
     SapwoodRegressor(objective=lambda y, f: np.log1p((y - f) ** 2))
 
-The function is written with NumPy operations on each row. It is differentiated twice (``dual.py``) and, where the
-kernels know its operations, recorded and run as one kernel (``tape.py``); otherwise NumPy evaluates it, a chunk of rows
-at a time.
+The function is written with NumPy operations on each row. It is differentiated twice (``autodiff/dual.py``) and, where
+the kernels know its operations, recorded and run as one kernel (``autodiff/tape.py``); otherwise NumPy evaluates it, a
+chunk of rows at a time.
 """
 
 from __future__ import annotations
