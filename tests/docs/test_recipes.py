@@ -36,6 +36,14 @@ def run(code: str, tmp_path, **environment: str) -> str:
     return done.stdout.strip()
 
 
+def test_a_metric_is_a_function(tmp_path):
+    use = """
+model = SapwoodRegressor(eval_metric="symmetric_mape", **settings).fit(X, y, eval_set=(X, y))
+print(*model.evals_result_["validation"])
+"""
+    assert run(recipe("Add a metric") + DATA + use, tmp_path) == "smape"
+
+
 def test_a_sampler_is_one_module(tmp_path):
     (tmp_path / "rotating.py").write_text(recipe("Add a sampler"), encoding="utf-8")
     use = """
