@@ -18,7 +18,7 @@ from sapwood.kernels.leaves.leaf_refit import add_node_values
 from sapwood.kernels.leaves.leaf_values import add_leaf_values, add_leaf_vectors
 from sapwood.kernels.predict.binned_columns import BLOCK, add_small_tree, add_symmetric_tree
 from sapwood.kernels.predict.binned_rows import add_scores_binned
-from sapwood.kernels.predict.linear_leaves import LinearForest, add_linear
+from sapwood.kernels.predict.linear_leaves import LinearForest, add_linear_leaves
 from sapwood.kernels.split.categorical import find_leaves
 from sapwood.model.tree import LEAF
 from sapwood.native.runtime.kernel import Run
@@ -188,4 +188,4 @@ def _add_linear(rows: BinnedRows, nodes: np.ndarray, tree: FittedTree, scores: n
     )
     bounds = np.array([0, len(nodes), 0, 0], dtype=np.int64)
     place = (values.values, values.row_stride, values.column_stride)
-    run(add_linear, *place, nodes.astype(np.int32)[:, None], forest, bounds, scores)
+    run(add_linear_leaves, *place, nodes.astype(np.int32)[:, None], forest, bounds, scores)

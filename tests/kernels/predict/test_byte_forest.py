@@ -158,7 +158,7 @@ def test_larger_trees_and_more_thresholds_than_bytes_can_tell_apart_are_not_pack
     for n_cuts in (254, 255):
         numbers = np.minimum(np.cumsum(ensemble.feature >= 0), n_cuts)
         cut = replace(ensemble, threshold=np.where(ensemble.feature >= 0, numbers * 1.0, 0.0))
-        assert (pack_trees(cut).byte_trees is None) == (n_cuts > predict_bytes.MOST_CUTS)
+        assert (pack_trees(cut).byte_trees is None) == (n_cuts > predict_bytes.MAX_THRESHOLDS)
     assert pack_trees(random_ensemble(rng, 2, leaves=(1, 1))).byte_trees is None
 
 

@@ -47,7 +47,7 @@ def test_a_chain_of_any_length_is_walked(n_leaves, missing_left):
 def test_trees_with_more_than_32_leaves_are_deep(n_leaves):
     trees = pack_trees(chain(n_leaves)).forest.trees
     assert trees[0, predict.KIND] == (predict.DEEP if n_leaves > 32 else predict.SHALLOW)
-    assert trees[0, predict.LAST] - trees[0, predict.FIRST] == 31
+    assert trees[0, predict.SPLITS_END] - trees[0, predict.SPLITS_BEGIN] == 31
 
 
 def symmetric_ensemble(rng: np.random.Generator, depths: list[int], width: int = 1) -> Ensemble:

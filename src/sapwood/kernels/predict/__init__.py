@@ -1,1 +1,1 @@
-"""Kernels that send rows through trees."""
+"""Kernels that predict: send rows through trees and add leaf values to scores."""

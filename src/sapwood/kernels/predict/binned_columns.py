@@ -1,11 +1,11 @@
-"""Answer a small tree for all rows at once, by columns of bins.
+"""Predict binned rows with one small or symmetric tree, column by column.
 
 Each leaf has a bit, numbered from the left. A split that sends a row right clears the bits of the leaves on its left;
-when all splits have been asked, the lowest bit left is the row's leaf. The bits of a row lie in as many bytes, one in
-each plane, as the tree has leaves by eight. A split reads one column from end to end, without a branch, and touches
-those planes only in which it clears something, so the loops become vector code.
+after all splits the lowest bit left is the row's leaf. The bits of a row lie in bytes, one in each of ⌈leaves / 8⌉
+planes. A split reads one column from end to end, without a branch, and touches only those planes in which it clears
+something, so the loops are vectorised.
 
-In a symmetric tree the answers of a row to the splits of its levels are the bits of its leaf's number.
+In a symmetric tree the outcomes of the splits, one per depth, are the bits of the leaf's number.
 """
 
 from __future__ import annotations
@@ -13,112 +13,111 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.layout import NODE_BIN, NODE_FEATURE, NODE_LEFT, NODE_MISSING_LEFT
+from sapwood.kernels.predict.bit_planes import ALL_BITS, NO_BITS, lowest_bit
 from sapwood.native.runtime.kernel import kernel
 
-BLOCK = 4096  # rows at a time, whose bits stay in the nearest cache
-NONE, FULL, ONE = np.uint8(0), np.uint8(255), np.uint64(1)
-SIZE, FIRST = range(2)  # columns of what is known of a node: how many leaves are below it, and the first of them
-LEAST, MOST = range(2)  # columns of the bins that go left
+BLOCK = 4096  # rows at a time, whose bits stay in the L1 cache
+ONE = np.uint64(1)
+N_LEAVES, FIRST_LEAF = range(2)  # columns of ``subtrees``: the leaves below a node
+MIN_BIN, MAX_BIN = range(2)  # columns of ``left_bins``: the bins that a split sends left
 
 
 @kernel()
-def number_leaves(nodes, below):
-    """Write how many leaves are below each node and the number of the first, from the left; a node 0 has no parent."""
+def number_leaves(nodes, subtrees):
+    """Write the number of leaves below each node, and the number of the first of them, from the left."""
     n = nodes.shape[0]
     for back in range(n):
         node = n - 1 - back
         left = nodes[node, NODE_LEFT]
         is_leaf = nodes[node, NODE_FEATURE] < 0
-        below[node, SIZE] = 1 if is_leaf else below[left, SIZE] + below[left + 1, SIZE]
-    below[0, FIRST] = 0
+        subtrees[node, N_LEAVES] = 1 if is_leaf else subtrees[left, N_LEAVES] + subtrees[left + 1, N_LEAVES]
+    subtrees[0, FIRST_LEAF] = 0
     for node in range(n):
         if nodes[node, NODE_FEATURE] >= 0:
             left = nodes[node, NODE_LEFT]
-            below[left, FIRST] = below[node, FIRST]
-            below[left + 1, FIRST] = below[node, FIRST] + below[left, SIZE]
+            subtrees[left, FIRST_LEAF] = subtrees[node, FIRST_LEAF]
+            subtrees[left + 1, FIRST_LEAF] = subtrees[node, FIRST_LEAF] + subtrees[left, N_LEAVES]
 
 
 @kernel(noinline=True)
-def ask_split(column, begin, n, cut, kept, bits):
-    """Clear the bits of a plane outside ``kept`` of the rows that a split sends right."""
-    least = cut[LEAST]
-    most = cut[MOST]
+def apply_split(column, begin, n, left_bins, kept, bits):
+    """Clear the bits of a plane outside ``kept`` for the rows that a split sends right."""
+    min_bin = left_bins[MIN_BIN]
+    max_bin = left_bins[MAX_BIN]
     for i in range(n):
         b = column[begin + i]
-        bits[i] = np.uint8(bits[i] & (FULL if (b >= least) & (b <= most) else kept))
+        bits[i] = np.uint8(bits[i] & (ALL_BITS if (b >= min_bin) & (b <= max_bin) else kept))
 
 
 @kernel()
-def ask_splits(columns, begin, n, nodes, below, cuts, planes):
-    """Leave the bits of the leaves that n rows from ``begin`` on end in."""
-    n_planes = (below[0, SIZE] + 7) // 8
+def apply_splits(columns, begin, n, nodes, subtrees, left_bins, planes):
+    """Evaluate all splits for n rows from ``begin`` on; the lowest bit left in the planes of a row is its leaf."""
+    n_planes = (subtrees[0, N_LEAVES] + 7) // 8
     for p in range(n_planes):
         for i in range(n):
-            planes[p, i] = FULL
+            planes[p, i] = ALL_BITS
     for node in range(nodes.shape[0]):
         if nodes[node, NODE_FEATURE] < 0:
             continue
         left = nodes[node, NODE_LEFT]
-        lost = ((ONE << np.uint64(below[left, SIZE])) - ONE) << np.uint64(below[left, FIRST])
+        cleared = ((ONE << np.uint64(subtrees[left, N_LEAVES])) - ONE) << np.uint64(subtrees[left, FIRST_LEAF])
         for p in range(n_planes):
-            kept = np.uint8(np.uint64(255) & ~(lost >> np.uint64(8 * p)))
-            if kept != FULL:
-                ask_split(columns[nodes[node, NODE_FEATURE]], begin, n, cuts[node], kept, planes[p])
+            kept = np.uint8(np.uint64(255) & ~(cleared >> np.uint64(8 * p)))
+            if kept != ALL_BITS:
+                apply_split(columns[nodes[node, NODE_FEATURE]], begin, n, left_bins[node], kept, planes[p])
 
 
 @kernel(noinline=True)
-def find_lowest_bits(n, n_planes, planes, places):
-    """Write the leaf of each of n rows, the lowest bit of its planes; the first plane is used up."""
+def find_lowest_bits(n, n_planes, planes, leaves):
+    """Write the leaf of each of n rows, the lowest bit of its planes, to ``leaves``; the first plane is overwritten."""
     bits = planes[0]
     for i in range(n):
-        places[i] = NONE
+        leaves[i] = NO_BITS
     for p in range(1, n_planes):
         plane = planes[p]
         eights = np.uint8(8 * p)
         for i in range(n):
-            new = FULL if bits[i] == NONE else NONE
+            new = ALL_BITS if bits[i] == NO_BITS else NO_BITS
             bits[i] = bits[i] | np.uint8(plane[i] & new)
-            places[i] = np.uint8(places[i] & np.uint8(~new)) | np.uint8(eights & new)
+            leaves[i] = np.uint8(leaves[i] & np.uint8(~new)) | np.uint8(eights & new)
     for i in range(n):
-        low = np.uint8(bits[i] & np.uint8(np.uint8(~bits[i]) + np.uint8(1)))
-        one = np.uint8(1) if np.uint8(low & np.uint8(0xAA)) != NONE else NONE
-        two = np.uint8(2) if np.uint8(low & np.uint8(0xCC)) != NONE else NONE
-        four = np.uint8(4) if np.uint8(low & np.uint8(0xF0)) != NONE else NONE
-        places[i] = places[i] | one | two | four
+        leaves[i] = leaves[i] | lowest_bit(bits[i])
 
 
 @kernel(
     "u8[:,:], i64[:,:], f64[:,:], i64[:,:,:], u8[:,:,:], f64[:,:,:], u8[:,:,:], i64, f64[:,:]",
     "u16[:,:], i64[:,:], f64[:,:], i64[:,:,:], u16[:,:,:], f64[:,:,:], u8[:,:,:], i64, f64[:,:]",
 )
-def add_small_tree(member, members, sync, columns, nodes, values, below, cuts, answers, planes, output, out):
-    """Add what a tree of at most 64 leaves answers to ``out`` (outputs, rows).
+def add_small_tree(
+    member, members, sync, columns, nodes, values, subtrees, left_bins, leaf_values, planes, output, out
+):  # fmt: skip
+    """Add the values of a tree of at most 64 leaves to the scores ``out`` (outputs, rows).
 
-    ``nodes`` begin with the columns of ``NodeIndex.integers`` up to the child; missing is bin 0. The others are
-    workspaces of each member: (nodes, 2) numbers of leaves and bins that go left, (leaves, outputs) answers, and as
-    many planes of ``BLOCK`` rows as the tree has leaves by eight, and one.
+    ``nodes`` begin with the columns of ``TreeNodes.ints`` up to the child; missing is bin 0. The others are workspaces
+    of each member: ``subtrees`` and ``left_bins`` (nodes, 2), ``leaf_values`` (leaves, outputs), and
+    ⌈leaves / 8⌉ + 1 ``planes`` of ``BLOCK`` rows.
     """
-    own = planes[member]
-    n_planes = own.shape[0] - 1
-    number_leaves(nodes, below[member])
+    my_planes = planes[member]
+    n_planes = my_planes.shape[0] - 1
+    number_leaves(nodes, subtrees[member])
     for node in range(nodes.shape[0]):
-        cuts[member, node, LEAST] = 1 if nodes[node, NODE_MISSING_LEFT] == 0 else 0
-        cuts[member, node, MOST] = max(nodes[node, NODE_BIN], 0)
+        left_bins[member, node, MIN_BIN] = 1 if nodes[node, NODE_MISSING_LEFT] == 0 else 0
+        left_bins[member, node, MAX_BIN] = max(nodes[node, NODE_BIN], 0)
         if nodes[node, NODE_FEATURE] < 0:
             for k in range(values.shape[1]):
-                answers[member, below[member, node, FIRST], k] = values[node, k]
+                leaf_values[member, subtrees[member, node, FIRST_LEAF], k] = values[node, k]
     n_rows = columns.shape[1]
     n_blocks = (n_rows + BLOCK - 1) // BLOCK
-    places = own[n_planes]
+    leaves = my_planes[n_planes]
     for block in range(member * n_blocks // members, (member + 1) * n_blocks // members):
         begin = np.uint64(block * BLOCK)
         n = np.uint64(min(BLOCK, n_rows - block * BLOCK))
-        ask_splits(columns, begin, n, nodes, below[member], cuts[member], own)
-        find_lowest_bits(n, n_planes, own, places)
+        apply_splits(columns, begin, n, nodes, subtrees[member], left_bins[member], my_planes)
+        find_lowest_bits(n, n_planes, my_planes, leaves)
         for k in range(values.shape[1]):
             target = out[output + k]
             for i in range(n):
-                target[begin + i] += answers[member, np.uint64(places[i]), k]
+                target[begin + i] += leaf_values[member, np.uint64(leaves[i]), k]
 
 
 @kernel(
@@ -126,29 +125,29 @@ def add_small_tree(member, members, sync, columns, nodes, values, below, cuts, a
     "u16[:,:], i64[:], u16[:,:], u8[:,:], f64[:,:], i64, f64[:,:]",
 )
 def add_symmetric_tree(member, members, sync, columns, features, splits, bits, values, output, out):
-    """Add what a symmetric tree of at most eight levels answers to ``out`` (outputs, rows).
+    """Add the values of a symmetric tree of depth at most 8 to the scores ``out`` (outputs, rows).
 
-    Level k asks the column ``features[k]``. A line of ``splits`` is the last bin that goes left, and a bin that goes
-    right whatever its place, 0 being missing. Bit k of the number of a leaf tells whether it is on the right there;
-    ``values`` are by these numbers. ``bits`` is a workspace, a line per member.
+    Depth k splits the column ``features[k]``. ``splits[k]`` holds the last bin that goes left, and a smaller bin that
+    goes right (0: missing values do). Bit k of the number of a leaf is 1 if it is on the right there; ``values`` are
+    by these numbers. ``bits`` is a workspace, a row per member.
     """
     n_rows = columns.shape[1]
-    own = bits[member]
+    my_bits = bits[member]
     n_blocks = (n_rows + BLOCK - 1) // BLOCK
     for block in range(member * n_blocks // members, (member + 1) * n_blocks // members):
         begin = np.uint64(block * BLOCK)
         n = np.uint64(min(BLOCK, n_rows - block * BLOCK))
         for i in range(n):
-            own[i] = 0
+            my_bits[i] = 0
         for k in range(features.shape[0]):
             column = columns[features[k]]
-            most = splits[k, 0]
-            also = splits[k, 1]
+            max_left = splits[k, 0]
+            also_right = splits[k, 1]
             bit = np.uint8(1 << k)
             for i in range(n):
                 b = column[begin + i]
-                own[i] |= bit if (b > most) | (b == also) else np.uint8(0)
+                my_bits[i] |= bit if (b > max_left) | (b == also_right) else np.uint8(0)
         for k in range(values.shape[1]):
             target = out[output + k]
             for i in range(n):
-                target[begin + i] += values[np.uint64(own[i]), k]
+                target[begin + i] += values[np.uint64(my_bits[i]), k]

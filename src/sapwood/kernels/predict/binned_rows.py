@@ -1,4 +1,4 @@
-"""Send binned rows through one tree that was just grown."""
+"""Predict binned rows with one tree that was just grown, row by row."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from sapwood.native.runtime.kernel import kernel
 
 
 @kernel()
-def step_in_bins(tiles, shift, feature, bin, missing_left, left, row, node):
-    """The node below ``node`` for a binned row; a leaf is below itself. A tile has ``1 << shift`` features."""
+def next_binned_node(tiles, shift, feature, bin, missing_left, left, row, node):
+    """Return the child of ``node`` for a binned row; a leaf is its own child. A tile has ``1 << shift`` features."""
     f = np.int64(feature[node])
     if f < 0:
         return node
-    lane = np.uint64(f) & ((np.uint64(1) << shift) - np.uint64(1))
-    b = np.int64(tiles[np.uint64(f) >> shift, row, lane])
+    tile_column = np.uint64(f) & ((np.uint64(1) << shift) - np.uint64(1))
+    b = np.int64(tiles[np.uint64(f) >> shift, row, tile_column])
     right = np.uint64(b > np.int64(bin[node])) | (np.uint64(b == 0) & np.uint64(missing_left[node] == 0))
     return np.uint64(left[node]) + right
 
 
 @kernel()
-def add_answer(value, node, output, row, out):
-    """Add what a leaf answers to one row of ``out``."""
+def add_leaf_value(value, node, output, row, out):
+    """Add the value of a leaf to the scores of one row."""
     for k in range(value.shape[1]):
         out[output + k, row] += value[node, k]
 
@@ -31,7 +31,7 @@ def add_answer(value, node, output, row, out):
     "u16[:,:,:], i32[:], i32[:], u8[:], i32[:], f64[:,:], i64, f64[:,:], i64, i64",
 )
 def add_scores_binned(member, members, sync, tiles, feature, bin, missing_left, left, value, output, out, begin, end):
-    """Add one tree's answers for the binned rows ``begin`` to ``end`` to ``out`` (outputs, rows).
+    """Add the values of one tree for the binned rows ``begin`` to ``end`` to the scores ``out`` (outputs, rows).
 
     A row goes left when its bin is at most ``bin`` of the node; bin 0 is missing. With vector leaves ``output`` is 0.
     """
@@ -42,24 +42,24 @@ def add_scores_binned(member, members, sync, tiles, feature, bin, missing_left, 
     last = np.uint64(begin + (member + 1) * (end - begin) // members)
     root = np.uint64(0)
     one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
-    while row + four <= last:  # four rows walk down in lockstep
+    while row + four <= last:  # four rows descend in lockstep
         n0 = n1 = n2 = n3 = root
         moved = True
         while moved:
-            m0 = step_in_bins(tiles, shift, feature, bin, missing_left, left, row, n0)
-            m1 = step_in_bins(tiles, shift, feature, bin, missing_left, left, row + one, n1)
-            m2 = step_in_bins(tiles, shift, feature, bin, missing_left, left, row + two, n2)
-            m3 = step_in_bins(tiles, shift, feature, bin, missing_left, left, row + three, n3)
+            m0 = next_binned_node(tiles, shift, feature, bin, missing_left, left, row, n0)
+            m1 = next_binned_node(tiles, shift, feature, bin, missing_left, left, row + one, n1)
+            m2 = next_binned_node(tiles, shift, feature, bin, missing_left, left, row + two, n2)
+            m3 = next_binned_node(tiles, shift, feature, bin, missing_left, left, row + three, n3)
             moved = ((m0 ^ n0) | (m1 ^ n1) | (m2 ^ n2) | (m3 ^ n3)) != root
             n0, n1, n2, n3 = m0, m1, m2, m3
-        add_answer(value, n0, output, row, out)
-        add_answer(value, n1, output, row + one, out)
-        add_answer(value, n2, output, row + two, out)
-        add_answer(value, n3, output, row + three, out)
+        add_leaf_value(value, n0, output, row, out)
+        add_leaf_value(value, n1, output, row + one, out)
+        add_leaf_value(value, n2, output, row + two, out)
+        add_leaf_value(value, n3, output, row + three, out)
         row += four
     while row < last:
         node = root
         while feature[node] >= 0:
-            node = step_in_bins(tiles, shift, feature, bin, missing_left, left, row, node)
-        add_answer(value, node, output, row, out)
+            node = next_binned_node(tiles, shift, feature, bin, missing_left, left, row, node)
+        add_leaf_value(value, node, output, row, out)
         row += one

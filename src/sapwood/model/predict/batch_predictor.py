@@ -64,7 +64,7 @@ def add_byte_scores(
     team = current_team(n_jobs, table.n_rows * len(trees))
     arguments = (packed.forest, *packed.bin_search(table.dtype), *_byte_workspaces(packed, team.size))
     cost = SEARCH_NANOSECONDS * len(packed.forest.features) + BYTE_NANOSECONDS * packed.n_entries(trees)
-    n_rows = _call_rows(cost + ADD_NANOSECONDS * len(trees), team.size, predict_bytes.ROWS)
+    n_rows = _call_rows(cost + ADD_NANOSECONDS * len(trees), team.size, predict_bytes.BLOCK)
     _run(team, predict_bytes.add_scores_by_bytes, table, n_rows, trees, arguments, out)
 
 
@@ -85,7 +85,7 @@ def _add_linear(
         bounds = np.array([rows.begin, rows.end, -rows.begin, trees.start, trees.stop], dtype=np.int64)
         team.run(predict.leaf_indices, *rows.memory, *arguments, bounds, leaves)
         bounds = np.array([rows.begin, rows.end, rows.offset, trees.start], dtype=np.int64)
-        team.run(predict_linear.add_linear, *rows.memory, leaves, forest, bounds, out)
+        team.run(predict_linear.add_linear_leaves, *rows.memory, leaves, forest, bounds, out)
 
 
 class _RowRange(NamedTuple):
@@ -155,7 +155,7 @@ def _workspaces(packed: PackedTrees, dtype: np.dtype, members: int) -> tuple[np.
 
 def _byte_workspaces(packed: PackedByteTrees, members: int) -> tuple[np.ndarray, ...]:
     heights = (packed.n_bin_rows, packed.n_planes + 2)
-    return tuple(np.empty((members, height, predict_bytes.ROWS), dtype=np.uint8) for height in heights)
+    return tuple(np.empty((members, height, predict_bytes.BLOCK), dtype=np.uint8) for height in heights)
 
 
 def rows_per_call(packed: PackedTrees, trees: range, members: int) -> int:
@@ -169,7 +169,7 @@ def rows_per_call(packed: PackedTrees, trees: range, members: int) -> int:
 def split_counts(packed: PackedTrees, trees: range) -> tuple[int, int]:
     """Return the number of splits in the tops of some trees, and the number of these trees that are deep."""
     chosen = packed.forest.trees[trees.start : trees.stop]
-    n_splits = chosen[:, predict.LAST] - chosen[:, predict.FIRST]
+    n_splits = chosen[:, predict.SPLITS_END] - chosen[:, predict.SPLITS_BEGIN]
     return int(n_splits.sum()), int((chosen[:, predict.KIND] == predict.DEEP).sum())
 
 

@@ -99,7 +99,7 @@ def _bind_linear(
     bounds = np.array([0, 1, 0, 0, n_trees], dtype=np.int64)
     thresholds = packed.thresholds.float64
     find_leaves = predict.leaf_indices.bind(sync, *memory, packed.forest, thresholds, *work, bounds, leaves)
-    add_linear = predict_linear.add_linear.bind(sync, *memory, leaves, forest, bounds, scores[:, None])
+    add_linear = predict_linear.add_linear_leaves.bind(sync, *memory, leaves, forest, bounds, scores[:, None])
 
     def call(member: int, members: int) -> None:
         find_leaves(member, members)

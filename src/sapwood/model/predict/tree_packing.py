@@ -18,7 +18,7 @@ from sapwood.model.predict.float32_thresholds import Thresholds
 from sapwood.model.predict.node_index import NodeIndex, count_true_before
 
 # Position in a tree's table of each exit of its top, numbered from the left: the order of the de Bruijn products.
-EXIT_POSITIONS = ((np.int64(predict.BRUIJN) << np.arange(predict.TOP)) & 0xFFFFFFFF) >> 27
+EXIT_POSITIONS = ((np.int64(predict.DE_BRUIJN) << np.arange(predict.MAX_EXITS)) & 0xFFFFFFFF) >> 27
 MAX_SYMMETRIC_DEPTH = 16
 
 
@@ -56,17 +56,17 @@ def pack_trees(ensemble: Ensemble, with_tops: bool = True, bitsets: BitsetTransf
     below = ~top & ~is_exit
     n_below = np.diff(count_true_before(below, ensemble.tree_start))
     n_leaves = np.diff(count_true_before(~nodes.inner, ensemble.tree_start))
-    tables = np.concatenate([[0], np.cumsum(np.where(symmetric, n_leaves, predict.TOP + n_below))])
+    tables = np.concatenate([[0], np.cumsum(np.where(symmetric, n_leaves, predict.MAX_EXITS + n_below))])
     exit_position = EXIT_POSITIONS[np.where(is_exit & ~in_symmetric, first_exit, 0)]
     exit_position = np.where(in_symmetric, first_exit, exit_position)
-    position = tables[nodes.tree] + np.where(is_exit, exit_position, predict.TOP)
+    position = tables[nodes.tree] + np.where(is_exit, exit_position, predict.MAX_EXITS)
     position[below] += (np.cumsum(below) - 1 - count_true_before(below, ensemble.tree_start)[nodes.tree])[below]
 
     # One split represents all splits of a depth of a symmetric tree: the leftmost.
     splits = top & (~in_symmetric | (first_exit == 0))
     trees = np.zeros((ensemble.n_trees, 5), dtype=np.int64)
     starts = count_true_before(splits, ensemble.tree_start)
-    trees[:, predict.FIRST], trees[:, predict.LAST] = starts[:-1], starts[1:]
+    trees[:, predict.SPLITS_BEGIN], trees[:, predict.SPLITS_END] = starts[:-1], starts[1:]
     trees[:, predict.TABLE], trees[:, predict.OUTPUT] = tables[:-1], ensemble.tree_output
     trees[:, predict.KIND] = np.where(symmetric, predict.SYMMETRIC, n_below > 0)
 
@@ -143,7 +143,7 @@ def _choose_tops(nodes: NodeIndex) -> np.ndarray:
     order = np.lexsort((nodes.number, -rows, nodes.tree))
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = nodes.number  # trees keep their ranges, so the n-th node of a tree in this order has rank n
-    return nodes.inner & (rank < predict.TOP - 1)
+    return nodes.inner & (rank < predict.MAX_EXITS - 1)
 
 
 def _feature_slots(nodes: NodeIndex) -> tuple[np.ndarray, np.ndarray]:
@@ -173,7 +173,7 @@ def _pack_links(
     link = position[child].astype(np.uint64)
     link |= missing_right.astype(np.uint64) << predict.MISSING_RIGHT_BIT
     link |= slots[included].astype(np.uint64) << predict.SLOT_BIT
-    link |= is_bitset.astype(np.uint64) << predict.SET_BIT
+    link |= is_bitset.astype(np.uint64) << predict.BITSET_BIT
     place = position[included]
     links[place, 0] = link
     links.view(np.float64)[place, 1] = np.where(inner, nodes.ensemble.threshold[included], np.inf)
