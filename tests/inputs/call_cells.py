@@ -135,7 +135,7 @@ METRICS: dict[str, tuple[Any, Any]] = {
     "unknown": (lambda: measured_by("rsme"), parameter_error("'rsme' is not known", "did you mean 'rmse'")),
     "twice": (lambda: measured_by(["rmse", "rmse"]), parameter_error("two metrics named 'rmse'")),
     "an empty list": (lambda: measured_by([]), parameter_error("empty list", "name a metric")),
-    "for classes": (lambda: measured_by("auc"), parameter_error("'auc' is for binary")),
+    "for classes": (lambda: measured_by("auc"), parameter_error("'auc', which measures binary, is not supported")),
     "a number": (lambda: measured_by([3]), parameter_error("metric 3", "a name or a function")),
     "a callback without arguments": (
         lambda: regressor(callbacks=lambda: None).fit(X, Y),
@@ -152,7 +152,7 @@ DATASETS: dict[str, tuple[Any, Any]] = {
     "of nothing": (lambda: Dataset(None), value_error("got NoneType")),
     "one bin": (lambda: Dataset(X, max_bins=1), parameter_error("max_bins", "from 2 to 65535", "got 1")),
     "weights too short": (lambda: Dataset(X, sample_weight=[1.0]), value_error("sample_weight has 1")),
-    "another number of bins": (lambda: regressor(max_bins=7).fit(DATASET, Y), parameter_error("max_bins is 7", "255")),
+    "another number of bins": (lambda: regressor(max_bins=7).fit(DATASET, Y), parameter_error("max_bins=7", "255")),
     "rows beyond the end": (lambda: DATASET[[99]], value_error("40 rows", "[99]")),
     "rows by name": (lambda: DATASET["a"], value_error("40 rows", "'a'")),
     "no rows": (lambda: DATASET[[]], value_error("0 sample(s)")),
