@@ -12,8 +12,7 @@ from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.categories.plan import column_number
 from sapwood.data.tables.schema import Schema
 from sapwood.errors import ParameterError
-from sapwood.kernels import layout
-from sapwood.kernels.numeric.random import LEVEL_COLUMNS, NODE_COLUMNS, TREE_COLUMNS, draw_many
+from sapwood.kernels.numeric.random import TREE_COLUMNS, draw_many
 from sapwood.params.declaration import TreeParams
 
 DIRECTIONS = {1: 1, -1: -1, 0: 0, "increasing": 1, "decreasing": -1, "none": 0}
@@ -102,29 +101,6 @@ def draw_tree_features(fraction: float, n_features: int, seed: int, round: int) 
         ids, hashes = np.arange(n_features, dtype=np.uint64), np.empty(n_features, dtype=np.uint64)
         draw_many(seed, TREE_COLUMNS, round, ids, hashes)
         allowed[np.argsort(hashes, kind="stable")[count_of(fraction, n_features) :]] = 0
-    return allowed
-
-
-def allowed_features(
-    choice: layout.ColumnSampler, active: np.ndarray, depth: int, node: int, draws: layout.RandomKey
-) -> np.ndarray:  # fmt: skip
-    """Which features a leaf may use: those of the tree and of its active groups, drawn by its level and its node.
-
-    The twin of ``kernels.split.column_sampler.sample_features`` for growers that go step by step.
-    """
-    allowed = choice.in_tree.astype(bool)
-    n = len(allowed)
-    for n_drawn, purpose, place in (
-        (choice.n_per_level, LEVEL_COLUMNS, depth),
-        (choice.n_per_node, NODE_COLUMNS, node),
-    ):
-        if n_drawn > 0:
-            ids, hashes = np.arange(place * n, (place + 1) * n, dtype=np.uint64), np.empty(n, dtype=np.uint64)
-            draw_many(draws.seed, purpose, draws.round, ids, hashes)
-            hashes[~allowed] = np.iinfo(np.uint64).max
-            allowed &= hashes <= np.partition(hashes, n_drawn - 1)[n_drawn - 1]
-    if len(choice.groups):
-        allowed &= (active[:, None] & choice.groups).any(axis=0)
     return allowed
 
 

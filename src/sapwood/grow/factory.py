@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.grow.distributed import RankGrower
-from sapwood.grow.distributed_symmetric import SymmetricRankGrower
+from sapwood.grow.distributed import DistributedGrower
+from sapwood.grow.distributed_symmetric import DistributedSymmetricGrower
 from sapwood.grow.exact import ExactGrower
 from sapwood.grow.grower import Grower
 from sapwood.grow.histogram import HistogramGrower
@@ -17,6 +17,8 @@ def make_grower(dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed
     """A grower for trees of ``n_outputs`` outputs on a dataset."""
     if not dataset.workers.is_local:
         is_symmetric = symmetric_of(params.growth) is not None
-        return (SymmetricRankGrower if is_symmetric else RankGrower)(dataset, n_outputs, params, seed, team)
+        return (DistributedSymmetricGrower if is_symmetric else DistributedGrower)(
+            dataset, n_outputs, params, seed, team
+        )
     kind = ExactGrower if params.split_search == "exact" else HistogramGrower
     return kind(dataset, n_outputs, params, seed, team)

@@ -17,8 +17,8 @@ from sapwood.kernels.grow.leaf_queue import (
     add_leaf,
     can_split,
     init_node,
-    least_gain_histogram,
     release_histograms,
+    reserve_histograms,
     set_child_bounds,
     set_child_sums,
 )
@@ -216,10 +216,7 @@ def expand_leaf(
     if has_order and (open_left or open_right):
         partition_sorted_rows(member, own, end, bins.bins_u8, integers[leaf], n_left, cells.sorted_rows)
     elif open_left or open_right:
-        if slots[0] < 0:
-            slots[0] = least_gain_histogram(n_leaves, old_slot, integers, leaves.floats)
-        if slots[1] < 0:
-            slots[1] = least_gain_histogram(n_leaves, slots[0], integers, leaves.floats)
+        reserve_histograms(n_leaves, slots, leaves)
         if build_children(
             member, members, sync, alone, bins.tiles, first, middle, last, slots, live, old_slot >= 0,
             open_right if small == 1 else open_left, sums, feature, rows, cells,

@@ -158,6 +158,23 @@ def set_child_bounds(leaf, sums, bounds, direction, rules, quantum, leaves):
 
 
 @kernel()
+def add_children(leaf, new, child, n_left, hist_left, hist_right, sums, bounds, leaves, nodes):
+    """Replace a leaf by its left child and add the right child as leaf ``new``; their nodes are ``child`` and the next.
+
+    ``sums`` and ``bounds`` are those of ``set_child_sums`` and ``set_child_bounds``; ``n_left`` rows went left.
+    """
+    n_planes = sums.shape[0] // 2
+    begin = leaves.ints[leaf, LEAF_BEGIN]
+    end = leaves.ints[leaf, LEAF_END]
+    depth = leaves.ints[leaf, LEAF_DEPTH] + 1
+    middle = begin + n_left
+    add_leaf(leaf, begin, middle, child, depth, hist_left, sums[:n_planes], bounds[0], bounds[1], leaves)
+    add_leaf(new, middle, end, child + 1, depth, hist_right, sums[n_planes:], bounds[2], bounds[3], leaves)
+    init_node(child, nodes)
+    init_node(child + 1, nodes)
+
+
+@kernel()
 def least_gain_histogram(n_leaves, taken, integers, numbers):
     """The histogram that will be missed least: that of the leaf of least gain, but not ``taken``."""
     best = -1
@@ -167,6 +184,15 @@ def least_gain_histogram(n_leaves, taken, integers, numbers):
         if best < 0 or numbers[leaf, LEAF_GAIN] < numbers[best, LEAF_GAIN]:
             best = leaf
     return integers[best, LEAF_HIST]
+
+
+@kernel()
+def reserve_histograms(n_leaves, hists, leaves):
+    """Replace each of two histograms that is missing (-1) by one that a leaf can spare."""
+    if hists[0] < 0:
+        hists[0] = least_gain_histogram(n_leaves, hists[1], leaves.ints, leaves.floats)
+    if hists[1] < 0:
+        hists[1] = least_gain_histogram(n_leaves, hists[0], leaves.ints, leaves.floats)
 
 
 @kernel()

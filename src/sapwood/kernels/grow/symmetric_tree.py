@@ -5,14 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.grow.histogram_tree import GROW_SIGNATURE
-from sapwood.kernels.grow.leaf_queue import add_leaf, can_split, init_node, set_child_bounds, set_child_sums, split_node
+from sapwood.kernels.grow.leaf_queue import (
+    add_children,
+    add_leaf,
+    can_split,
+    init_node,
+    set_child_bounds,
+    set_child_sums,
+    split_node,
+)
 from sapwood.kernels.grow.leaf_scheduler import ALONE_ROWS, is_small
 from sapwood.kernels.grow.row_partition import partition_leaf
 from sapwood.kernels.histogram.active_features import fill_default_bins, subtract_active
 from sapwood.kernels.histogram.builder import build_histogram, sum_root
 from sapwood.kernels.layout import (
     LEAF_BEGIN,
-    LEAF_DEPTH,
     LEAF_END,
     LEAF_GAIN,
     LEAF_HIST,
@@ -65,7 +72,6 @@ def split_leaf(
     rank = 0 if alone else member
     start = integers[leaf, LEAF_BEGIN]
     stop = integers[leaf, LEAF_END]
-    depth = integers[leaf, LEAF_DEPTH] + 1
     old_slot = integers[leaf, LEAF_HIST]
     sums = scratch.ints[member][: 2 * n_planes]
     bounds = scratch.floats[member][:4]
@@ -101,10 +107,7 @@ def split_leaf(
     if rank == 0:
         slot_left = new if left_is_small else old_slot
         slot_right = old_slot if left_is_small else new
-        add_leaf(leaf, start, middle, child, depth, slot_left, sums[:n_planes], bounds[0], bounds[1], leaves)
-        add_leaf(new, middle, stop, child + 1, depth, slot_right, sums[n_planes:], bounds[2], bounds[3], leaves)
-        init_node(child, nodes)
-        init_node(child + 1, nodes)
+        add_children(leaf, new, child, n_left, slot_left, slot_right, sums, bounds, leaves, nodes)
     return barrier(sync, parts)
 
 
