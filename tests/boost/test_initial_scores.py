@@ -169,7 +169,7 @@ def test_validation_starts_from_the_estimator_too():
 def test_such_a_model_cannot_be_saved_but_pickled(tmp_path):
     X, y = example()
     fitted = SapwoodRegressor(init=LinearRegression(), **FEW).fit(X, y)
-    with pytest.raises(ParameterError, match="the model starts from LinearRegression, which a model file cannot hold"):
+    with pytest.raises(ParameterError, match="init is a LinearRegression, which a model file cannot contain"):
         fitted.save(tmp_path / "model.sapwood")
     assert np.array_equal(pickle.loads(pickle.dumps(fitted)).predict(X), fitted.predict(X))
 

@@ -46,7 +46,7 @@ def test_a_parameter_of_the_classifier_is_unknown_to_the_regressor():
 
 @BOTH
 def test_a_value_without_name_is_refused(estimator):
-    with pytest.raises(TypeError, match="takes keyword arguments only, got 100 without a name"):
+    with pytest.raises(TypeError, match="accepts only keyword arguments, got 100: pass it by its name"):
         estimator(100)
 
 

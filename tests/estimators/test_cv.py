@@ -145,7 +145,7 @@ def test_other_estimators_are_sent_to_scikit_learn():
 def test_a_class_that_is_held_out_whole_is_named():
     X, _ = example(20)
     labels = np.array(["a"] * 10 + ["b"] * 9 + ["c"])
-    with pytest.raises(InputError, match=r"fold \d holds out every row of class 'c'"):
+    with pytest.raises(InputError, match=r"fold \d holds out all rows of class 'c'"):
         sapwood.cv(SapwoodClassifier(**FEW), X, labels, cv=3)
 
 

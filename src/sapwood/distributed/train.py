@@ -24,7 +24,7 @@ from sapwood.data.tables.conversion import short_repr
 from sapwood.distributed.communicator import Communicator
 from sapwood.distributed.workers import FEATURES, ROWS, Workers
 from sapwood.errors import InputError, InputTypeError, ParameterError
-from sapwood.estimators.base import SapwoodEstimator, arguments_of, set_fitted
+from sapwood.estimators.base import SapwoodEstimator, make_fit_arguments, set_fitted_attributes
 from sapwood.params.compatibility import check_compatibility
 from sapwood.params.fit_context import Context
 
@@ -48,8 +48,8 @@ def fit(
         n_rows = _n_rows(X)
         workers.count_rows(n_rows)
         row_numbers = _read_row_numbers(row_numbers, n_rows, workers)
-    arguments = arguments_of(estimator, X, y, workers=workers, row_numbers=row_numbers, **more)
-    set_fitted(estimator, engine.fit(arguments))
+    arguments = make_fit_arguments(estimator, X, y, workers=workers, row_numbers=row_numbers, **more)
+    set_fitted_attributes(estimator, engine.fit(arguments))
     return estimator
 
 

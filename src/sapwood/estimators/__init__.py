@@ -1,1 +1,1 @@
-"""The scikit-learn estimators."""
+"""Estimators that follow scikit-learn's conventions, and cross-validation."""

@@ -1,4 +1,4 @@
-"""What the classifier and the regressor share: parameters and ``fit``."""
+"""Base class of the classifier and the regressor: parameters and ``fit``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Estimator = TypeVar("Estimator", bound="SapwoodEstimator")
 
 
 class SapwoodEstimator(FittedEstimator):
-    """The common part of the estimators; see ``docs/parameters.md`` for the parameters."""
+    """Base class of the estimators; ``docs/parameters.md`` lists the parameters."""
 
     task: ClassVar[str]
 
@@ -77,7 +77,12 @@ class SapwoodEstimator(FittedEstimator):
     ) -> None: ...
 
     def set_params(self, **params: Any) -> SapwoodEstimator:
-        """Set parameters by name; an unknown one is refused with the nearest match."""
+        """Set parameters by name; the error for an unknown one names the nearest match.
+
+        Returns
+        -------
+        self
+        """
         known = self._get_param_names()
         for name in params:
             if name.partition("__")[0] not in known:
@@ -98,21 +103,38 @@ class SapwoodEstimator(FittedEstimator):
         groups: Any = None,
         init_model: Any = None,
     ) -> Estimator:
-        """Train on rows ``X`` and a target per row: a label of any kind for classes, a number for regression.
+        """Train a model.
 
-        ``X`` is an array, a data frame (NaN is missing) or a ``Dataset``, whose bins are used. ``eval_set`` is a pair
-        (X, y), a list of pairs or a dict from names to pairs, measured after every round with the weights
-        ``eval_sample_weight``; class weights do not count there. ``init_score``, (rows,) or (rows, outputs), is an
-        offset of the scores in training, which predictions do not add; each set of ``eval_set`` then brings its own as
-        a third entry. ``groups`` stay whole when rows are split off for validation. ``init_model``, a model, a fitted
-        estimator or a file, is continued: its trees come first.
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Dataset
+            Rows to train on; NaN is missing. The bins of a ``Dataset`` are used as they are.
+        y : array-like
+            Target of each row: labels of any kind for classification, numbers for regression.
+        sample_weight : array-like, optional
+            Weight of each row; rows of weight 0 are left out.
+        eval_set : pair (X, y), list of pairs or dict of pairs, optional
+            Validation sets, evaluated after every round.
+        eval_sample_weight : array-like, list or dict, optional
+            Weights of the rows of ``eval_set``, in the same form; class weights do not apply to validation sets.
+        init_score : array-like (rows,) or (rows, outputs), optional
+            Offset of the scores in training, which predictions do not contain. Each validation set then has its own as
+            a third entry: (X, y, init_score).
+        groups : array-like, optional
+            Group of each row; a group is never divided when rows are split off for validation.
+        init_model : Model, fitted estimator or path of a model file, optional
+            Model to continue: its trees come first.
+
+        Returns
+        -------
+        self
         """
         _warn_of_column_vector(y)
-        arguments = arguments_of(
+        arguments = make_fit_arguments(
             self, X, y, sample_weight=sample_weight, eval_set=eval_set, eval_sample_weight=eval_sample_weight,
             init_score=init_score, groups=groups, init_model=init_model,
         )  # fmt: skip
-        set_fitted(self, engine.fit(arguments))
+        set_fitted_attributes(self, engine.fit(arguments))
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -122,13 +144,13 @@ class SapwoodEstimator(FittedEstimator):
         return tags
 
 
-def arguments_of(estimator: SapwoodEstimator, X: Any, y: Any, **more: Any) -> FitArguments:
-    """Return the arguments of a fit with an estimator's parameters; ``more`` are fields of FitArguments."""
+def make_fit_arguments(estimator: SapwoodEstimator, X: Any, y: Any, **more: Any) -> FitArguments:
+    """Return the arguments of a fit with an estimator's parameters; ``more`` are further fields of FitArguments."""
     name = type(estimator).__name__
     return FitArguments(estimator.get_params(deep=False), X, y, task=estimator.task, caller=name, **more)
 
 
-def set_fitted(estimator: SapwoodEstimator, result: engine.FitResult) -> None:
+def set_fitted_attributes(estimator: SapwoodEstimator, result: engine.FitResult) -> None:
     """Set the fitted attributes of an estimator."""
     estimator.model_ = result.model
     estimator.init_ = result.init_estimator

@@ -1,4 +1,4 @@
-"""The classifier."""
+"""Gradient-boosted trees for classification."""
 
 from __future__ import annotations
 
@@ -29,34 +29,61 @@ class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
 
     @property
     def classes_(self) -> np.ndarray:
-        """Class labels, sorted: the order of the columns of ``predict_proba``."""
+        """Class labels, sorted, in the order of the columns of ``predict_proba``."""
         check_is_fitted(self)
         assert self.model_.classes is not None
         return self.model_.classes
 
     def predict_proba(self, X: Any, iterations: int | None = None) -> np.ndarray:
-        """Predict the probability of each class, (rows, classes), with the first ``iterations`` rounds (or all)."""
-        return _both_columns(self._predict(X, iterations))
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Dataset
+            Rows with the columns of training.
+        iterations : int, optional
+            Number of rounds to use; all by default.
+
+        Returns
+        -------
+        ndarray (rows, classes)
+            Probabilities in the order of ``classes_``.
+        """
+        return _probabilities_of_both(self._predict(X, iterations))
 
     def predict(self, X: Any, iterations: int | None = None) -> np.ndarray:
-        """Predict the most probable label of each row with the first ``iterations`` rounds (all by default)."""
+        """Predict the most probable label of each row.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Dataset
+            Rows with the columns of training.
+        iterations : int, optional
+            Number of rounds to use; all by default.
+
+        Returns
+        -------
+        ndarray (rows,)
+            Labels out of ``classes_``.
+        """
         return self.classes_[np.argmax(self.predict_proba(X, iterations), axis=1)]
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """Yield the probabilities after 1, 2, ... rounds."""
-        return map(_both_columns, self._staged_predict(X))
+        """Yield the probabilities (rows, classes) after 1, 2, ... rounds."""
+        return map(_probabilities_of_both, self._staged_predict(X))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Yield the most probable labels after 1, 2, ... rounds."""
+        """Yield the most probable labels (rows,) after 1, 2, ... rounds."""
         return (self.classes_[np.argmax(probability, axis=1)] for probability in self.staged_predict_proba(X))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the scores before the link: (rows,) for two classes, else (rows, classes)."""
+        """Return the scores before the link function: (rows,) for two classes, else (rows, classes)."""
         scores = self.predict_raw(X)
         return scores[:, 1] - scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 2 else scores
 
 
-def _both_columns(probability: np.ndarray) -> np.ndarray:
+def _probabilities_of_both(probability: np.ndarray) -> np.ndarray:
+    """Return (rows, 2) from the probabilities (rows,) of the second class; (rows, classes) as they are."""
     if probability.ndim > 1:
         return probability
     both = np.empty((len(probability), 2))

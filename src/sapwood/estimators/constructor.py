@@ -1,4 +1,4 @@
-"""Constructor parameters as scikit-learn wants them: kept as given, under their own names, checked only in ``fit``."""
+"""Constructors by scikit-learn's convention: parameters are stored as they are passed and checked in ``fit``."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from sapwood.params.resolve import unknown_parameter
 Init = TypeVar("Init", bound=Callable[..., None])
 
 
-def captures_parameters(*others: Callable[..., None]) -> Callable[[Init], Init]:
-    """Make an ``__init__`` store each of its keyword-only parameters and those of ``others``.
+def captures_parameters(*inherited: Callable[..., None]) -> Callable[[Init], Init]:
+    """Return a decorator that makes ``__init__`` store its keyword-only parameters and those of ``inherited`` ones.
 
-    An unknown name is refused with the nearest. The body of the function is not run.
+    The error for an unknown name suggests the nearest one. The body of the decorated function is not run.
     """
 
     def decorate(init: Init) -> Init:
-        functions: list[Callable[..., None]] = [*others, init]
+        functions: list[Callable[..., None]] = [*inherited, init]
         parameters = [
             p for f in functions for p in inspect.signature(f).parameters.values() if p.kind is p.KEYWORD_ONLY
         ]
         defaults = {p.name: p.default for p in parameters}
 
         @functools.wraps(init)
-        def keep(self: Any, *args: Any, **given: Any) -> None:
+        def store_parameters(self: Any, *args: Any, **values: Any) -> None:
             if args:
                 name = type(self).__name__
-                raise InputTypeError(f"{name} takes keyword arguments only, got {args[0]!r} without a name")
-            for name in given:
+                raise InputTypeError(f"{name} accepts only keyword arguments, got {args[0]!r}: pass it by its name")
+            for name in values:
                 if name not in defaults:
                     raise InputTypeError(unknown_parameter(name, defaults))
-            vars(self).update({**defaults, **given})
+            vars(self).update({**defaults, **values})
 
-        receiver = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        keep.__signature__ = inspect.Signature([receiver, *parameters])  # type: ignore[attr-defined]
-        return keep  # type: ignore[return-value]
+        self_parameter = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        store_parameters.__signature__ = inspect.Signature([self_parameter, *parameters])  # type: ignore[attr-defined]
+        return store_parameters  # type: ignore[return-value]
 
     return decorate

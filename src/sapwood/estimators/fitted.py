@@ -1,4 +1,4 @@
-"""What can be asked of a fitted estimator."""
+"""Predictions, importances and persistence of fitted estimators."""
 
 from __future__ import annotations
 
@@ -22,12 +22,22 @@ from sapwood.params.resolve import check_value
 
 
 class FittedEstimator(BaseEstimator):
-    """The part of an estimator that needs ``fit`` to have been called.
+    """The methods and attributes of an estimator that require a call of ``fit``.
 
-    ``init_`` is the estimator that the trees start from, or None; ``model_`` does not contain it. ``best_iteration_``
-    counts rounds: where the first metric of the first validation set was best, or all without one (``best_score_`` is
-    then None). ``evals_result_`` is ``{set: {metric: [one per round]}}``, ``stopped_`` tells why training ended:
-    "n_estimators", "early_stopping", "time_limit", "callback" or "interrupted".
+    Attributes
+    ----------
+    model_ : Model
+        The trained model; it does not contain ``init_``.
+    init_ : estimator or None
+        The fitted estimator whose predictions the trees start from.
+    best_iteration_ : int
+        Number of rounds after which the first metric of the first validation set was best; all rounds without one.
+    best_score_ : float or None
+        Value of that metric; None without a validation set.
+    evals_result_ : dict
+        Metrics as ``{set: {metric: [one value per round]}}``.
+    stopped_ : str
+        Reason for which training ended: "n_estimators", "early_stopping", "time_limit", "callback" or "interrupted".
     """
 
     n_jobs: Any
@@ -42,27 +52,40 @@ class FittedEstimator(BaseEstimator):
 
     @property
     def n_iter_(self) -> int:
-        """Boosting rounds of the fitted model."""
+        """Number of boosting rounds of the fitted model."""
         check_is_fitted(self)
         return self.model_.n_iterations
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Share of each feature in the total gain; they sum to 1."""
+        """Fraction of the total gain that each feature contributes; the sum is 1."""
         check_is_fitted(self)
         return feature_importances(self.model_)
 
     def importance(self, kind: str = "gain", *, percent: bool = False) -> np.ndarray:
-        """The importance of each feature in a sense that ``kind`` names, such as gain, total_gain, weight or cover."""
+        """Return the importance of each feature.
+
+        Parameters
+        ----------
+        kind : str
+            Definition of importance, such as "gain", "total_gain", "weight" or "cover".
+        percent : bool
+            Whether to scale the importances to a sum of 100.
+        """
         check_is_fitted(self)
         return self.model_.importance(kind, percent)
 
     def predict_raw(self, X: Any, iterations: int | None = None) -> np.ndarray:
-        """Return the scores before the link after ``iterations`` rounds (default: all): (rows,) or (rows, outputs)."""
+        """Return the scores before the link function, with the first ``iterations`` rounds or all.
+
+        Returns
+        -------
+        ndarray (rows,) or (rows, outputs)
+        """
         return self._raw_scores(X, self._align(X), iterations)
 
     def _raw_scores(self, X: Any, table: Table, iterations: int | None) -> np.ndarray:
-        scores = self.model_.predict_raw(table, iterations, self._threads())
+        scores = self.model_.predict_raw(table, iterations, self._n_jobs())
         return scores if self.init_ is None else scores + self._init_scores(X)
 
     def _predict(self, X: Any, iterations: int | None) -> np.ndarray:
@@ -71,46 +94,46 @@ class FittedEstimator(BaseEstimator):
             return prediction
         table = self._align(X)
         if self.init_ is None:
-            return self.model_.predict(table, iterations, self._threads())
-        return self._linked(self._raw_scores(X, table, iterations))
+            return self.model_.predict(table, iterations, self._n_jobs())
+        return self._apply_link(self._raw_scores(X, table, iterations))
 
     def _predict_plain_row(self, X: Any) -> np.ndarray | None:
         """Return the prediction for an array of one row that needs neither checks of names nor ``init_``, else None."""
         fitted = self.__dict__
         if "feature_names_in_" in fitted or fitted.get("init_", self) is not None:
             return None
-        self._threads()
+        self._n_jobs()
         return self.model_.predict_plain_row(X)
 
     def _staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the predictions of the model's link after 1, 2, ... rounds."""
         table = self._align(X)
         if self.init_ is None:
-            return self.model_.staged_predict(table, self._threads())
+            return self.model_.staged_predict(table, self._n_jobs())
         init_scores = self._init_scores(X)
-        return (self._linked(s + init_scores) for s in self.model_.staged_predict_raw(table, self._threads()))
+        return (self._apply_link(s + init_scores) for s in self.model_.staged_predict_raw(table, self._n_jobs()))
 
     def _init_scores(self, X: Any) -> np.ndarray:
         """Return the scores of ``init_``: (rows,) or (rows, outputs)."""
         scores = estimator_scores(self.init_, X, self.model_.link, self.model_.n_outputs)
         return scores[0] if len(scores) == 1 else scores.T
 
-    def _linked(self, scores: np.ndarray) -> np.ndarray:
+    def _apply_link(self, scores: np.ndarray) -> np.ndarray:
         by_output = scores[None, :] if scores.ndim == 1 else np.ascontiguousarray(scores.T)
         return link_from_name(self.model_.link).predict(by_output)
 
     def apply(self, X: Any) -> np.ndarray:
         """Return the leaf of each row in each tree as its node number within the tree: int32 (rows, trees)."""
         table = self._align(X)
-        return self.model_.leaf_indices(table, n_jobs=self._threads())
+        return self.model_.leaf_indices(table, n_jobs=self._n_jobs())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that ``sapwood.load`` reads."""
         check_is_fitted(self)
         if self.init_ is not None:
             raise ParameterError(
-                f"the model starts from {type(self.init_).__name__}, which a model file cannot hold: pickle the "
-                "estimator, or train with a constant init"
+                f"init is a {type(self.init_).__name__}, which a model file cannot contain: pickle the estimator, or "
+                "train with a constant init"
             )
         self.model_.save(path)
 
@@ -126,8 +149,8 @@ class FittedEstimator(BaseEstimator):
             _warn(f"X has feature names, but {type(self).__name__} was fitted without feature names")
         return aligned
 
-    def _threads(self) -> int | None:
-        """How many threads may predict, by the parameter as it is now."""
+    def _n_jobs(self) -> int | None:
+        """Return the number of threads for predictions, by the current value of ``n_jobs``."""
         return check_value("n_jobs", self.n_jobs)
 
     def __sklearn_is_fitted__(self) -> bool:

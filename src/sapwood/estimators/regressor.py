@@ -1,4 +1,4 @@
-"""The regressor."""
+"""Gradient-boosted trees for regression."""
 
 from __future__ import annotations
 
@@ -21,9 +21,19 @@ class SapwoodRegressor(RegressorMixin, SapwoodEstimator):
     task: ClassVar[str] = REGRESSION
 
     def predict(self, X: Any, iterations: int | None = None) -> np.ndarray:
-        """Predict the target of each row with the first ``iterations`` rounds (all by default).
+        """Predict the target of each row.
 
-        Returns an array (rows,), or (rows, outputs) for losses with several outputs.
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Dataset
+            Rows with the columns of training.
+        iterations : int, optional
+            Number of rounds to use; all by default.
+
+        Returns
+        -------
+        ndarray (rows,) or (rows, outputs)
+            Predictions; two-dimensional for losses with several outputs.
         """
         return self._predict(X, iterations)
 
