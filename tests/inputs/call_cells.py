@@ -171,11 +171,11 @@ FOLDS: dict[str, tuple[Any, Any]] = {
     "a list of numbers": (lambda: cv(regressor(), X, Y, cv=[1, 2]), type_error(NOT_A_SPLIT)),
     "an empty list": (lambda: cv(regressor(), X, Y, cv=[]), value_error("empty list", "at least one fold")),
     "rows beyond the end": (lambda: cv(regressor(), X, Y, cv=[([0, 1], [99])]), value_error("fold 0", "below 40")),
-    "nothing to test": (lambda: cv(regressor(), X, Y, cv=[([0, 1], [])]), value_error("fold 0", "needs both")),
+    "nothing to test": (lambda: cv(regressor(), X, Y, cv=[([0, 1], [])]), value_error("fold 0", "both must have rows")),
     "fewer groups than folds": (lambda: cv(regressor(), X, Y, groups=[1] * N), value_error("1 groups", "at most 1")),
     "a class too small": (
         lambda: cv(classifier(), X, np.arange(N) < 1),
-        value_error("fold", "every row of class True", "fewer folds"),
+        value_error("fold", "all rows of class True", "fewer folds"),
     ),
 }
 STARTS: dict[str, tuple[Any, Any]] = {
