@@ -1,4 +1,4 @@
-"""Encoders: fitted once, then applied to any table of the same columns."""
+"""Bin mappers: fitted once, then applied to any table of the same columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from sapwood.data.binning.bin_mapper import BinMapper
-from sapwood.data.binning.tiles import tile_width
 from sapwood.data.tables.table import read_table
 from sapwood.errors import ParameterError, SchemaError
 from sapwood.native.threads.team import Team
@@ -21,17 +20,17 @@ def X() -> np.ndarray:
 
 
 def test_other_rows_are_put_into_the_bins_of_the_fit(X):
-    encoder = BinMapper.fit(read_table(X), max_bins=20)
-    _, columns = encoder.encode(read_table(X))
-    _, part = encoder.encode(read_table(X[100:200]))
+    bin_mapper = BinMapper.fit(read_table(X), max_bins=20)
+    _, columns = bin_mapper.encode(read_table(X))
+    _, part = bin_mapper.encode(read_table(X[100:200]))
     np.testing.assert_array_equal(part, columns[:, 100:200])
 
 
 def test_columns_are_found_by_name(X):
     frame = pd.DataFrame(X, columns=list("abcde"))
-    encoder = BinMapper.fit(read_table(frame), max_bins=20)
-    expected = encoder.encode(read_table(frame))
-    found = encoder.encode(read_table(frame[list("ecabd")]))
+    bin_mapper = BinMapper.fit(read_table(frame), max_bins=20)
+    expected = bin_mapper.encode(read_table(frame))
+    found = bin_mapper.encode(read_table(frame[list("ecabd")]))
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
 
@@ -42,35 +41,17 @@ def test_a_table_of_other_columns_is_refused(X):
 
 
 def test_columns_are_optional(X):
-    encoder = BinMapper.fit(read_table(X))
-    tiles, columns = encoder.encode(read_table(X), with_columns=False)
+    bin_mapper = BinMapper.fit(read_table(X))
+    tiles, columns = bin_mapper.encode(read_table(X), with_columns=False)
     assert columns.shape == (0, 3000)
-    np.testing.assert_array_equal(tiles, encoder.encode(read_table(X))[0])
+    np.testing.assert_array_equal(tiles, bin_mapper.encode(read_table(X))[0])
 
 
 @pytest.mark.parametrize(("max_bins", "dtype"), [(255, np.uint8), (256, np.uint16)])
 def test_more_than_255_bins_take_two_bytes(X, max_bins, dtype):
-    encoder = BinMapper.fit(read_table(X), max_bins=max_bins)
-    assert encoder.dtype == dtype
-    assert encoder.n_bins.tolist() == [max_bins] * 5
-
-
-@pytest.mark.parametrize(
-    ("n_columns", "dtype", "width"),
-    [
-        (1, np.uint8, 8),
-        (8, np.uint8, 8),
-        (9, np.uint8, 16),
-        (17, np.uint8, 32),
-        (33, np.uint8, 32),
-        (4, np.uint16, 4),
-        (5, np.uint16, 8),
-        (9, np.uint16, 16),
-        (100, np.uint16, 16),
-    ],
-)
-def test_tiles_are_as_narrow_as_their_columns_allow(n_columns, dtype, width):
-    assert tile_width(n_columns, np.dtype(dtype)) == width
+    bin_mapper = BinMapper.fit(read_table(X), max_bins=max_bins)
+    assert bin_mapper.dtype == dtype
+    assert bin_mapper.n_bins.tolist() == [max_bins] * 5
 
 
 def test_many_bins_that_no_column_needs_take_one_byte(X):
@@ -85,8 +66,8 @@ def test_a_number_of_bins_out_of_range_is_refused(X, max_bins):
 
 def test_all_distinct_values_have_a_bin_where_two_bytes_allow():
     X = np.random.default_rng(0).permutation(6_000).astype(np.float64)[:, None]
-    encoder = BinMapper.fit(read_table(X), max_bins=65_535)
-    _, columns = encoder.encode(read_table(X))
+    bin_mapper = BinMapper.fit(read_table(X), max_bins=65_535)
+    _, columns = bin_mapper.encode(read_table(X))
     np.testing.assert_array_equal(columns[0], X[:, 0] + 1)
 
 

@@ -1,4 +1,4 @@
-"""Bundles of columns that (almost) never differ from their usual bins together (L2)."""
+"""Bundles of columns that (almost) never differ from their default bins together (L2)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from sapwood.params.declaration import TreeParams
 from tests.grow.small_tables import COLUMNS
 
 
-def bundles_of(columns: list[list[int]], cells: int = 3, most_conflicts: int = 0, n_rows: int = 12) -> list[list[int]]:
-    bundler = Bundler(n_rows, most_conflicts)
+def bundles_of(columns: list[list[int]], cells: int = 3, max_conflicts: int = 0, n_rows: int = 12) -> list[list[int]]:
+    bundler = Bundler(n_rows, max_conflicts)
     for f, rows in enumerate(columns):
         bundler.add(f, np.array(rows, dtype=np.intp), cells)
     return bundler.bundles
@@ -38,7 +38,7 @@ def test_a_column_joins_the_first_bundle_that_differs_in_none_of_its_rows():
     assert bundles_of([[0, 1], [2, 3], [1, 5], [5, 6], [7]]) == [[0, 1, 3, 4], [2]]
 
 
-def test_a_bundle_is_full_when_a_byte_cannot_tell_its_cells_apart():
+def test_a_bundle_is_full_when_a_byte_cannot_hold_its_cells():
     assert bundles_of([[0], [1], [2]], cells=127) == [[0, 1], [2]]
     assert bundles_of([[0], [1], [2]], cells=128) == [[0], [1], [2]]
 
@@ -59,12 +59,12 @@ def test_conflicts_of_a_bundle_are_counted_together():
     st.lists(st.sets(st.integers(0, 11), max_size=4), max_size=150), st.integers(0, 3), st.sampled_from([4, 64]),
     st.sampled_from([1, 4096]),
 )  # fmt: skip
-def test_no_bundle_has_more_conflicts_than_are_allowed(columns, most_conflicts, n_open, at_once):
+def test_no_bundle_has_more_conflicts_than_are_allowed(columns, max_conflicts, n_open, probed_rows):
     """However many bundles are open, and however many rows are looked at first."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bundling, "MAX_OPEN", n_open)
-        patch.setattr(bundling, "PROBED_ROWS", at_once)
-        bundler = Bundler(12, most_conflicts)
+        patch.setattr(bundling, "PROBED_ROWS", probed_rows)
+        bundler = Bundler(12, max_conflicts)
         kept = [
             rows - set(bundler.add(f, np.array(sorted(rows), dtype=np.intp), 3).tolist())
             for f, rows in enumerate(columns)
@@ -72,7 +72,7 @@ def test_no_bundle_has_more_conflicts_than_are_allowed(columns, most_conflicts, 
     assert sorted(f for bundle in bundler.bundles for f in bundle) == list(range(len(columns)))
     for bundle in bundler.bundles:
         assert sum(len(kept[f]) for f in bundle) == len(set().union(*(columns[f] for f in bundle)))
-        assert sum(len(columns[f]) - len(kept[f]) for f in bundle) <= most_conflicts
+        assert sum(len(columns[f]) - len(kept[f]) for f in bundle) <= max_conflicts
         assert 3 * len(bundle) <= bundling.MAX_CELLS
 
 
@@ -83,7 +83,7 @@ def test_of_too_many_bundles_the_later_half_stays_open(monkeypatch):
     assert bundles_of(columns) == [[0], [1], [2, 5], [3, 6], [4, 7]]
 
 
-def test_the_usual_bin_is_that_of_at_least_half_of_the_rows():
+def test_the_default_bin_is_that_of_at_least_half_of_the_rows():
     columns = np.array([[1, 1, 2, 3], [1, 2, 3, 4], [5, 5, 5, 0]], dtype=np.uint8)
     assert bundling.find_default_bins(columns).tolist() == [1, -1, 5]
     assert bundling.find_default_bins(columns, step=3).tolist() == [1, 1, 0]
@@ -141,7 +141,7 @@ def test_too_many_conflicts_change_nothing():
 
 
 @pytest.mark.parametrize("kind", [scipy.sparse.csr_matrix, scipy.sparse.csc_array])
-def test_bytes_and_lists_lose_the_same_values(kind):
+def test_bytes_and_sparse_bins_lose_the_same_values(kind):
     X = counts()
     y = X[:, 0] - 2.0 * X[:, 5] + X.sum(axis=1)
     models = [
@@ -155,19 +155,19 @@ def test_bytes_and_lists_lose_the_same_values(kind):
     assert prints[0] != prints[2]
 
 
-def test_columns_beside_lists_lose_the_same_values(monkeypatch):
-    """Of six columns the second and the fifth are too full to be listed; 0 is the last but one bin of the fifth."""
+def test_columns_beside_sparse_bins_lose_the_same_values(monkeypatch):
+    """Of six columns the second and the fifth are too full to be sparse; 0 is the last but one bin of the fifth."""
     monkeypatch.setattr("sapwood.data.binning.sparse_bins.MAX_TILED_COLUMNS", 0)
     X, source = counts(2000, 6), np.random.default_rng(5)
     X[:, 1] = source.random(2000) < 0.4
     X[:, 4] = (source.random(2000) < 0.45) * source.integers(-3, 2, 2000)
-    full, listed = (
+    full, sparse = (
         bundling.remove_conflicts(binned.BinnedDataset.build(read_table(table)), 0.3)
         for table in (X, scipy.sparse.csr_matrix(X))
     )
-    assert listed.sparse_bins is not None and listed.sparse_bins.column.tolist() == [-1, 0, -1, -1, 1, -1]
-    np.testing.assert_array_equal(listed.columns, full.columns[[1, 4]])
-    for f, rows in enumerate(listed.sparse_bins.rows_by_feature()):
+    assert sparse.sparse_bins is not None and sparse.sparse_bins.column.tolist() == [-1, 0, -1, -1, 1, -1]
+    np.testing.assert_array_equal(sparse.columns, full.columns[[1, 4]])
+    for f, rows in enumerate(sparse.sparse_bins.rows_by_feature()):
         if f not in (1, 4):
             assert rows.tolist() == np.flatnonzero(full.columns[f] != 1).tolist()
 
@@ -249,7 +249,7 @@ def test_what_bundle_cannot_be_is_named(bundle):
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.0, "few", True, float("nan")])
-def test_what_a_share_of_conflicts_cannot_be_is_named(share):
+def test_an_invalid_fraction_of_conflicts_is_named(share):
     with pytest.raises(ParameterError, match="Bundle: conflicts must be a number of at least 0 and below 1"):
         Bundle(share)
 
@@ -291,26 +291,26 @@ def build(X: np.ndarray) -> BinnedDataset:
     return BinnedDataset.build(read_table(X))
 
 
-def members(tiling: BundleLayout) -> list[list[int]]:
-    return [tiling.order[group.start : group.stop].tolist() for group in tiling.groups]
+def members(layout: BundleLayout) -> list[list[int]]:
+    return [layout.order[group.start : group.stop].tolist() for group in layout.groups]
 
 
 def test_neighbours_that_exclude_each_other_share_a_column():
-    tiling = BundleLayout.find(build(make_table()))
-    assert members(tiling) == [[0], [1], list(range(2, 14)), [14], [15, 16, 17], [18]]
-    assert not tiling.is_reordered
-    assert tiling.default_bins.tolist() == [-1, -1] + [1] * 12 + [-1] + [1] * 3 + [-1]
+    layout = BundleLayout.find(build(make_table()))
+    assert members(layout) == [[0], [1], list(range(2, 14)), [14], [15, 16, 17], [18]]
+    assert not layout.is_reordered
+    assert layout.default_bins.tolist() == [-1, -1] + [1] * 12 + [-1] + [1] * 3 + [-1]
 
 
 def test_columns_that_exclude_each_other_share_one_wherever_they_stand():
-    tiling = BundleLayout.find(build(make_table()[:, MIXED]))
+    layout = BundleLayout.find(build(make_table()[:, MIXED]))
     category = [place for place, f in enumerate(MIXED) if 2 <= f < 14]
     counts = [place for place, f in enumerate(MIXED) if 15 <= f < 18]
-    assert sorted(map(sorted, members(tiling))) == sorted(
+    assert sorted(map(sorted, members(layout))) == sorted(
         [category, counts, *([MIXED.index(f)] for f in (0, 1, 14, 18))]
     )
-    assert tiling.is_reordered
-    assert sorted(tiling.order.tolist()) == list(range(19))
+    assert layout.is_reordered
+    assert sorted(layout.order.tolist()) == list(range(19))
 
 
 @pytest.mark.parametrize(("bundle", "n_groups"), [("auto", 9), (True, 8), (Bundle(), 8), (False, 9)])
@@ -324,15 +324,15 @@ def test_two_columns_are_bundled_only_if_that_is_asked_for(bundle, n_groups):
 def test_a_single_row_in_which_two_differ_keeps_them_apart():
     X = make_table()
     X[1717, 2:4] = 1.0
-    tiling = BundleLayout.find(build(X))
-    assert tiling.has_bundles
-    assert not any({2, 3} <= set(group) for group in members(tiling))
+    layout = BundleLayout.find(build(X))
+    assert layout.has_bundles
+    assert not any({2, 3} <= set(group) for group in members(layout))
 
 
 def test_numbers_alone_are_left_as_they_are():
-    tiling = BundleLayout.find(build(np.random.default_rng(0).normal(size=(500, 20))))
-    assert not tiling.has_bundles
-    assert len(tiling.groups) == 20
+    layout = BundleLayout.find(build(np.random.default_rng(0).normal(size=(500, 20))))
+    assert not layout.has_bundles
+    assert len(layout.groups) == 20
 
 
 def test_rows_in_several_orders_are_not_bundled():
@@ -341,10 +341,10 @@ def test_rows_in_several_orders_are_not_bundled():
     assert not BundleLayout.find(replace(dataset, permuted=(dataset,)), True).has_bundles
 
 
-def test_a_bundle_takes_no_more_cells_than_a_byte_tells_apart():
+def test_a_bundle_has_no_more_cells_than_a_byte_can_hold():
     codes = np.random.default_rng(1).integers(0, 200, 4000)
-    tiling = BundleLayout.find(build(one_hot(codes, 200)))
-    assert [len(group) for group in tiling.groups] == [85, 85, 30]
+    layout = BundleLayout.find(build(one_hot(codes, 200)))
+    assert [len(group) for group in layout.groups] == [85, 85, 30]
 
 
 def test_bundles_lie_at_the_same_distances_as_numbers_beside_them():
@@ -404,7 +404,7 @@ def test_of_equal_columns_the_first_in_the_table_is_taken_wherever_bundles_put_i
     assert_same(bundled, plain)
 
 
-def test_luck_goes_by_the_number_of_a_column_wherever_bundles_put_it():
+def test_split_noise_goes_by_the_number_of_a_column_wherever_bundles_put_it():
     source = np.random.default_rng(8)
     X = make_table()[:, MIXED]
     pairs = np.stack([source.normal(size=len(X)), np.ones(len(X))], axis=1).astype(np.float32)[None]

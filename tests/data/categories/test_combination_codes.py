@@ -23,7 +23,7 @@ def code_by_hand(value: float) -> int:
     return 0 if value != value else 1 + sum(cut < value for cut in CUTS)
 
 
-def test_a_level_is_one_more_than_the_cuts_below_and_missing_is_none():
+def test_a_category_is_one_more_than_the_cuts_below_and_missing_is_none():
     values = np.array([-np.inf, -1.0, np.nextafter(-1.0, 0.0), 0.5, 2.0, 3.0, 3.1, np.inf, np.nan, -0.0])
     codes = encode_numbers(values, CUTS)
     assert codes.tolist() == [code_by_hand(value) for value in values]
@@ -58,7 +58,7 @@ def test_a_key_that_is_not_there_is_found_behind_the_last():
 
 
 @pytest.mark.parametrize("sizes", [(4, 5), (3000, 4000), (2, 3, 4), (5, 4, 3, 2)])
-def test_levels_are_numbered_as_they_appear_and_known_by_their_keys(sizes):
+def test_categories_are_numbered_as_they_appear_and_known_by_their_keys(sizes):
     random = np.random.default_rng(0)
     codes = {f: random.integers(0, size, 400).astype(np.int32) for f, size in enumerate(sizes)}
     every = tuple(codes)

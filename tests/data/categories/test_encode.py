@@ -1,192 +1,481 @@
-"""Statistics of categories by hand: C1 for four kinds and three tasks, C2 and C3."""
+"""Categorical columns from the table to the model file and back."""
 
 from __future__ import annotations
 
+import io
+import json
+import os
+import pickle
+import subprocess
+import sys
+
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
-from sapwood.data.categories.encode import encode_categories
-from sapwood.data.categories.encoders import EncodingInputs
-from sapwood.data.categories.fixed_point_target import FixedPointTarget
-from sapwood.data.categories.vocabulary import Vocabulary
-from sapwood.data.tables.table import read_table
-from sapwood.params.encodings import Frequency, Greedy, Holdout, LeaveOneOut, OneHot, Ordered
+import sapwood
+from sapwood import Dataset, SapwoodClassifier, SapwoodRegressor
+from sapwood.errors import InputError, InputTypeError, ModelFileError, ParameterError, SchemaError
+from sapwood.model.io import safetensors_file as container
+from sapwood.model.io import serialize
+from sapwood.model.io.safetensors_file import parse_json
+from sapwood.objectives import Softmax
+from sapwood.params.encodings import ENCODINGS, Ordered, Partition
 
-TEXTS = ["a", "b", "a", None, "a", "b"]
-ORDER = np.array([4, 0, 3, 1, 2, 5], dtype=np.uint32)
-HELD_OUT = np.array([True, True, False, True, False, False])
-NEW = ["a", "b", "unknown", None]
+SMALL = {"n_estimators": 8, "max_leaves": 8}
 
 
-def encoded(texts, y, encodings, weight=None, n_classes=0, permutations=(ORDER,), held_out=HELD_OUT):
-    """The columns of training rows, and of the new ones."""
-    table = read_table(np.array(texts, dtype=object)[:, None])
-    vocabulary = Vocabulary.of(table.categorical_column(0))
-    target = FixedPointTarget.of(np.asarray(y, dtype=float), weight, n_classes)
-    inputs = EncodingInputs(
-        {0: vocabulary}, {0: vocabulary.encode(table.categorical_column(0))}, target, permutations, held_out
+def frame(n: int = 400, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """A column of eight categories that matters, one of two, a number, and ids."""
+    source = np.random.default_rng(seed)
+    effects = np.random.default_rng(99).normal(size=8)
+    letter = source.integers(0, 8, n)
+    side = source.integers(0, 2, n)
+    x = source.normal(size=n)
+    y = 2 * effects[letter] + np.where(side == 1, x, -x) + 0.3 * source.normal(size=n)
+    X = pd.DataFrame(
+        {
+            "letter": np.array(list("abcdefgh"), dtype=object)[letter],
+            "x": x,
+            "side": np.array(["left", "right"], dtype=object)[side],
+            "number": source.integers(0, 30, n),
+        }
     )
-    done = encode_categories(table, {0: encodings}, [], inputs)
-    new = done.transformer.transform(read_table(np.array(NEW, dtype=object)[:, None]))
-    return [columns_of(one) for one in (*done.tables, new)]
+    X.loc[source.uniform(size=n) < 0.1, "letter"] = None
+    return X, y
 
 
-def columns_of(table) -> np.ndarray:
-    return np.concatenate([matrix for _, matrix in table.matrices(3)]).T
+X, Y = frame()
+LABELS = np.digitize(Y, [-1.0, 1.0])
 
 
-BINARY = [1, 0, 0, 1, 1, 1]  # a: rows 0, 2, 4 with targets 1, 0, 1; b: rows 1, 5 with 0, 1; missing: row 3 with 1
-P = 0.5
+def error(estimator, rows: pd.DataFrame, y: np.ndarray) -> float:
+    return float(np.mean((estimator.predict(rows) - y) ** 2))
 
 
-def test_greedy_statistics_of_two_classes():
-    train, new = encoded(TEXTS, BINARY, [Greedy(priors=(P,))])
-    a, b, missing = (2 + P) / (3 + 1), (1 + P) / (2 + 1), (1 + P) / (1 + 1)
-    np.testing.assert_allclose(train[0], [a, b, a, missing, a, b])
-    np.testing.assert_allclose(new[0], [a, b, P, missing])
+@pytest.mark.parametrize("encoding", ["auto", *ENCODINGS])
+def test_every_encoding_learns_from_a_category(encoding):
+    test, y = frame(400, 1)
+    fitted = SapwoodRegressor(category_encoding=encoding, **SMALL).fit(X, Y)
+    without = SapwoodRegressor(**SMALL).fit(X[["x", "number"]], Y)
+    assert error(fitted, test, y) < 0.9 * error(without, test[["x", "number"]], y)
 
 
-def test_leave_one_out_statistics_of_two_classes():
-    train, new = encoded(TEXTS, BINARY, [LeaveOneOut(priors=(P,))])
-    expected = [(1 + P) / 3, (1 + P) / 2, (2 + P) / 3, P, (1 + P) / 3, (0 + P) / 2]
-    np.testing.assert_allclose(train[0], expected)
-    np.testing.assert_allclose(new[0], [(2 + P) / 4, (1 + P) / 3, P, (1 + P) / 2])
+@pytest.mark.parametrize("encoding", sorted(set(ENCODINGS) - {"leave_one_out"}))  # it tells the target of few rows
+@pytest.mark.parametrize("labels", [LABELS > 1, LABELS], ids=["binary", "multiclass"])
+def test_every_encoding_serves_classes(encoding, labels):
+    fitted = SapwoodClassifier(category_encoding=encoding, **SMALL).fit(X, labels)
+    assert fitted.score(X, labels) > 1.1 * np.bincount(labels.astype(int)).max() / len(labels)
 
 
-def test_holdout_statistics_come_from_the_rows_held_out():
-    train, new = encoded(TEXTS, BINARY, [Holdout(priors=(P,))])
-    a, b, missing = (1 + P) / 2, (0 + P) / 2, (1 + P) / 2
-    np.testing.assert_allclose(train[0], [a, b, a, missing, a, b])
-    np.testing.assert_allclose(new[0], [a, b, P, missing])
+def test_the_model_describes_the_encoding_of_each_column_and_the_reason():
+    chosen = SapwoodRegressor(category_encoding={"side": "frequency"}, **SMALL).fit(X, Y).model_.encodings
+    assert chosen["side"] == {"levels": 2, "encoding": ["frequency"], "reason": "as asked by category_encoding"}
+    assert (chosen["letter"]["levels"], "8 levels" in chosen["letter"]["reason"]) == (8, True)
+    assert set(chosen) == {"letter", "side"}
 
 
-def test_ordered_statistics_look_at_earlier_rows_only():
-    train, new = encoded(TEXTS, BINARY, [Ordered(priors=(P,))])
-    # in the order 4, 0, 3, 1, 2, 5: a has targets 1, 1, 0 and b 0, 1
-    expected = {4: P, 0: (1 + P) / 2, 3: P, 1: P, 2: (2 + P) / 3, 5: (0 + P) / 2}
-    np.testing.assert_allclose(train[0], [expected[row] for row in range(6)])
-    np.testing.assert_allclose(new[0], [(2 + P) / 4, (1 + P) / 3, P, (1 + P) / 2])
+def test_importance_is_that_of_the_users_columns():
+    fitted = SapwoodRegressor(category_encoding=["ordered", "one_hot", "frequency"], **SMALL).fit(X, Y)
+    assert fitted.model_.n_columns > 4
+    assert len(fitted.feature_importances_) == 4
+    assert fitted.feature_importances_.sum() == pytest.approx(1.0)
+    assert np.argmax(fitted.feature_importances_) == 0
+    assert fitted.importance("weight").sum() == np.count_nonzero(fitted.model_.ensemble.feature >= 0)
 
 
-def test_statistics_of_numbers_have_the_mean_as_prior():
-    y = [1.5, 2.0, -1.0, 4.0, 0.5, 5.0]
-    train, new = encoded(TEXTS, y, [Ordered()])
-    mean = 2.0
-    expected = {4: mean, 0: (0.5 + mean) / 2, 3: mean, 1: mean, 2: (2.0 + mean) / 3, 5: (2.0 + mean) / 2}
-    np.testing.assert_allclose(train[0], [expected[row] for row in range(6)])
-    np.testing.assert_allclose(new[0], [(1.0 + mean) / 4, (7.0 + mean) / 3, mean, (4.0 + mean) / 2])
+def test_splits_on_sets_are_drawn_with_their_categories():
+    text = SapwoodRegressor(category_encoding="partition", **SMALL).fit(X, Y).model_.to_text()
+    assert "letter (none of " in text
 
 
-def test_each_of_several_classes_has_its_statistic():
-    y = [0, 2, 1, 2, 0, 1]
-    _, new = encoded(TEXTS, y, [Greedy(prior_weight=2.0)], n_classes=3)
-    means = [2 / 6, 2 / 6, 2 / 6]
-    counts = {"a": [2, 1, 0], "b": [0, 1, 1], "missing": [0, 0, 1]}
-    for k in range(3):
-        by_hand = [(counts[level][k] + 2 * means[k]) / (sum(counts[level]) + 2) for level in counts]
-        np.testing.assert_allclose(new[k], [by_hand[0], by_hand[1], means[k], by_hand[2]])
+def test_trees_are_drawn_with_the_categories_they_split_on():
+    text = SapwoodRegressor(category_encoding="one_hot", **SMALL).fit(X, Y).model_.to_text()
+    assert "letter (is 'a')" in text
 
 
-def test_every_prior_makes_a_column():
-    train, _ = encoded(TEXTS, BINARY, [Ordered(priors=(0.0, 0.5, 1.0))])
-    np.testing.assert_allclose(train[:, 5], [0.0, 0.25, 0.5])
+CONTAINERS = {
+    "pandas category": lambda X: X.astype({"letter": "category", "side": "category"}),
+    "pandas string": lambda X: X.astype({"letter": "string"}),
+    "polars": pl.from_pandas,
+    "polars categorical": lambda X: pl.from_pandas(X).with_columns(pl.col("letter").cast(pl.Categorical)),
+    "arrow": pa.Table.from_pandas,
+    "arrow dictionary": lambda X: pa.Table.from_pandas(X.astype({"letter": "category"})),
+    "objects": lambda X: X.to_numpy(dtype=object),
+}
 
 
-def test_weights_count_like_repeated_rows():
-    repeats = np.array([1, 3, 2, 1, 2, 1])
-    weighted = encoded(TEXTS, BINARY, [Greedy(), Frequency()], weight=repeats.astype(float))
-    rows = np.repeat(np.arange(6), repeats)
-    repeated = encoded(np.array(TEXTS, dtype=object)[rows], np.array(BINARY)[rows], [Greedy(), Frequency()])
-    np.testing.assert_allclose(weighted[-1], repeated[-1])
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_the_container_changes_neither_model_nor_predictions(name):
+    """N2."""
+    expected = SapwoodRegressor(**SMALL).fit(X, Y)
+    other = SapwoodRegressor(**SMALL).fit(CONTAINERS[name](X), Y)
+    assert other.model_.fingerprint() == expected.model_.fingerprint()
+    np.testing.assert_array_equal(expected.model_.predict(CONTAINERS[name](X)), expected.predict(X))
 
 
-def test_frequencies_are_shares_of_the_rows():
-    train, new = encoded(TEXTS, BINARY, [Frequency()])
-    np.testing.assert_allclose(train[0], np.array([3, 2, 3, 1, 3, 2]) / 6)
-    np.testing.assert_allclose(new[0], [3 / 6, 2 / 6, 0, 1 / 6])
+@pytest.mark.parametrize("members", ["1", "2", "3", "8"])
+@pytest.mark.parametrize("boosting", ["plain", "ordered"])
+@pytest.mark.parametrize("encoding", ["auto", "partition", "ordered", "leave_one_out", "holdout", "greedy"])
+def test_any_number_of_threads_trains_the_same_model(monkeypatch, members, encoding, boosting):
+    """N2."""
+    params = {"category_encoding": encoding, "boosting": boosting} | SMALL
+    expected = SapwoodClassifier(**params).fit(X, LABELS).model_.fingerprint()
+    monkeypatch.setenv("SAPWOOD_TEAM", members)
+    assert SapwoodClassifier(**params).fit(X, LABELS).model_.fingerprint() == expected
 
 
-def test_one_hot_has_a_column_per_level_and_missing_is_one():
-    train, new = encoded(TEXTS, BINARY, [OneHot()])
-    np.testing.assert_array_equal(train, [[0, 0, 0, 1, 0, 0], [1, 0, 1, 0, 1, 0], [0, 1, 0, 0, 0, 1]])
-    np.testing.assert_array_equal(new.sum(axis=0), [1, 1, 0, 1])
+# --- files ------------------------------------------------------------------------------------------------------------
 
 
-def test_each_order_of_rows_has_its_own_table():
-    backwards = ORDER[::-1].copy()
-    one, two, _ = encoded(TEXTS, BINARY, [Ordered(permutations=2)], permutations=(ORDER, backwards))
-    alone = encoded(TEXTS, BINARY, [Ordered()], permutations=(backwards,))[0]
-    assert not np.array_equal(one, two)
-    np.testing.assert_array_equal(two, alone)
+@pytest.mark.parametrize("encoding", ["auto", *ENCODINGS])
+def test_the_file_is_the_same_model(tmp_path, encoding):
+    fitted = SapwoodClassifier(category_encoding=encoding, **SMALL).fit(X, LABELS)
+    fitted.save(tmp_path / "m.sapwood")
+    loaded = sapwood.load(tmp_path / "m.sapwood")
+    assert loaded.fingerprint() == fitted.model_.fingerprint()
+    assert loaded.encodings == fitted.model_.encodings
+    np.testing.assert_array_equal(loaded.predict(pl.from_pandas(X)), fitted.predict_proba(X))
+    assert pickle.loads(pickle.dumps(fitted)).model_.fingerprint() == loaded.fingerprint()
 
 
-def test_tables_do_not_depend_on_the_order_of_rows():
-    source = np.random.default_rng(0)
-    texts, y, weight = source.choice(["a", "b", "c"], 500), source.normal(size=500) * 1e6, source.gamma(1.0, size=500)
-    shuffled = source.permutation(500)
-    nothing = np.zeros(500, dtype=bool)
-    orders = [np.arange(500, dtype=np.uint32)]
-    encodings = [Ordered(), Greedy(), Frequency()]
-    first = encoded(texts, y, encodings, weight, 0, orders, nothing)[-1]
-    second = encoded(texts[shuffled], y[shuffled], encodings, weight[shuffled], 0, orders, nothing)[-1]
-    np.testing.assert_array_equal(first, second)
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_a_loaded_file_predicts_rows_of_any_container_alike(tmp_path, name):
+    orders = {"category_encoding": Ordered(permutations=2, bins=16), "boosting": "ordered", "max_combination": 2}
+    fitted = SapwoodRegressor(**SMALL | orders).fit(X, Y)
+    fitted.save(tmp_path / "m.sapwood")
+    loaded = sapwood.load(tmp_path / "m.sapwood")
+    np.testing.assert_array_equal(loaded.predict(CONTAINERS[name](X)), fitted.predict(X))
 
 
-# --- C2: what training rows may know of themselves --------------------------------------------------------------------
+def test_a_fresh_process_predicts_without_data_frame_libraries(tmp_path):
+    fitted = SapwoodRegressor(**SMALL).fit(X, Y)
+    fitted.save(tmp_path / "m.sapwood")
+    program = (
+        "import sys, sapwood, json; model = sapwood.load(sys.argv[1]);"
+        "rows = json.loads(sys.argv[2]); print(json.dumps(model.predict(rows).tolist()));"
+        "print(*[m for m in ('pandas', 'polars', 'pyarrow', 'narwhals', 'sklearn') if m in sys.modules])"
+    )
+    rows = X.iloc[:5].astype(object).where(X.iloc[:5].notna(), None).to_numpy().tolist()
+    command = [sys.executable, "-c", program, str(tmp_path / "m.sapwood"), json.dumps(rows)]
+    done = subprocess.run(command, env=os.environ.copy(), capture_output=True, text=True, check=True)
+    predictions, imported = done.stdout.splitlines()
+    assert json.loads(predictions) == fitted.predict(X.iloc[:5]).tolist()
+    assert imported == ""
 
 
-def separates(train: np.ndarray, y: np.ndarray) -> bool:
-    """Whether one threshold tells the classes of training rows apart."""
-    low, high = train[y == 0], train[y == 1]
-    return bool(low.max() < high.min() or high.max() < low.min())
+def damage(change) -> bytes:
+    """A file whose recipe was changed, with a fresh checksum."""
+    model = SapwoodRegressor(**SMALL).fit(X, Y).model_
+    object.__setattr__(model, "metadata", {})
+    data = serialize.to_bytes(model)
+    text, tensors = container.read(io.BytesIO(data), len(data))
+    described = parse_json(text, "metadata")
+    tensors = dict(tensors)
+    change(described, tensors)
+    return container.write(json.dumps(described), tensors)
 
 
-def drawn(n: int = 200) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
-    source = np.random.default_rng(1)
-    y = (source.uniform(size=n) < 0.5).astype(float)
-    return y, source.uniform(size=n) < 0.5, [source.permutation(n).astype(np.uint32)]
+DAMAGES = {
+    "no recipe": (lambda d, t: d.pop("recipe"), "no categories"),
+    "foreign category": (lambda d, t: d["recipe"].update(categories=[0, 1]), "categories are of columns"),
+    "foreign source": (lambda d, t: d["recipe"]["columns"][0].update(sources=[1]), "is derived from"),
+    "unknown kind": (lambda d, t: d["recipe"]["columns"][0].update(kind="magic"), "magic"),
+    "no such table": (lambda d, t: d["recipe"]["columns"][0].update(sums="nowhere"), "cannot be read"),
+    "short table": (lambda d, t: t.update(table_0=t["table_0"][:-1].copy()), "differ in length"),
+    "infinite": (lambda d, t: t.update(table_0=t["table_0"] + np.inf), "not finite"),
+    "ends": (lambda d, t: t.update(levels_0_ends=t["levels_0_ends"] + 1), "do not divide"),
+    "fewer columns": (lambda d, t: d["recipe"]["columns"].pop(), "outside|each numeric column"),
+    "a number in its place": (lambda d, t: d["recipe"]["columns"].__setitem__(0, 1), "each numeric column"),
+    "not an object": (lambda d, t: d.update(recipe=[1]), "cannot be read"),
+    "no such set": (lambda d, t: d["recipe"]["columns"][-1].update(set=10**6), "no set of categories 1000000"),
+    "no sets": (lambda d, t: t.pop("table_sets"), "cannot be read"),
+    "sets of floats": (lambda d, t: t.update(table_sets=t["table_sets"] * 0.5), "not of type int64"),
+    "short sets": (lambda d, t: t.update(table_sets=t["table_sets"][:, :3].copy()), "bins of the categories"),
+    "a rank beyond": (lambda d, t: t.update(table_0=t["table_0"] + 300.0), "bins of the categories"),
+    "a rank below": (lambda d, t: t.update(table_0=t["table_0"] - 9.0), "negative|bins of the categories"),
+    "half a rank": (lambda d, t: t.update(table_0=t["table_0"] + 0.5), "bins of the categories"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_transformer_is_refused(name):
+    change, message = DAMAGES[name]
+    with pytest.raises(ModelFileError, match=message):
+        serialize.from_bytes(damage(change))
+
+
+# --- categories -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_new_categories_and_missing_values_are_predicted(encoding):
+    fitted = SapwoodRegressor(category_encoding=encoding, **SMALL).fit(X, Y)
+    rows = X.iloc[:4].copy()
+    rows["letter"] = ["never seen", None, "a", ""]
+    rows["side"] = [None, "left", "centre", "right"]
+    assert np.isfinite(fitted.predict(rows)).all()
+
+
+def test_a_column_that_is_missing_throughout_changes_nothing():
+    with_empty = X.assign(empty=pd.Series([None] * len(X), dtype="string"))
+    plain, other = (SapwoodRegressor(**SMALL).fit(rows, Y) for rows in (X, with_empty))
+    np.testing.assert_array_equal(plain.predict(X), other.predict(with_empty))
+
+
+def test_a_column_of_unique_ids_hardly_matters():
+    """C3: ids are all at the prior in training and at prediction."""
+    source = np.random.default_rng(5)
+    names = {seed: [f"id{seed}-{k}" for k in source.permutation(3000)] for seed in (0, 1)}
+    (train, y), (test, y_test) = (frame(3000, seed) for seed in (0, 1))
+    plain = SapwoodRegressor(**SMALL).fit(train, y)
+    other = SapwoodRegressor(**SMALL).fit(train.assign(id=names[0]), y)
+    assert error(other, test.assign(id=names[1]), y_test) < 1.01 * error(plain, test, y_test)
+
+
+def test_integers_may_be_categories_by_name_or_number():
+    by_name = SapwoodRegressor(categorical_features=["letter", "side", "number"], **SMALL).fit(X, Y)
+    by_number = SapwoodRegressor(categorical_features=[0, 2, 3], **SMALL).fit(X, Y)
+    assert by_name.model_.fingerprint() == by_number.model_.fingerprint()
+    assert by_name.model_.schema.kinds == ("category", "number", "category", "category")
+    texts = X.assign(number=X["number"].astype(str))
+    np.testing.assert_array_equal(by_name.predict(texts), by_name.predict(X))
+    np.testing.assert_array_equal(by_name.predict(X.astype({"number": float})), by_name.predict(X))
+
+
+# --- with everything else ---------------------------------------------------------------------------------------------
+
+
+def test_ordered_statistics_may_follow_the_rows_or_a_column_of_time():
+    source = np.random.default_rng(3)
+    time = source.permutation(len(X))
+    ordered = {"category_encoding": "ordered", **SMALL}
+    by_column = SapwoodRegressor(has_time="when", **ordered).fit(X.assign(when=time), Y)
+    order = np.argsort(time)
+    by_row = SapwoodRegressor(has_time=True, **ordered).fit(X.assign(when=time).iloc[order], Y[order])
+    random = SapwoodRegressor(**ordered).fit(X.assign(when=time), Y)
+    tables = [f.model_.transformer.columns[0].sums for f in (by_column, by_row, random)]
+    np.testing.assert_array_equal(tables[0], tables[1])
+    assert by_column.model_.fingerprint() != random.model_.fingerprint()
+
+
+def test_the_first_row_of_time_knows_nothing():
+    rows = pd.DataFrame({"c": ["a"] * 50})
+    y = np.concatenate([np.zeros(25), np.ones(25)])
+    fitted = SapwoodRegressor(has_time=True, category_encoding=Ordered(priors=(0.0,)), n_estimators=1).fit(rows, y)
+    assert fitted.model_.transformer.columns[0].sums[1] == 25.0
+
+
+def test_validation_rows_take_no_part_in_statistics():
+    test, y = frame(100, 1)
+    watched = SapwoodRegressor(**SMALL).fit(X, Y, eval_set=(test, y))
+    assert watched.model_.fingerprint() == SapwoodRegressor(**SMALL).fit(X, Y).model_.fingerprint()
+    assert watched.evals_result_["validation"]["rmse"][-1] == pytest.approx(np.sqrt(error(watched, test, y)))
+
+
+@pytest.mark.parametrize("encoding", ["auto", "holdout", "one_hot"])
+def test_early_stopping_refit_and_weights_work_with_categories(encoding):
+    weight = np.where(np.arange(len(Y)) % 5 == 0, 0.0, 1.5)
+    fitted = SapwoodRegressor(
+        category_encoding=encoding, early_stopping_rounds=2, validation_fraction=0.2, refit=True, **SMALL
+    )
+    fitted.fit(X, Y, sample_weight=weight)
+    assert error(fitted, X, Y) < 0.8 * Y.var()
+
+
+def test_cross_validation_and_datasets_take_categories():
+    dataset = Dataset(X, max_bins=16)
+    from_dataset = SapwoodRegressor(**SMALL).fit(dataset, Y)
+    assert from_dataset.model_.fingerprint() == SapwoodRegressor(max_bins=16, **SMALL).fit(X, Y).model_.fingerprint()
+    result = sapwood.cv(SapwoodRegressor(**SMALL), dataset, Y, cv=3)
+    assert result.scores["rmse"].mean() < Y.std()
+    with pytest.raises(ParameterError, match=r"categorical_features=\[3\] is not supported with a Dataset .*=\[0, 2\]"):
+        SapwoodRegressor(categorical_features=[3]).fit(dataset, Y)
+
+
+def test_a_continued_model_adds_categories_and_keeps_its_predictions():
+    early = X["letter"] != "h"
+    first = SapwoodRegressor(**SMALL).fit(X[early], Y[early])
+    second = SapwoodRegressor(**SMALL).fit(X, Y, init_model=first)
+    np.testing.assert_array_equal(second.model_.predict_raw(X, iterations=8), first.predict(X))
+    assert error(second, X, Y) < error(first, X, Y)
+    assert second.model_.transformer.vocabularies[0].categories[-1] == "h"
+    reloaded = serialize.from_bytes(serialize.to_bytes(second.model_))
+    np.testing.assert_array_equal(reloaded.predict(X), second.predict(X))
 
 
 @pytest.mark.parametrize(
-    ("encoding", "expected"), [(Greedy, True), (LeaveOneOut, False), (Holdout, False), (Ordered, False)]
+    "params", [{"split_search": "exact"}, {"growth": "symmetric"}, {"growth": "levelwise"}, {"max_bins": 300}]
 )
-def test_only_greedy_statistics_of_unique_levels_tell_the_target(encoding, expected):
-    y, held_out, orders = drawn()
-    train = encoded([f"id{k}" for k in range(len(y))], y, [encoding(priors=(0.5,))], None, 0, orders, held_out)[0][0]
-    used = ~held_out if encoding is Holdout else slice(None)
-    assert separates(train[used], y[used]) == expected
+def test_every_growth_and_search_takes_categories(params):
+    assert error(SapwoodRegressor(n_estimators=8, **params).fit(X, Y), X, Y) < 0.6 * Y.var()
 
 
-def test_leave_one_out_of_a_constant_column_tells_the_target():
-    y, held_out, orders = drawn()
-    n, n_plus, a, p = len(y), y.sum(), 1.0, 0.5
-    train = encoded(["same"] * n, y, [LeaveOneOut(priors=(p,))], None, 0, orders, held_out)[0][0]
-    threshold = (n_plus - 0.5 + a * p) / (n - 1 + a)
-    np.testing.assert_array_equal(train < threshold, y == 1)
+def test_a_row_at_a_time_is_predicted_as_in_a_table():
+    fitted = SapwoodRegressor(**SMALL).fit(X, Y)
+    one = fitted.model_.predictor()
+    for k in range(20):
+        assert one.predict(X.iloc[k].tolist()) == fitted.predict(X.iloc[[k]])[0]
 
 
-@pytest.mark.parametrize("encoding", [Greedy, Holdout, Ordered])
-def test_others_of_a_constant_column_do_not(encoding):
-    y, held_out, orders = drawn()
-    train = encoded(["same"] * len(y), y, [encoding(priors=(0.5,))], None, 0, orders, held_out)[0][0]
-    used = ~held_out if encoding is Holdout else slice(None)
-    assert not separates(train[used], y[used])
+PARTITION_REFUSED = [
+    {"growth": "symmetric"},
+    {"split_search": "exact"},
+    {"leaf_model": "linear"},
+    {"category_encoding": {"letter": "partition", "side": Partition(max_levels=1)}},
+]
+
+
+@pytest.mark.parametrize("params", PARTITION_REFUSED, ids=str)
+def test_a_partition_that_cannot_be_is_refused(params):
+    with pytest.raises(ParameterError, match=rf"{next(iter(params))}"):
+        SapwoodRegressor(**{"category_encoding": "partition"} | SMALL | params).fit(X, Y)
+    with pytest.raises(ParameterError, match=r"category_encoding.*vector_leaves"):
+        SapwoodClassifier(category_encoding="partition", objective=Softmax(vector_leaves=True)).fit(X, LABELS)
+
+
+@pytest.mark.parametrize("params", [{"growth": "symmetric"}, {"leaf_model": "linear"}, {"split_search": "exact"}])
+def test_auto_has_something_for_every_kind_of_tree(params):
+    assert SapwoodRegressor(**SMALL | params).fit(X, Y).model_.encodings["letter"]["encoding"][0] == "ordered"
+    assert SapwoodRegressor(**SMALL).fit(X, Y).model_.encodings["letter"]["encoding"] == ["partition"]
 
 
 @pytest.mark.parametrize(
-    ("encoding", "n_levels"), [(Ordered, 1), (Ordered, 20), (Ordered, 2000), (Greedy, 20), (Greedy, 2000)]
+    "params",
+    [{"subsample": 0.6}, {"boosting": "dart"}, {"reg_alpha": 0.5}, {"objective": "absolute"}, {"precision": "packed"}],
+    ids=str,
 )
-def test_an_ordered_statistic_does_not_lean_on_its_own_target_as_a_greedy_one_does(n_levels, encoding):
-    """P1: given the level, statistic and target of a training row are uncorrelated, as they are for a fresh row."""
-    n, products = 300, []
-    for seed in range(80):
-        source = np.random.default_rng(seed)
-        codes = source.integers(0, n_levels, n)
-        chance = 0.3 + 0.4 * (codes % 2)
-        y = (source.uniform(size=n) < chance).astype(float)
-        orders = [source.permutation(n).astype(np.uint32)]
-        nothing = np.zeros(n, dtype=bool)
-        train = encoded(codes.astype(str), y, [encoding(priors=(0.5,))], None, 0, orders, nothing)[0][0]
-        products.append(np.mean(train * (y - chance)))
-    is_clean = abs(np.mean(products)) < 3 * np.std(products) / np.sqrt(len(products))
-    assert is_clean == (encoding is Ordered)
+def test_sets_of_categories_predict_the_same_in_training_and_prediction(params):
+    test, y = frame(200, 1)
+    fitted = SapwoodRegressor(category_encoding="partition", eval_metric="rmse", **SMALL | params)
+    fitted.fit(X, Y, eval_set=(test, y))
+    assert fitted.evals_result_["validation"]["rmse"][-1] == pytest.approx(np.sqrt(error(fitted, test, y)))
+
+
+def test_a_checkpoint_keeps_sets_of_categories(tmp_path):
+    params = {"category_encoding": "partition", "checkpoint": tmp_path / "c", "checkpoint_every": 2, "max_leaves": 8}
+    SapwoodRegressor(n_estimators=4, **params).fit(X, Y)
+    plain = SapwoodRegressor(n_estimators=4, category_encoding="partition", max_leaves=8).fit(X, Y)
+    again = SapwoodRegressor(n_estimators=4, **params).fit(X, Y)
+    assert again.model_.fingerprint() == plain.model_.fingerprint()
+
+
+def test_a_leaf_has_its_least_number_of_rows_on_both_sides_of_a_set():
+    ensemble = (
+        SapwoodRegressor(category_encoding="partition", n_estimators=5, min_child_samples=30).fit(X, Y).model_.ensemble
+    )
+    assert ensemble.count[ensemble.feature < 0].min() >= 30
+
+
+def test_interactions_are_kept_to_the_users_columns():
+    fitted = SapwoodRegressor(interaction_constraints=[["letter"], ["x", "side"]], **SMALL).fit(X, Y)
+    sources = fitted.model_.transformer.sources
+    for tree in fitted.model_.ensemble:
+        met = {sources[f][0] for f in tree.feature if f >= 0}
+        assert met <= {0} or met <= {1, 2} or met <= {3}
+
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+
+REFUSED = [
+    ({"monotone_constraints": {"letter": 1}}, ParameterError, "the categorical column 'letter'"),
+    ({"categorical_features": None}, InputTypeError, "'letter' holds strings"),
+    ({"categorical_features": ["letter", "side", "x"]}, InputError, "column 'x' holds .* not an integer"),
+    ({"category_encoding": {"x": "ordered"}}, ParameterError, "'x' is a numeric column"),
+    ({"category_encoding": {"z": "ordered"}}, ParameterError, "no column 'z'"),
+    ({"category_encoding": "magic"}, ParameterError, "category_encoding must be"),
+    ({"has_time": "letter", "category_encoding": "ordered"}, InputError, "the categorical column 'letter': .* time"),
+]
+
+
+@pytest.mark.parametrize(("params", "kind", "message"), REFUSED)
+def test_what_makes_no_sense_is_refused(params, kind, message):
+    with pytest.raises(kind, match=message):
+        SapwoodRegressor(**SMALL | params).fit(X, Y)
+
+
+def test_columns_must_stay_what_they_were():
+    fitted = SapwoodRegressor(**SMALL).fit(X, Y)
+    with pytest.raises(InputError, match=r"column 'letter' holds 0.5"):
+        fitted.predict(X.assign(letter=0.5))
+    with pytest.raises(InputTypeError, match="column 'x' holds strings"):
+        fitted.predict(X.assign(x="text"))
+    with pytest.raises(SchemaError, match="category columns"):
+        SapwoodRegressor(categorical_features=["letter", "side", "number"]).fit(X, Y, init_model=fitted)
+
+
+# --- permutations and the preset --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("params", [{}, {"growth": "symmetric"}, {"subsample": 0.7}, {"leaf_model": "linear"}])
+def test_several_permutations_train_one_model(monkeypatch, params):
+    several = SapwoodRegressor(category_encoding=Ordered(permutations=3), **SMALL | params).fit(X, Y)
+    one = SapwoodRegressor(category_encoding=Ordered(), **SMALL | params).fit(X, Y)
+    assert several.model_.fingerprint() != one.model_.fingerprint()
+    assert error(several, X, Y) < 0.7 * Y.var()
+    monkeypatch.setenv("SAPWOOD_TEAM", "3")
+    again = SapwoodRegressor(category_encoding=Ordered(permutations=3), **SMALL | params).fit(X, Y)
+    assert again.model_.fingerprint() == several.model_.fingerprint()
+
+
+def test_exact_search_has_one_permutation():
+    with pytest.raises(ParameterError, match=r"Ordered.permutations=2.* is not supported with split_search='exact'"):
+        SapwoodRegressor(category_encoding=Ordered(permutations=2), split_search="exact").fit(X, Y)
+
+
+def test_the_catboost_preset_takes_its_learning_rate_from_rows_and_rounds():
+    fitted = SapwoodRegressor(preset="catboost", n_estimators=30).fit(X, Y)
+    params = fitted.model_.metadata["params"]
+    assert params["learning_rate"] == pytest.approx(
+        min(0.5, np.exp(0.158 * np.log(400) - 4.287 - 0.813 * np.log(0.03)))
+    )
+    assert (params["max_depth"], params["sampling"], params["max_combination"]) == (6, "mvs", 4)
+    assert error(fitted, X, Y) < 0.4 * Y.var()
+    assert SapwoodRegressor(preset="catboost", n_estimators=3, learning_rate=0.2).fit(X, Y).model_.metadata["params"][
+        "learning_rate"
+    ] == pytest.approx(0.2)
+
+
+def test_a_statistic_may_have_bins_of_its_own():
+    random = np.random.default_rng(0)
+    X = random.integers(0, 50, (500, 1)).astype(str).astype(object)
+    y = random.normal(size=500)
+    fitted = SapwoodRegressor(category_encoding=Ordered(bins=4), min_child_samples=1, n_estimators=20).fit(X, y)
+    trees = fitted.model_.ensemble
+    cuts = np.unique(trees.threshold[trees.feature >= 0])
+    assert len(cuts) == 3
+    np.testing.assert_allclose(np.diff(cuts), cuts[1] - cuts[0])
+
+
+def test_exact_search_has_no_bins_for_statistics_either():
+    with pytest.raises(ParameterError, match="bins of its own is not supported with split_search='exact'"):
+        SapwoodRegressor(category_encoding=Ordered(bins=4), split_search="exact").fit(X, Y)
+
+
+@pytest.mark.parametrize("bins", [1, 256, 2.5])
+def test_bins_of_a_statistic_are_a_small_number(bins):
+    with pytest.raises(ParameterError, match="Ordered: bins must be an integer from 2 to 255"):
+        Ordered(bins=bins)
+
+
+def test_trees_of_several_permutations_predict_new_rows_as_well_as_those_of_one():
+    """Each permutation has its own leaf values; with those of another, residuals would mislead the next trees."""
+    random = np.random.default_rng(1)
+    codes = random.integers(0, 30, (3000, 3))
+    effect = random.normal(size=(3, 30))
+    signal = effect[0, codes[:, 0]] + effect[1, codes[:, 1]] * effect[2, codes[:, 2]]
+    X, y = codes.astype(str).astype(object), signal + random.normal(size=3000)
+    found = []
+    for permutations in (1, 2, 4):
+        model = SapwoodRegressor(category_encoding=Ordered(permutations=permutations), n_estimators=60)
+        found.append(np.mean((model.fit(X[:2000], y[:2000]).predict(X[2000:]) - signal[2000:]) ** 2))
+    assert max(found[1:]) < 1.05 * found[0]
+
+
+@pytest.mark.parametrize("guard", [{"min_level_rows": 400}, {"min_group_rows": 2000}], ids=str)
+def test_guards_keep_categories_together(guard):
+    fitted = SapwoodRegressor(category_encoding=Partition(**guard), **SMALL).fit(X, Y)
+    free = SapwoodRegressor(category_encoding="partition", **SMALL).fit(X, Y)
+    assert fitted.model_.fingerprint() != free.model_.fingerprint()

@@ -1,4 +1,4 @@
-"""Columns of numbers cut into levels and crossed with categories."""
+"""Numeric columns cut into bins and combined with categorical columns."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from sapwood.model.io import serialize
 from sapwood.model.io.safetensors_file import parse_json
 
 STUMPS = {"category_encoding": "ordered", "n_estimators": 20, "learning_rate": 0.5, "max_leaves": 2, "n_jobs": 1}
-CROSSED = STUMPS | {"max_combination": Crossing(2, number_levels=8)}
+COMBINED = STUMPS | {"max_combination": Crossing(2, number_levels=8)}
 
 
 def drawn(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """The target is whether a level is odd or else a number is above its median; neither tells it alone."""
+    """The target is whether a category is odd or else a number is above its median; neither predicts it alone."""
     source = np.random.default_rng(seed)
     level, amount = source.integers(0, 10, n), source.normal(size=n)
     rows = pd.DataFrame({"amount": amount, "kind": [f"k{k}" for k in level], "other": source.choice(list("abc"), n)})
@@ -39,7 +39,7 @@ TEST, Y_TEST = drawn(1000, 1)
 
 @pytest.fixture(scope="module")
 def fitted() -> SapwoodClassifier:
-    return SapwoodClassifier(**CROSSED).fit(ROWS, Y)
+    return SapwoodClassifier(**COMBINED).fit(ROWS, Y)
 
 
 def test_stumps_learn_a_category_that_turns_a_number_around(fitted):
@@ -75,41 +75,41 @@ def test_one_row_at_a_time_is_answered_alike(fitted):
     np.testing.assert_array_equal([transformer.transform_row(row, schema) for row in rows], table)
 
 
-def test_levels_missing_never_seen_and_beyond_all_cuts_are_answered(fitted):
-    crossed = next(c for c in fitted.model_.transformer.columns if not isinstance(c, int) and len(c.sources) == 2)
+def test_missing_unseen_and_extreme_values_are_predicted(fitted):
+    combined = next(c for c in fitted.model_.transformer.columns if not isinstance(c, int) and len(c.sources) == 2)
     rows = pd.DataFrame(
         {"amount": [np.nan, 0.5, np.inf, -np.inf, 9.0], "kind": ["k1", "new", "k1", "k1", "k1"], "other": ["a"] * 5}
     )
-    values = crossed.values(fitted.model_.transformer.codes(read_table(rows)))
-    assert values[1] == crossed.prior
+    values = combined.values(fitted.model_.transformer.codes(read_table(rows)))
+    assert values[1] == combined.prior
     assert values[2] == values[4] < 0.2
     assert values[3] > 0.8
     missing = ROWS["amount"].isna() & (ROWS["kind"] == "k1")
     assert values[0] == pytest.approx((Y[missing].sum() + Y.mean()) / (missing.sum() + 1))
 
 
-def test_zeros_that_are_missing_are_so_in_crossings():
+def test_zeros_that_are_missing_are_so_in_combinations():
     rows = ROWS.fillna({"amount": 0.0})
-    zeros = SapwoodClassifier(**CROSSED, zero_as_missing=True).fit(rows, Y)
-    plain = SapwoodClassifier(**CROSSED).fit(ROWS, Y)
+    zeros = SapwoodClassifier(**COMBINED, zero_as_missing=True).fit(rows, Y)
+    plain = SapwoodClassifier(**COMBINED).fit(ROWS, Y)
     np.testing.assert_array_equal(zeros.predict_proba(TEST.fillna({"amount": 0.0})), plain.predict_proba(TEST))
 
 
-def test_a_constrained_number_is_not_crossed():
-    fitted = SapwoodClassifier(**CROSSED, monotone_constraints={"amount": 1}).fit(ROWS, Y)
+def test_a_constrained_number_is_not_combined():
+    fitted = SapwoodClassifier(**COMBINED, monotone_constraints={"amount": 1}).fit(ROWS, Y)
     assert not fitted.model_.transformer.cuts
     assert not [sources for sources in fitted.model_.transformer.sources if len(sources) > 1 and 0 in sources]
 
 
 def test_a_number_that_tells_nothing_is_left_out():
     y = (ROWS["kind"] == "k1").astype(int)
-    assert not SapwoodClassifier(**CROSSED).fit(ROWS, y).model_.transformer.cuts
+    assert not SapwoodClassifier(**COMBINED).fit(ROWS, y).model_.transformer.cuts
 
 
 def test_a_continued_model_keeps_its_cuts(fitted):
     rows, y = drawn(500, 3)
     rows = rows.assign(amount=rows["amount"] * 3.0)
-    longer = SapwoodClassifier(**CROSSED).fit(rows, y, init_model=fitted)
+    longer = SapwoodClassifier(**COMBINED).fit(rows, y, init_model=fitted)
     np.testing.assert_array_equal(longer.model_.transformer.cuts[0], fitted.model_.transformer.cuts[0])
     without = SapwoodClassifier(**STUMPS).fit(rows, y, init_model=fitted)
     n = fitted.n_iter_
@@ -117,12 +117,12 @@ def test_a_continued_model_keeps_its_cuts(fitted):
 
 
 @pytest.mark.parametrize("given", [{"columns": 0}, {"columns": 9}, {"number_levels": 1}, {"number_levels": 256}])
-def test_what_cannot_be_crossed_is_refused(given):
+def test_what_cannot_be_combined_is_refused(given):
     with pytest.raises(ParameterError, match=next(iter(given))):
         Crossing(**given)
 
 
-def test_only_numbers_and_crossings_are_taken():
+def test_only_numbers_and_combinations_are_taken():
     with pytest.raises(ParameterError, match="a Crossing object"):
         SapwoodRegressor(max_combination="2").fit(ROWS, Y)
 

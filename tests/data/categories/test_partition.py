@@ -1,4 +1,4 @@
-"""Sets of levels among everything else: threads, missing columns, constraints on interactions, sparse columns."""
+"""Sets of categories among everything else: threads, missing columns, constraints on interactions, sparse columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SETTINGS = {
 
 
 def make_table(n_rows: int = N_ROWS) -> tuple[pd.DataFrame, np.ndarray]:
-    """Columns of three, thirty and about a thousand levels, some missing, and a number."""
+    """Columns of three, thirty and about a thousand categories, some missing, and a number."""
     source = np.random.default_rng(7)
     codes = {"few": source.integers(0, 3, n_rows), "some": source.integers(0, 30, n_rows)}
     codes["many"] = np.minimum(source.geometric(0.004, n_rows), 2_000)
@@ -81,7 +81,7 @@ def test_a_column_all_missing_is_of_no_use_and_does_no_harm(table, dtype):
     plain = SapwoodRegressor(n_estimators=5, category_encoding="partition").fit(X, y)
     fitted = SapwoodRegressor(**params).fit(with_nothing, y)
     np.testing.assert_array_equal(fitted.predict(with_nothing), plain.predict(X))
-    # A level that appears only later is one never seen.
+    # A category that appears only later is one never seen.
     np.testing.assert_array_equal(fitted.predict(X.assign(nothing="new")), plain.predict(X))
 
 
@@ -92,7 +92,7 @@ def test_a_table_of_nothing_but_a_missing_category_answers_the_mean():
 
 
 def test_no_tree_has_columns_together_that_constraints_keep_apart(table):
-    """The column of many levels has further columns; they are the same to a constraint."""
+    """The column of many categories has further columns; they are the same to a constraint."""
     X, y = table
     groups = [["few", "some"], ["many", "x"]]
     model = (
@@ -108,7 +108,7 @@ def test_no_tree_has_columns_together_that_constraints_keep_apart(table):
 
 
 def test_the_columns_of_a_sparse_table_can_be_categories(table):
-    """Numbers as levels beside listed columns: the model of the dense table."""
+    """Numbers as categories beside sparse columns: the model of the dense table."""
     X, y = table
     source = np.random.default_rng(3)
     zeros = source.uniform(size=(len(y), 5)) < 0.97
@@ -146,3 +146,55 @@ def _ways(tree, sources) -> list[set[int]]:
         left = int(tree.left[node])
         pending += [(left, used), (left + 1, used)]
     return found
+
+
+STUMP = {"n_estimators": 1, "learning_rate": 1.0, "init": 0.0, "max_leaves": 2}
+
+
+@pytest.mark.parametrize("more", [{}, {"leaf_steps": 2}, {"boosting": "ordered"}], ids=str)
+def test_both_sides_of_a_set_pay_its_penalty(more):
+    """By hand: five categories of 20 rows, three with target 1, two with −1, from 0: G/(H + λ) = 60/(60 + 1 + 10)."""
+    X = np.repeat(["a", "b", "c", "d", "e"], 20).astype(object)[:, None]
+    y = np.repeat([1.0, -1.0], [60, 40])
+    fitted = SapwoodRegressor(category_encoding="partition", **STUMP | more).fit(X, y)
+    np.testing.assert_allclose(fitted.predict(X), np.repeat([60 / 71, -40 / 51], [60, 40]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("more", [{}, {"leaf_steps": 2}, {"boosting": "ordered"}], ids=str)
+def test_one_of_few_categories_goes_left_without_penalty(more):
+    """By hand: a has 60 rows of target 1, the others 40 of −1; G/(H + λ) = 60/(60 + 1) and −40/(40 + 1)."""
+    X = np.repeat(["a", "b", "c", "d"], [60, 20, 10, 10]).astype(object)[:, None]
+    y = np.repeat([1.0, -1.0], [60, 40])
+    fitted = SapwoodRegressor(category_encoding="partition", **STUMP | more).fit(X, y)
+    np.testing.assert_allclose(fitted.predict(X), np.repeat([60 / 61, -40 / 41], [60, 40]), rtol=1e-6)
+
+
+def test_the_number_of_categories_that_go_one_by_one_can_be_set():
+    """Targets of a and b are 1, of c and d −1: one category by itself cannot tell them apart, a set can."""
+    X = np.repeat(["a", "b", "c", "d"], 25).astype(object)[:, None]
+    y = np.repeat([1.0, -1.0], 50)
+    free = SapwoodRegressor(category_encoding=Partition(penalty=0.0, max_single=3), **STUMP).fit(X, y)
+    one_by_one = SapwoodRegressor(category_encoding=Partition(penalty=0.0, max_single=4), **STUMP).fit(X, y)
+    np.testing.assert_allclose(free.predict(X), np.repeat([50 / 51, -50 / 51], 50), rtol=1e-6)
+    assert len(np.unique(one_by_one.predict(X)[[0, 25, 50, 75]])) == 2
+    np.testing.assert_allclose(np.unique(one_by_one.predict(X[25:])), one_by_one.predict(X[[25]]), rtol=1e-6)
+    with pytest.raises(ValueError, match="max_single must be an integer of at least 0, got -1"):
+        Partition(max_single=-1)
+
+
+def test_missing_is_not_counted_among_few_categories_but_can_go_by_itself():
+    X = np.repeat(np.array(["a", "b", "c", "d", None], dtype=object), 25)[:, None]
+    y = np.repeat([0.0, 1.0], [100, 25])
+    fitted = SapwoodRegressor(category_encoding="partition", **STUMP).fit(X, y)
+    np.testing.assert_allclose(fitted.predict(X), np.repeat([0.0, 25 / 26], [100, 25]), rtol=1e-6)
+
+
+def test_categories_beyond_the_bins_are_divided_too():
+    """400 categories of 20 rows; those that matter come last in the order of their frequency."""
+    random = np.random.default_rng(0)
+    codes = np.concatenate([np.repeat(np.arange(300), 21), np.repeat(np.arange(300, 400), 20)])
+    y = np.where(codes >= 300, 5.0, 0.0) + 0.1 * random.normal(size=len(codes))
+    fitted = SapwoodRegressor(category_encoding=Partition(penalty=0.0), n_estimators=30, learning_rate=0.3)
+    fitted.fit(codes.astype(str).astype(object)[:, None], y)
+    answers = fitted.predict(np.array([["5"], ["350"], ["399"]], dtype=object))
+    np.testing.assert_allclose(answers, [0.0, 5.0, 5.0], atol=0.3)

@@ -1,4 +1,4 @@
-"""Levels are known by their texts, wherever they come from."""
+"""Categories are identified by strings, the same in every container."""
 
 from __future__ import annotations
 
@@ -10,39 +10,38 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sapwood.data.categories.plan import find_categorical_columns
 from sapwood.data.categories.vocabulary import Vocabulary, category_name, factorize_array
 from sapwood.data.tables.table import read_table
-from sapwood.errors import InputError, InputTypeError, ParameterError
+from sapwood.errors import InputError, InputTypeError
 
-TEXTS = ["b", None, "a", "é", "b", "", "a"]
+STRINGS = ["b", None, "a", "é", "b", "", "a"]
 FORMS = {
-    "object array": lambda: np.array(TEXTS, dtype=object)[:, None],
-    "list": lambda: [[text] for text in TEXTS],
-    "pandas": lambda: pd.DataFrame({"c": TEXTS}),
-    "pandas object": lambda: pd.DataFrame({"c": np.array(TEXTS, dtype=object)}, dtype=object),
-    "pandas category": lambda: pd.DataFrame({"c": pd.Categorical(TEXTS)}),
-    "pandas string": lambda: pd.DataFrame({"c": pd.array(TEXTS, dtype="string")}),
-    "polars": lambda: pl.DataFrame({"c": TEXTS}),
-    "polars categorical": lambda: pl.DataFrame({"c": pl.Series(TEXTS, dtype=pl.Categorical)}),
-    "polars enum": lambda: pl.DataFrame({"c": pl.Series(TEXTS, dtype=pl.Enum(["é", "", "z", "b", "a"]))}),
-    "arrow": lambda: pa.table({"c": TEXTS}),
-    "arrow dictionary": lambda: pa.table({"c": pa.array(TEXTS).dictionary_encode()}),
-    "arrow chunks": lambda: pa.table({"c": pa.chunked_array([pa.array(TEXTS[:3]), pa.array(TEXTS[3:])])}),
+    "object array": lambda: np.array(STRINGS, dtype=object)[:, None],
+    "list": lambda: [[text] for text in STRINGS],
+    "pandas": lambda: pd.DataFrame({"c": STRINGS}),
+    "pandas object": lambda: pd.DataFrame({"c": np.array(STRINGS, dtype=object)}, dtype=object),
+    "pandas category": lambda: pd.DataFrame({"c": pd.Categorical(STRINGS)}),
+    "pandas string": lambda: pd.DataFrame({"c": pd.array(STRINGS, dtype="string")}),
+    "polars": lambda: pl.DataFrame({"c": STRINGS}),
+    "polars categorical": lambda: pl.DataFrame({"c": pl.Series(STRINGS, dtype=pl.Categorical)}),
+    "polars enum": lambda: pl.DataFrame({"c": pl.Series(STRINGS, dtype=pl.Enum(["é", "", "z", "b", "a"]))}),
+    "arrow": lambda: pa.table({"c": STRINGS}),
+    "arrow dictionary": lambda: pa.table({"c": pa.array(STRINGS).dictionary_encode()}),
+    "arrow chunks": lambda: pa.table({"c": pa.chunked_array([pa.array(STRINGS[:3]), pa.array(STRINGS[3:])])}),
     "arrow dictionary chunks": lambda: pa.table(
-        {"c": pa.chunked_array([pa.array(part).dictionary_encode() for part in (TEXTS[:3], TEXTS[3:])])}
+        {"c": pa.chunked_array([pa.array(part).dictionary_encode() for part in (STRINGS[:3], STRINGS[3:])])}
     ),
 }
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_equal_texts_have_equal_codes_in_every_kind_of_table(form):
+def test_equal_strings_have_equal_codes_in_every_kind_of_table(form):
     table = read_table(FORMS[form]())
     assert table.string_columns == (0,)
-    levels = table.categorical_column(0)
-    vocabulary = Vocabulary.of(levels)
+    column = table.categorical_column(0)
+    vocabulary = Vocabulary.of(column)
     assert vocabulary.categories == ("", "a", "b", "é")
-    assert vocabulary.encode(levels).tolist() == [3, 0, 2, 4, 3, 1, 2]
+    assert vocabulary.encode(column).tolist() == [3, 0, 2, 4, 3, 1, 2]
 
 
 NUMBERS = {
@@ -57,9 +56,9 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("form", NUMBERS)
-def test_whole_numbers_are_levels_by_their_digits(form):
-    levels = read_table(NUMBERS[form]()).categorical_column(0)
-    assert [levels.categories[k] for k in levels.codes] == ["3", "-1", "3"]
+def test_integers_are_categories_by_their_digits(form):
+    column = read_table(NUMBERS[form]()).categorical_column(0)
+    assert [column.categories[k] for k in column.codes] == ["3", "-1", "3"]
 
 
 HUGE = 2**62 + 1
@@ -72,19 +71,19 @@ WITH_NULLS = {
 
 @pytest.mark.parametrize("form", WITH_NULLS)
 def test_large_integers_beside_nulls_stay_exact(form):
-    levels = read_table(WITH_NULLS[form]()).categorical_column(0)
-    assert (levels.categories[levels.codes[0]], levels.codes[1]) == (str(HUGE), -1)
+    column = read_table(WITH_NULLS[form]()).categorical_column(0)
+    assert (column.categories[column.codes[0]], column.codes[1]) == (str(HUGE), -1)
 
 
-def test_truth_values_are_not_the_integers_they_equal():
-    levels = factorize_array(np.array([True, 1, 0, False, 1.0], dtype=object), "column 0")
-    assert [levels.categories[k] for k in levels.codes] == ["True", "1", "0", "False", "1"]
+def test_booleans_are_not_the_integers_they_equal():
+    column = factorize_array(np.array([True, 1, 0, False, 1.0], dtype=object), "column 0")
+    assert [column.categories[k] for k in column.codes] == ["True", "1", "0", "False", "1"]
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_a_column_of_truth_values_may_be_named_a_category(frame):
-    levels = read_table(frame({"c": [True, False, None]})).categorical_column(0)
-    assert [None if k < 0 else levels.categories[k] for k in levels.codes] == ["True", "False", None]
+def test_a_column_of_booleans_may_be_named_a_category(frame):
+    column = read_table(frame({"c": [True, False, None]})).categorical_column(0)
+    assert [None if k < 0 else column.categories[k] for k in column.codes] == ["True", "False", None]
 
 
 NOTHING = [None, float("nan"), np.nan, pd.NA, pd.NaT, np.datetime64("NaT"), decimal.Decimal("nan")]
@@ -97,26 +96,26 @@ def test_whatever_stands_for_no_value_is_missing(missing):
 
 def test_masked_entries_are_missing():
     X = np.ma.array([["a"], ["b"]], dtype=object, mask=[[False], [True]])
-    levels = read_table(X).categorical_column(0)
-    assert levels.observed == ["a"]
-    assert levels.codes[1] == -1
+    column = read_table(X).categorical_column(0)
+    assert column.observed == ["a"]
+    assert column.codes[1] == -1
 
 
-def test_a_text_beneath_a_mask_makes_no_category():
+def test_a_string_beneath_a_mask_makes_no_category():
     X = np.ma.array([[1, "a"], [2, 3]], dtype=object, mask=[[False, True], [False, False]])
     assert read_table(X).string_columns == ()
 
 
-def test_unknown_levels_share_the_last_code():
+def test_unknown_categories_share_the_last_code():
     vocabulary = Vocabulary(("a", "b"))
-    levels = factorize_array(np.array(["b", "new", None, "other"], dtype=object), "column 0")
-    assert vocabulary.encode(levels).tolist() == [2, 3, 0, 3]
+    column = factorize_array(np.array(["b", "new", None, "other"], dtype=object), "column 0")
+    assert vocabulary.encode(column).tolist() == [2, 3, 0, 3]
     assert [vocabulary.code_of(value, "c") for value in ("b", "new", None)] == [2, 3, 0]
 
 
 def test_a_vocabulary_goes_on_from_a_known_one():
-    levels = factorize_array(np.array(["z", "a", "c", "b"], dtype=object), "column 0")
-    assert Vocabulary.of(levels, Vocabulary(("b", "z"))).categories == ("b", "z", "a", "c")
+    column = factorize_array(np.array(["z", "a", "c", "b"], dtype=object), "column 0")
+    assert Vocabulary.of(column, Vocabulary(("b", "z"))).categories == ("b", "z", "a", "c")
 
 
 REFUSED = [
@@ -131,30 +130,6 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("X", "error", "message"), REFUSED)
-def test_what_cannot_be_a_level_is_refused_by_name(X, error, message):
+def test_what_cannot_be_a_category_is_refused_by_name(X, error, message):
     with pytest.raises(error, match=message):
         read_table(X).categorical_column(0)
-
-
-FRAME = pd.DataFrame({"a": ["x", "y"], "b": [1, 2], "c": [True, False]})
-
-
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        ("auto", (0,)),
-        (None, ()),
-        (["b"], (1,)),
-        ([2, "a"], (0, 2)),
-        ([True, False, True], (0, 2)),
-        (np.array([1]), (1,)),
-    ],
-)
-def test_categories_are_found_by_type_name_number_or_truth(spec, expected):
-    assert find_categorical_columns(spec, read_table(FRAME)) == expected
-
-
-@pytest.mark.parametrize(("spec", "message"), [(["d"], "no column 'd'"), ([3], "3 is neither"), ([True], "1 booleans")])
-def test_a_category_that_is_not_there_is_refused(spec, message):
-    with pytest.raises(ParameterError, match=message):
-        find_categorical_columns(spec, read_table(FRAME))

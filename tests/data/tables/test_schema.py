@@ -52,7 +52,7 @@ def test_an_extra_column_is_an_error():
         NAMED.align(read_table(FRAME.assign(z=1.0)))
 
 
-def test_long_lists_of_names_are_cut_short():
+def test_long_lists_of_names_are_truncated():
     frame = pd.DataFrame(np.zeros((1, 9)))
     with pytest.raises(SchemaError, match=r"- 4\n- \.\.\.\n"):
         NAMED.align(read_table(frame))

@@ -8,14 +8,13 @@ import pytest
 import scipy.sparse as sp
 
 from sapwood import Dataset, SapwoodClassifier, SapwoodRegressor, cv
-from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.data.tables.sparse import SparseTable
 from sapwood.data.tables.table import read_table
 from sapwood.errors import InputError, InputTypeError, SchemaError
 
 
 @pytest.fixture(autouse=True)
-def small_tables_are_listed(monkeypatch):
+def small_tables_are_sparse(monkeypatch):
     """As large ones are."""
     monkeypatch.setattr("sapwood.data.binning.sparse_bins.MAX_TILED_COLUMNS", 0)
 
@@ -92,49 +91,6 @@ def test_the_type_of_the_entries_does_not_matter(dtype):
     y = target(dense())
     models = [SapwoodRegressor(n_estimators=3).fit(form(X), y).model_ for form in (np.asarray, sp.csr_matrix)]
     assert models[0].fingerprint() == models[1].fingerprint()
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("max_bins", [3, 255])
-def test_bins_are_those_of_the_dense_table(monkeypatch, max_bins, weighted):
-    monkeypatch.setattr("sapwood.data.binning.edges.SAMPLE_ROWS", 200)
-    X = dense()
-    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(X)) if weighted else None
-    first, second = (BinMapper.fit(read_table(form), weight, max_bins, seed=3) for form in (X, sp.csr_matrix(X)))
-    for one, other in zip(first.edges, second.edges, strict=True):
-        assert np.array_equal(one, other)
-    _, expected = first.encode(read_table(X))
-    for form in (X, sp.csr_matrix(X)):
-        assert np.array_equal(unlisted(second, form), expected)
-
-
-def unlisted(encoder: BinMapper, X) -> np.ndarray:
-    """All columns of bins, those that are listed too."""
-    lists, found = encoder.encode_sparse(read_table(X)), np.repeat(encoder.default_bins[:, None], X.shape[0], axis=1)
-    found[encoder.default_bins < 0] = encoder.encode(read_table(X))[1]
-    for row in range(X.shape[0]):
-        for cell in lists.entries[lists.start[row] : lists.start[row + 1]].tolist():
-            f = int(np.searchsorted(lists.first_cell, cell, side="right")) - 1
-            found[f, row] = cell - lists.first_cell[f]
-    return found
-
-
-def test_a_stored_nan_is_missing_and_zero_is_a_value():
-    X = sp.csr_matrix(np.array([[0.0], [np.nan], [1.0], [0.0], [0.0], [0.0], [0.0], [0.0]]))
-    table = read_table(X)
-    assert unlisted(BinMapper.fit(table), X).tolist() == [[1, 0, 2, 1, 1, 1, 1, 1]]
-
-
-def test_columns_that_exclude_each_other_are_not_listed(monkeypatch):
-    levels = np.random.default_rng(0).integers(0, 20, 500)
-    X, y = sp.csr_matrix(np.eye(20)[levels]), np.sin(3.0 * levels)
-    params = {"n_estimators": 4, "max_leaves": 8}
-    listed = SapwoodRegressor(**params).fit(X, y).model_.fingerprint()
-    monkeypatch.setattr("sapwood.data.binning.sparse_bins.MAX_TILED_COLUMNS", 1024)
-    assert Dataset(X).bins.sparse_bins is None
-    assert SapwoodRegressor(**params).fit(X, y).model_.fingerprint() == listed
-    often = sp.csr_matrix(np.random.default_rng(0).uniform(size=(500, 100)) < 0.03)
-    assert Dataset(often).bins.sparse_bins is not None
 
 
 def test_everything_around_a_fit_takes_sparse_tables():
@@ -236,7 +192,7 @@ def test_a_block_out_of_range_is_named(index):
         read_table(X)
 
 
-def test_a_listed_column_out_of_range_is_named():
+def test_a_sparse_column_out_of_range_is_named():
     X = sp.lil_matrix(np.eye(3))
     X.rows[1] = [9]
     with pytest.raises(InputError, match="row 1 has an entry in column 9: allowed are 0 to 2"):
@@ -272,30 +228,6 @@ def test_what_needs_dense_values_says_so(params):
         SapwoodRegressor(**params).fit(sp.csr_matrix(dense()), target(dense()))
 
 
-GROWTHS = [
-    {},
-    {"growth": "levelwise", "max_depth": 4},
-    {"growth": "symmetric", "max_depth": 3},
-    {"precision": "packed", "reg_alpha": 0.1, "monotone_constraints": [1, 0, 0, 0, 1, -1, 0, 0, 0, 0, 0, 0]},
-    {"colsample_bytree": 0.7, "colsample_bynode": 0.6, "precision": "packed"},
-    {"sampling": "goss", "interaction_constraints": [[0, 4], [2, 5, 6]]},
-    {"max_bins": 1000, "boosting": "dart", "precision": "packed"},
-]
-
-
-@pytest.mark.parametrize("params", GROWTHS, ids=str)
-@pytest.mark.parametrize("members", ["1", "3"])
-def test_listed_columns_give_the_model_of_columns_in_full(monkeypatch, params, members):
-    """L2: whatever the growth, the rules and the number of threads."""
-    monkeypatch.setenv("SAPWOOD_TEAM", members)
-    X = dense(2500)
-    y = target(X) + np.random.default_rng(2).normal(size=2500)
-    settings = {"n_estimators": 4, "min_child_samples": 1 if params.get("growth") == "symmetric" else 15} | params
-    full, listed = (SapwoodRegressor(**settings).fit(form, y).model_ for form in (X, sp.csr_matrix(X)))
-    assert listed.fingerprint() == full.fingerprint()
-    assert np.array_equal(listed.ensemble.count, full.ensemble.count)
-
-
 @pytest.mark.parametrize("kind", [bool, np.uint8, np.int16, np.float32])
 def test_entries_stored_twice_are_added_in_their_own_type(kind):
     random = np.random.default_rng(0)
@@ -316,7 +248,7 @@ def whole(table):
 
 
 @pytest.mark.parametrize("name", ["indptr", "indices"])
-def test_indices_that_are_no_whole_numbers_are_named(name):
+def test_indices_that_are_no_integers_are_named(name):
     X = sp.csr_matrix(np.eye(4))
     setattr(X, name, getattr(X, name).astype(float))
     with pytest.raises(InputError, match=f"{name} has the type float64: rebuild it with integers"):

@@ -60,7 +60,7 @@ FORMS = {
 
 @pytest.fixture(params=[0, 1024], ids=["listed", "tiled"])
 def listed(request, monkeypatch):
-    """Sparse columns as lists, and in full."""
+    """Sparse columns as sparse bins, and in full."""
     monkeypatch.setattr("sapwood.data.binning.sparse_bins.MAX_TILED_COLUMNS", request.param)
 
 
@@ -125,8 +125,8 @@ def test_only_models_that_need_it_have_the_newest_version_of_files():
 
 
 @pytest.mark.parametrize("form", ["array", "csr"])
-def test_zeros_of_categories_stay_levels(form):
-    """Stored zeros too: 0 is another level than missing."""
+def test_zeros_of_categories_stay_categories(form):
+    """Stored zeros too: 0 is another category than missing."""
     levels = X.copy()
     levels[:, 5] = np.where(np.arange(len(X)) % 7 == 0, np.nan, X[:, 5])
     y = np.where(np.isnan(levels[:, 5]), 5.0, levels[:, 5] == 0.0) + np.nan_to_num(X[:, 0])
@@ -200,7 +200,7 @@ def test_bins_of_a_sparse_table_come_from_its_entries_alone(monkeypatch):
     assert set(lists.default_bins.tolist()) == {-1, 0}
 
 
-def test_integers_and_truth_values_have_zeros_too():
+def test_integers_and_booleans_have_zeros_too():
     whole = np.nan_to_num(X[:, 4:]).astype(np.int64)
     fitted = SapwoodRegressor(zero_as_missing=True, **SETTINGS).fit(whole, Y)
     other = SapwoodRegressor(**SETTINGS).fit(holes(whole.astype(float)), Y)
@@ -228,6 +228,6 @@ def test_columns_of_zeros_and_ones_are_split_as_lightgbm_does():
     np.testing.assert_allclose(mine.predict(ones), peer.predict(ones), atol=1e-5)
 
 
-def test_something_else_than_a_truth_value_is_refused():
+def test_something_else_than_a_boolean_is_refused():
     with pytest.raises(ParameterError, match="zero_as_missing must be True or False, got 'yes'"):
         SapwoodRegressor(zero_as_missing="yes").fit(X, Y)
