@@ -1,4 +1,4 @@
-"""The training context: what the rounds of boosting read, and the arrays and trees they write."""
+"""The training context: the inputs of the boosting rounds, and the arrays and trees that they write."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ from sapwood.params.options import dart_of, linear_of
 
 @dataclass(frozen=True, eq=False)
 class TrainingContext:
-    """What the rounds read, and the arrays and trees they write.
+    """Inputs of the boosting rounds, and the arrays and trees that they write.
 
-    A tree answers ``width`` outputs; ``tree_pairs`` are the ``pairs`` of each tree of a round. Without a sampler
-    ``everyone`` is drawn.
+    ``pairs`` (outputs, rows, 2) are the gradient pairs of a round, ``tree_pairs`` those of each of its trees. Without a
+    ``sampler``, trees are grown on ``all_rows``. ``permuted_views`` are the rows with the target statistics of other
+    permutations.
     """
 
     dataset: BinnedDataset
@@ -44,34 +45,33 @@ class TrainingContext:
     team: Team
     grower: Grower
     sampler: Sampler | None
-    everyone: SampledRows
+    all_rows: SampledRows
     quantile_leaves: QuantileLeaves | None
-    linear: LinearLeaves | None
+    linear_leaves: LinearLeaves | None
     leaf_refit: LeafRefit | None
     assembler: TreeAssembler
     builder: EnsembleBuilder
     scores: np.ndarray
-    others: tuple[DatasetView, ...]
+    permuted_views: tuple[DatasetView, ...]
     pairs: np.ndarray
     tree_pairs: tuple[np.ndarray, ...]
     first_round: int
 
     @classmethod
     def make(
-        cls, dataset: BinnedDataset, target: Target, objective: Objective, params: Params, start: InitialScores
+        cls, dataset: BinnedDataset, target: Target, objective: Objective, params: Params, initial: InitialScores
     ) -> TrainingContext:
-        """Make room for training."""
+        """Allocate the arrays of training and make the grower and the sampler."""
         team = training_team(params.run.n_jobs, dataset.n_rows, dataset.n_features)
         width = objective.n_outputs if objective.vector_leaves else 1
         seed = params.run.random_state
-        pool = SamplingContext(dataset.kept_row_ids, target, objective.task, seed, team, dataset.workers)
-        grower, scores = make_grower(dataset, width, params.tree, seed, team), start.first_scores(dataset.n_rows)
-        renewal = QuantileLeaves.of(objective, target, params.tree, dataset)
-        linear = LinearLeaves.of(params, dataset, team)
-        grower.tells_rows = renewal is not None or linear is not None
-        rules = refit_settings(objective, params, grower, team)
-        in_a_row = np.empty((objective.n_outputs, 2 * dataset.n_rows), dtype=np.float32)
-        pairs = in_a_row.reshape(objective.n_outputs, dataset.n_rows, 2)
+        sampling = SamplingContext(dataset.kept_row_ids, target, objective.task, seed, team, dataset.workers)
+        grower, scores = make_grower(dataset, width, params.tree, seed, team), initial.make_scores(dataset.n_rows)
+        quantile_leaves = QuantileLeaves.of(objective, target, params.tree, dataset)
+        linear_leaves = LinearLeaves.of(params, dataset, team)
+        grower.tells_rows = quantile_leaves is not None or linear_leaves is not None
+        settings = refit_settings(objective, params, grower, team)
+        pairs = np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32)
         assembler = TreeAssembler(dataset)
         return cls(
             dataset=dataset,
@@ -80,50 +80,66 @@ class TrainingContext:
             params=params,
             team=team,
             grower=grower,
-            sampler=make_sampler(params.boost, pool),
-            everyone=SampledRows(None, pool.weight),
-            quantile_leaves=renewal,
-            linear=linear,
-            leaf_refit=_leaf_fit(dataset, target, scores, params, rules, pairs),
+            sampler=make_sampler(params.boost, sampling),
+            all_rows=SampledRows(None, sampling.weight),
+            quantile_leaves=quantile_leaves,
+            linear_leaves=linear_leaves,
+            leaf_refit=_make_leaf_refit(dataset, target, scores, params, settings, pairs),
             assembler=assembler,
             builder=EnsembleBuilder(objective.n_outputs, width, assembler.join),
             scores=scores,
-            others=tuple(DatasetView(other, start.first_scores(dataset.n_rows)) for other in dataset.permuted),
+            permuted_views=tuple(
+                DatasetView(permuted, initial.make_scores(dataset.n_rows)) for permuted in dataset.permuted
+            ),
             pairs=pairs,
             tree_pairs=tuple(pairs[k : k + width] for k in range(0, objective.n_outputs, width)),
-            first_round=start.n_rounds,
+            first_round=initial.n_rounds,
         )
 
 
 def refit_settings(objective: Objective, params: Params, grower: Grower, team: Team) -> RefitSettings:
-    """How leaves are fitted to rows that trees were not grown on."""
+    """Return the settings of leaf refits, with the penalties and constraints of the grower."""
     boost = params.boost
     return RefitSettings(objective, grower.rules(), grower.directions, boost.leaf_steps, boost.learning_rate, team)
 
 
-def _leaf_fit(
-    dataset: BinnedDataset, target: Target, scores: np.ndarray, params: Params, rules: RefitSettings, pairs: np.ndarray
-) -> LeafRefit | None:  # fmt: skip
-    """What fits leaves to all rows, where those that a tree was grown on do not tell; None for linear leaves.
+def _make_leaf_refit(
+    dataset: BinnedDataset,
+    target: Target,
+    scores: np.ndarray,
+    params: Params,
+    settings: RefitSettings,
+    pairs: np.ndarray,
+) -> LeafRefit | None:
+    """Return the refit of leaves to all rows, None if leaf values come from the grower or leaves are linear.
 
-    ``pairs`` are those that trees are grown on.
+    Leaves are refitted if they take several Newton steps, or if supporting models give the gradients (``pairs``) that
+    trees are grown on.
     """
-    has_helpers = bool(dataset.permuted) or params.boost.boosting == "ordered"
-    if linear_of(params.tree.leaf_model) is not None or not (has_helpers or params.boost.leaf_steps > 1):
+    has_supporting_models = bool(dataset.permuted) or params.boost.boosting == "ordered"
+    if linear_of(params.tree.leaf_model) is not None or not (has_supporting_models or params.boost.leaf_steps > 1):
         return None
-    return LeafRefit(SupportingModels.single(target, scores), rules, None if has_helpers else pairs)
+    return LeafRefit(SupportingModels.single(target, scores), settings, None if has_supporting_models else pairs)
 
 
-def make_booster(work: TrainingContext, evaluation: Evaluation) -> Booster:
-    """What adds trees up as the parameters ask for."""
-    field = TrainingState(
-        work.dataset, work.scores, evaluation.sets, work.builder, work.team, work.params, work.first_round, work.others,
-        work.target, work.objective,
-    )  # fmt: skip
-    spec = work.params.boost.boosting
+def make_booster(context: TrainingContext, evaluation: Evaluation) -> Booster:
+    """Return the booster that the parameter ``boosting`` names."""
+    state = TrainingState(
+        dataset=context.dataset,
+        scores=context.scores,
+        eval_sets=evaluation.sets,
+        builder=context.builder,
+        team=context.team,
+        params=context.params,
+        first_round=context.first_round,
+        permuted_views=context.permuted_views,
+        target=context.target,
+        objective=context.objective,
+    )
+    spec = context.params.boost.boosting
     if (dart := dart_of(spec)) is not None:
-        return DartBooster(field, dart)
-    if spec == "ordered" or (spec == "plain" and work.others and work.leaf_refit is not None):
-        rules = refit_settings(work.objective, work.params, work.grower, work.team)
-        return OrderedBooster(field, rules, spec == "ordered")
-    return ForestBooster(field) if spec == "forest" else Booster(field)
+        return DartBooster(state, dart)
+    if spec == "ordered" or (spec == "plain" and context.permuted_views and context.leaf_refit is not None):
+        settings = refit_settings(context.objective, context.params, context.grower, context.team)
+        return OrderedBooster(state, settings, spec == "ordered")
+    return ForestBooster(state) if spec == "forest" else Booster(state)

@@ -41,11 +41,11 @@ class InitialScores:
         """Rounds that the first trees took."""
         return 0 if self.ensemble is None else self.ensemble.n_rounds
 
-    def first_scores(self, n_rows: int) -> np.ndarray:
+    def make_scores(self, n_rows: int) -> np.ndarray:
         """The scores before the first new tree; the caller may write into them."""
         return constant_scores(self.base_scores, n_rows) if self.scores is None else self.scores.copy()
 
-    def joined(self, ensemble: Ensemble) -> Ensemble:
+    def concatenate(self, ensemble: Ensemble) -> Ensemble:
         """The first trees, then new ones."""
         return ensemble if self.ensemble is None else self.ensemble.concatenate(ensemble)
 

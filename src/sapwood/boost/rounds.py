@@ -1,4 +1,4 @@
-"""The rounds of boosting."""
+"""The boosting rounds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from logging import DEBUG
 
 import numpy as np
 
-from sapwood.boost.boosters.plain import Booster
+from sapwood.boost.boosters.plain import Booster, DatasetView
 from sapwood.boost.checkpoint.checkpoint import Checkpoint
 from sapwood.boost.context import TrainingContext, make_booster
 from sapwood.boost.early_stopping import ALL_ROUNDS, CALLBACK, EARLY_STOPPING, INTERRUPTED, TIME_LIMIT, BestRound
@@ -34,11 +34,12 @@ from sapwood.params.declaration import Params
 
 @dataclass(frozen=True, eq=False)
 class TrainResult:
-    """What training brings: trees, the constants they start from, and how it went.
+    """Result of boosting: trees, the constants that they are added to, and the history of training.
 
-    ``best_iteration`` counts rounds, those of an earlier model included; ``best_score`` is None without validation
-    rows; ``stopped`` says why training ended; ``restored_seconds`` are the seconds of training that a checkpoint saved.
-    ``columns`` are made of categories for the trees, behind those of the dataset.
+    ``best_iteration`` is a number of rounds, with those of a continued model; ``best_score`` is None without validation
+    sets; ``stopped`` is the reason for which training ended; ``restored_seconds`` is the training time of the rounds
+    restored from a checkpoint. ``columns`` are the indicator features of sets of categories that trees split by; they
+    follow the features of the dataset.
     """
 
     ensemble: Ensemble
@@ -56,165 +57,178 @@ def boost(
     target: Target,
     objective: Objective,
     params: Params,
-    start: InitialScores | None = None,
+    initial: InitialScores | None = None,
     evaluation: Evaluation | None = None,
 ) -> TrainResult:
-    """Add ``n_estimators`` rounds of trees to the start, each fitted to the gradients left by those before.
+    """Add ``n_estimators`` rounds of trees to the initial scores, each fitted to the gradients left by those before.
 
-    Training may end sooner (``params.watch``). With early stopping the trees are those of the best round, else all.
+    Training may end earlier (``params.evaluation``). With early stopping, the trees up to the best round are returned.
     """
     team = training_team(params.run.n_jobs, dataset.n_rows, dataset.n_features)
-    if start is None:
-        start = InitialScores(objective.initial_scores(target.y, target.weight, team.run))
+    if initial is None:
+        initial = InitialScores(objective.initial_scores(target.y, target.weight, team.run))
     if evaluation is None:
         evaluation = Evaluation((), (), objective)
-    work = TrainingContext.make(dataset, target, objective, params, start)
-    boosting = make_booster(work, evaluation)
-    with Checkpoint.open(dataset, target, params, start, evaluation) as checkpoint:
+    context = TrainingContext.make(dataset, target, objective, params, initial)
+    booster = make_booster(context, evaluation)
+    with Checkpoint.open(dataset, target, params, initial, evaluation) as checkpoint:
         size = f"{dataset.n_rows} rows, {dataset.n_features} features, {objective.n_outputs} output(s)"
         logger.info("training begins: %s, objective %s, %d thread(s)", size, objective.name, team.size)
-        done, best, stopped = run_rounds(work, boosting, evaluation, checkpoint)
-        logger.info("training ended after %d rounds: %s", done, stopped)
-    kept = best.round if best.patience is not None and best.score is not None else done
+        n_done, best, stopped = run_rounds(context, booster, evaluation, checkpoint)
+        logger.info("training ended after %d rounds: %s", n_done, stopped)
+    n_kept = best.round if best.patience is not None and best.score is not None else n_done
     return TrainResult(
-        ensemble=start.joined(boosting.build(kept)),
-        base_scores=start.base_scores,
-        best_iteration=start.n_rounds + (done if best.score is None else best.round),
+        ensemble=initial.concatenate(booster.build(n_kept)),
+        base_scores=initial.base_scores,
+        best_iteration=initial.n_rounds + (n_done if best.score is None else best.round),
         best_score=best.score,
         stopped=stopped,
         evals=evaluation.history,
         restored_seconds=checkpoint.state.elapsed,
-        columns=tuple(work.assembler.columns),
+        columns=tuple(context.assembler.columns),
     )
 
 
 def run_rounds(
-    work: TrainingContext, boosting: Booster, evaluation: Evaluation, checkpoint: Checkpoint
+    context: TrainingContext, booster: Booster, evaluation: Evaluation, checkpoint: Checkpoint
 ) -> tuple[int, BestRound, str]:  # fmt: skip
-    """Add rounds until there is a reason to stop; return how many, the best one, and the reason."""
-    watch, n_rounds = work.params.evaluation, work.params.boost.n_estimators
+    """Train rounds until there is a reason to stop; return the number of rounds, the best one and the reason."""
+    settings, n_rounds = context.params.evaluation, context.params.boost.n_estimators
     greater = bool(evaluation.metrics) and evaluation.metrics[0].greater_is_better
-    best = BestRound(greater, watch.early_stopping_rounds if evaluation.sets else None)
-    done = repeat_rounds(boosting, evaluation, best, checkpoint)
-    reason = checkpoint.state.reason_to_stop(watch.time_limit)
-    began = time.perf_counter() - checkpoint.state.elapsed
-    with Interruption() as interruption, ProgressBar(bool(watch.verbose)) as bar:
+    best = BestRound(greater, settings.early_stopping_rounds if evaluation.sets else None)
+    n_done = restore_rounds(booster, evaluation, best, checkpoint)
+    reason = checkpoint.state.reason_to_stop(settings.time_limit)
+    start_time = time.perf_counter() - checkpoint.state.elapsed
+    with Interruption() as interruption, ProgressBar(bool(settings.verbose)) as bar:
         while reason is None:
-            if not add_round(work, boosting, checkpoint, done, interruption):
-                checkpoint.write(evaluation, time.perf_counter() - began)
-                return done, best, INTERRUPTED
-            evaluation.measure(work.team.run)
-            done += 1
-            if (decided := evaluation.deciding(done)) is not None:
-                best.update(done, decided[1], decided[0])
-            history = evaluation.seen() if watch.callbacks else evaluation.history
-            progress = Progress(done, n_rounds, history, time.perf_counter() - began)
+            if not add_round(context, booster, checkpoint, n_done, interruption):
+                checkpoint.write(evaluation, time.perf_counter() - start_time)
+                return n_done, best, INTERRUPTED
+            evaluation.measure(context.team.run)
+            n_done += 1
+            _update_best(best, evaluation, n_done)
+            history = evaluation.seen() if settings.callbacks else evaluation.history
+            progress = Progress(n_done, n_rounds, history, time.perf_counter() - start_time)
             bar.show(progress)
             if logger.isEnabledFor(DEBUG):
                 logger.debug("%s", describe(progress))
-            reason = _reason_to_stop(work, best, progress, interruption)
-            reason = work.dataset.workers.broadcast_text(reason)
-            checkpoint.end_round(evaluation, work.scores, progress.elapsed, reason)
-    return done, best, reason
+            reason = _reason_to_stop(context, best, progress, interruption)
+            reason = context.dataset.workers.broadcast_text(reason)
+            checkpoint.end_round(evaluation, context.scores, progress.elapsed, reason)
+    return n_done, best, reason
 
 
-def repeat_rounds(boosting: Booster, evaluation: Evaluation, best: BestRound, checkpoint: Checkpoint) -> int:
-    """Add the trees of a checkpoint as if they were new, to the same scores; return how many rounds they are."""
-    past = checkpoint.state
-    boosting.is_live = past.stopped is None
-    for round, trees in enumerate(past.rounds):
-        boosting.begin_round(round)
+def restore_rounds(booster: Booster, evaluation: Evaluation, best: BestRound, checkpoint: Checkpoint) -> int:
+    """Add the rounds of a checkpoint to the model, the scores and the history; return their number.
+
+    Scores are updated only if training is resumed.
+    """
+    state = checkpoint.state
+    booster.updates_scores = state.stopped is None
+    for round, trees in enumerate(state.rounds):
+        booster.begin_round(round)
         for tree in trees:
-            boosting.add_tree(tree, round)
-        boosting.end_round(round)
-    if past.stopped is None:
-        checkpoint.check_scores(boosting.field.scores)
-    for values in past.history:
+            booster.add_tree(tree, round)
+        booster.end_round(round)
+    if state.stopped is None:
+        checkpoint.check_scores(booster.state.scores)
+    for values in state.history:
         evaluation.remember(values)
-    for done in range(1, len(past.rounds) + 1):
-        if (decided := evaluation.deciding(done)) is not None:
-            best.update(done, decided[1], decided[0])
-    return len(past.rounds)
+    for n_done in range(1, len(state.rounds) + 1):
+        _update_best(best, evaluation, n_done)
+    return len(state.rounds)
+
+
+def _update_best(best: BestRound, evaluation: Evaluation, n_done: int) -> None:
+    if (metric := evaluation.deciding(n_done)) is not None:
+        name, score = metric
+        best.update(n_done, score, name)
 
 
 def _reason_to_stop(
-    work: TrainingContext, best: BestRound, progress: Progress, interruption: Interruption
+    context: TrainingContext, best: BestRound, progress: Progress, interruption: Interruption
 ) -> str | None:
-    watch = work.params.evaluation
-    if watch.callbacks:
-        answers = [callback(progress) for callback in watch.callbacks]
-        if any(isinstance(answer, bool | np.bool_) and answer for answer in answers):
+    settings = context.params.evaluation
+    if settings.callbacks:
+        returned = [callback(progress) for callback in settings.callbacks]
+        if any(isinstance(value, bool | np.bool_) and value for value in returned):
             return CALLBACK
     if progress.round == progress.n_rounds:
         return ALL_ROUNDS
     if best.should_stop(progress.round):
         return EARLY_STOPPING
-    if watch.time_limit is not None and progress.elapsed >= watch.time_limit:
+    if settings.time_limit is not None and progress.elapsed >= settings.time_limit:
         return TIME_LIMIT
     return INTERRUPTED if interruption.is_requested else None
 
 
 def add_round(
-    work: TrainingContext, boosting: Booster, checkpoint: Checkpoint, round: int, interruption: Interruption
+    context: TrainingContext, booster: Booster, checkpoint: Checkpoint, round: int, interruption: Interruption
 ) -> bool:  # fmt: skip
-    """Grow the trees of a round; tell whether all of them are there, or Ctrl-C came before."""
-    number, n_outputs, width = work.first_round + round, work.objective.n_outputs, work.builder.width
-    view = boosting.field.view(round)
-    boosting.begin_round(round)
-    if work.leaf_refit is not None:
-        work.leaf_refit.begin_round()
-    work.grower.see(view.dataset)
-    boosting.take_pairs(round, work.pairs)
-    drawn = _drawn(work, number)
-    for output, pairs in zip(range(0, n_outputs, width), work.tree_pairs, strict=True):
+    """Grow the trees of a round; return whether it is complete, false if Ctrl-C was pressed before."""
+    n_outputs, view = context.objective.n_outputs, booster.state.view_of(round)
+    booster.begin_round(round)
+    if context.leaf_refit is not None:
+        context.leaf_refit.begin_round()
+    context.grower.see(view.dataset)
+    booster.compute_pairs(round, context.pairs)
+    sampled = context.all_rows
+    if context.sampler is not None:
+        sampled = context.sampler.draw(context.pairs, context.first_round + round)
+    for output in range(0, n_outputs, context.builder.width):
         if interruption.is_requested and (output > 0 or round == 0):
             if round == 0:
                 raise InterruptedBeforeFirstRound
             return False
-        work.grower.noise = noise_of(work.params, pairs, drawn, number, work.team.run, work.dataset.workers)
-        grown = work.grower.grow(pairs, drawn.weight, number * n_outputs + output, drawn.rows, n_outputs)
-        nodes = None
-        if work.leaf_refit is not None:
-            is_own = drawn.rows is None and view.dataset is work.dataset
-            nodes = find_nodes(work.dataset, grown, work.team, is_own)
-            grown, value = work.leaf_refit.refit(grown, nodes, output)
-        else:
-            value = _values(work, grown, output, drawn, view.scores)
-        _check_values(value, work)
-        if work.linear is not None:
-            grown = work.linear.on(view.dataset).fitted(grown, work.grower, pairs[0], drawn.weight_by_row)
-        tree = FittedTree(grown, value, output, nodes)
+        tree = _grow_tree(context, view, sampled, round, output)
         checkpoint.add_tree(tree)
-        boosting.add_tree(tree, round, drawn.rows is None)
-    boosting.end_round(round)
+        booster.add_tree(tree, round, sampled.rows is None)
+    booster.end_round(round)
     return True
 
 
-def _drawn(work: TrainingContext, round: int) -> SampledRows:
-    """The rows that the trees of a round are grown on, and their weights."""
-    if work.sampler is not None:
-        return work.sampler.draw(work.pairs, round)
-    return work.everyone
+def _grow_tree(
+    context: TrainingContext, view: DatasetView, sampled: SampledRows, round: int, output: int
+) -> FittedTree:  # fmt: skip
+    """Grow the tree of an output on sampled rows and compute its leaf values."""
+    grower, team, n_outputs = context.grower, context.team, context.objective.n_outputs
+    pairs, number = context.tree_pairs[output // context.builder.width], context.first_round + round
+    grower.noise = noise_of(context.params, pairs, sampled, number, team.run, context.dataset.workers)
+    grown = grower.grow(pairs, sampled.weight, number * n_outputs + output, sampled.rows, n_outputs)
+    nodes = None
+    if context.leaf_refit is not None:
+        is_grown_on = sampled.rows is None and view.dataset is context.dataset
+        nodes = find_nodes(context.dataset, grown, team, is_grown_on)
+        grown, value = context.leaf_refit.refit(grown, nodes, output)
+    else:
+        value = _node_values(context, grown, output, sampled, view.scores)
+    _check_values(value, context)
+    if context.linear_leaves is not None:
+        leaves = context.linear_leaves.on(view.dataset)
+        grown = leaves.fitted(grown, grower, pairs[0], sampled.weight_by_row)
+    return FittedTree(grown, value, output, nodes)
 
 
-def _values(work: TrainingContext, grown: GrownTree, output: int, drawn: SampledRows, scores: np.ndarray) -> np.ndarray:
-    """What the nodes of a new tree answer, shrinkage included; ``scores`` are those that it was grown on."""
-    value, rate = grown.value, work.params.boost.learning_rate
-    if work.quantile_leaves is not None:
-        renewal = work.quantile_leaves
-        if len(drawn.weight) and drawn.weight is not work.target.weight:
-            renewal = renewal.drawn(drawn.weight_by_row)
-        value = renewal.values(grown, scores[output], output, work.team.run)
+def _node_values(
+    context: TrainingContext, grown: GrownTree, output: int, sampled: SampledRows, scores: np.ndarray
+) -> np.ndarray:
+    """Return the values of the nodes of a new tree, with shrinkage; ``scores`` are those it was grown on."""
+    value, rate = grown.value, context.params.boost.learning_rate
+    if context.quantile_leaves is not None:
+        leaves = context.quantile_leaves
+        if len(sampled.weight) and sampled.weight is not context.target.weight:
+            leaves = leaves.drawn(sampled.weight_by_row)
+        value = leaves.values(grown, scores[output], output, context.team.run)
     if rate <= 1.0:
         return value * rate
     with np.errstate(over="ignore"):
         return value * rate
 
 
-def _check_values(value: np.ndarray, work: TrainingContext) -> None:
+def _check_values(value: np.ndarray, context: TrainingContext) -> None:
     if not np.isfinite(value).all():
-        rate = work.params.boost.learning_rate
+        rate = context.params.boost.learning_rate
         raise TrainingError(
-            f"a leaf value of tree {len(work.builder) + 1} is beyond float64: lower learning_rate={rate:g}, raise "
-            "reg_lambda, or rescale the target"
+            f"a leaf value of tree {len(context.builder) + 1} is not finite in float64: lower learning_rate={rate:g}, "
+            "raise reg_lambda, or rescale the target"
         )

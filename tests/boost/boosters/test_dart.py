@@ -7,7 +7,7 @@ import pytest
 
 import sapwood
 from sapwood import Dart, SapwoodClassifier, SapwoodRegressor
-from sapwood.boost.boosters.dart import draw_drops, shares
+from sapwood.boost.boosters.dart import dropout_factors, sample_dropped_rounds
 from sapwood.errors import ParameterError
 
 OFTEN = Dart(0.4, skip=0.1)
@@ -123,27 +123,27 @@ def test_weights_follow_the_rule_by_hand():
     "normalise, expected", [("mean", (1 / 4, 3 / 4)), ("tree", (1 / 3.1, 3 / 3.1)), ("forest", (1 / 1.1, 1 / 1.1))]
 )
 def test_shares_are_as_documented(normalise, expected):
-    assert shares(normalise, 3, 0.1) == pytest.approx(expected)
-    assert shares(normalise, 0, 0.1) == (1.0, 1.0)
+    assert dropout_factors(normalise, 3, 0.1) == pytest.approx(expected)
+    assert dropout_factors(normalise, 0, 0.1) == (1.0, 1.0)
 
 
 def test_rounds_are_dropped_by_chance():
     settings = Dart(0.2, skip=0.25)
-    drops = [draw_drops(settings, [1.0] * 30, 0, round) for round in range(800)]
+    drops = [sample_dropped_rounds(settings, [1.0] * 30, 0, round) for round in range(800)]
     assert np.mean([len(one) for one in drops]) == pytest.approx(0.75 * 6.0, rel=0.05)
     assert np.mean([len(one) == 0 for one in drops]) == pytest.approx(0.25, abs=0.05)
-    assert drops == [draw_drops(settings, [1.0] * 30, 0, round) for round in range(800)]
+    assert drops == [sample_dropped_rounds(settings, [1.0] * 30, 0, round) for round in range(800)]
 
 
 def test_heavy_rounds_are_dropped_more_often():
     settings = Dart(0.2, skip=0.0, weighted=True)
     weights = [1.0] * 10 + [3.0] * 10
-    counts = np.bincount(sum((draw_drops(settings, weights, 0, k) for k in range(1500)), ()), minlength=20)
+    counts = np.bincount(sum((sample_dropped_rounds(settings, weights, 0, k) for k in range(1500)), ()), minlength=20)
     assert counts[10:].sum() / counts[:10].sum() == pytest.approx(3.0, rel=0.15)
 
 
 def test_no_more_are_dropped_than_allowed():
-    assert len(draw_drops(Dart(1.0, skip=0.0, max_drop=7), [1.0] * 30, 0, 0)) == 7
+    assert len(sample_dropped_rounds(Dart(1.0, skip=0.0, max_drop=7), [1.0] * 30, 0, 0)) == 7
 
 
 @pytest.mark.parametrize("wrong", [{"drop": 1.5}, {"skip": -0.1}, {"max_drop": 0}, {"normalise": "sum"}], ids=str)

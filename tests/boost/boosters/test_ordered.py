@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.boost.boosters.ordered import OrderedBooster, make_copies, own_copies, parts
+from sapwood.boost.boosters.ordered import OrderedBooster, find_gradient_sources, make_prefix_models, prefix_sizes
 from sapwood.boost.boosters.plain import Booster, DatasetView
 from sapwood.boost.checkpoint.checkpoint import Checkpoint
 from sapwood.boost.evaluation import Evaluation
@@ -38,11 +38,11 @@ def run(X: np.ndarray, y: np.ndarray, n_rounds: int, weight: np.ndarray | None =
     dataset = BinnedDataset.build(read_table(X))
     order = np.random.default_rng(len(y)).permutation(len(y)).astype(np.uint32)
     dataset = dataclasses.replace(dataset, permutation=order)
-    work = TrainingContext.make(dataset, Target(y, weight), Squared(), resolved, InitialScores(np.zeros(1)))
-    boosting = make_booster(work, Evaluation((), (), Squared()))
+    context = TrainingContext.make(dataset, Target(y, weight), Squared(), resolved, InitialScores(np.zeros(1)))
+    booster = make_booster(context, Evaluation((), (), Squared()))
     for round in range(n_rounds):
-        assert add_round(work, boosting, Checkpoint(None, 10.0), round, Interruption())
-    return boosting
+        assert add_round(context, booster, Checkpoint(None, 10.0), round, Interruption())
+    return booster
 
 
 def samples(seed: int):
@@ -139,9 +139,9 @@ def shifts(samples, served) -> np.ndarray:
 def helped(X: np.ndarray, y: np.ndarray, n_rounds: int) -> np.ndarray:
     made = run(X, y, n_rounds, boosting="ordered")
     assert isinstance(made, OrderedBooster)
-    [fit], [own] = made.fits, made.own
-    assert isinstance(fit, Fresh)
-    return fit.answers[np.searchsorted(fit.models.start, own, side="right") - 1]
+    [refit], [source] = made.refits, made.gradient_sources
+    assert isinstance(refit, Fresh)
+    return refit.answers[np.searchsorted(refit.models.start, source, side="right") - 1]
 
 
 def plain(X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -164,28 +164,28 @@ def test_residuals_of_the_plain_machine_are_not_those_of_fresh_rows():
 
 
 def test_parts_double_and_end_before_the_last_row():
-    assert parts(1) == [0]
-    assert parts(5) == [0, 1, 2, 4]
-    assert parts(640) == [0, 10, 20, 40, 80, 160, 320]
-    assert parts(641) == [0, 10, 20, 40, 80, 160, 320, 640]
+    assert prefix_sizes(1) == [0]
+    assert prefix_sizes(5) == [0, 1, 2, 4]
+    assert prefix_sizes(640) == [0, 10, 20, 40, 80, 160, 320]
+    assert prefix_sizes(641) == [0, 10, 20, 40, 80, 160, 320, 640]
 
 
 def test_every_row_is_served_by_the_longest_part_before_it():
     order = np.array([3, 0, 4, 1, 2], dtype=np.uint32)
     dataset = dataclasses.replace(BinnedDataset.build(read_table(np.zeros((5, 1)))), permutation=order)
-    copies = make_copies(DatasetView(dataset, np.zeros((1, 5))), Target(np.arange(5.0)))
-    assert copies.n_train.tolist() == [0, 1, 2, 4]
-    assert copies.start.tolist() == [0, 1, 3, 7, 12]
-    own = own_copies(copies)
-    # Places 0 to 4 of the order are served by the parts of 0, 1, 2, 2 and 4 rows.
+    models = make_prefix_models(DatasetView(dataset, np.zeros((1, 5))), Target(np.arange(5.0)))
+    assert models.n_train.tolist() == [0, 1, 2, 4]
+    assert models.start.tolist() == [0, 1, 3, 7, 12]
+    own = find_gradient_sources(models)
+    # Places 0 to 4 of the order are served by the prefixes of 0, 1, 2, 2 and 4 rows.
     assert own[order].tolist() == [0, 2, 5, 6, 11]
-    assert (copies.rows[own] == np.arange(5)).all()
+    assert (models.rows[own] == np.arange(5)).all()
 
 
 def slow_ordered(X, y, order, n_rounds, rate, weight=None):
     """The scores of the helpers by plain loops: stumps of one feature, cut at ½."""
     w = np.ones(len(y)) if weight is None else weight
-    sizes = parts(len(y))
+    sizes = prefix_sizes(len(y))
     scores = np.zeros((len(sizes), len(y)))
     for _ in range(n_rounds):
         for k, size in enumerate(sizes):
@@ -207,12 +207,12 @@ def test_helpers_equal_plain_loops(weighted):
     weight = random.gamma(1.0, size=23) if weighted else None
     made = run(X, y, 3, weight, boosting="ordered", learning_rate=0.5)
     assert isinstance(made, OrderedBooster)
-    copies = made.fits[0].models
-    order = made.field.dataset.permutation
+    models = made.refits[0].models
+    order = made.state.dataset.permutation
     slow = slow_ordered(X, y, order, 3, 0.5, weight)
-    for k in range(copies.n_models):
-        part = slice(copies.start[k], copies.start[k + 1])
-        np.testing.assert_allclose(copies.scores[0, part], slow[k, copies.rows[part]], atol=1e-6)
+    for k in range(models.n_models):
+        part = slice(models.start[k], models.start[k + 1])
+        np.testing.assert_allclose(models.scores[0, part], slow[k, models.rows[part]], atol=1e-6)
 
 
 @pytest.mark.parametrize("growth", ["leafwise", "levelwise", "symmetric"])

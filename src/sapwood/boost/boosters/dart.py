@@ -1,8 +1,13 @@
-"""Dropouts: a round forgets some of the earlier ones, fits what they leave, and shares with them."""
+"""DART: boosting with dropout of earlier rounds.
+
+Gradients are computed without the dropped rounds; then the new round and the dropped ones are rescaled so that together
+they do not overshoot.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -17,92 +22,90 @@ TO_UNIT = 2.0**-53
 
 
 class DartBooster(Booster):
-    """Keeps the trees of all rounds with their weights. Which are dropped depends on seed, rounds and weights alone.
+    """Keeps the trees of all rounds and their weights; trees of a continued model are never dropped."""
 
-    Trees of an earlier model, which this one continues, are never dropped.
-    """
-
-    def __init__(self, field: TrainingState, settings: Dart) -> None:
-        super().__init__(field)
+    def __init__(self, state: TrainingState, settings: Dart) -> None:
+        super().__init__(state)
         self._settings = settings
         self._trees: list[list[FittedTree]] = []
         self._weights: list[float] = []
         self._rescalings: list[TreeRescaling] = []
         self._dropped: tuple[int, ...] = ()
-        self._shares = (1.0, 1.0)
+        self._new_factor, self._dropped_factor = 1.0, 1.0
 
     def begin_round(self, round: int) -> None:
-        """Take what the dropped rounds answer out of the scores."""
-        self._dropped = draw_drops(self._settings, self._weights, self._seed, self.field.first_round + round)
-        self._shares = shares(self._settings.normalise, len(self._dropped), self.field.params.boost.learning_rate)
+        """Subtract the dropped rounds from the training scores."""
+        state, settings = self.state, self._settings
+        seed, rate = state.params.run.random_state, state.params.boost.learning_rate
+        self._dropped = sample_dropped_rounds(settings, self._weights, seed, state.first_round + round)
+        self._new_factor, self._dropped_factor = dropout_factors(settings.normalise, len(self._dropped), rate)
         self._trees.append([])
-        self._add_dropped(-1.0, in_training=True, in_sets=False)
+        for tree in self._scaled_dropped(-1.0):
+            state.add_to_scores(tree)
 
     def add_tree(self, tree: FittedTree, round: int, has_all_rows: bool = False) -> None:
-        """Take a new tree with the share that is its own."""
-        tree = scaled(tree, self._shares[0])
+        """Add a tree of the current round, multiplied by the factor of new trees."""
+        tree = scaled(tree, self._new_factor)
         super().add_tree(tree, round, has_all_rows)
         self._trees[round].append(dataclasses.replace(tree, grown=tree.grown.without_rows()))
 
     def end_round(self, round: int) -> None:
-        """Put the dropped rounds back with their new weights."""
-        self._weights.append(self._shares[0])
+        """Add the dropped rounds with their new weights."""
+        self._weights.append(self._new_factor)
         if not self._dropped:
             return
-        factor = self._shares[1]
-        self._add_dropped(factor, in_training=True, in_sets=False)
-        self._add_dropped(factor - 1.0, in_training=False, in_sets=True)
+        factor = self._dropped_factor
+        for tree in self._scaled_dropped(factor):
+            self.state.add_to_scores(tree)
+        for tree in self._scaled_dropped(factor - 1.0):  # they were never subtracted from validation sets
+            self.state.add_to_eval_sets(tree)
         for dropped in self._dropped:
             self._weights[dropped] *= factor
             self._trees[dropped] = [scaled(tree, factor) for tree in self._trees[dropped]]
         self._rescalings.append(TreeRescaling(round, factor, self._dropped))
 
     def build(self, rounds: int) -> Ensemble:
-        """The trees of the first rounds with their weights after these."""
-        happened = tuple(one for one in self._rescalings if one.round < rounds)
+        """Return the trees of the first rounds with the weights that they had after these."""
+        rescalings = tuple(one for one in self._rescalings if one.round < rounds)
         factors = np.ones(rounds)
-        for one in happened:
-            factors[list(one.rounds)] *= one.factor
-        built = self.field.builder.build(rounds)
-        return dataclasses.replace(built.scaled(factors), rescalings=happened) if happened else built
+        for rescaling in rescalings:
+            factors[list(rescaling.rounds)] *= rescaling.factor
+        built = self.state.builder.build(rounds)
+        return dataclasses.replace(built.scaled(factors), rescalings=rescalings) if rescalings else built
 
-    @property
-    def _seed(self) -> int:
-        return self.field.params.run.random_state
-
-    def _add_dropped(self, factor: float, in_training: bool, in_sets: bool) -> None:
-        if not self.is_live:
-            return
-        for tree in (scaled(tree, factor) for dropped in self._dropped for tree in self._trees[dropped]):
-            if in_training:
-                self.field.add_to_scores(tree)
-            if in_sets:
-                self.field.add_to_sets(tree)
+    def _scaled_dropped(self, factor: float) -> Iterator[FittedTree]:
+        """Yield the trees of the dropped rounds times a factor; none if scores are not updated."""
+        if self.updates_scores:
+            for dropped in self._dropped:
+                yield from (scaled(tree, factor) for tree in self._trees[dropped])
 
 
-def draw_drops(settings: Dart, weights: list[float], seed: int, round: int) -> tuple[int, ...]:
-    """The rounds to drop, ascending: each by chance, those of the smallest hashes if there are too many."""
+def sample_dropped_rounds(settings: Dart, weights: list[float], seed: int, round: int) -> tuple[int, ...]:
+    """Return the rounds to drop, ascending; they depend on the seed, the round and the weights alone.
+
+    If there are more than ``max_drop``, those with the smallest random numbers are dropped.
+    """
     n = len(weights)
     if n == 0 or uniform(seed, DART_SKIPS, round, 1)[0] < settings.skip:
         return ()
-    chances = np.full(n, settings.drop)
+    probability = np.full(n, settings.drop)
     if settings.weighted:
-        chances = np.minimum(1.0, settings.drop * np.array(weights) * n / sum(weights))
-    drawn = uniform(seed, DART_DROPS, round, n)
-    dropped = np.flatnonzero(drawn < chances)
-    first = dropped[np.argsort(drawn[dropped], kind="stable")[: settings.max_drop]]
+        probability = np.minimum(1.0, settings.drop * np.array(weights) * n / sum(weights))
+    random = uniform(seed, DART_DROPS, round, n)
+    dropped = np.flatnonzero(random < probability)
+    first = dropped[np.argsort(random[dropped], kind="stable")[: settings.max_drop]]
     return tuple(np.sort(first).tolist())
 
 
 def uniform(seed: int, purpose: int, round: int, n: int) -> np.ndarray:
-    """Random numbers from 0 to 1 for 0, 1, ..."""
+    """Return n random numbers in [0, 1)."""
     bits = np.empty(n, dtype=np.uint64)
     draw_many(seed, purpose, round, np.arange(n, dtype=np.uint64), bits)
     return (bits >> np.uint64(11)).astype(np.float64) * TO_UNIT
 
 
-def shares(normalise: str, n_dropped: int, learning_rate: float) -> tuple[float, float]:
-    """What multiplies the new round and the dropped ones; 1 where none is dropped."""
+def dropout_factors(normalise: str, n_dropped: int, learning_rate: float) -> tuple[float, float]:
+    """Return the factors of the new round and of the dropped ones; 1 if none is dropped."""
     if n_dropped == 0:
         return 1.0, 1.0
     if normalise == "forest":
@@ -112,7 +115,7 @@ def shares(normalise: str, n_dropped: int, learning_rate: float) -> tuple[float,
 
 
 def scaled(tree: FittedTree, factor: float) -> FittedTree:
-    """A tree whose answers are multiplied by a number."""
+    """Return a tree whose values are multiplied by a factor."""
     grown = tree.grown
     if grown.leaf_coefficients is not None:
         grown = dataclasses.replace(grown, leaf_coefficients=grown.leaf_coefficients.scaled(factor))

@@ -1,4 +1,4 @@
-"""A forest: trees of the same gradients on rows of their own, averaged."""
+"""Random forest: all trees are fitted to the same gradients, on random rows, and averaged."""
 
 from __future__ import annotations
 
@@ -14,27 +14,29 @@ from sapwood.model.tree_weights import TreeRescaling
 
 
 class ForestBooster(Booster):
-    """The scores of training stay as they began; those of validation sets are the mean over the trees so far."""
+    """Leaves the training scores unchanged; scores of validation sets are the mean over the trees so far."""
 
-    def __init__(self, field: TrainingState) -> None:
-        super().__init__(field)
-        self._starts = [one.scores.copy() for one in field.sets]
-        self._sums = [np.zeros_like(one.scores) for one in field.sets]
+    def __init__(self, state: TrainingState) -> None:
+        super().__init__(state)
+        self._initial = [eval_set.scores.copy() for eval_set in state.eval_sets]
+        self._sums = [np.zeros_like(eval_set.scores) for eval_set in state.eval_sets]
 
-    def add_tree(self, tree: FittedTree, round: int, has_all_rows: bool = False) -> None:
-        """Add the tree to the sums."""
-        if self.is_live:
-            for one, total in zip(self.field.sets, self._sums, strict=True):
-                add_tree(one, tree, total, self.field.team)
-        self.field.keep(tree, round)
+    def add_tree(self, tree: FittedTree, round: int, on_all_rows: bool = False) -> None:
+        """Add a tree to the sums of the validation sets."""
+        if self.updates_scores:
+            for eval_set, total in zip(self.state.eval_sets, self._sums, strict=True):
+                add_tree(eval_set, tree, total, self.state.team)
+        self.state.append(tree, round)
 
     def end_round(self, round: int) -> None:
-        """Give validation sets the mean."""
-        for one, start, total in zip(self.field.sets, self._starts, self._sums, strict=True):
-            one.scores[:] = start + total / (round + 1)
+        """Set the scores of validation sets to the mean over the trees."""
+        for eval_set, initial, total in zip(self.state.eval_sets, self._initial, self._sums, strict=True):
+            eval_set.scores[:] = initial + total / (round + 1)
 
     def build(self, rounds: int) -> Ensemble:
-        """The trees of the first rounds, each with its share of the mean."""
-        built = self.field.builder.build(rounds)
-        told = tuple(TreeRescaling(round, round / (round + 1), range(round)) for round in range(1, rounds))
-        return dataclasses.replace(built.scaled(np.full(rounds, 1.0 / rounds)), rescalings=told) if rounds else built
+        """Return the trees of the first rounds, divided by their number."""
+        built = self.state.builder.build(rounds)
+        if not rounds:
+            return built
+        rescalings = tuple(TreeRescaling(round, round / (round + 1), range(round)) for round in range(1, rounds))
+        return dataclasses.replace(built.scaled(np.full(rounds, 1.0 / rounds)), rescalings=rescalings)

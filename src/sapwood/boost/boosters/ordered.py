@@ -1,11 +1,11 @@
-"""Boosting with helpers: models that share the structure of the trees, but have leaf values of their own.
+"""Boosting with supporting models, which share the structure of the trees but have leaf values of their own.
 
-Where statistics of categories come from several orders of the rows, every order that trees are grown on has a helper
-(C5): its scores are what such trees leave to do there.
+Where the target statistics of categories come from several permutations of the rows, every permutation that trees are
+grown on has a supporting model, whose scores give the gradients.
 
-Ordered boosting (C6): the gradient of a row comes from a model that never saw it. Each helper learns from a first part
-of the rows in their order, twice as long as that of the one before. A row's gradient is taken at the scores of the
-helper with the longest part that ends before the row.
+In ordered boosting, the gradient of a row comes from a model that was not fitted to this row. Each supporting model is
+fitted to a prefix of the permuted rows, twice as long as that of the model before. The gradient of a row is computed at
+the scores of the model with the longest prefix that ends before the row.
 """
 
 from __future__ import annotations
@@ -18,86 +18,88 @@ from sapwood.boost.score_update import find_nodes
 from sapwood.boost.target import Target
 from sapwood.grow.grown_tree import FittedTree
 
-FIRST_PART = 64  # the first helper learns from so many parts of the rows less one
+MIN_PREFIX_DIVISOR = 64  # the shortest prefix that is not empty has this fraction of the rows
 
 
 class OrderedBooster(Booster):
-    """Keeps the scores of the helpers, for each order of rows that trees are grown on."""
+    """Computes gradients at the scores of supporting models, for each permutation that trees are grown on."""
 
-    def __init__(self, field: TrainingState, rules: RefitSettings, is_ordered: bool) -> None:
-        super().__init__(field)
-        self.views = field.others or (DatasetView(field.dataset, field.scores),)
-        make, place = (make_copies, own_copies) if is_ordered else (every_row, only_copies)
-        self.fits = [LeafRefit(make(view, field.target), rules) for view in self.views]
-        self.own = [place(fit.models) for fit in self.fits]
+    def __init__(self, state: TrainingState, settings: RefitSettings, is_ordered: bool) -> None:
+        super().__init__(state)
+        self.views = state.permuted_views or (DatasetView(state.dataset, state.scores),)
+        make_models = make_prefix_models if is_ordered else make_single_model
+        self.refits = [LeafRefit(make_models(view, state.target), settings) for view in self.views]
+        self.gradient_sources = [find_gradient_sources(refit.models) for refit in self.refits]
 
     def begin_round(self, round: int) -> None:
-        """Take the gradients of all helpers."""
-        if self.is_live:
-            for fit in self.fits:
-                fit.begin_round()
+        """Compute the gradients of all supporting models."""
+        if self.updates_scores:
+            for refit in self.refits:
+                refit.begin_round()
 
-    def take_pairs(self, round: int, out: np.ndarray) -> None:
-        """Give every row the gradient pair of the helper that serves it."""
-        place = max(0, self.field.order_of(round) - 1)
-        if self.fits[place].models.n_models == 1:
-            np.copyto(out, self.fits[place].pairs)
+    def compute_pairs(self, round: int, out: np.ndarray) -> None:
+        """Copy the gradient pair of each row from its supporting model to ``out``."""
+        k = max(0, self.state.permutation_of(round) - 1)
+        refit, source = self.refits[k], self.gradient_sources[k]
+        if refit.models.n_models == 1:
+            np.copyto(out, refit.pairs)
             return
-        for output, pairs in enumerate(self.fits[place].pairs):
-            np.take(pairs, self.own[place], axis=0, out=out[output])
+        for output, pairs in enumerate(refit.pairs):
+            np.take(pairs, source, axis=0, out=out[output])
 
-    def add_tree(self, tree: FittedTree, round: int, has_all_rows: bool = False) -> None:
-        """Let every helper give the tree values of its own."""
-        field = self.field
-        if self.is_live:
-            for view, fit in zip(self.views, self.fits, strict=True):
-                nodes = tree.nodes if view.dataset is field.dataset else None
+    def add_tree(self, tree: FittedTree, round: int, on_all_rows: bool = False) -> None:
+        """Add a tree with the leaf values of each supporting model to its scores."""
+        state = self.state
+        if self.updates_scores:
+            for view, refit in zip(self.views, self.refits, strict=True):
+                nodes = tree.nodes if view.dataset is state.dataset else None
                 if nodes is None:
-                    nodes = find_nodes(view.dataset, tree.grown, field.team)
-                fit.add_tree(tree.grown, nodes, tree.output)
-            field.add_to_view(
-                tree, DatasetView(field.dataset, field.scores), has_all_rows and field.order_of(round) == 0
+                    nodes = find_nodes(view.dataset, tree.grown, state.team)
+                refit.add_tree(tree.grown, nodes, tree.output)
+            state.add_to_view(
+                tree, DatasetView(state.dataset, state.scores), on_all_rows and state.permutation_of(round) == 0
             )
-            field.add_to_sets(tree)
-        field.keep(tree, round)
+            state.add_to_eval_sets(tree)
+        state.append(tree, round)
 
 
-def every_row(view: DatasetView, target: Target) -> SupportingModels:
-    """One helper that learns from all rows."""
+def make_single_model(view: DatasetView, target: Target) -> SupportingModels:
+    """Return one supporting model, fitted to all rows."""
     return SupportingModels.single(target, view.scores.copy())
 
 
-def only_copies(copies: SupportingModels) -> np.ndarray:
-    """The place of every row's only copy."""
-    return copies.rows
-
-
-def parts(n_rows: int) -> list[int]:
-    """How many of the first rows each helper learns from: none, then a share, doubling."""
-    sizes, size = [0], max(1, n_rows // FIRST_PART)
+def prefix_sizes(n_rows: int) -> list[int]:
+    """Return the number of rows that each supporting model is fitted to: 0, then sizes that double."""
+    sizes, size = [0], max(1, n_rows // MIN_PREFIX_DIVISOR)
     while size < n_rows:
         sizes.append(size)
         size *= 2
     return sizes
 
 
-def make_copies(view: DatasetView, target: Target) -> SupportingModels:
-    """The rows in their order, as often as there are helpers that need them: those learned from and those served."""
-    order = view.dataset.permutation
-    assert order is not None
-    sizes = parts(len(order))
-    ends = [*sizes[1:], len(order)]
-    rows = np.concatenate([order[:end] for end in ends]).astype(np.uint32)
+def make_prefix_models(view: DatasetView, target: Target) -> SupportingModels:
+    """Return the supporting models of ordered boosting.
+
+    Each has copies of the rows of its prefix, to which it is fitted, and of those up to the end of the next prefix,
+    whose gradients it gives.
+    """
+    permutation = view.dataset.permutation
+    assert permutation is not None
+    sizes = prefix_sizes(len(permutation))
+    ends = [*sizes[1:], len(permutation)]
+    rows = np.concatenate([permutation[:end] for end in ends]).astype(np.uint32)
     weight = None if target.weight is None else target.weight[rows]
     start = np.concatenate([[0], np.cumsum(ends)])
     scores = np.ascontiguousarray(view.scores[:, rows])
     return SupportingModels(rows, start, np.array(sizes), Target(target.y[rows], weight), scores)
 
 
-def own_copies(copies: SupportingModels) -> np.ndarray:
-    """The place of every row's own copy: that of the helper with the most rows before it."""
-    own = np.empty(copies.start[-1] - copies.start[-2], dtype=np.int64)
-    for first, end, learned in zip(copies.start[:-1], copies.start[1:], copies.n_train, strict=True):
-        served = np.arange(first + learned, end)
-        own[copies.rows[served]] = served
-    return own
+def find_gradient_sources(models: SupportingModels) -> np.ndarray:
+    """Return the copy of each row whose gradient is used: that of the model with the longest prefix before the row."""
+    if models.n_models == 1:
+        return models.rows
+    sources = np.empty(models.start[-1] - models.start[-2], dtype=np.int64)
+    for first, end, n_train in zip(models.start[:-1], models.start[1:], models.n_train, strict=True):
+        unseen = np.arange(first + n_train, end)
+        sources[models.rows[unseen]] = unseen
+    return sources

@@ -1,4 +1,4 @@
-"""How trees are added up: the plain way, which the others build on."""
+"""Plain gradient boosting, the base class of the other boosters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sapwood.params.declaration import Params
 
 
 class DatasetView(NamedTuple):
-    """Rows in bins and their scores (outputs, rows): statistics of categories differ by the order of rows."""
+    """The training rows, binned with the target statistics of one permutation, and their scores (outputs, rows)."""
 
     dataset: BinnedDataset
     scores: np.ndarray
@@ -31,92 +31,95 @@ class DatasetView(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TrainingState:
-    """Where trees go: the rows of training with their scores (outputs, rows), validation sets, and the model.
+    """What a tree is added to: the scores (outputs, rows) of training rows and validation sets, and the ensemble.
 
-    ``others`` are the same rows where statistics of categories come from other orders of them.
+    ``permuted_views`` are the training rows with the target statistics of other permutations.
     """
 
     dataset: BinnedDataset
     scores: np.ndarray
-    sets: Sequence[EvalSet]
+    eval_sets: Sequence[EvalSet]
     builder: EnsembleBuilder
     team: Team
     params: Params
     first_round: int
-    others: tuple[DatasetView, ...]
+    permuted_views: tuple[DatasetView, ...]
     target: Target
     objective: Objective
 
     @cached_property
     def run(self) -> CallCache:
-        """Runs what every round runs on the team."""
+        """Runner of kernels on the team that caches the arguments of calls repeated every round."""
         return CallCache(self.team.run)
 
     @cached_property
     def views(self) -> tuple[DatasetView, ...]:
-        """The rows in every order."""
-        return (DatasetView(self.dataset, self.scores), *self.others)
+        """The training rows with the target statistics of every permutation."""
+        return (DatasetView(self.dataset, self.scores), *self.permuted_views)
 
-    def order_of(self, round: int) -> int:
-        """The order of rows that the trees of a round are grown on: 0, or the place in ``others`` from 1."""
+    def permutation_of(self, round: int) -> int:
+        """Return the index in ``views`` of the rows that the trees of a round are grown on."""
         return self.dataset.permutation_of_round(self.params.run.random_state, self.first_round + round)
 
-    def view(self, round: int) -> DatasetView:
-        """The rows as the trees of a round see them."""
-        return self.views[self.order_of(round)]
+    def view_of(self, round: int) -> DatasetView:
+        """Return the rows that the trees of a round are grown on."""
+        return self.views[self.permutation_of(round)]
 
-    def add_to_scores(self, tree: FittedTree, has_all_rows: bool = False, order: int = 0) -> None:
-        """Add a tree's answers to the scores of training; it may have been grown, just now, on all rows in an order."""
+    def add_to_scores(self, tree: FittedTree, on_all_rows: bool = False, permutation: int = 0) -> None:
+        """Add a tree to the scores of the training rows.
+
+        ``on_all_rows`` is true if it was just grown on all rows of the view ``permutation``.
+        """
         for k, view in enumerate(self.views):
-            self.add_to_view(tree, view, has_all_rows and k == order)
+            self.add_to_view(tree, view, on_all_rows and k == permutation)
 
-    def add_to_view(self, tree: FittedTree, view: DatasetView, has_all_rows: bool) -> None:
-        """Add a tree's answers to the scores of one view of the rows; it may have been grown on all of its rows."""
+    def add_to_view(self, tree: FittedTree, view: DatasetView, on_all_rows: bool) -> None:
+        """Add a tree to the scores of one view; ``on_all_rows`` is true if it was just grown on all of its rows."""
         if tree.nodes is not None and view.dataset is self.dataset:
             add_by_nodes(tree.nodes, tree, view.scores, self.run)
-        elif has_all_rows:
+        elif on_all_rows:
             add_grown_tree(view.dataset, tree, view.scores, self.team, self.run)
         else:
             add_tree(view.dataset, tree, view.scores, self.team)
 
-    def add_to_sets(self, tree: FittedTree) -> None:
-        """Add a tree's answers to the scores of the validation sets."""
-        for one in self.sets:
-            add_tree(one, tree, one.scores, self.team)
+    def add_to_eval_sets(self, tree: FittedTree) -> None:
+        """Add a tree to the scores of the validation sets."""
+        for eval_set in self.eval_sets:
+            add_tree(eval_set, tree, eval_set.scores, self.team)
 
-    def keep(self, tree: FittedTree, round: int) -> None:
-        """Add a tree to the model."""
+    def append(self, tree: FittedTree, round: int) -> None:
+        """Append a tree to the ensemble."""
         self.builder.append(tree, tree.output, round)
 
 
 class Booster:
-    """Each tree corrects all before it. Told of every round and its trees, keeps the scores of all rows.
+    """Plain boosting: adds the trees of each round to the scores of all rows and to the ensemble.
 
-    ``is_live`` is False where only trees count.
+    If ``updates_scores`` is false, trees are only appended to the ensemble.
     """
 
-    def __init__(self, field: TrainingState) -> None:
-        self.field = field
-        self.is_live = True
+    def __init__(self, state: TrainingState) -> None:
+        self.state = state
+        self.updates_scores = True
 
     def begin_round(self, round: int) -> None:
-        """Make the scores of training those at which the gradients of a round are taken."""
+        """Set the training scores to those at which the gradients of the round are computed."""
 
-    def take_pairs(self, round: int, out: np.ndarray) -> None:
-        """Fill ``out`` (outputs, rows, 2) with the gradient pairs that the trees of a round are grown on."""
-        field = self.field
-        field.objective.pairs(field.target.y, field.view(round).scores, out, field.run)
+    def compute_pairs(self, round: int, out: np.ndarray) -> None:
+        """Write the gradient pairs (outputs, rows, 2) that the trees of a round are grown on to ``out``."""
+        state = self.state
+        state.objective.pairs(state.target.y, state.view_of(round).scores, out, state.run)
 
-    def add_tree(self, tree: FittedTree, round: int, has_all_rows: bool = False) -> None:
-        """Take a tree of the round at hand, its values with shrinkage."""
-        if self.is_live:
-            self.field.add_to_scores(tree, has_all_rows, self.field.order_of(round))
-            self.field.add_to_sets(tree)
-        self.field.keep(tree, round)
+    def add_tree(self, tree: FittedTree, round: int, on_all_rows: bool = False) -> None:
+        """Add a tree of the current round, its values with shrinkage."""
+        if self.updates_scores:
+            self.state.add_to_scores(tree, on_all_rows, self.state.permutation_of(round))
+            self.state.add_to_eval_sets(tree)
+        self.state.append(tree, round)
 
     def end_round(self, round: int) -> None:
-        """Make all scores those of the model with this round."""
+        """Set all scores to those of the model with this round."""
 
     def build(self, rounds: int) -> Ensemble:
-        """The trees of the first rounds, as they were after these."""
-        return self.field.builder.build(rounds)
+        """Return the ensemble as it was after so many rounds."""
+        return self.state.builder.build(rounds)

@@ -77,7 +77,7 @@ class Checkpoint:
 
     @classmethod
     def open(
-        cls, dataset: BinnedDataset, target: Target, params: Params, start: InitialScores, evaluation: Evaluation
+        cls, dataset: BinnedDataset, target: Target, params: Params, initial: InitialScores, evaluation: Evaluation
     ) -> Checkpoint:  # fmt: skip
         """Open the checkpoint that the parameters name, and check that it belongs to this run."""
         checkpoint = cls(params.run.checkpoint, params.run.checkpoint_every)
@@ -86,7 +86,7 @@ class Checkpoint:
         try:
             checkpoint._begin(
                 run_fingerprint.describe_params(params),
-                run_fingerprint.digest_data(dataset, target, start, evaluation),
+                run_fingerprint.digest_data(dataset, target, initial, evaluation),
             )
         except BaseException:
             checkpoint._log.close()

@@ -27,7 +27,9 @@ def describe_params(params: Params) -> dict[str, str]:
     return described | {"the version of Sapwood": sapwood.__version__}
 
 
-def digest_data(dataset: BinnedDataset, target: Target, start: InitialScores, evaluation: Evaluation) -> dict[str, str]:
+def digest_data(
+    dataset: BinnedDataset, target: Target, initial: InitialScores, evaluation: Evaluation
+) -> dict[str, str]:
     """Return a digest of each part of the data: rows in bins, targets, weights, initial scores, validation sets."""
     digests = {
         "X": digest(
@@ -41,7 +43,7 @@ def digest_data(dataset: BinnedDataset, target: Target, start: InitialScores, ev
         "y": digest(target.y),
         "sample_weight": digest(target.weight),
         "groups": digest(target.groups),
-        "the initial scores (init, init_score or init_model)": digest(start),
+        "the initial scores (init, init_score or init_model)": digest(initial),
     }
     for one in evaluation.sets:
         digests[f"eval_set {one.name!r}"] = digest(
