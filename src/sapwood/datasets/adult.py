@@ -1,4 +1,4 @@
-"""The numeric columns of UCI Adult: does a person earn more than 50,000 dollars a year?"""
+"""The numeric columns of UCI Adult (Census Income): predict whether a person earns more than 50,000 dollars a year."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ N_TRAIN = 32_561  # the official split: adult.data, then adult.test
 
 
 class Adult(NamedTuple):
-    """Rows of the census of 1994: ``y`` is 1 where the income exceeds 50,000 dollars; the first ``n_train`` train."""
+    """Rows of the census of 1994: ``y`` is 1 for incomes above 50,000 dollars; the first ``n_train`` rows train."""
 
     X: np.ndarray
     y: np.ndarray

@@ -218,7 +218,7 @@ def plan_combinations(
     A combination has the statistics of its first categorical column. Return also the inputs, with the cuts of the
     numeric columns that are combined.
     """
-    statistics = {f: tuple(one for one in plan.encodings if isinstance(one, Statistic)) for f, plan in plans.items()}
+    statistics = {f: tuple(e for e in plan.encodings if isinstance(e, Statistic)) for f, plan in plans.items()}
     features = [f for f, encodings in statistics.items() if encodings]
     if features and crossing.number_levels:
         inputs = numbers.cut(crossing.number_levels, inputs)
@@ -229,5 +229,5 @@ def plan_combinations(
     combinations = search_combinations(features, limits, max_priors * inputs.target.n_targets, inputs)
     combined = {f for combination in combinations for f in combination.sources}
     cuts = {f: points for f, points in inputs.cuts.items() if f in combined}
-    planned = [(one, next(statistics[f] for f in one.sources if f in features)) for one in combinations]
+    planned = [(c, next(statistics[f] for f in c.sources if f in features)) for c in combinations]
     return planned, replace(inputs, cuts=cuts)

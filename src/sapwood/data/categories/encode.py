@@ -49,16 +49,16 @@ def encode_categories(
         for encoding in encodings:
             encoded = encode_combination(encoding, combination, inputs)
             for k, (column, column_values) in enumerate(zip(encoded.columns, encoded.values, strict=True)):
-                place = sources[0] if len(sources) == 1 and columns[sources[0]] is None else len(columns)
-                if place == len(columns):
+                position = sources[0] if len(sources) == 1 and columns[sources[0]] is None else len(columns)
+                if position == len(columns):
                     columns.append(None)
-                columns[place] = column
+                columns[position] = column
                 if column.kind == RANK:
-                    edges[place] = np.arange(1.0, column.sums.max()) + 0.5  # the bin of a category is its rank
+                    edges[position] = np.arange(1.0, column.sums.max()) + 0.5  # the bin of a category is its rank
                 if isinstance(encoding, Statistic) and encoding.bins is not None:
-                    edges[place] = np.unique(np.linspace(*encoded.value_range(k), encoding.bins + 1)[1:-1])
+                    edges[position] = np.unique(np.linspace(*encoded.value_range(k), encoding.bins + 1)[1:-1])
                 if column_values is not None:
-                    values[place] = column_values
+                    values[position] = column_values
     transformer = FeatureTransformer(inputs.vocabularies, tuple(c for c in columns if c is not None), inputs.cuts)
     n_permutations = max([1, *map(len, values.values())])
     tables = tuple(

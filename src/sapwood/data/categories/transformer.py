@@ -251,5 +251,5 @@ class TransformedTable(Table):
     def select(self, features: Sequence[int]) -> Table:
         """Return a table of the given columns in the given order."""
         transformer = replace(self._transformer, columns=tuple(self._transformer.columns[k] for k in features))
-        computed = {place: self._computed[k] for place, k in enumerate(features) if k in self._computed}
+        computed = {new: self._computed[k] for new, k in enumerate(features) if k in self._computed}
         return TransformedTable(self._table, transformer, self._codes, computed)
