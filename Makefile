@@ -32,7 +32,7 @@ $(VENV)/installed-test: pyproject.toml $(wildcard build_hook.py) | $(BIN)/python
 	@touch $@ $(VENV)/installed
 
 # The kernels are compiled by the install; when they change, Numba compiles them if it is there, else a new install does.
-$(VENV)/kernels: $(shell find src/sapwood/kernels src/sapwood/native -name '*.py') | $(VENV)/installed
+$(VENV)/kernels: $(shell find src/sapwood/kernels src/sapwood/objectives/losses src/sapwood/native -name '*.py') | $(VENV)/installed
 	@$(BIN)/python -c 'from sapwood.native.runtime.library import library; library()' 2>/dev/null || $(PIP) install --quiet -e .
 	@touch $@
 
@@ -57,7 +57,7 @@ test: lint
 BOUNDS := SAPWOOD_KERNELS=jit SAPWOOD_BOUNDSCHECK=1 $(BIN)/python -m pytest
 
 bounds-kernels: $(VENV)/installed-test
-	$(BOUNDS) tests/kernels
+	$(BOUNDS) tests/kernels tests/objectives/losses
 
 bounds-fits: $(VENV)/installed-test
 	$(BOUNDS) tests/combinations/test_grid.py tests/model/predict/test_row_predictor.py tests/model/predict/test_batch_predictor.py

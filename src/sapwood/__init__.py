@@ -62,7 +62,9 @@ _MOVED = {
     "sapwood.choices": "sapwood.params.options",
     "sapwood.encodings": "sapwood.params.encodings",
     "sapwood.model.serialize": "sapwood.model.io.serialize",
-    "sapwood.objectives.positive": "sapwood.objectives.log_link",
+    "sapwood.objectives.classification": "sapwood.objectives",
+    "sapwood.objectives.positive": "sapwood.objectives",
+    "sapwood.objectives.regression": "sapwood.objectives",
 }
 
 

@@ -15,9 +15,8 @@ from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.tables.table import read_table
 from sapwood.errors import InputError, TrainingError
-from sapwood.objectives.classification import Softmax
+from sapwood.objectives import Softmax, Squared
 from sapwood.objectives.registry import resolve
-from sapwood.objectives.regression import Squared
 from sapwood.params.declaration import BoostingParams, Params, TreeParams
 from tests.reference.grower import SlowGrower, TooCloseError
 from tests.reference.quantise import finest_scale, quantise_slowly

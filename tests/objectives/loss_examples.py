@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.errors import InputError
 from sapwood.objectives import Expectile, Focal, Huber, OneVsAll, Quantile, Softmax, Tweedie
 from sapwood.objectives.base import Objective
 from sapwood.objectives.registry import losses
@@ -25,18 +26,23 @@ def name_of(loss: Objective) -> str:
 
 
 def targets(loss: Objective, n: int, seed: int = 3) -> np.ndarray:
+    """Random targets that the loss allows: classes, numbers, counts, amounts above 0 or probabilities."""
     random = np.random.default_rng(seed)
     if loss.task == "multiclass":
         return random.integers(0, loss.n_outputs, n).astype(float)
     if loss.task == "binary":
         return (random.uniform(size=n) < 0.7).astype(float)
-    if loss.name == "cross_entropy":
-        return random.uniform(size=n)
-    if loss.name in ("poisson", "tweedie"):
-        return np.maximum(random.poisson(1.5, n).astype(float), 0)
-    if loss.name in ("gamma", "msle"):
-        return random.gamma(2.0, size=n)
-    return random.normal(size=n) * 3 + 1
+    numbers, counts = random.normal(size=n) * 3 + 1, random.poisson(1.5, n).astype(float)
+    amounts, probabilities = random.gamma(2.0, size=n), random.uniform(size=n)
+    return next(y for y in (numbers, counts, amounts, probabilities) if is_allowed(loss, y))
+
+
+def is_allowed(loss: Objective, y: np.ndarray) -> bool:
+    try:
+        loss.check_target(y)
+    except InputError:
+        return False
+    return True
 
 
 def scores_near(loss: Objective, n: int, seed: int = 4) -> np.ndarray:

@@ -174,7 +174,7 @@ def test_copies_work_on_their_own():
 
 def test_files_do_not_keep_functions():
     assert ABSOLUTE.settings() == {"link": "identity"}
-    with pytest.raises(ParameterError, match="give it again"):
+    with pytest.raises(ParameterError, match="pass the function again"):
         restore("custom", {"link": "identity"})
 
 

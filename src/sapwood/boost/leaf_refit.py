@@ -27,10 +27,10 @@ from sapwood.kernels.leaves.leaf_refit import (
 )
 from sapwood.kernels.leaves.logistic import BLOCK, fit_logistic
 from sapwood.kernels.leaves.quantile import leaf_quantiles
-from sapwood.kernels.losses.binary import logistic_pairs
 from sapwood.native.runtime.kernel import CallCache
 from sapwood.native.threads.team import Team
 from sapwood.objectives.base import Objective
+from sapwood.objectives.losses.logistic import logistic_pairs
 
 MIN_BOUND = 1e-290  # of gradients, so that scales stay finite
 MAX_SUM = 2.0**61  # bound of sums in fixed point, rounding included

@@ -1,28 +1,34 @@
-"""Losses: what training lowers. ``registry.resolve`` finds one by its name."""
+"""Losses and links. A loss is imported when it is first used: prediction needs the links only."""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
-_WHERE = {
-    "regression": ("Squared", "Absolute", "Mape", "Quantile", "Huber", "Expectile", "LogCosh"),
-    "log_link": ("Poisson", "Gamma", "Tweedie", "Msle"),
-    "classification": ("Logistic", "CrossEntropy", "Exponential", "Focal", "Hinge", "Softmax", "OneVsAll"),
-    "custom": ("CustomLoss", "GradientLoss"),
-    "base": ("Objective", "mean_loss"),
-    "registry": ("resolve", "restore"),
-    "links": ("link_from_name",),
+_MODULES = {
+    "CustomLoss": "custom",
+    "GradientLoss": "custom",
+    "Objective": "base",
+    "mean_loss": "base",
+    "link_from_name": "links",
+    "resolve": "registry",
+    "restore": "registry",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Import a loss when it is first used: prediction needs the links alone."""
-    for module, names in _WHERE.items():
-        if name in names:
-            return getattr(importlib.import_module(f"sapwood.objectives.{module}"), name)
+    """Return a function of this package, or a loss by the name of its class."""
+    if name in _MODULES:
+        return getattr(importlib.import_module(f"sapwood.objectives.{_MODULES[name]}"), name)
+    if name[:1].isupper():
+        from sapwood.objectives.registry import loss_of_class_name
+
+        if (loss := loss_of_class_name(name)) is not None:
+            return loss
     raise AttributeError(f"module 'sapwood.objectives' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(name for names in _WHERE.values() for name in names)
+    from sapwood.objectives.registry import losses
+
+    return sorted({*_MODULES, *(loss.__name__ for loss in losses().values())})

@@ -1,7 +1,7 @@
-"""What every loss can do.
+"""Base class of losses.
 
-A loss is a small class, a frozen dataclass if it has settings. Most of them name two kernels, a link and the targets
-they allow, and get the rest from here.
+A loss is a small class, a frozen dataclass if it has settings. Most losses name two kernels, a link and the targets
+they allow, and inherit the rest.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from sapwood.objectives.links import Identity, Link
 from sapwood.params.compatibility import check_compatibility
 from sapwood.params.fit_context import Context
 
-# Gradients are float32, which ends at 3e38.
+# Gradients are float32, whose largest number is 3e38.
 MAX_TARGET = MAX_SCORE = 1e37
 
 Self = TypeVar("Self", bound="Objective")
 
 
 class Objective:
-    """A loss of a target and a score, with its derivatives in the score.
+    """A loss of a target and a score, with its gradient and hessian in the score.
 
-    ``task`` is ``regression``, ``binary`` or ``multiclass``. With ``vector_leaves`` one tree answers all outputs.
+    ``task`` is ``regression``, ``binary`` or ``multiclass``. With ``vector_leaves`` a tree has one value per output in
+    each leaf. With ``has_quantile_leaves`` leaf values are weighted quantiles of residuals (``leaf_quantiles``).
     """
 
     name: ClassVar[str]
@@ -43,49 +44,48 @@ class Objective:
 
     @property
     def link(self) -> Link:
-        """From score to prediction."""
+        """Link function from scores to predictions."""
         return Identity()
 
     @property
     def curvature(self) -> str:
-        """What the hessian is: ``exact``, ``floored`` (exact but kept above 0) or ``surrogate``."""
+        """Kind of the hessian: ``exact``, ``floored`` (exact, with a positive lower bound) or ``surrogate``."""
         return "exact"
 
     @property
     def default_metric(self) -> str:
-        """The name of the metric that belongs to it, or ``loss``: the mean of the loss itself (``mean_loss``)."""
+        """Name of its default evaluation metric, or ``loss``: the mean of the loss itself (``mean_loss``)."""
         return "loss"
 
     @property
     def n_outputs(self) -> int:
-        """How many scores a row has."""
+        """Number of scores per row."""
         return 1
 
     @property
     def leaf_quantiles(self) -> tuple[float, ...]:
-        """Per output, the level of the quantile of y - score that is a leaf's best value, if the loss renews leaves."""
+        """Per output, the quantile of y - score that is the best value of a leaf; empty without quantile leaves."""
         return ()
 
     def leaf_weights(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-        """The weights of that quantile."""
+        """Return the weights of the rows in that quantile."""
         return np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
 
-    def numbers(self) -> np.ndarray:
-        """The settings as the kernels take them."""
+    def kernel_params(self) -> np.ndarray:
+        """Return the settings as the array that is passed to the kernels."""
         return np.array(list(self.settings().values()), dtype=np.float64)
 
     @cached_property
-    def _numbers(self) -> np.ndarray:
-        """The same, made once."""
-        return self.numbers()
+    def _kernel_params(self) -> np.ndarray:
+        return self.kernel_params()
 
     def settings(self) -> dict[str, Any]:
-        """The settings as JSON can hold them; ``from_settings`` makes the loss again."""
+        """Return the settings as JSON values, from which ``from_settings`` restores the loss."""
         return dataclasses.asdict(self) if dataclasses.is_dataclass(self) else {}
 
     @classmethod
     def from_settings(cls: type[Self], settings: dict[str, Any]) -> Self:
-        """Make the loss that has these settings."""
+        """Return the loss with these settings."""
         return cls(**settings)
 
     def check_task(self, task: str, n_classes: int = 0) -> None:
@@ -97,69 +97,69 @@ class Objective:
         )  # fmt: skip
 
     def for_classes(self, n_classes: int) -> Objective:
-        """Return this loss for a number of classes."""
+        """Return this loss for ``n_classes`` classes; raise a ParameterError if it does not support them."""
         self.check_task("binary" if n_classes == 2 else "multiclass", n_classes)
         return self
 
     def check_target(self, y: np.ndarray) -> None:
-        """Raise an InputError that names the first row this loss has no value for."""
-        bad = ~(np.abs(y) <= MAX_TARGET)
-        reject_targets(self.name, y, bad, f"a number within ±{MAX_TARGET:g}", "drop the row or rescale the target")
+        """Raise an InputError that names the first row whose target is not allowed."""
+        is_bad = ~(np.abs(y) <= MAX_TARGET)
+        reject_targets(self.name, y, is_bad, f"a number within ±{MAX_TARGET:g}", "drop the row or rescale the target")
 
     def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
-        """The scores (n_outputs,) that are best for all rows alike."""
+        """Return the constant scores (n_outputs,) that minimise the loss of all rows."""
         raise NotImplementedError
 
     def initial_scores(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
-        """The scores (n_outputs,) that boosting starts from: the best for all rows alike, unless trees do better."""
+        """Return the scores (n_outputs,) that boosting starts from, by default the best constant."""
         return self.best_constant(y, weight, run)
 
     def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = run_serial) -> None:
         """Fill ``out`` (n_outputs, n, 2) with gradients and hessians at ``scores`` (n_outputs, n)."""
-        run(self.pairs_kernel, y, scores, self._numbers, flat_pairs(out))
+        run(self.pairs_kernel, y, scores, self._kernel_params, flat_pairs(out))
 
     def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = run_serial) -> np.ndarray:
-        """The loss of each row."""
+        """Return the loss of each row."""
         out = np.empty(len(y))
-        run(self.loss_kernel, y, scores, self._numbers, out)
+        run(self.loss_kernel, y, scores, self._kernel_params, out)
         return out
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.settings().items())
-        return f"{type(self).__name__}({given})"
+        settings = ", ".join(f"{name}={value!r}" for name, value in self.settings().items())
+        return f"{type(self).__name__}({settings})"
 
 
 def flat_pairs(pairs: np.ndarray) -> np.ndarray:
-    """The pairs (n_outputs, n, 2) as kernels write them: (n_outputs, 2 n), the same memory."""
+    """Return pairs (n_outputs, n, 2) as kernels write them: (n_outputs, 2 n), in the same memory."""
     assert pairs.flags.c_contiguous
     whole = pairs.base
     if whole is not None and whole.shape == (len(pairs), 2 * pairs.shape[1]) and whole.flags.c_contiguous:
-        return whole  # the same object again and again costs a kernel nothing
+        return whole  # arguments that are the same object as in the last call are not packed again
     return pairs.reshape(len(pairs), -1)
 
 
 def mean_loss(
     objective: Objective, y: np.ndarray, scores: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial
 ) -> float:
-    """The weighted mean of the loss: the metric that belongs to every objective."""
+    """Return the weighted mean of the loss, the default metric of losses without one of their own."""
     return fixed_mean(objective.loss(y, scores, run), weight, run)
 
 
-def reject_targets(name: str, y: np.ndarray, bad: np.ndarray, allowed: str, remedy: str) -> None:
-    """Raise an InputError for the first target that is bad."""
-    if bad.any():
-        row = int(np.argmax(bad))
+def reject_targets(name: str, y: np.ndarray, is_bad: np.ndarray, allowed: str, remedy: str) -> None:
+    """Raise an InputError that names the first bad target, if there is one."""
+    if is_bad.any():
+        row = int(np.argmax(is_bad))
         raise InputError(f"objective {name!r}: the target of row {row} is {y[row]:g}; allowed is {allowed}; {remedy}")
 
 
-def check_setting(loss: Objective, setting: str, fits: bool, allowed: str) -> None:
-    """Raise a ParameterError that names a setting out of range."""
-    if not fits:
+def check_setting(loss: Objective, setting: str, is_valid: bool, allowed: str) -> None:
+    """Raise a ParameterError that names the setting unless it is valid."""
+    if not is_valid:
         raise ParameterError(f"{type(loss).__name__}: {setting}={getattr(loss, setting)!r}; allowed is {allowed}")
 
 
 def weighted_quantile(values: np.ndarray, weight: np.ndarray, quantile: float, run: Run = run_serial) -> float:
-    """The quantile that ``leaf_quantiles`` takes, over all rows."""
+    """Return the weighted quantile of all values, as ``leaf_quantiles`` computes it for a leaf."""
     n = len(values)
     rows, order = np.arange(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
     leaf_start = np.array([0, n], dtype=np.int64)

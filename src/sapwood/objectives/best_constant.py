@@ -1,4 +1,4 @@
-"""Best constants where no formula gives them: the root of the summed gradient, by sums that depend on no order."""
+"""Best constants without a closed form: the root of the sum of gradients, independent of the order of rows."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ MAX_STEPS = 100
 def constant_between(
     objective: Objective, y: np.ndarray, weight: np.ndarray | None, low: float, high: float, run: Run = run_serial
 ) -> float:
-    """The score between ``low`` and ``high`` at which the weighted gradients of a one-score loss sum to 0."""
+    """Return the score between ``low`` and ``high`` at which the weighted gradients of a one-output loss sum to 0."""
     scores = np.empty((1, len(y)))
     pairs = np.empty((1, len(y), 2), dtype=np.float32)
 
-    def slope(score: float) -> float:
+    def total_gradient(score: float) -> float:
         scores[:] = score
         objective.pairs(y, scores, pairs, run)
         return fixed_sum(pairs[0, :, 0], weight, run)
 
-    return find_root(slope, low, high)
+    return find_root(total_gradient, low, high)
 
 
 def minimize_from(slope: Callable[[float], float], start: float, step: float) -> float:
-    """Go downhill from ``start`` in growing steps until the slope turns, then find where it is 0."""
+    """Descend from ``start`` in growing steps until the slope changes sign, then return its root."""
     first = slope(start)
     near, direction = start, 1.0 if first < 0.0 else -1.0
     if first == 0.0 or not math.isfinite(first):
@@ -50,7 +50,7 @@ def minimize_from(slope: Callable[[float], float], start: float, step: float) ->
 
 
 def find_root(function: Callable[[float], float], low: float, high: float) -> float:
-    """A root of a function that rises from ``low`` to ``high``, to 1e-12 of their distance; an end if none is between.
+    """Return the root of an increasing function, to 1e-12 of high - low; an end of the interval if there is none.
 
     Chandrupatla's method: inverse quadratic interpolation where it is safe, bisection elsewhere.
     """
@@ -62,9 +62,9 @@ def find_root(function: Callable[[float], float], low: float, high: float) -> fl
     tolerance = 1e-12 * (high - low)
     a, b, c = high, low, high  # the root lies between a and b; c is the point before a
     at_a, at_b, at_c = at_high, at_low, at_high
-    part = 0.5
+    fraction = 0.5
     for _ in range(MAX_STEPS):
-        x = a + part * (b - a)
+        x = a + fraction * (b - a)
         at_x = function(x)
         if (at_x < 0.0) == (at_a < 0.0):
             c, at_c = a, at_a
@@ -72,19 +72,19 @@ def find_root(function: Callable[[float], float], low: float, high: float) -> fl
             c, b, at_c, at_b = b, a, at_b, at_a
         a, at_a = x, at_x
         best, at_best = (a, at_a) if abs(at_a) < abs(at_b) else (b, at_b)
-        least = (tolerance + 4.0 * math.ulp(best)) / abs(b - a) if a != b else 1.0
-        if least > 0.5 or at_best == 0.0:
+        min_fraction = (tolerance + 4.0 * math.ulp(best)) / abs(b - a) if a != b else 1.0
+        if min_fraction > 0.5 or at_best == 0.0:
             break
-        part = min(max(_interpolate(a, b, c, at_a, at_b, at_c), least), 1.0 - least)
+        fraction = min(max(_interpolate(a, b, c, at_a, at_b, at_c), min_fraction), 1.0 - min_fraction)
     return best
 
 
 def _interpolate(a: float, b: float, c: float, at_a: float, at_b: float, at_c: float) -> float:
-    """Where the inverse parabola through three points has its root, as a part of the way from a to b; else half."""
+    """Return the root of the inverse parabola through three points as a fraction of the way from a to b, else 0.5."""
     if at_c in (at_a, at_b) or c == b:
         return 0.5
-    place, height = (a - b) / (c - b), (at_a - at_b) / (at_c - at_b)
-    if not (height * height < place and (1.0 - height) * (1.0 - height) < 1.0 - place):
+    xi, phi = (a - b) / (c - b), (at_a - at_b) / (at_c - at_b)  # as in Chandrupatla (1997)
+    if not (phi * phi < xi and (1.0 - phi) * (1.0 - phi) < 1.0 - xi):
         return 0.5
     first = at_a / (at_b - at_a) * at_c / (at_b - at_c)
     return first + (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b)

@@ -1,4 +1,4 @@
-"""From scores to predictions: what a model file names and prediction applies."""
+"""Link functions from scores to predictions, which model files name."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import ClassVar
 import numpy as np
 
 from sapwood.errors import ModelFileError
-from sapwood.kernels.losses import links as losses_links
+from sapwood.kernels.losses import links as kernels
 from sapwood.kernels.numeric import elementary
 from sapwood.kernels.numeric.elementary import apply_elementwise
 from sapwood.native.runtime.kernel import SERIAL_SYNC, Kernel, Run, run_serial
 
 
 class Link:
-    """Scores (n_outputs, n) to predictions: (n,) for one output, else (n, n_outputs)."""
+    """A function from scores (n_outputs, n) to predictions: (n,) for one output, else (n, n_outputs)."""
 
     name: ClassVar[str]
 
     def predict(self, scores: np.ndarray, run: Run = run_serial) -> np.ndarray:
-        """Turn scores into predictions."""
+        """Return the predictions for these scores."""
         raise NotImplementedError
 
     def bind(self, scores: np.ndarray) -> Callable[[], float | np.ndarray]:
-        """What turns the scores (n_outputs,) of one row, as they are when it is called, into its prediction."""
+        """Return a function that computes the prediction of one row from the content of ``scores`` (n_outputs,)."""
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
@@ -43,16 +43,16 @@ class Identity(Link):
     name = "identity"
 
     def predict(self, scores: np.ndarray, run: Run = run_serial) -> np.ndarray:
-        """Copy the scores."""
+        """Return a copy of the scores."""
         return scores[0].copy() if len(scores) == 1 else np.ascontiguousarray(scores.T)
 
     def bind(self, scores: np.ndarray) -> Callable[[], float | np.ndarray]:
-        """Copy the scores."""
+        """Return a function that copies the scores."""
         return _reader(scores)
 
 
 class ElementwiseLink(Link):
-    """A function of each score."""
+    """A link that applies a function to each score."""
 
     kernel: ClassVar[Kernel]
 
@@ -62,15 +62,15 @@ class ElementwiseLink(Link):
         return out[0] if len(scores) == 1 else np.ascontiguousarray(out.T)
 
     def bind(self, scores: np.ndarray) -> Callable[[], float | np.ndarray]:
-        """Apply the function to every score."""
+        """Return a call that applies the function to every score."""
         out = np.empty_like(scores)
         call, read = self.kernel.bind(SERIAL_SYNC, scores, out), _reader(out)
 
-        def answer() -> float | np.ndarray:
+        def predict_row() -> float | np.ndarray:
             call(0, 1)
             return read()
 
-        return answer
+        return predict_row
 
 
 class Log(ElementwiseLink):
@@ -98,18 +98,18 @@ class HalfLogit(ElementwiseLink):
     """The score is half the log-odds of the prediction."""
 
     name = "half_logit"
-    kernel = losses_links.half_logit_values
+    kernel = kernels.half_logit_values
 
 
 class Margin(ElementwiseLink):
-    """The prediction goes from 0 at a score of -1 to 1 at a score of 1, straight."""
+    """The prediction rises linearly from 0 at a score of -1 to 1 at a score of 1."""
 
     name = "margin"
-    kernel = losses_links.margin_values
+    kernel = kernels.margin_values
 
 
 class RowwiseLink(Link):
-    """A function of all scores of a row."""
+    """A link that applies a function to all scores of a row."""
 
     kernel: ClassVar[Kernel]
 
@@ -121,40 +121,40 @@ class RowwiseLink(Link):
         return out
 
     def bind(self, scores: np.ndarray) -> Callable[[], float | np.ndarray]:
-        """Apply the function to the row."""
+        """Return a call that applies the function to the row."""
         out = np.empty((1, len(scores)))
         call = self.kernel.bind(SERIAL_SYNC, scores[:, None], out)
 
-        def answer() -> np.ndarray:
+        def predict_row() -> np.ndarray:
             call(0, 1)
             return out[0].copy()
 
-        return answer
+        return predict_row
 
 
 class Softmax(RowwiseLink):
-    """Probabilities in proportion to e^score."""
+    """Probabilities proportional to e^score."""
 
     name = "softmax"
-    kernel = losses_links.softmax_values
+    kernel = kernels.softmax_values
 
 
 class OneVsAll(RowwiseLink):
     """Each score is the log-odds of its class against the rest; the probabilities are scaled to sum to 1."""
 
     name = "one_vs_all"
-    kernel = losses_links.one_vs_all_values
+    kernel = kernels.one_vs_all_values
 
 
 class Sorted(RowwiseLink):
-    """The scores of a row in ascending order, so that quantiles of several levels do not cross."""
+    """The scores of a row in ascending order, so that several quantiles do not cross."""
 
     name = "sorted"
-    kernel = losses_links.sorted_values
+    kernel = kernels.sorted_values
 
 
 def _reader(values: np.ndarray) -> Callable[[], float | np.ndarray]:
-    """What reads the only value, or copies several."""
+    """Return a function that returns the only value of an array, or a copy of several."""
     return values.item if len(values) == 1 else values.copy
 
 
@@ -165,7 +165,7 @@ LINKS: dict[str, Link] = {
 
 
 def link_from_name(name: str) -> Link:
-    """Return the link that a model file names."""
+    """Return the link of this name; raise a ModelFileError if there is none."""
     if name not in LINKS:
         raise ModelFileError(
             f"link {name!r} is not known; allowed are {', '.join(LINKS)}; use a later version of Sapwood"

@@ -1,23 +1,28 @@
-"""Find a loss by its name."""
+"""Registry of losses by name: modules of ``losses/`` are imported when their loss is looked up."""
 
 from __future__ import annotations
 
 import difflib
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, TypeVar
 
-import sapwood.objectives
+import sapwood.objectives.losses
 from sapwood.errors import ParameterError
 from sapwood.objectives.base import Objective
 
+_PACKAGE = "sapwood.objectives.losses"
 _LOSSES: dict[str, type[Objective]] = {}
 
+Loss = TypeVar("Loss", bound=type[Objective])
 
-def register(loss: type[Objective]) -> type[Objective]:
-    """Make a loss known by its name and aliases."""
+
+def register(loss: Loss) -> Loss:
+    """Class decorator: register a loss under its name and aliases."""
     for name in (loss.name, *loss.aliases):
         assert name not in _LOSSES, name
         _LOSSES[name] = loss
@@ -26,20 +31,30 @@ def register(loss: type[Objective]) -> type[Objective]:
 
 @cache
 def losses() -> dict[str, type[Objective]]:
-    """Every loss by its name and aliases; the modules of this package are searched at the first call."""
-    for module in pkgutil.iter_modules(sapwood.objectives.__path__):
-        importlib.import_module(f"sapwood.objectives.{module.name}")
+    """Return all losses by name and alias; the first call imports all modules of ``losses/``."""
+    for module in pkgutil.iter_modules(sapwood.objectives.losses.__path__):
+        importlib.import_module(f"{_PACKAGE}.{module.name}")
     return _LOSSES
 
 
+def loss_of_class_name(class_name: str) -> type[Objective] | None:
+    """Return the loss whose class has this name, or None; ``LogCosh`` is looked for in ``losses/log_cosh.py`` first."""
+    _import_module(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", class_name).lower())
+    for known in (_LOSSES, losses()):
+        for loss in known.values():
+            if loss.__name__ == class_name:
+                return loss
+    return None
+
+
 def resolve(spec: str | Objective | type[Objective] | Callable[..., Any]) -> Objective:
-    """Return the loss meant by a name, a loss object, or a function of (y, score)."""
+    """Return the loss for a name, a loss object or class, or a function of (y, score)."""
     if isinstance(spec, Objective):
         return spec
     if isinstance(spec, type) and issubclass(spec, Objective):
         return spec()
     if isinstance(spec, str):
-        return _named(spec)()
+        return _loss_of_name(spec)()
     if callable(spec):
         from sapwood.objectives.custom import custom_loss
 
@@ -49,13 +64,16 @@ def resolve(spec: str | Objective | type[Objective] | Callable[..., Any]) -> Obj
 
 
 def restore(name: str, settings: dict[str, Any]) -> Objective:
-    """Make the loss that ``name`` and ``settings()`` describe."""
+    """Return the loss with this name and these ``settings()``."""
     if name in ("custom", "gradient"):
-        raise ParameterError("an objective that is a function of your own is not kept in the file; give it again")
-    return _named(name).from_settings(settings)
+        raise ParameterError("a custom objective is not stored in the file; pass the function again")
+    return _loss_of_name(name).from_settings(settings)
 
 
-def _named(name: str) -> type[Objective]:
+def _loss_of_name(name: str) -> type[Objective]:
+    _import_module(name)
+    if name in _LOSSES:
+        return _LOSSES[name]
     known = losses()
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
@@ -65,3 +83,9 @@ def _named(name: str) -> type[Objective]:
             f"objective {name!r} is not known; {hint}allowed is a function of (y, score) or one of {names}"
         )
     return known[name]
+
+
+def _import_module(name: str) -> None:
+    """Import the module of this name in ``losses/``, if there is one."""
+    if name.isidentifier() and find_spec(f"{_PACKAGE}.{name}") is not None:
+        importlib.import_module(f"{_PACKAGE}.{name}")

@@ -8,7 +8,6 @@ import mpmath
 import numpy as np
 import pytest
 
-from sapwood.kernels.losses import binary as losses_binary
 from sapwood.kernels.numeric import elementary
 
 TINY = 5e-324
@@ -118,17 +117,6 @@ def test_members_of_a_team_share_the_rows(name):
         for member in range(3):
             getattr(elementary, f"{name}_values").function(member, 3, None, values, out)
     np.testing.assert_array_equal(out.view(np.int64), apply(name, values).view(np.int64))
-
-
-def test_two_exponentials_side_by_side_have_the_bits_of_each_alone():
-    edges = [0.0, -0.0, math.inf, -math.inf, math.nan, TINY, 745.2, -745.2, 710.0, 1e308]
-    scores = np.concatenate([np.random.default_rng(3).normal(0.0, 200.0, 2500), edges * 10])
-    y, nothing = np.arange(len(scores)) % 2.0, np.empty(0)
-    together, alone = np.empty((1, 2 * len(y)), dtype=np.float32), np.empty((len(y), 1, 2), dtype=np.float32)
-    losses_binary.logistic_pairs(y, scores[None], nothing, together)
-    for i in range(len(y)):
-        losses_binary.logistic_pairs(y[i : i + 1], scores[None, i : i + 1], nothing, alone[i])
-    assert together.tobytes() == alone.tobytes()
 
 
 def test_the_exponential_of_what_is_below_zero_has_the_same_bits():

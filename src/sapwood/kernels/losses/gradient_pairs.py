@@ -1,7 +1,8 @@
-"""Gradient pairs as losses write them, and the signatures of their kernels.
+"""Signatures and building blocks of the kernels of losses, which are in ``objectives/losses/``.
 
 Every loss has two kernels: ``*_pairs`` writes gradient and hessian with respect to the score F, ``*_loss`` the loss of
 each row. Their arguments are the targets y, the scores (outputs, rows), the parameters of the loss, and the output.
+Where a loss is not differentiable or its curvature vanishes, the hessian is replaced by a surrogate above 0.
 """
 
 from __future__ import annotations
@@ -33,6 +34,13 @@ def store_pair(out, k, i, gradient, hessian):
     first = np.uint64(2) * np.uint64(i)
     out[k, first] = clip_to_float32(gradient)
     out[k, first + np.uint64(1)] = clip_to_float32(hessian)
+
+
+@kernel()
+def sign(x):
+    """Return -1, 0 or 1; NaN for NaN."""
+    s = 1.0 if x > 0.0 else x
+    return -1.0 if x < 0.0 else s
 
 
 @kernel("f64[:,:], f64, f32[:,:]")

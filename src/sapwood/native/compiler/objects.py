@@ -28,11 +28,11 @@ from sapwood.native.runtime.signature import Record
 
 def import_kernels() -> None:
     """Import every kernel module, so that the registry is complete."""
-    import sapwood.kernels
-    import sapwood.native.threads.spin_wait
-
-    for module in pkgutil.walk_packages(sapwood.kernels.__path__, "sapwood.kernels."):
-        importlib.import_module(module.name)
+    importlib.import_module("sapwood.native.threads.spin_wait")
+    for name in sources.KERNEL_PACKAGES:
+        package = importlib.import_module(f"sapwood.{name}")
+        for module in pkgutil.walk_packages(package.__path__, f"sapwood.{name}."):
+            importlib.import_module(module.name)
 
 
 def compiler_versions() -> dict[str, str]:

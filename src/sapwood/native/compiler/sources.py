@@ -9,11 +9,15 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[2]
 LIBRARY_FOLDER = PACKAGE / "native" / "lib"
 SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
+# Packages with kernels; the kernels of a loss are in the module of the loss.
+KERNEL_PACKAGES = ("kernels", "objectives.losses")
 
 
 def source_files() -> list[Path]:
     """Return the files that decide what the library contains."""
-    return [*sorted((PACKAGE / "kernels").rglob("*.py")), *compiler_files(), PACKAGE / "native/threads/spin_wait.py"]
+    folders = [PACKAGE / package.replace(".", "/") for package in KERNEL_PACKAGES]
+    kernels = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
+    return [*kernels, *compiler_files(), PACKAGE / "native/threads/spin_wait.py"]
 
 
 def compiler_files() -> list[Path]:

@@ -1,13 +1,20 @@
-"""Gradient pairs and values of losses for more than two classes; y is the number of the class."""
+"""Softmax cross-entropy for several classes."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 
-from sapwood.kernels.losses.gradient_pairs import LOSS, PAIRS, store_pair
-from sapwood.kernels.numeric.elementary import exp, exp_nonpositive, log, softplus
+from sapwood.kernels.losses.gradient_pairs import store_pair
+from sapwood.kernels.numeric.elementary import apply_elementwise, exp, exp_nonpositive, log, log_values
 from sapwood.kernels.threads.slices import slice_start
-from sapwood.native.runtime.kernel import kernel
+from sapwood.native.runtime.kernel import Run, kernel, run_serial
+from sapwood.objectives import links
+from sapwood.objectives.base import check_setting, flat_pairs
+from sapwood.objectives.families import MIN_PROBABILITY, MulticlassObjective
+from sapwood.objectives.registry import register
 
 BLOCK = 512  # rows that are processed for all classes before the next, so that their workspace stays in the L1 cache
 
@@ -78,26 +85,52 @@ def softmax_loss(member, members, sync, y, scores, work, out):
         out[i] = log(work[1, i]) + (work[0, i] - scores[np.uint64(np.int64(y[i])), i])
 
 
-@kernel(PAIRS)
-def one_vs_all_pairs(member, members, sync, y, scores, params, out):
-    """The logistic loss of each class against the rest."""
-    n_outputs, n = scores.shape
-    for k in range(n_outputs):
-        for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
-            f = scores[k, i]
-            e = exp(-abs(f))
-            d = 1.0 / (1.0 + e)
-            p = d if f >= 0.0 else e * d
-            store_pair(out, k, i, p - (1.0 if y[i] == k else 0.0), e * d * d)
+@register
+@dataclass(frozen=True, repr=False)
+class Softmax(MulticlassObjective):
+    """-log p of the row's class, with p proportional to e^F: negative log-likelihood of several classes.
 
+    Softmax link: the predictions are probabilities that sum to 1. The default for more than two classes. The hessian is
+    p (1 - p) times ``curvature_factor``, by default K / (K - 1) for K classes, because all scores of a row change
+    together; a factor of 1 gives the exact diagonal. With ``vector_leaves`` one tree per round has leaves with a value
+    for each class; otherwise each class has a tree of its own.
+    """
 
-@kernel(LOSS)
-def one_vs_all_loss(member, members, sync, y, scores, params, out):
-    """The sum over the classes of their logistic losses."""
-    n_outputs, n = scores.shape
-    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
-        out[i] = 0.0
-    for k in range(n_outputs):
-        for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
-            f = scores[k, i]
-            out[i] += softplus(-f if y[i] == k else f)
+    n_classes: int = 0
+    curvature_factor: float | None = None
+    vector_leaves: bool = False
+
+    name = "softmax"
+    aliases = ("multinomial", "multiclass", "categorical_crossentropy")
+    link = links.Softmax()
+
+    def __post_init__(self) -> None:
+        is_valid = self.curvature_factor is None or 0.0 < self.curvature_factor < math.inf
+        check_setting(self, "curvature_factor", is_valid, "a number above 0, or None")
+
+    @property
+    def curvature(self) -> str:
+        """Exact for a factor of 1."""
+        return "exact" if self.curvature_factor == 1.0 else "surrogate"
+
+    def for_classes(self, n_classes: int) -> Softmax:
+        """Return this loss for ``n_classes`` classes."""
+        return Softmax(n_classes, self.curvature_factor, self.vector_leaves)
+
+    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
+        """Return the logarithm of the frequency of each class."""
+        frequencies = np.maximum(self.class_frequencies(y, weight, run), MIN_PROBABILITY)
+        return apply_elementwise(log_values, frequencies)
+
+    def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = run_serial) -> None:
+        """Fill ``out`` (n_outputs, n, 2) with gradients and hessians."""
+        n_classes = self.n_outputs
+        factor = n_classes / (n_classes - 1.0) if self.curvature_factor is None else self.curvature_factor
+        flat = flat_pairs(out)
+        run(softmax_pairs, y, scores, factor, np.empty((3, len(y))), flat.view(np.float64), flat)
+
+    def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = run_serial) -> np.ndarray:
+        """Return the loss of each row."""
+        out = np.empty(len(y))
+        run(softmax_loss, y, scores, np.empty((2, len(y))), out)
+        return out

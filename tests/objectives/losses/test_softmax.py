@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sapwood.kernels.losses.multiclass import BLOCK, softmax_pairs
 from sapwood.kernels.numeric.elementary import exp
 from sapwood.native.threads.team import Team
+from sapwood.objectives.losses.softmax import BLOCK, softmax_pairs
 from tests.guarded import Guards
 
 CURVATURE = 1.5

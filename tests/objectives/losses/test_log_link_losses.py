@@ -62,5 +62,5 @@ def test_counts_that_are_all_0_have_no_logarithm():
 
 @pytest.mark.parametrize("power", [1.0, 2.0, 3.0, math.nan])
 def test_the_power_lies_between_1_and_2(power):
-    with pytest.raises(ParameterError, match="at 1 use 'poisson'"):
+    with pytest.raises(ParameterError, match="for 1 use 'poisson'"):
         Tweedie(power)

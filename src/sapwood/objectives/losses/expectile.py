@@ -1,0 +1,52 @@
+"""Expectile loss: asymmetric squared error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sapwood.kernels.losses.gradient_pairs import LOSS, PAIRS, store_pair
+from sapwood.kernels.threads.slices import slice_start
+from sapwood.native.runtime.kernel import kernel
+from sapwood.objectives.base import check_setting
+from sapwood.objectives.families import ResidualObjective
+from sapwood.objectives.registry import register
+
+
+@kernel(PAIRS)
+def expectile_pairs(member, members, sync, y, scores, params, out):
+    """w (F - y)^2 / 2 with w = level for F < y, 1 - level for F > y."""
+    n = y.shape[0]
+    level = params[0]
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
+        r = scores[0, i] - y[i]
+        w = 1.0 - level if r > 0.0 else level
+        store_pair(out, 0, i, w * r, w)
+
+
+@kernel(LOSS)
+def expectile_loss(member, members, sync, y, scores, params, out):
+    """w (F - y)^2 / 2 with w = level for F < y, 1 - level for F > y."""
+    n = y.shape[0]
+    level = params[0]
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
+        r = scores[0, i] - y[i]
+        w = 1.0 - level if r > 0.0 else level
+        out[i] = 0.5 * w * r * r
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Expectile(ResidualObjective):
+    """w (y - F)^2 / 2 with w = ``level`` for F < y and 1 - ``level`` for F > y: asymmetric squared error.
+
+    Identity link. Predicts the expectile ``level``, a smooth relative of the quantile; 0.5 gives the mean.
+    """
+
+    level: float = 0.5
+
+    name = "expectile"
+    pairs_kernel = expectile_pairs
+    loss_kernel = expectile_loss
+
+    def __post_init__(self) -> None:
+        check_setting(self, "level", 0.0 < self.level < 1.0, "a number between 0 and 1")

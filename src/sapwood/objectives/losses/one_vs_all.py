@@ -1,0 +1,67 @@
+"""One-vs-all logistic loss for several classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sapwood.kernels.losses.gradient_pairs import LOSS, PAIRS, store_pair
+from sapwood.kernels.numeric.elementary import exp, softplus
+from sapwood.kernels.threads.slices import slice_start
+from sapwood.native.runtime.kernel import Run, kernel, run_serial
+from sapwood.objectives import links
+from sapwood.objectives.families import MulticlassObjective, log_odds
+from sapwood.objectives.registry import register
+
+
+@kernel(PAIRS)
+def one_vs_all_pairs(member, members, sync, y, scores, params, out):
+    """The logistic loss of each class against the rest."""
+    n_outputs, n = scores.shape
+    for k in range(n_outputs):
+        for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
+            f = scores[k, i]
+            e = exp(-abs(f))
+            d = 1.0 / (1.0 + e)
+            p = d if f >= 0.0 else e * d
+            store_pair(out, k, i, p - (1.0 if y[i] == k else 0.0), e * d * d)
+
+
+@kernel(LOSS)
+def one_vs_all_loss(member, members, sync, y, scores, params, out):
+    """The sum of the logistic losses of all classes."""
+    n_outputs, n = scores.shape
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
+        out[i] = 0.0
+    for k in range(n_outputs):
+        for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
+            f = scores[k, i]
+            out[i] += softplus(-f if y[i] == k else f)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class OneVsAll(MulticlassObjective):
+    """Sum over the classes of the logistic loss of each class against the rest.
+
+    One-vs-all link: the probabilities of the classes are scaled to sum to 1. For classes that overlap, or to train each
+    class independently of the others. ``vector_leaves`` as in Softmax.
+    """
+
+    n_classes: int = 0
+    vector_leaves: bool = False
+
+    name = "one_vs_all"
+    aliases = ("one_vs_rest", "ova", "ovr")
+    link = links.OneVsAll()
+    pairs_kernel = one_vs_all_pairs
+    loss_kernel = one_vs_all_loss
+
+    def for_classes(self, n_classes: int) -> OneVsAll:
+        """Return this loss for ``n_classes`` classes."""
+        return OneVsAll(n_classes, self.vector_leaves)
+
+    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
+        """Return the log-odds of the frequency of each class."""
+        return log_odds(self.class_frequencies(y, weight, run))
