@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 
 import sapwood
 from sapwood import SapwoodClassifier, SapwoodRegressor
-from sapwood.boost.initial_scores import unlinked
+from sapwood.boost.initial_scores import predictions_to_scores
 from sapwood.errors import InputError, ParameterError, SchemaError
 from sapwood.objectives import Softmax
 from sapwood.objectives.links import LINKS
@@ -205,7 +205,7 @@ def test_scores_come_back_from_predictions(link):
         scores = np.vstack([scores, scores + 1.0])
     prediction = np.atleast_2d(LINKS[link].predict(scores))
     prediction = prediction.T if len(scores) == 2 else prediction
-    again = LINKS[link].predict(unlinked(np.ascontiguousarray(prediction), link))
+    again = LINKS[link].predict(predictions_to_scores(np.ascontiguousarray(prediction), link))
     expected = LINKS[link].predict(scores)
     if link != "one_vs_all":  # its probabilities are scaled to sum to 1, which loses their size
         assert np.allclose(again, expected, atol=1e-9)

@@ -8,7 +8,7 @@ import scipy.sparse
 
 from sapwood import SapwoodRegressor
 from sapwood.boost import memory
-from sapwood.boost.memory import DataSize, estimate
+from sapwood.boost.memory import DataSize, estimate_memory
 from sapwood.errors import OutOfMemoryError
 from sapwood.objectives import Softmax, Squared
 from sapwood.params.resolve import resolve_params
@@ -18,7 +18,7 @@ X = np.random.default_rng(0).normal(size=(300, 4))
 
 def parts(n_rows: int = 10**6, n_features: int = 28, **given: object) -> dict[str, int]:
     params = resolve_params(given, n_rows, "regression")
-    return estimate(DataSize(n_rows, n_features), Squared(), params, 2)
+    return estimate_memory(DataSize(n_rows, n_features), Squared(), params, 2)
 
 
 def test_bins_take_a_byte_by_rows_and_a_byte_by_columns():
@@ -36,7 +36,7 @@ def test_columns_that_rows_list_take_room_by_their_entries():
     stored = np.full(10**6, 3)
     stored[:10] = 5000
     params = resolve_params({}, 10**4, "regression")
-    dense, sparse = (estimate(DataSize(10**4, 10**6, 0, one), Squared(), params, 2) for one in (None, stored))
+    dense, sparse = (estimate_memory(DataSize(10**4, 10**6, 0, one), Squared(), params, 2) for one in (None, stored))
     assert dense["bins"] > 10**10
     assert 4 * stored.sum() < sparse["bins"] < 3 * 10**8
     assert sparse["histograms"] < 10**9 < dense["histograms"]
@@ -50,7 +50,7 @@ def test_a_wide_sparse_table_is_trained_where_a_dense_one_would_not_fit(monkeypa
 
 def test_every_class_has_scores_of_its_own():
     params = resolve_params({}, 1000, "classification")
-    one, three = (estimate(DataSize(1000, 5), Softmax().for_classes(k), params, 1)["rows"] for k in (2, 4))
+    one, three = (estimate_memory(DataSize(1000, 5), Softmax().for_classes(k), params, 1)["rows"] for k in (2, 4))
     assert three - one == 2 * 16 * 1000
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sapwood.boost.fit_arguments import FitArguments
 from sapwood.boost.initial_scores import read_init_score
-from sapwood.boost.labeled_rows import LabeledRows, naming_eval_set, read_features
+from sapwood.boost.labeled_rows import LabeledRows, eval_set_in_errors, read_features
 from sapwood.boost.learning_task import LearningTask
 from sapwood.data.tables.targets import check_target, check_weight, encode_known_labels
 from sapwood.errors import InputError, InputTypeError
@@ -32,7 +32,7 @@ def held_out_rows(arguments: FitArguments, task: LearningTask) -> dict[str, Labe
 
 def _read_rows(name: str, given: Given, task: LearningTask, needs_offset: bool) -> LabeledRows:
     features, target, weights, offset = given
-    with naming_eval_set(name):
+    with eval_set_in_errors(name):
         X, table, bins = read_features(features)
         table = task.schema.align(table)
         values, has_categories = task.params.values(), bool(task.schema.categorical_columns)

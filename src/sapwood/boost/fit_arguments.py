@@ -15,11 +15,11 @@ REGRESSION, CLASSIFICATION = "regression", "classification"
 
 @dataclass(frozen=True, eq=False)
 class FitArguments:
-    """Everything that a fit is given: parameters as the user set them, data, and who asks.
+    """Arguments of a fit: parameters as the user set them, and data.
 
     ``task`` is "regression" or "classification"; None lets the objective decide. ``held_out`` sets (X, y, weight) are
-    evaluated like those of ``eval_set`` but never stop training. ``caller`` is named in errors. ``workers`` train
-    together, each on rows whose numbers among the rows of all workers are ``row_numbers``.
+    evaluated like those of ``eval_set`` but never stop training. ``caller`` is the name used in errors. In a
+    distributed fit, ``row_numbers`` are the numbers of this worker's rows among those of all ``workers``.
     """
 
     params: Mapping[str, Any]

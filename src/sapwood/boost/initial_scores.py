@@ -1,4 +1,4 @@
-"""Initial scores: the constants, estimator or earlier model that boosting starts from."""
+"""Initial scores: the constants, the estimator (``init``) or the model (``init_model``) that boosting starts from."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from sapwood.native.runtime.kernel import Run
 from sapwood.objectives.base import MAX_SCORE, Objective
 from sapwood.params.fit_context import InitModel
 
-# Predictions that no score gives, such as a probability of 0 or a count below it, count as this far from the bound.
-LEAST = 1e-6
+# Predictions without a finite score, such as a probability of 0 or a negative count, are moved this far into the range.
+MIN_DISTANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class InitialScores:
-    """Constants (outputs,) that the model keeps, trees that come first, and the scores (outputs, rows) of the rows.
+    """Initial scores of the training rows.
 
-    ``scores`` hold whatever the model cannot say by itself, such as an offset per row; None means the constants.
+    ``base_scores`` (outputs,) are the constants stored in the model, ``ensemble`` the trees of a continued model.
+    ``scores`` (outputs, rows) are the initial scores of each row, offsets included; None if they are the constants.
     """
 
     base_scores: np.ndarray
@@ -38,42 +39,42 @@ class InitialScores:
 
     @property
     def n_rounds(self) -> int:
-        """Rounds that the first trees took."""
+        """Number of rounds of the continued model."""
         return 0 if self.ensemble is None else self.ensemble.n_rounds
 
     def make_scores(self, n_rows: int) -> np.ndarray:
-        """The scores before the first new tree; the caller may write into them."""
+        """Return a new array (outputs, rows) of the scores before the first new tree."""
         return constant_scores(self.base_scores, n_rows) if self.scores is None else self.scores.copy()
 
     def concatenate(self, ensemble: Ensemble) -> Ensemble:
-        """The first trees, then new ones."""
+        """Return the trees of the continued model followed by new ones."""
         return ensemble if self.ensemble is None else self.ensemble.concatenate(ensemble)
 
 
 def constant_scores(constants: np.ndarray, n_rows: int) -> np.ndarray:
-    """The same scores for every row."""
+    """Return scores (outputs, rows) that are the same for all rows."""
     return np.repeat(constants[:, None], n_rows, axis=1)
 
 
-def read_init_score(given: Any, n_rows: int, n_outputs: int) -> np.ndarray | None:
-    """Offsets as (outputs, rows) from (rows,) or (rows, outputs)."""
-    if given is None:
+def read_init_score(init_score: Any, n_rows: int, n_outputs: int) -> np.ndarray | None:
+    """Read ``init_score``, (rows,) or (rows, outputs), as (outputs, rows)."""
+    if init_score is None:
         return None
-    if hasattr(given, "nnz"):
+    if hasattr(init_score, "nnz"):
         raise InputTypeError("init_score is a sparse matrix: pass init_score.toarray()")
     try:
-        values = given if isinstance(given, np.ma.MaskedArray) else np.asarray(given)
+        values = init_score if isinstance(init_score, np.ma.MaskedArray) else np.asarray(init_score)
     except ValueError as error:
         raise InputTypeError(f"init_score cannot be read as numbers: {error}") from error
     if values.ndim == 1 and n_outputs == 1:
         values = values[:, None]
     if values.shape != (n_rows, n_outputs):
         shapes = f"({n_rows},)" if n_outputs == 1 else f"({n_rows}, {n_outputs}), one score per class or output"
-        raise InputError(f"init_score has the shape {np.shape(given)}; allowed is {shapes}")
+        raise InputError(f"init_score has the shape {np.shape(init_score)}; it must have the shape {shapes}")
     values = read_numbers(values, "init_score", "give every row a number")
-    fits = (np.abs(values) <= MAX_SCORE).all(axis=1)
-    if not fits.all():
-        row = int(np.argmin(fits))
+    is_valid = (np.abs(values) <= MAX_SCORE).all(axis=1)
+    if not is_valid.all():
+        row = int(np.argmin(is_valid))
         raise InputError(
             f"init_score must be finite, within ±{MAX_SCORE:g}: row {row} has {values[row].tolist()}; give it the "
             "score that training should start from, 0 if there is none"
@@ -83,68 +84,69 @@ def read_init_score(given: Any, n_rows: int, n_outputs: int) -> np.ndarray | Non
 
 @dataclass(frozen=True, eq=False)
 class FittedInit:
-    """Constants that the model keeps, and what comes before its trees: a fitted estimator, an earlier model."""
+    """Constants that are stored in the model, and the fitted estimator or the model that its trees start from."""
 
     base_scores: np.ndarray
     link: str
     estimator: Any = None
     model: Model | None = None
 
-    def start(self, sample: LabeledRows) -> InitialScores:
-        """Where training on these rows starts."""
+    def initial_scores(self, rows: LabeledRows) -> InitialScores:
+        """Return the initial scores of the training rows."""
         ensemble = None if self.model is None else self.model.ensemble
-        is_constant = self.estimator is None and self.model is None and sample.init_score is None
-        return InitialScores(self.base_scores, ensemble, None if is_constant else self.scores(sample))
+        is_constant = self.estimator is None and self.model is None and rows.init_score is None
+        return InitialScores(self.base_scores, ensemble, None if is_constant else self.scores(rows))
 
-    def scores(self, sample: LabeledRows) -> np.ndarray:
-        """The scores (outputs, rows) of rows before the first new tree."""
+    def scores(self, rows: LabeledRows) -> np.ndarray:
+        """Return the scores (outputs, rows) of rows before the first new tree."""
         if self.model is None:
-            scores = constant_scores(self.base_scores, len(sample.y))
+            scores = constant_scores(self.base_scores, len(rows.y))
         else:
-            raw = self.model.predict_raw(sample.features)
+            raw = self.model.predict_raw(rows.features)
             scores = np.ascontiguousarray(raw.T).reshape(len(self.base_scores), -1)
         if self.estimator is not None:
-            scores = scores + estimator_scores(self.estimator, sample.features, self.link, len(scores))
-        return scores if sample.init_score is None else scores + sample.init_score
+            scores = scores + estimator_scores(self.estimator, rows.features, self.link, len(scores))
+        return scores if rows.init_score is None else scores + rows.init_score
 
 
 @dataclass(frozen=True, eq=False)
 class WarmStart:
-    """A model to go on from, with the estimator that it starts from if it has one."""
+    """A model to continue, and the fitted estimator that it starts from, if any."""
 
     model: Model
     estimator: Any = None
 
     @classmethod
-    def read(cls, given: Any) -> WarmStart | None:
-        """See a model, a fitted estimator or the path of a model file as an earlier model."""
-        if given is None:
+    def read(cls, init_model: Any) -> WarmStart | None:
+        """Read ``init_model``: a model, a fitted estimator or the path of a model file."""
+        if init_model is None:
             return None
-        if isinstance(given, Model):
-            return cls(given)
-        if isinstance(given, str | os.PathLike):
-            return cls(load(given))
-        if isinstance(getattr(given, "model_", None), Model):
-            return cls(given.model_, given.init_)
+        if isinstance(init_model, Model):
+            return cls(init_model)
+        if isinstance(init_model, str | os.PathLike):
+            return cls(load(init_model))
+        if isinstance(getattr(init_model, "model_", None), Model):
+            return cls(init_model.model_, init_model.init_)
         raise InputTypeError(
-            f"init_model must be a Model, a fitted estimator or the path of a model file, got {type(given).__name__}"
+            "init_model must be a Model, a fitted estimator or the path of a model file, got "
+            f"{type(init_model).__name__}"
         )
 
     def check(self, schema: Schema) -> None:
-        """Raise a SchemaError if the columns are not those of the model."""
-        mine = self.model.schema
-        if mine.n_features != schema.n_features:
-            raise SchemaError(f"X has {schema.n_features} features, but init_model has {mine.n_features}")
-        if mine.names is not None and schema.names is not None and mine.names != schema.names:
-            other = next(f for f in range(mine.n_features) if mine.names[f] != schema.names[f])
+        """Raise a SchemaError if the columns differ from those of the model."""
+        expected = self.model.schema
+        if expected.n_features != schema.n_features:
+            raise SchemaError(f"X has {schema.n_features} features, but init_model has {expected.n_features}")
+        if expected.names is not None and schema.names is not None and expected.names != schema.names:
+            f = next(f for f in range(expected.n_features) if expected.names[f] != schema.names[f])
             raise SchemaError(
-                f"column {other} of X is {schema.names[other]!r}, but in init_model it is {mine.names[other]!r}: pass "
+                f"column {f} of X is {schema.names[f]!r}, but in init_model it is {expected.names[f]!r}: pass "
                 "the columns that it was trained on, in the same order"
             )
-        if mine.categorical_columns != schema.categorical_columns:
+        if expected.categorical_columns != schema.categorical_columns:
+            before, now = ([one.name_of(f) for f in one.categorical_columns] for one in (expected, schema))
             raise SchemaError(
-                f"the category columns of init_model are {[mine.name_of(f) for f in mine.categorical_columns]}, now "
-                f"they are {[schema.name_of(f) for f in schema.categorical_columns]}: leave categorical_features unset"
+                f"the categorical columns are {now}, but those of init_model are {before}: unset categorical_features"
             )
 
     @property
@@ -157,7 +159,7 @@ class WarmStart:
 
 @dataclass(frozen=True, eq=False)
 class InitSpec:
-    """What the user asks training to start from."""
+    """The parameter ``init`` and the argument ``init_model`` of a fit."""
 
     init: Any
     warm_start: WarmStart | None
@@ -166,69 +168,69 @@ class InitSpec:
 
     def __post_init__(self) -> None:
         if self.init is not None and not hasattr(self.init, "fit"):
-            _constants(self.init, self.objective.n_outputs)
+            _read_constants(self.init, self.objective.n_outputs)
 
-    def fit(self, sample: LabeledRows, run: Run) -> FittedInit:
-        """Find the start from the rows of training."""
+    def fit(self, rows: LabeledRows, run: Run) -> FittedInit:
+        """Compute the constants, or fit the estimator, from the training rows."""
         link, n_outputs = self.objective.link.name, self.objective.n_outputs
         if self.warm_start is not None:
             return FittedInit(self.warm_start.model.base_scores, link, self.warm_start.estimator, self.warm_start.model)
         if hasattr(self.init, "fit"):
-            return FittedInit(np.zeros(n_outputs), link, self._fitted(sample))
+            return FittedInit(np.zeros(n_outputs), link, self._fit_estimator(rows))
         if self.init is not None:
-            return FittedInit(_constants(self.init, n_outputs), link)
-        if sample.init_score is not None:
+            return FittedInit(_read_constants(self.init, n_outputs), link)
+        if rows.init_score is not None:
             return FittedInit(np.zeros(n_outputs), link)
-        target = sample.target.gathered(sample.workers)
+        target = rows.target.gathered(rows.workers)
         return FittedInit(self.objective.initial_scores(target.y, target.weight, run), link)
 
-    def _fitted(self, sample: LabeledRows) -> Any:
+    def _fit_estimator(self, rows: LabeledRows) -> Any:
         name = type(self.init).__name__
-        y = sample.y if self.classes is None else self.classes[sample.y.astype(np.intp)]
+        y = rows.y if self.classes is None else self.classes[rows.y.astype(np.intp)]
         arguments = {}
-        if sample.weight is not None:
-            arguments["sample_weight"] = sample.weight
-        from sklearn.base import clone  # an estimator of its own brings it along
+        if rows.weight is not None:
+            arguments["sample_weight"] = rows.weight
+        from sklearn.base import clone  # imported only with an estimator as init, which needs scikit-learn itself
 
-        fitted = clone(self.init).fit(sample.features, y, **arguments)
+        fitted = clone(self.init).fit(rows.features, y, **arguments)
         if self.classes is not None and not np.array_equal(fitted.classes_, self.classes):
-            raise InputError(f"init: {name} found the classes {fitted.classes_!r} in y, not {self.classes!r}")
+            raise InputError(f"init: {name} was fitted to the classes {fitted.classes_!r}, but y has {self.classes!r}")
         return fitted
 
 
-def _constants(init: Any, n_outputs: int) -> np.ndarray:
+def _read_constants(init: Any, n_outputs: int) -> np.ndarray:
     try:
         values = np.asarray(init, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         values = np.array(np.nan)
     if values.shape not in ((), (1,), (n_outputs,)) or not (np.abs(values) <= MAX_SCORE).all():
-        one = f"a finite number within ±{MAX_SCORE:g}"
-        allowed = one if n_outputs == 1 else f"{one} or {n_outputs} of them"
+        number = f"a finite number within ±{MAX_SCORE:g}"
+        allowed = number if n_outputs == 1 else f"{number} or {n_outputs} of them"
         raise ParameterError(f"init must be {allowed} or an estimator, got {init!r}")
     return np.broadcast_to(values, (n_outputs,)).copy()
 
 
 def estimator_scores(estimator: Any, X: Any, link: str, n_outputs: int) -> np.ndarray:
-    """The predictions of an estimator as scores (outputs, rows)."""
+    """Return the predictions of an estimator as scores (outputs, rows)."""
     X = unwrap_dataset(X)
     if hasattr(estimator, "predict_proba") and hasattr(estimator, "classes_"):
         probability = np.asarray(estimator.predict_proba(X), dtype=np.float64).T
         prediction = probability[1:] if n_outputs == 1 else probability
     else:
         prediction = np.asarray(estimator.predict(X), dtype=np.float64).reshape(1, -1)
-    scores = unlinked(np.ascontiguousarray(prediction), link)
+    scores = predictions_to_scores(np.ascontiguousarray(prediction), link)
     return np.broadcast_to(scores, (n_outputs, scores.shape[1]))
 
 
-def unlinked(prediction: np.ndarray, link: str) -> np.ndarray:
-    """The scores that have these predictions, or the nearest that scores can give."""
+def predictions_to_scores(prediction: np.ndarray, link: str) -> np.ndarray:
+    """Return the scores whose predictions are these, or are nearest to them."""
     if link in ("log", "softmax"):
-        return apply_elementwise(log_values, np.maximum(prediction, LEAST))
+        return apply_elementwise(log_values, np.maximum(prediction, MIN_DISTANCE))
     if link == "log1p":
-        return apply_elementwise(log1p_values, np.maximum(prediction, LEAST - 1.0))
+        return apply_elementwise(log1p_values, np.maximum(prediction, MIN_DISTANCE - 1.0))
     if link == "margin":
         return 2.0 * prediction - 1.0
     if link in ("logit", "half_logit", "one_vs_all"):
-        within = np.clip(prediction, LEAST, 1.0 - LEAST)
-        return apply_elementwise(log_values, within / (1.0 - within)) * (0.5 if link == "half_logit" else 1.0)
+        inside = np.clip(prediction, MIN_DISTANCE, 1.0 - MIN_DISTANCE)
+        return apply_elementwise(log_values, inside / (1.0 - inside)) * (0.5 if link == "half_logit" else 1.0)
     return prediction

@@ -26,7 +26,7 @@ from sapwood.params.declaration import Params
 from sapwood.params.options import linear_of
 
 
-class Whole(NamedTuple):
+class GatheredRows(NamedTuple):
     """Original numbers, ascending, and targets of all rows, and the places of this worker's ``own`` among them."""
 
     row_ids: np.ndarray
@@ -77,13 +77,13 @@ class LabeledRows:
             every = np.arange(self.table.n_rows, dtype=np.uint64) if self.bins is None else self.bins.row_ids
         return every if self.places is None else every[self.places]
 
-    def whole(self) -> Whole:
+    def whole(self) -> GatheredRows:
         """Return numbers and targets of the rows of all workers, as one worker would have them."""
         if not self.workers.splits_rows:
-            return Whole(self.row_ids, self.y, np.arange(len(self.y)))
+            return GatheredRows(self.row_ids, self.y, np.arange(len(self.y)))
         numbers, y = self.workers.gather_rows(self.row_ids), self.workers.gather_rows(self.y)
         order = np.argsort(numbers)
-        return Whole(numbers[order], y[order], np.searchsorted(numbers[order], self.row_ids))
+        return GatheredRows(numbers[order], y[order], np.searchsorted(numbers[order], self.row_ids))
 
     def take(self, rows: np.ndarray) -> LabeledRows:
         """The rows marked by truth values."""
@@ -164,7 +164,7 @@ def warn_of_index_order(X: Any, values: Any, name: str) -> None:
 
 
 @contextmanager
-def naming_eval_set(name: str) -> Iterator[None]:
+def eval_set_in_errors(name: str) -> Iterator[None]:
     """Say in every error which validation set it is about."""
     try:
         yield

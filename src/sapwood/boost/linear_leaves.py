@@ -1,4 +1,4 @@
-"""Leaves that answer by a linear model of the features on the way to them."""
+"""Linear leaves: each leaf predicts with a ridge regression on the numeric features of its path."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from sapwood.native.threads.team import Team
 from sapwood.params.declaration import Params
 from sapwood.params.options import linear_of
 
-# Features of a leaf's model at most: of a longer way, those nearest to the leaf.
-MOST_TERMS = 64
+# Maximum number of features of a leaf; of a longer path, those nearest to the leaf are used.
+MAX_TERMS = 64
 
 
 @dataclass(frozen=True, eq=False)
 class LinearLeaves:
-    """Fits the models of a tree's leaves to the rows it was grown on."""
+    """Fits the linear models of a tree's leaves to the rows that it was grown on."""
 
     values: Block
     penalty: float
@@ -34,61 +34,61 @@ class LinearLeaves:
 
     @classmethod
     def of(cls, params: Params, dataset: BinnedDataset, team: Team) -> LinearLeaves | None:
-        """What the parameters ask for, None for constant leaves."""
-        wanted = linear_of(params.tree.leaf_model)
-        if wanted is None:
+        """Return the linear leaves that ``leaf_model`` asks for; None for constant leaves."""
+        option = linear_of(params.tree.leaf_model)
+        if option is None:
             return None
         assert dataset.raw_values is not None
         is_number = np.array([kind == "number" for kind in dataset.schema.kinds])
-        return cls(dataset.raw_values, wanted.penalty, params.boost.learning_rate, is_number, team)
+        return cls(dataset.raw_values, option.penalty, params.boost.learning_rate, is_number, team)
 
     def on(self, dataset: BinnedDataset) -> LinearLeaves:
-        """The same for the rows of this dataset."""
+        """Return the linear leaves for the rows of another dataset."""
         assert dataset.raw_values is not None
         return dataclasses.replace(self, values=dataset.raw_values)
 
     def fitted(self, grown: GrownTree, grower: Grower, pairs: np.ndarray, weight: np.ndarray) -> GrownTree:
-        """The tree with linear leaves, shrinkage included; ``pairs`` (rows, 2) are those that it was grown on."""
-        terms = leaf_terms(grown, self.is_number)
-        place = (self.values.values, self.values.row_stride, self.values.column_stride)
+        """Return the tree with linear leaves, with shrinkage; ``pairs`` (rows, 2) are those that it was grown on."""
+        terms = find_leaf_terms(grown, self.is_number)
+        values = (self.values.values, self.values.row_stride, self.values.column_stride)
         members, n_terms = self.team.size, len(terms.feature)
-        most = int(np.diff(terms.start).max())
-        work = np.empty((members, most * (most + 5) // 2))
+        max_terms = int(np.diff(terms.start).max())
+        scratch = np.empty((members, max_terms * (max_terms + 5) // 2))
         bounds = np.empty((members, n_terms, 2))
-        self.team.run(linear.bound_terms, *place, grown.order, terms, work, bounds)
-        unit = units(bounds[:, :, 0].min(axis=0), bounds[:, :, 1].max(axis=0))
+        self.team.run(linear.bound_terms, *values, grown.order, terms, scratch, bounds)
+        unit = centre_and_scale(bounds[:, :, 0].min(axis=0), bounds[:, :, 1].max(axis=0))
         sums = np.empty((members, terms.place[-1]), dtype=np.int64)
         scale = grower.scales.exact[0]
-        self.team.run(linear.sum_terms, *place, grown.order, terms, pairs, weight, scale, unit, work, sums)
-        intercept, found = np.empty(len(grown.leaf_node)), np.empty((n_terms, 2))
+        self.team.run(linear.sum_terms, *values, grown.order, terms, pairs, weight, scale, unit, scratch, sums)
+        intercept, slopes = np.empty(len(grown.leaf_node)), np.empty((n_terms, 2))
         total = sums.sum(axis=0)
         self.team.run(
-            linear.solve_terms, terms, total, scale, unit, grower.rules(), self.penalty, work, intercept, found
+            linear.solve_terms, terms, total, scale, unit, grower.rules(), self.penalty, scratch, intercept, slopes
         )  # fmt: skip
-        made = _by_node(grown, terms, intercept, found)
-        return dataclasses.replace(grown, leaf_coefficients=made.scaled(self.learning_rate))
+        coefficients = _coefficients_by_node(grown, terms, intercept, slopes)
+        return dataclasses.replace(grown, leaf_coefficients=coefficients.scaled(self.learning_rate))
 
 
-def leaf_terms(grown: GrownTree, is_number: np.ndarray) -> linear.LeafTerms:
-    """The numeric features on the way to each leaf."""
-    above: list[tuple[int, ...]] = [()] * len(grown.feature)
+def find_leaf_terms(grown: GrownTree, is_number: np.ndarray) -> linear.LeafTerms:
+    """Return the numeric features on the path to each leaf."""
+    path_of: list[tuple[int, ...]] = [()] * len(grown.feature)
     for node in np.flatnonzero(grown.feature != LEAF):
-        feature, path = int(grown.feature[node]), above[node]
+        feature, path = int(grown.feature[node]), path_of[node]
         if is_number[feature]:
-            path = (feature, *(other for other in path if other != feature))[:MOST_TERMS]
-        above[grown.left[node]] = above[grown.left[node] + 1] = path
-    features = [sorted(above[node]) for node in grown.leaf_node]
-    n_terms = np.array([len(one) for one in features])
+            path = (feature, *(other for other in path if other != feature))[:MAX_TERMS]
+        path_of[grown.left[node]] = path_of[grown.left[node] + 1] = path
+    features = [sorted(path_of[node]) for node in grown.leaf_node]
+    n_terms = np.array([len(of_leaf) for of_leaf in features])
     return linear.LeafTerms(
         span=grown.span,
         start=np.concatenate([[0], np.cumsum(n_terms)]).astype(np.int64),
-        feature=np.array([feature for one in features for feature in one], dtype=np.int64),
+        feature=np.array([feature for of_leaf in features for feature in of_leaf], dtype=np.int64),
         place=np.concatenate([[0], np.cumsum(linear.HEAD + n_terms * (n_terms + 5) // 2)]).astype(np.int64),
     )
 
 
-def units(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The middle of each range and 1 / half its length, 0 for a range of no length or beyond bounds."""
+def centre_and_scale(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the centre of each range and 1 / half its length, the latter 0 if the range is empty or too wide."""
     with np.errstate(invalid="ignore"):
         middle, half = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
     usable = (half > linear.MIN_RANGE) & (half < linear.MAX_RANGE)
@@ -96,19 +96,21 @@ def units(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.stack([np.where(usable, middle, 0.0), scale], axis=1)
 
 
-def _by_node(grown: GrownTree, terms: linear.LeafTerms, intercept: np.ndarray, found: np.ndarray) -> LeafCoefficients:
-    """The slopes that are not 0, node by node."""
+def _coefficients_by_node(
+    grown: GrownTree, terms: linear.LeafTerms, intercept: np.ndarray, slopes: np.ndarray
+) -> LeafCoefficients:
+    """Return the intercepts and the slopes that are not 0, by node; ``slopes`` are (term, centre and slope)."""
     node_of_term = np.repeat(grown.leaf_node, np.diff(terms.start))
-    kept = (found[:, 1] != 0.0) & np.isfinite(found).all(axis=1)
+    kept = (slopes[:, 1] != 0.0) & np.isfinite(slopes).all(axis=1)
     order = np.flatnonzero(kept)[np.argsort(node_of_term[kept], kind="stable")]
     n_terms = np.bincount(node_of_term[order], minlength=len(grown.feature))
-    everywhere = grown.value[:, 0].copy()
-    linear_leaf = n_terms[grown.leaf_node] > 0
-    everywhere[grown.leaf_node[linear_leaf]] = intercept[linear_leaf]
+    intercept_of_node = grown.value[:, 0].copy()
+    is_linear = n_terms[grown.leaf_node] > 0
+    intercept_of_node[grown.leaf_node[is_linear]] = intercept[is_linear]
     return LeafCoefficients(
         start=np.concatenate([[0], np.cumsum(n_terms)]),
-        intercept=everywhere,
+        intercept=intercept_of_node,
         feature=terms.feature[order],
-        centre=found[order, 0],
-        slope=found[order, 1],
+        centre=slopes[order, 0],
+        slope=slopes[order, 1],
     )

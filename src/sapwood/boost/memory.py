@@ -1,4 +1,4 @@
-"""How much memory a training will take, told before it begins."""
+"""Estimate the memory that training needs, and refuse training that needs more than is available."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ REMEDIES = {
     "validation": "use fewer validation rows",
 }
 
-MOST_COPIES = 4  # of a row, in ordered boosting
-# What takes no more is tried at once: to find out what is free takes as long as growing a few small trees.
+MAX_ROW_COPIES = 4  # over all supporting models of ordered boosting
+# Less is never checked: to find out how much memory is available takes as long as growing a few small trees.
 SMALL_BYTES = 1 << 24
-ENTRY_BYTES = 40  # of an entry in a list, while lists are made
+ENTRY_BYTES = 40  # of an entry of sparse bins, while they are made
 
 
 @dataclass(frozen=True, eq=False)
 class DataSize:
-    """Rows to train on, columns, and rows to validate on; ``stored`` counts the entries of each sparse column."""
+    """Numbers of training rows, columns and validation rows; ``stored`` are the entries of each sparse column."""
 
     n_rows: int
     n_features: int
@@ -41,18 +41,18 @@ class DataSize:
     stored: np.ndarray | None = None
 
     @property
-    def listed(self) -> np.ndarray:
-        """The entries of each column that rows list, and that needs no room in every row."""
+    def sparse_entries(self) -> np.ndarray:
+        """Number of entries of each column that is kept in sparse bins rather than in tiles."""
         may_be_tiled = self.n_features <= MAX_TILED_COLUMNS and 2 * self.n_rows * self.n_features <= MAX_TILED_BYTES
         if self.stored is None or may_be_tiled:
             return np.empty(0, dtype=np.int64)
         return self.stored[self.stored <= MAX_SPARSE_DENSITY * self.n_rows]
 
 
-def estimate(size: DataSize, objective: Objective, params: Params, members: int) -> dict[str, int]:
-    """The bytes that the arrays of a training take, by what they are for."""
-    n, listed, n_outputs = size.n_rows, size.listed, objective.n_outputs
-    p = size.n_features - len(listed)
+def estimate_memory(size: DataSize, objective: Objective, params: Params, members: int) -> dict[str, int]:
+    """Return the bytes that the arrays of training take, by their purpose."""
+    n, sparse, n_outputs = size.n_rows, size.sparse_entries, objective.n_outputs
+    p = size.n_features - len(sparse)
     is_exact = params.tree.split_search == "exact"
     assert params.tree.max_leaves is not None
     width = n_outputs if objective.vector_leaves else 1
@@ -60,37 +60,39 @@ def estimate(size: DataSize, objective: Objective, params: Params, members: int)
     bin_type = np.dtype(np.uint8 if params.binning.max_bins <= 255 else np.uint16)
     per_value, tile = bin_type.itemsize, tile_width(p, bin_type)
     tiles = -(-p // tile) * tile * per_value
-    most_bins, n_entries = min(params.binning.max_bins, n), int(listed.sum())
-    n_cells = p * (most_bins + 1) + int(np.minimum(listed + 2, most_bins + 1).sum())
+    max_bins, n_entries = min(params.binning.max_bins, n), int(sparse.sum())
+    n_cells = p * (max_bins + 1) + int(np.minimum(sparse + 2, max_bins + 1).sum())
     cells = 0 if is_exact else shape.n_planes * n_cells
     lines = 0 if is_exact else pool_lines(shape, cells, symmetric_of(params.tree.growth) is not None)
-    is_ordered, per_copy = params.boost.boosting == "ordered", 20 + 16 * n_outputs
-    spare = padded_planes(shape.n_planes) if width > 1 else shape.n_planes
+    is_ordered, copy_bytes = params.boost.boosting == "ordered", 20 + 16 * n_outputs
+    scratch = padded_planes(shape.n_planes) if width > 1 else shape.n_planes
     per_eval_row = 8 * p if is_exact else tiles
-    drawn = 0 if is_exact or sampling_of(params.boost.sampling) is None else MOST_DRAWN
+    subset_fraction = 0 if is_exact or sampling_of(params.boost.sampling) is None else MOST_DRAWN
     return {
-        "bins": int(n * (24 * p if is_exact else (1.0 + drawn) * (tiles + per_value * p))) + ENTRY_BYTES * n_entries,
-        "rows": n * (2 * 4 + 8 * (shape.n_planes + spare) + 16 * n_outputs + 8 + per_copy * MOST_COPIES * is_ordered),
+        "bins": int(n * (24 * p if is_exact else (1.0 + subset_fraction) * (tiles + per_value * p)))
+        + ENTRY_BYTES * n_entries,
+        "rows": n
+        * (2 * 4 + 8 * (shape.n_planes + scratch) + 16 * n_outputs + 8 + copy_bytes * MAX_ROW_COPIES * is_ordered),
         "histograms": 8 * cells * (lines + members),
         "validation": size.n_eval_rows * (per_eval_row + ENTRY_BYTES * n_entries // n + 8 * n_outputs),
     }
 
 
 def check_memory(size: DataSize, objective: Objective, params: Params, members: int) -> None:
-    """Refuse a training that would need more memory than there is, rather than be killed in the middle of it."""
-    parts = estimate(size, objective, params, members)
+    """Raise an OutOfMemoryError if training needs more memory than is available, rather than be killed later."""
+    parts = estimate_memory(size, objective, params, members)
     needed = sum(parts.values())
     available = None if needed <= SMALL_BYTES else available_memory()
     if available is None or needed <= available:
         return
     largest = max(parts, key=lambda name: parts[name])
-    listed = ", ".join(f"{name} {shown(part)}" for name, part in parts.items() if part)
+    by_part = ", ".join(f"{name} {format_bytes(part)}" for name, part in parts.items() if part)
     raise OutOfMemoryError(
-        f"training on {size.n_rows} rows and {size.n_features} columns needs about {shown(needed)} of memory "
-        f"({listed}), but only {shown(available)} can be had: {REMEDIES[largest]}"
+        f"training on {size.n_rows} rows and {size.n_features} columns needs about {format_bytes(needed)} of memory "
+        f"({by_part}), but only {format_bytes(available)} is available: {REMEDIES[largest]}"
     )
 
 
-def shown(n_bytes: int) -> str:
-    """Bytes in words."""
+def format_bytes(n_bytes: int) -> str:
+    """Return a number of bytes as text, in GB or MB."""
     return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.0f} MB"

@@ -1,4 +1,4 @@
-"""What rows should be answered, and how much each counts."""
+"""Targets, weights and groups of rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sapwood.distributed.workers import Workers
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """What the rows of a dataset should be answered, how much each counts, and the number of its group."""
+    """Target of each row, its weight (None: all equal) and the number of its group."""
 
     y: np.ndarray
     weight: np.ndarray | None = None

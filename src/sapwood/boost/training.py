@@ -12,7 +12,7 @@ import numpy as np
 
 from sapwood.boost.evaluation import EvalSet, Evaluation, eval_metrics
 from sapwood.boost.initial_scores import FittedInit
-from sapwood.boost.labeled_rows import LabeledRows, naming_eval_set
+from sapwood.boost.labeled_rows import LabeledRows, eval_set_in_errors
 from sapwood.boost.learning_task import LearningTask
 from sapwood.boost.memory import DataSize, check_memory
 from sapwood.boost.prepare import prepare
@@ -55,12 +55,12 @@ def train_rows(task: LearningTask, rows: LabeledRows, sets: Mapping[str, Labeled
     init = task.init.fit(rows, team.run)
     eval_sets = []
     for name, one in sets.items():
-        with naming_eval_set(name):
+        with eval_set_in_errors(name):
             tiles, lists, values = prepared.tiles(one, team.run)
             eval_sets.append(EvalSet(name, tiles, one.target, init.scores(one), values, lists))
     metrics = eval_metrics(params.evaluation.eval_metric, task.objective, task.metric_task)
     evaluation = Evaluation(eval_sets, metrics, task.objective, dataset.workers)
-    result = boost(dataset, rows.target, task.objective, params, init.start(rows), evaluation)
+    result = boost(dataset, rows.target, task.objective, params, init.initial_scores(rows), evaluation)
     result, transformer = join_transformers(result, earlier, dataset.transformer, task.schema)
     return Training(result, init, n_rows, transformer, prepared.encodings)
 
