@@ -36,6 +36,19 @@ def run(code: str, tmp_path, **environment: str) -> str:
     return done.stdout.strip()
 
 
+def test_a_loss_is_one_module(tmp_path):
+    (tmp_path / "fair.py").write_text(recipe("Add a loss"), encoding="utf-8")
+    use = """
+import fair, sapwood.objectives
+y = np.ones(20) * np.arange(20)
+pairs = np.empty((1, 20, 2), dtype=np.float32)
+loss = sapwood.objectives.resolve("fair")
+loss.pairs(y, np.zeros((1, 20)), pairs)
+print(pairs[0, 3].tolist(), loss.best_constant(y).round(6).tolist())
+"""
+    assert run(DATA + use, tmp_path, SAPWOOD_KERNELS="python") == "[-0.75, 0.0625] [9.5]"
+
+
 def test_a_metric_is_a_function(tmp_path):
     use = """
 model = SapwoodRegressor(eval_metric="symmetric_mape", **settings).fit(X, y, eval_set=(X, y))
