@@ -25,7 +25,7 @@ NO_WEIGHT = np.empty(0)
 # All that a tree tells of its nodes and leaves.
 COLUMNS = (
     "feature", "bin", "missing_left", "left", "count", "gain", "weight", "gradient", "hessian", "value",
-    "leaf_node", "span", "order",
+    "leaf_node", "leaf_ranges", "leaf_rows",
 )  # fmt: skip
 
 

@@ -24,5 +24,5 @@ def test_a_small_pool_of_histograms_grows_the_same_trees(given, by, monkeypatch)
         return distributed.fit(SapwoodRegressor(**params), X[rows], y[rows], communicator, by=by).model_.fingerprint()
 
     for n_histograms in (2, 3, 7):
-        monkeypatch.setattr(workspace, "pool_lines", lambda *sizes, n=n_histograms: n)
+        monkeypatch.setattr(workspace, "pool_size", lambda *sizes, n=n_histograms: n)
         assert set(run_workers(2, work)) == {expected}

@@ -12,7 +12,7 @@ from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.dataset import Dataset as UserDataset
 from sapwood.data.tables.table import read_table
 from sapwood.errors import ParameterError
-from sapwood.grow.exact import ExactGrower, halfway
+from sapwood.grow.exact import ExactGrower, exact_threshold
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels.grow.exact_tree import sort_columns
 from sapwood.native.threads.team import Team
@@ -36,7 +36,7 @@ def params_of(**changes) -> TreeParams:
 
 def grower_of(X: np.ndarray, params: TreeParams, n_outputs: int = 1, members: int = 1) -> ExactGrower:
     grower = ExactGrower(dataset_of(X), n_outputs, params, 0, Team(members))
-    for room in grower._lists[1:]:  # all but the sorted rows are workspace
+    for room in grower._presorted[1:]:  # all but the sorted rows are workspace
         room.view(np.uint8)[:] = 0xA5
     return grower
 
@@ -93,7 +93,7 @@ def test_a_tree_is_that_of_the_slow_twin(problem, members):
     grown = grower.grow(pairs, weight, 0)
     weighted = pairs.astype(np.float64) * (weight[None, :, None] if len(weight) else 1.0)
     data = Data(X, weighted, grower._features.monotone)
-    slow = grow_slowly(data, grower.rules(), params.growth == "levelwise")
+    slow = grow_slowly(data, grower.grow_params(), params.growth == "levelwise")
     check_same(grown, 0, slow, X)
 
 
@@ -102,9 +102,9 @@ def test_the_rows_of_leaves_are_where_the_values_send_them(problem):
     X, pairs, weight, params = problem
     grower = grower_of(X, params, len(pairs))
     grown = grower.grow(pairs, weight, 0)
-    ends = grown.nodes_of(grower._dataset.tiles)
-    for leaf, (first, last) in enumerate(grown.span):
-        rows = grown.order[first:last]
+    ends = grown.route_values(grower._dataset.tiles)
+    for leaf, (first, last) in enumerate(grown.leaf_ranges):
+        rows = grown.leaf_rows[first:last]
         assert (np.diff(rows.astype(np.int64)) > 0).all()
         assert (ends[rows] == grown.leaf_node[leaf]).all()
 
@@ -123,7 +123,7 @@ def test_a_tree_on_some_rows_is_the_tree_of_a_table_of_those(problem, data):
     alone = grower_of(X[rows], params, len(pairs)).grow(part, weight[rows] if len(weight) else weight, 0)
     for name in ("feature", "left", "missing_left", "count", "gain", "value", "weight", "gradient", "hessian"):
         np.testing.assert_array_equal(getattr(some, name), getattr(alone, name), err_msg=name)
-    np.testing.assert_array_equal(some.order, rows[alone.order])
+    np.testing.assert_array_equal(some.leaf_rows, rows[alone.leaf_rows])
 
 
 @given(arrays(np.uint32, st.tuples(st.integers(1, 3), st.integers(1, 50)), elements=st.integers(0, 9)))
@@ -134,20 +134,20 @@ def test_columns_are_sorted_by_bins_and_then_by_rows(columns):
 
 
 def test_a_threshold_lies_halfway_between_the_values_of_the_leaf():
-    assert halfway(np.array([1.0, 2.0, 9.0]), 0, 2) == 5.0
+    assert exact_threshold(np.array([1.0, 2.0, 9.0]), 0, 2) == 5.0
 
 
 def test_a_value_of_the_table_in_the_middle_goes_right():
-    assert halfway(np.array([1.0, 2.0, 3.0]), 0, 2) == 1.5
+    assert exact_threshold(np.array([1.0, 2.0, 3.0]), 0, 2) == 1.5
 
 
 def test_a_threshold_between_neighbouring_floats_is_the_lower_one():
     above = np.nextafter(1.0, 2.0)
-    assert halfway(np.array([1.0, above]), 0, 1) == 1.0
+    assert exact_threshold(np.array([1.0, above]), 0, 1) == 1.0
 
 
 def test_all_values_against_missing_is_an_infinite_threshold():
-    assert halfway(np.array([1.0, 2.0]), 1, -1) == np.inf
+    assert exact_threshold(np.array([1.0, 2.0]), 1, -1) == np.inf
 
 
 def test_ties_within_a_complete_column_go_to_the_last_cut():

@@ -47,8 +47,8 @@ def test_the_rows_of_a_leaf_stay_in_their_order(example):
     except TooCloseError:
         reject()
     grown = grow_fast(example)
-    for (first, last), node in zip(grown.span, grown.leaf_node, strict=True):
-        assert grown.order[first:last].tolist() == slow.nodes[node].rows
+    for (first, last), node in zip(grown.leaf_ranges, grown.leaf_node, strict=True):
+        assert grown.leaf_rows[first:last].tolist() == slow.nodes[node].rows
 
 
 def test_a_large_table_with_all_rules_gives_the_same_tree_on_any_team():
@@ -61,18 +61,18 @@ def test_a_large_table_with_all_rules_gives_the_same_tree_on_any_team():
         params = TreeParams(max_leaves=40, min_child_samples=30, reg_alpha=0.01, precision=precision)
         example = Example(X, pairs, source.uniform(size=20_000), params)
         alone = grow_fast(example)
-        span, order, value = alone.span.copy(), alone.order.copy(), alone.value.copy()
+        span, order, value = alone.leaf_ranges.copy(), alone.leaf_rows.copy(), alone.value.copy()
         for members in (2, 3, 8):
             other = grow_fast(example, members)
-            np.testing.assert_array_equal(other.span, span)
-            np.testing.assert_array_equal(other.order, order)
+            np.testing.assert_array_equal(other.leaf_ranges, span)
+            np.testing.assert_array_equal(other.leaf_rows, order)
             np.testing.assert_array_equal(other.value, value)
 
 
 def test_a_tree_that_is_kept_lets_go_of_the_rows():
     tree = grow_fast(Example(np.arange(40.0)[:, None], np.ones((40, 2), np.float32), None, FREE))
     kept = tree.without_rows()
-    assert (kept.n_leaves, len(kept.order), len(kept.span), len(kept.leaf_node)) == (0, 0, 0, 0)
+    assert (kept.n_leaves, len(kept.leaf_rows), len(kept.leaf_ranges), len(kept.leaf_node)) == (0, 0, 0, 0)
     assert (kept.integers is tree.integers, kept.numbers is tree.numbers) == (True, True)
 
 
@@ -111,8 +111,8 @@ def test_the_leaves_of_five_rows_have_the_values_of_the_formula():
     leaf = [0.0, 2.0, 0.0, 1.0, 2.0]  # q(x): rows 1 and 3 on the left, then row 4, then rows 2 and 5
     tree = by_hand([[place] for place in leaf], g, h, reg_lambda=1.0, max_leaves=3)
     of_row = {}
-    for (first, last), node in zip(tree.span, tree.leaf_node, strict=True):
-        for row in tree.order[first:last]:
+    for (first, last), node in zip(tree.leaf_ranges, tree.leaf_node, strict=True):
+        for row in tree.leaf_rows[first:last]:
             of_row[int(row) + 1] = float(tree.value[node, 0])
     assert of_row == {1: -3 / 4, 3: -3 / 4, 4: -6 / 2, 2: 4 / 5, 5: 4 / 5}
     objective = -0.5 * sum(G * G / (H + 1.0) for G, H in [(3.0, 3.0), (6.0, 1.0), (-4.0, 4.0)])

@@ -8,7 +8,7 @@ import scipy.sparse
 
 from sapwood import SapwoodRegressor
 from sapwood.grow import workspace
-from sapwood.grow.workspace import Shape, pool_lines
+from sapwood.grow.workspace import WorkspaceSize, pool_size
 
 SHAPES = [
     {"growth": "leafwise"},
@@ -36,7 +36,7 @@ def test_a_small_pool_grows_the_same_trees(given, members, monkeypatch):
     kept = []
     for lines in (2, 3, 7):
         monkeypatch.setattr(
-            workspace, "pool_lines", lambda shape, width, symmetric, lines=lines: kept.append(lines) or lines
+            workspace, "pool_size", lambda shape, width, symmetric, lines=lines: kept.append(lines) or lines
         )
         assert made.fit(X, y).model_.fingerprint() == expected
     assert kept == [2, 3, 7]
@@ -54,17 +54,17 @@ def test_a_small_pool_grows_the_same_trees_on_listed_columns(given, least, membe
     made = SapwoodRegressor(n_estimators=3, max_leaves=40, min_child_samples=least, bundle=False, **given)
     expected = made.fit(X, y).model_.fingerprint()
     for lines in (2, 3, 7):
-        monkeypatch.setattr(workspace, "pool_lines", lambda *sizes, lines=lines: lines)
+        monkeypatch.setattr(workspace, "pool_size", lambda *sizes, lines=lines: lines)
         assert made.fit(scipy.sparse.csr_matrix(X), y).model_.fingerprint() == expected
 
 
 def test_the_pool_is_bounded_in_bytes_however_many_leaves_a_tree_may_have():
-    shape = Shape(n_rows=10**6, n_outputs=1, max_leaves=10**6, members=1, wide=True)
-    assert pool_lines(shape, 50_000, False) * 50_000 * 8 <= workspace.POOL_BYTES
-    assert pool_lines(shape, 10**12, False) == 2
-    assert pool_lines(Shape(100, 1, 31, 1, True), 500, False) == 31
+    shape = WorkspaceSize(n_rows=10**6, n_outputs=1, max_leaves=10**6, members=1, wide=True)
+    assert pool_size(shape, 50_000, False) * 50_000 * 8 <= workspace.POOL_BYTES
+    assert pool_size(shape, 10**12, False) == 2
+    assert pool_size(WorkspaceSize(100, 1, 31, 1, True), 500, False) == 31
 
 
 def test_a_symmetric_tree_keeps_the_histograms_of_the_leaves_that_may_be_split():
-    assert pool_lines(Shape(100, 1, 64, 1, True), 10**12, True) == 32
-    assert pool_lines(Shape(100, 1, 2, 1, True), 500, True) == 1
+    assert pool_size(WorkspaceSize(100, 1, 64, 1, True), 10**12, True) == 32
+    assert pool_size(WorkspaceSize(100, 1, 2, 1, True), 500, True) == 1

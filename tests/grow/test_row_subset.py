@@ -45,7 +45,7 @@ def some_rows(share: float) -> np.ndarray:
 def test_bins_of_the_rows_are_copied_by_rows_and_by_columns(kind, size):
     dataset, rows = make_dataset(kind), some_rows(0.3)
     bins = make_bins(dataset, BundleLayout.find(dataset))
-    found = RowSubset(bins, 1, Team(size), kind != "bundles").take_bins(rows)
+    found = RowSubset(bins, 1, Team(size), kind != "bundles").copy_bins(rows)
     assert np.array_equal(found.tiles, bins.tiles[:, rows])
     name = "bins_u16" if kind == "halves" else "bins_u8"
     assert np.array_equal(getattr(found, name)[:, : len(rows)], getattr(bins, name)[:, rows])
@@ -55,8 +55,8 @@ def test_bins_of_the_rows_are_copied_by_rows_and_by_columns(kind, size):
 def test_gradients_of_the_rows_are_copied_with_their_numbers(weighed, numbered):
     dataset, rows, given = make_dataset("bytes"), some_rows(0.2), make_gradients(3, weighed, numbered)
     copies = RowSubset(make_bins(dataset, BundleLayout.find(dataset)), 3, Team(2), True)
-    copies.take_bins(rows)
-    found = copies.take_gradients(given)
+    copies.copy_bins(rows)
+    found = copies.copy_gradients(given)
     assert np.array_equal(found.pairs.reshape(3, -1, 2), given.pairs.reshape(3, N, 2)[:, rows])
     assert np.array_equal(found.weight, given.weight[rows] if weighed else given.weight)
     assert np.array_equal(found.row_ids, given.row_ids[rows] if numbered else rows)
@@ -67,7 +67,7 @@ def test_a_larger_draw_makes_more_room():
     bins = make_bins(dataset, BundleLayout.find(dataset))
     copies = RowSubset(bins, 1, Team(1), True)
     for rows in (some_rows(0.1), some_rows(0.45), some_rows(0.02)):
-        assert np.array_equal(copies.take_bins(rows).tiles, bins.tiles[:, rows])
+        assert np.array_equal(copies.copy_bins(rows).tiles, bins.tiles[:, rows])
 
 
 @pytest.mark.parametrize("growth", ["leafwise", "symmetric"])
@@ -79,9 +79,11 @@ def test_a_tree_does_not_show_that_rows_were_copied(kind, growth, monkeypatch):
     params = TreeParams(growth=growth, max_leaves=8, max_depth=3, precision="packed")
     grown = []
     for most in (0.0, 1.0):
-        monkeypatch.setattr(compaction, "MOST_DRAWN", most)
+        monkeypatch.setattr(compaction, "MAX_FRACTION", most)
         grower = HistogramGrower(dataset, 1, params, 9, Team(2))
         tree = grower.grow(pairs, weight, 0, rows)
-        grown.append([tree.feature, tree.bin, tree.value, tree.gradient, tree.weight, tree.span, tree.order.copy()])
+        grown.append(
+            [tree.feature, tree.bin, tree.value, tree.gradient, tree.weight, tree.leaf_ranges, tree.leaf_rows.copy()]
+        )
     for apart, together in zip(*grown, strict=True):
         assert np.array_equal(apart, together)

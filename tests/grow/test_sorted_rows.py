@@ -30,7 +30,7 @@ def sorts(X: np.ndarray, **params: object) -> bool:
 
 
 def with_histograms(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(histogram_grower, "is_sorted_quicker", lambda *_: False)
+    monkeypatch.setattr(histogram_grower, "prefers_sorted_rows", lambda *_: False)
 
 
 def test_small_tables_are_sorted():

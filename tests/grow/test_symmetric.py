@@ -79,9 +79,9 @@ def test_rows_of_small_and_large_leaves_end_where_the_cuts_send_them(members):
         leaf_of_row = grown.left[leaf_of_row] + np.where(goes_left, 0, 1)
     limit = ALONE_ROWS / max(members, 2)
     assert any((level >= limit).any() and (level < limit).any() for level in sizes[3:])
-    for node, (first, last) in zip(grown.leaf_node, grown.span, strict=True):
+    for node, (first, last) in zip(grown.leaf_node, grown.leaf_ranges, strict=True):
         rows = np.flatnonzero(leaf_of_row == node)
-        np.testing.assert_array_equal(grown.order[first:last], rows)
+        np.testing.assert_array_equal(grown.leaf_rows[first:last], rows)
         assert grown.count[node] == len(rows)
         assert grown.gradient[node, 0] == pytest.approx(example.pairs[rows, 0].sum(dtype=float), abs=1e-6)
 

@@ -69,7 +69,7 @@ class TrainingContext:
         grower, scores = make_grower(dataset, width, params.tree, seed, team), initial.make_scores(dataset.n_rows)
         quantile_leaves = QuantileLeaves.of(objective, target, params.tree, dataset)
         linear_leaves = LinearLeaves.of(params, dataset, team)
-        grower.tells_rows = quantile_leaves is not None or linear_leaves is not None
+        grower.needs_leaf_rows = quantile_leaves is not None or linear_leaves is not None
         settings = refit_settings(objective, params, grower, team)
         pairs = np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32)
         assembler = TreeAssembler(dataset)
@@ -100,7 +100,9 @@ class TrainingContext:
 def refit_settings(objective: Objective, params: Params, grower: Grower, team: Team) -> RefitSettings:
     """Return the settings of leaf refits, with the penalties and constraints of the grower."""
     boost = params.boost
-    return RefitSettings(objective, grower.rules(), grower.directions, boost.leaf_steps, boost.learning_rate, team)
+    return RefitSettings(
+        objective, grower.grow_params(), grower.directions, boost.leaf_steps, boost.learning_rate, team
+    )
 
 
 def _make_leaf_refit(

@@ -37,9 +37,9 @@ class LeafRows(NamedTuple):
     def of(cls, grown: GrownTree, y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> LeafRows:
         """Those of a tree."""
         # An empty leaf begins where the next one does and ends there: it comes first.
-        leaves = np.lexsort((grown.span[:, 1], grown.span[:, 0]))
-        start = np.append(grown.span[leaves, 0], len(grown.order))
-        return cls(leaves, start, grown.order, y, scores, weight)
+        leaves = np.lexsort((grown.leaf_ranges[:, 1], grown.leaf_ranges[:, 0]))
+        start = np.append(grown.leaf_ranges[leaves, 0], len(grown.leaf_rows))
+        return cls(leaves, start, grown.leaf_rows, y, scores, weight)
 
     def gathered(self, workers: Workers) -> LeafRows:
         """Return the leaves with the rows of all workers."""

@@ -55,15 +55,16 @@ class LinearLeaves:
         max_terms = int(np.diff(terms.start).max())
         scratch = np.empty((members, max_terms * (max_terms + 5) // 2))
         bounds = np.empty((members, n_terms, 2))
-        self.team.run(linear.bound_terms, *values, grown.order, terms, scratch, bounds)
+        self.team.run(linear.bound_terms, *values, grown.leaf_rows, terms, scratch, bounds)
         unit = centre_and_scale(bounds[:, :, 0].min(axis=0), bounds[:, :, 1].max(axis=0))
         sums = np.empty((members, terms.place[-1]), dtype=np.int64)
         scale = grower.scales.exact[0]
-        self.team.run(linear.sum_terms, *values, grown.order, terms, pairs, weight, scale, unit, scratch, sums)
+        self.team.run(linear.sum_terms, *values, grown.leaf_rows, terms, pairs, weight, scale, unit, scratch, sums)
         intercept, slopes = np.empty(len(grown.leaf_node)), np.empty((n_terms, 2))
         total = sums.sum(axis=0)
         self.team.run(
-            linear.solve_terms, terms, total, scale, unit, grower.rules(), self.penalty, scratch, intercept, slopes
+            linear.solve_terms, terms, total, scale, unit, grower.grow_params(), self.penalty, scratch, intercept,
+            slopes,
         )  # fmt: skip
         coefficients = _coefficients_by_node(grown, terms, intercept, slopes)
         return dataclasses.replace(grown, leaf_coefficients=coefficients.scaled(self.learning_rate))
@@ -80,7 +81,7 @@ def find_leaf_terms(grown: GrownTree, is_number: np.ndarray) -> linear.LeafTerms
     features = [sorted(path_of[node]) for node in grown.leaf_node]
     n_terms = np.array([len(of_leaf) for of_leaf in features])
     return linear.LeafTerms(
-        span=grown.span,
+        span=grown.leaf_ranges,
         start=np.concatenate([[0], np.cumsum(n_terms)]).astype(np.int64),
         feature=np.array([feature for of_leaf in features for feature in of_leaf], dtype=np.int64),
         place=np.concatenate([[0], np.cumsum(linear.HEAD + n_terms * (n_terms + 5) // 2)]).astype(np.int64),

@@ -10,8 +10,8 @@ from sapwood.data.binning.sparse_bins import MAX_SPARSE_DENSITY, MAX_TILED_BYTES
 from sapwood.data.binning.tiles import tile_width
 from sapwood.errors import OutOfMemoryError
 from sapwood.grow.histogram import is_wide
-from sapwood.grow.row_subset import MOST_DRAWN
-from sapwood.grow.workspace import Shape, pool_lines
+from sapwood.grow.row_subset import MAX_FRACTION
+from sapwood.grow.workspace import WorkspaceSize, pool_size
 from sapwood.kernels.histogram.multi_output import padded_planes
 from sapwood.native.system.available_memory import available_memory
 from sapwood.objectives.base import Objective
@@ -56,18 +56,18 @@ def estimate_memory(size: DataSize, objective: Objective, params: Params, member
     is_exact = params.tree.split_search == "exact"
     assert params.tree.max_leaves is not None
     width = n_outputs if objective.vector_leaves else 1
-    shape = Shape(n, width, params.tree.max_leaves, members, is_exact or is_wide(params.tree.precision, n))
+    shape = WorkspaceSize(n, width, params.tree.max_leaves, members, is_exact or is_wide(params.tree.precision, n))
     bin_type = np.dtype(np.uint8 if params.binning.max_bins <= 255 else np.uint16)
     per_value, tile = bin_type.itemsize, tile_width(p, bin_type)
     tiles = -(-p // tile) * tile * per_value
     max_bins, n_entries = min(params.binning.max_bins, n), int(sparse.sum())
     n_cells = p * (max_bins + 1) + int(np.minimum(sparse + 2, max_bins + 1).sum())
     cells = 0 if is_exact else shape.n_planes * n_cells
-    lines = 0 if is_exact else pool_lines(shape, cells, symmetric_of(params.tree.growth) is not None)
+    lines = 0 if is_exact else pool_size(shape, cells, symmetric_of(params.tree.growth) is not None)
     is_ordered, copy_bytes = params.boost.boosting == "ordered", 20 + 16 * n_outputs
     scratch = padded_planes(shape.n_planes) if width > 1 else shape.n_planes
     per_eval_row = 8 * p if is_exact else tiles
-    subset_fraction = 0 if is_exact or sampling_of(params.boost.sampling) is None else MOST_DRAWN
+    subset_fraction = 0 if is_exact or sampling_of(params.boost.sampling) is None else MAX_FRACTION
     return {
         "bins": int(n * (24 * p if is_exact else (1.0 + subset_fraction) * (tiles + per_value * p)))
         + ENTRY_BYTES * n_entries,

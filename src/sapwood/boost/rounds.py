@@ -170,7 +170,7 @@ def add_round(
     booster.begin_round(round)
     if context.leaf_refit is not None:
         context.leaf_refit.begin_round()
-    context.grower.see(view.dataset)
+    context.grower.set_dataset(view.dataset)
     booster.compute_pairs(round, context.pairs)
     sampled = context.all_rows
     if context.sampler is not None:
@@ -193,7 +193,7 @@ def _grow_tree(
     """Grow the tree of an output on sampled rows and compute its leaf values."""
     grower, team, n_outputs = context.grower, context.team, context.objective.n_outputs
     pairs, number = context.tree_pairs[output // context.builder.width], context.first_round + round
-    grower.noise = noise_of(context.params, pairs, sampled, number, team.run, context.dataset.workers)
+    grower.split_noise = noise_of(context.params, pairs, sampled, number, team.run, context.dataset.workers)
     grown = grower.grow(pairs, sampled.weight, number * n_outputs + output, sampled.rows, n_outputs)
     nodes = None
     if context.leaf_refit is not None:

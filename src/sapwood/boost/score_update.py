@@ -62,9 +62,9 @@ def add_grown_tree(rows: BinnedRows, tree: FittedTree, scores: np.ndarray, team:
         _add_linear(rows, _nodes_of_grown_rows(rows, grown, team), tree, scores, team.run)
     elif value.shape[1] > 1:
         leaf_of_row = np.empty(scores.shape[1], dtype=np.uint32)
-        team.run(add_leaf_vectors, grown.order, grown.span, value[grown.leaf_node], leaf_of_row, scores)
+        team.run(add_leaf_vectors, grown.leaf_rows, grown.leaf_ranges, value[grown.leaf_node], leaf_of_row, scores)
     else:
-        run(add_leaf_values, grown.order, grown.leaves, grown.n_leaves, value, output, scores)
+        run(add_leaf_values, grown.leaf_rows, grown.leaves, grown.n_leaves, value, output, scores)
 
 
 def add_by_nodes(nodes: np.ndarray, tree: FittedTree, scores: np.ndarray, run: Run) -> None:
@@ -83,7 +83,7 @@ def find_nodes(rows: BinnedRows, grown: GrownTree, team: Team, is_grown_on: bool
 
 def _nodes_of_grown_rows(rows: BinnedRows, grown: GrownTree, team: Team) -> np.ndarray:
     found = np.zeros((1, rows.tiles.shape[1]))
-    team.run(add_leaf_values, grown.order, grown.leaves, grown.n_leaves, _node_numbers(grown), 0, found)
+    team.run(add_leaf_values, grown.leaf_rows, grown.leaves, grown.n_leaves, _node_numbers(grown), 0, found)
     return found[0]
 
 
@@ -97,7 +97,7 @@ def _add_values(
     """Add ``value`` (nodes, width) of the leaf of each row to the scores from ``output`` on."""
     tiles = rows.tiles
     if grown.threshold is not None:  # exact search keeps the values in the place of tiles
-        scores[output : output + value.shape[1]] += value[grown.nodes_of(tiles)].T
+        scores[output : output + value.shape[1]] += value[grown.route_values(tiles)].T
     elif rows.sparse_bins is not None:
         sparse = rows.sparse_bins
         team.run(

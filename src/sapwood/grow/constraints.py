@@ -1,4 +1,4 @@
-"""Constraints on features, from the user's words to plain arrays."""
+"""Constraints on features, and the features that trees may use, as arrays."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_constraints(params: TreeParams, schema: Schema) -> None:
 
 
 def column_directions(spec: Any, dataset: BinnedDataset) -> np.ndarray:
-    """The direction of every column that trees are grown on; categories have none."""
+    """Return the monotone direction of every column that trees are grown on."""
     directions = monotone_directions(spec, dataset.user_schema)
     if dataset.transformer is None:
         return directions
@@ -33,7 +33,10 @@ def column_directions(spec: Any, dataset: BinnedDataset) -> np.ndarray:
 
 
 def column_groups(spec: Any, dataset: BinnedDataset) -> np.ndarray:
-    """The groups of columns that may appear together; a crossing belongs to those that hold all it is made of."""
+    """Return the interaction groups of the columns that trees are grown on.
+
+    A combination of columns is in the groups that contain all of them.
+    """
     groups = interaction_groups(spec, dataset.user_schema)
     if dataset.transformer is None:
         return groups
@@ -42,7 +45,7 @@ def column_groups(spec: Any, dataset: BinnedDataset) -> np.ndarray:
 
 
 def monotone_directions(spec: Any, schema: Schema) -> np.ndarray:
-    """The direction of every feature: 1 rising, -1 falling, 0 free."""
+    """Return the monotone direction of every feature: 1 increasing, -1 decreasing, 0 none."""
     directions = np.zeros(schema.n_features, dtype=np.int64)
     if spec is None:
         return directions
@@ -58,7 +61,7 @@ def monotone_directions(spec: Any, schema: Schema) -> np.ndarray:
     for feature, value in entries:
         if not isinstance(value, Hashable) or value not in DIRECTIONS:
             raise ParameterError(
-                f"monotone_constraints: {value!r} for {_called(feature, schema)} is not a direction; "
+                f"monotone_constraints: {value!r} for {_column_label(feature, schema)} is not a direction; "
                 "allowed are 1 (increasing), -1 (decreasing) and 0 (free)"
             )
         directions[feature] = DIRECTIONS[value]
@@ -66,10 +69,13 @@ def monotone_directions(spec: Any, schema: Schema) -> np.ndarray:
 
 
 def interaction_groups(spec: Any, schema: Schema) -> np.ndarray:
-    """The groups of features that may appear together on a path, one line each; a feature in no group is its own."""
+    """Return the groups of features that may appear together on a path (groups, features).
+
+    A feature that is in no group gets a group of its own.
+    """
     if spec is None:
         return np.zeros((0, schema.n_features), dtype=np.uint8)
-    lines = []
+    groups = []
     if isinstance(spec, Mapping):
         raise ParameterError(
             "interaction_constraints must be a list of groups of columns, got a dict: [[0, 1], [2, 3]]"
@@ -80,29 +86,29 @@ def interaction_groups(spec: Any, schema: Schema) -> np.ndarray:
                 f"interaction_constraints must be a list of groups of columns, as in [[0, 1], [2, 3]]; {members!r} is "
                 "not a group"
             )
-        line = np.zeros(schema.n_features, dtype=np.uint8)
-        line[[column_number(key, schema, "interaction_constraints") for key in members]] = 1
-        lines.append(line)
-    grouped = np.any(lines, axis=0) if lines else np.zeros(schema.n_features, dtype=bool)
-    for feature in np.flatnonzero(~grouped):
-        lines.append(np.eye(1, schema.n_features, int(feature), dtype=np.uint8)[0])
-    return np.ascontiguousarray(lines, dtype=np.uint8)
+        group = np.zeros(schema.n_features, dtype=np.uint8)
+        group[[column_number(key, schema, "interaction_constraints") for key in members]] = 1
+        groups.append(group)
+    is_grouped = np.any(groups, axis=0) if groups else np.zeros(schema.n_features, dtype=bool)
+    for feature in np.flatnonzero(~is_grouped):
+        groups.append(np.eye(1, schema.n_features, int(feature), dtype=np.uint8)[0])
+    return np.ascontiguousarray(groups, dtype=np.uint8)
 
 
-def count_of(fraction: float, n: int) -> int:
-    """How many of n features a fraction means: at least one."""
+def fraction_count(fraction: float, n: int) -> int:
+    """Return the number of features that is a fraction of n, rounded: at least one."""
     return max(1, math.floor(fraction * n + 0.5))
 
 
-def draw_tree_features(fraction: float, n_features: int, seed: int, round: int) -> np.ndarray:
-    """Ones for the features that a tree may use: those of the smallest hashes."""
+def sample_tree_features(fraction: float, n_features: int, seed: int, round: int) -> np.ndarray:
+    """Return 1 for each feature that a tree may use: a fraction of them, by the smallest hashes."""
     allowed = np.ones(n_features, dtype=np.uint8)
     if fraction < 1.0:
         ids, hashes = np.arange(n_features, dtype=np.uint64), np.empty(n_features, dtype=np.uint64)
         draw_many(seed, TREE_COLUMNS, round, ids, hashes)
-        allowed[np.argsort(hashes, kind="stable")[count_of(fraction, n_features) :]] = 0
+        allowed[np.argsort(hashes, kind="stable")[fraction_count(fraction, n_features) :]] = 0
     return allowed
 
 
-def _called(feature: int, schema: Schema) -> str:
+def _column_label(feature: int, schema: Schema) -> str:
     return repr(schema.names[feature]) if schema.names else f"column {feature}"

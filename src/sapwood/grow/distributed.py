@@ -29,6 +29,8 @@ SPLIT_COLUMNS = slice(layout.SPLIT_FEATURE, None)
 class DistributedGrower(HistogramGrower):
     """Grows a tree step by step, leaf by leaf or level by level, together with other workers."""
 
+    is_one_call = False
+
     def __init__(self, dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
         self._workers = dataset.workers
         self._n_total_rows = dataset.workers.count_rows(dataset.n_rows)
@@ -37,16 +39,16 @@ class DistributedGrower(HistogramGrower):
         self._worker_slices = _slice_features(self._features.offset, communicator.size)
         own = self._worker_slices[communicator.rank : communicator.rank + 2].tolist()
         self._own_features = _with_features(self._features, own[0], own[1], team.size)
-        self._n_rows = np.zeros(self._shape.max_leaves, dtype=np.int64)  # of each leaf, at all workers
+        self._n_rows = np.zeros(self._size.max_leaves, dtype=np.int64)  # of each leaf, at all workers
         self._status = layout.OK
 
     def _is_wide(self) -> bool:
         return is_wide(self._params.precision, self._n_total_rows)
 
-    def _has_lines(self) -> bool:
+    def _has_pairs_by_row(self) -> bool:
         return False  # the steps build histograms from one plane after the other
 
-    def _make_tiling(self, dataset: BinnedDataset) -> BundleLayout:
+    def _make_bundle_layout(self, dataset: BinnedDataset) -> BundleLayout:
         # Columns that exclude each other in the rows of one worker need not do so in the rows of others.
         return BundleLayout.unbundled(dataset.n_features)
 
@@ -58,15 +60,15 @@ class DistributedGrower(HistogramGrower):
         top, n = self._workers.max(np.array([weight.max()])), self._n_total_rows
         return scale_for(quantise.EXACT_LIMIT, float(top[0]) * n, n)
 
-    def _quantise(self, rows: layout.RowPartition, gradients: layout.Gradients, draws: layout.RandomKey) -> None:
+    def _quantise(self, rows: layout.RowPartition, gradients: layout.Gradients, key: layout.RandomKey) -> None:
         if not self._workers.splits_rows:
-            super()._quantise(rows, gradients, draws)
+            super()._quantise(rows, gradients, key)
             return
-        arrays = (rows, gradients, int(self._shape.wide), draws, self._scales, self._scratch, self._nodes.info)
+        arrays = (rows, gradients, int(self._size.wide), key, self._scales, self._scratch, self._nodes.info)
         self._status = quantise_rows(arrays, self._team, self._workers)
 
-    def _check(self, round: int, gradients: layout.Gradients, rows: np.ndarray | None) -> None:
-        super()._check(round, gradients, rows)
+    def _check_gradients(self, round: int, gradients: layout.Gradients, rows: np.ndarray | None) -> None:
+        super()._check_gradients(round, gradients, rows)
         if self._status != layout.OK:
             raise TrainingError(
                 f"round {round + 1}: a gradient on another worker is not finite or too large; the error of that worker "
@@ -75,12 +77,12 @@ class DistributedGrower(HistogramGrower):
 
     # --- growing ----------------------------------------------------------------------------------------------------
 
-    def _grow_tree(self, gradients: layout.Gradients, rows: layout.RowPartition, draws: layout.RandomKey) -> GrownTree:
-        rules, n_leaves = self.rules(), 1
+    def _grow_tree(self, gradients: layout.Gradients, rows: layout.RowPartition, key: layout.RandomKey) -> GrownTree:
+        rules, n_leaves = self.grow_params(), 1
         self._init_root(rows)
         if self._can_split(0):
             self._build_histogram(0, rows)
-            self._search_leaf(0, rows, draws)
+            self._search_leaf(0, rows, key)
         while n_leaves < rules.max_leaves and (leaf := self._next_leaf(n_leaves)) >= 0:
             self._workers.begin(f"level {self._depth(leaf) + 1}")
             self._split_leaf(leaf, n_leaves, rows)
@@ -88,10 +90,10 @@ class DistributedGrower(HistogramGrower):
             is_open = n_leaves + 1 < rules.max_leaves
             children = [child for child in (leaf, n_leaves) if is_open and self._can_split(child)]
             if children:
-                free = n_leaves if n_leaves < len(self._cells.pool) else -1
+                free = n_leaves if n_leaves < len(self._histograms.pool) else -1
                 self._build_child_histograms(leaf, n_leaves, free, rows)
             for child in children:
-                self._search_leaf(child, rows, draws)
+                self._search_leaf(child, rows, key)
             n_leaves += 1
         self._set_values(n_leaves, gradients, rows)
         return GrownTree.read(self._nodes, self._leaves, rows.rows)
@@ -100,21 +102,21 @@ class DistributedGrower(HistogramGrower):
         """Make the root a leaf."""
         self._workers.begin("level 0")
         self._team.run(steps.sum_root_step, rows, self._scratch)
-        sums = self._workers.sum(self._scratch.ints[0, : self._shape.n_planes].copy())
+        sums = self._workers.sum(self._scratch.ints[0, : self._size.n_planes].copy())
         self._n_rows[0] = self._workers.sum(np.array([len(rows.rows)]))[0]
         steps.init_root_step(len(rows.rows), sums, self._leaves, self._nodes)
 
     def _next_leaf(self, n_leaves: int) -> int:
         """Return the leaf to split next, −1 if there is none."""
         out = np.empty(1, dtype=np.int64)
-        steps.find_next_leaf(n_leaves, self.rules().growth, self._leaves, out)
+        steps.find_next_leaf(n_leaves, self.grow_params().growth, self._leaves, out)
         return int(out[0])
 
     def _depth(self, leaf: int) -> int:
         return int(self._leaves.ints[leaf, layout.LEAF_DEPTH])
 
     def _can_split(self, leaf: int) -> bool:
-        return bool(can_split(self._n_rows[leaf], self._depth(leaf), self.rules()))
+        return bool(can_split(self._n_rows[leaf], self._depth(leaf), self.grow_params()))
 
     def _split_leaf(self, leaf: int, new: int, rows: layout.RowPartition, child: int = -1) -> None:
         """Partition the rows of a leaf and replace it by its children, the right one as leaf ``new``.
@@ -123,11 +125,11 @@ class DistributedGrower(HistogramGrower):
         """
         n_left = np.empty(1, dtype=np.int64)
         self._team.run(
-            steps.partition_step, leaf, self._bins, self._features, rows, self._leaves, self._search, n_left
+            steps.partition_step, leaf, self._bins, self._features, rows, self._leaves, self._candidates, n_left
         )  # fmt: skip
         steps.split_leaf_step(
-            leaf, new, child, int(n_left[0]), self._features, self.rules(), self._scales, self._scratch, self._leaves,
-            self._choice, self._nodes,
+            leaf, new, child, int(n_left[0]), self._features, self.grow_params(), self._scales, self._scratch,
+            self._leaves, self._column_sampler, self._nodes,
         )  # fmt: skip
         n_total_left = self._workers.sum(n_left)[0]
         self._n_rows[[leaf, new]] = n_total_left, self._n_rows[leaf] - n_total_left
@@ -154,35 +156,35 @@ class DistributedGrower(HistogramGrower):
                 steps.build_slices, begin, end, self._bins, rows, self._own_features, self._histogram(leaf)
             )  # fmt: skip
             return
-        partial = self._cells.partial[0]
+        partial = self._histograms.partial[0]
         self._team.run(steps.build_slices, begin, end, self._bins, rows, self._features, partial)
         cells = self._features.offset[self._worker_slices]
-        planes = partial.reshape(self._shape.n_planes, -1)
+        planes = partial.reshape(self._size.n_planes, -1)
         self._own_cells(leaf)[:] = self._workers.communicator.reduce_scatter(planes, cells)
 
     def _histogram(self, leaf: int) -> np.ndarray:
-        return self._cells.pool[self._leaves.ints[leaf, layout.LEAF_HIST]]
+        return self._histograms.pool[self._leaves.ints[leaf, layout.LEAF_HIST]]
 
     def _own_cells(self, leaf: int) -> np.ndarray:
         """Return the cells (planes, cells) of a leaf's histogram that belong to this worker's features."""
         slices = self._own_features.slices
         first, last = self._features.offset[[slices[0], slices[-1]]]
-        return self._histogram(leaf).reshape(self._shape.n_planes, -1)[:, first:last]
+        return self._histogram(leaf).reshape(self._size.n_planes, -1)[:, first:last]
 
     # --- splits -----------------------------------------------------------------------------------------------------
 
-    def _search_leaf(self, leaf: int, rows: layout.RowPartition, draws: layout.RandomKey) -> None:
+    def _search_leaf(self, leaf: int, rows: layout.RowPartition, key: layout.RandomKey) -> None:
         """Give a leaf the best split of all workers; rows are counted where sums do not prove that children suffice."""
         counted, found = steps.ALL_FEATURES, np.empty(2)
         while True:
             self._team.run(
-                steps.search_leaf, leaf, counted, self._own_features, self.rules(), self._scales, self._scratch,
-                self._cells, self._leaves, self._search, self._choice, draws, found,
+                steps.search_leaf, leaf, counted, self._own_features, self.grow_params(), self._scales, self._scratch,
+                self._histograms, self._leaves, self._candidates, self._column_sampler, key, found,
             )  # fmt: skip
             if self._adopt_best(leaf, found):
                 return
             counted = int(self._leaves.ints[leaf, layout.SPLIT_FEATURE])
-            counts = self._cells.bin_counts[0]
+            counts = self._histograms.bin_counts[0]
             steps.count_bins_step(leaf, counted, self._bins, rows, self._features, self._leaves, counts)
             used = slice(None, int(self._features.n_bins[counted]) + 1)
             counts[used] = self._workers.sum(counts[used].copy())
@@ -206,7 +208,7 @@ class DistributedGrower(HistogramGrower):
     def _set_values(self, n_leaves: int, gradients: layout.Gradients, rows: layout.RowPartition) -> None:
         """Give the nodes their true sums and values."""
         self._workers.begin("leaves")
-        leaf_sums, width = self._scratch.leaf_sums, 2 * self._shape.n_outputs + 1
+        leaf_sums, width = self._scratch.leaf_sums, 2 * self._size.n_outputs + 1
         self._team.run(
             steps.sum_leaf_rows, n_leaves, gradients, rows.rows, self._scales.exact, self._leaves.ints, leaf_sums
         )  # fmt: skip
@@ -215,8 +217,8 @@ class DistributedGrower(HistogramGrower):
         leaf_ints = self._leaves.ints[:n_leaves].copy()
         leaf_ints[:, layout.LEAF_BEGIN], leaf_ints[:, layout.LEAF_END] = 0, self._n_rows[:n_leaves]
         steps.set_true_values(
-            leaf_ints, gradients.weight_scale, self._features.monotone, self.rules(), self._scales.exact, leaf_sums,
-            self._nodes,
+            leaf_ints, gradients.weight_scale, self._features.monotone, self.grow_params(), self._scales.exact,
+            leaf_sums, self._nodes,
         )  # fmt: skip
 
 

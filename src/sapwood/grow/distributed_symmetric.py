@@ -14,8 +14,8 @@ from sapwood.kernels.split.symmetric import BEST_FEATURE, BEST_SCORE
 class DistributedSymmetricGrower(DistributedGrower):
     """Grows a tree level by level: each worker scores the splits of its features over all leaves, the best is taken."""
 
-    def _grow_tree(self, gradients: layout.Gradients, rows: layout.RowPartition, draws: layout.RandomKey) -> GrownTree:
-        rules, n_leaves = self.rules(), 1
+    def _grow_tree(self, gradients: layout.Gradients, rows: layout.RowPartition, key: layout.RandomKey) -> GrownTree:
+        rules, n_leaves = self.grow_params(), 1
         self._init_root(rows)
         max_depth = rules.max_depth if self._can_split(0) else 0
         if max_depth > 0:
@@ -23,7 +23,7 @@ class DistributedSymmetricGrower(DistributedGrower):
         for depth in range(max_depth):
             if 2 * n_leaves > rules.max_leaves:
                 break
-            split, gain = self._best_split(n_leaves, depth, draws)
+            split, gain = self._best_split(n_leaves, depth, key)
             if gain <= 0.0:
                 break
             self._workers.begin(f"level {depth + 1}")
@@ -38,13 +38,13 @@ class DistributedSymmetricGrower(DistributedGrower):
         self._set_values(n_leaves, gradients, rows)
         return GrownTree.read(self._nodes, self._leaves, rows.rows)
 
-    def _best_split(self, n_leaves: int, depth: int, draws: layout.RandomKey) -> tuple[np.ndarray, float]:
+    def _best_split(self, n_leaves: int, depth: int, key: layout.RandomKey) -> tuple[np.ndarray, float]:
         """Return the best split of all workers for a level, of equals that of the first feature, and its gain."""
-        scores, bests = self._worth
+        scores, bests = self._level_scores
         gain = np.zeros(1)
         self._team.run(
-            steps.search_level, n_leaves, depth, self._own_features, self.rules(), self._scales, self._scratch,
-            self._cells, self._leaves, self._search, self._choice, draws, scores, bests, gain,
+            steps.search_level, n_leaves, depth, self._own_features, self.grow_params(), self._scales, self._scratch,
+            self._histograms, self._leaves, self._candidates, self._column_sampler, key, scores, bests, gain,
         )  # fmt: skip
         splits = np.concatenate(self._workers.communicator.gather(np.append(bests[0], gain)[None]))
         best = splits[int(np.argmax(splits[:, BEST_SCORE]))]
@@ -53,9 +53,9 @@ class DistributedSymmetricGrower(DistributedGrower):
     def _set_split(self, n_leaves: int, split: np.ndarray, gain: float) -> None:
         """Give every leaf of the level the same split; the worker that has the feature knows the sums of left sides."""
         steps.split_level_nodes(
-            n_leaves, split, gain, self._features, self._cells, self._leaves, self._nodes
+            n_leaves, split, gain, self._features, self._histograms, self._leaves, self._nodes
         )  # fmt: skip
         slices = self._own_features.slices
-        left = self._leaves.ints[:n_leaves, layout.LEAF_SUMS + self._shape.n_planes :]
+        left = self._leaves.ints[:n_leaves, layout.LEAF_SUMS + self._size.n_planes :]
         is_own = slices[0] <= split[BEST_FEATURE] < slices[-1]
         left[:] = self._workers.communicator.sum(left.copy() if is_own else np.zeros_like(left))

@@ -19,62 +19,63 @@ from sapwood.params.declaration import TreeParams
 
 
 class ExactGrower(Grower):
-    """Looks at every gap between two values of a leaf; the dataset must have a bin for every distinct value."""
+    """Searches every gap between two values of a leaf; the dataset must have a bin for every distinct value."""
 
     def __init__(self, dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
         super().__init__(dataset, n_outputs, params, seed, team)
         n_features, n_rows = dataset.columns.shape
         self._columns = np.ascontiguousarray(dataset.columns, dtype=np.uint32)
-        share = np.array([t * n_features // team.size for t in range(team.size + 1)])
-        self._features = self._features._replace(slices=share)
-        self._lists = layout.PresortedRows(
+        slices = np.array([t * n_features // team.size for t in range(team.size + 1)])
+        self._features = self._features._replace(slices=slices)
+        self._presorted = layout.PresortedRows(
             all_rows=np.empty((n_features, n_rows), np.uint32),
             tree_rows=np.empty((n_features, n_rows), np.uint32),
             scratch=np.empty((team.size, n_rows), np.uint32),
             goes_left=np.empty(n_rows, np.uint8),
-            pairs=np.empty((n_rows, self._shape.n_planes), np.int64),
-            next_bin=np.empty(self._shape.max_nodes, np.int64),
+            pairs=np.empty((n_rows, self._size.n_planes), np.int64),
+            next_bin=np.empty(self._size.max_nodes, np.int64),
         )
         counts = np.empty((team.size, int(dataset.n_bins.max()) + 2), np.int64)
-        team.run(grow_exact.sort_columns, self._columns, self._features.n_bins, counts, self._lists.all_rows)
+        team.run(grow_exact.sort_columns, self._columns, self._features.n_bins, counts, self._presorted.all_rows)
 
-    def see(self, dataset: BinnedDataset) -> None:
-        """Stay with the bins that were sorted."""
+    def set_dataset(self, dataset: BinnedDataset) -> None:
+        """Check that the dataset is the one that was sorted."""
         assert dataset is self._dataset
 
     def _is_wide(self) -> bool:
         return True
 
-    def _grow_tree(self, gradients: layout.Gradients, rows: layout.RowPartition, draws: layout.RandomKey) -> GrownTree:
+    def _grow_tree(self, gradients: layout.Gradients, rows: layout.RowPartition, key: layout.RandomKey) -> GrownTree:
         self._team.run(
-            grow_exact.grow_exact_tree, self._columns, self._lists, self._features, self.rules(), gradients,
-            rows, self._scales, self._scratch, self._leaves, self._search, self._choice, draws, self._nodes,
+            grow_exact.grow_exact_tree, self._columns, self._presorted, self._features, self.grow_params(), gradients,
+            rows, self._scales, self._scratch, self._leaves, self._candidates, self._column_sampler, key, self._nodes,
         )  # fmt: skip
         grown = GrownTree.read(self._nodes, self._leaves, rows.rows)
-        return _between_values(grown, self._lists.next_bin, self._dataset.bin_mapper)
+        return _set_thresholds(grown, self._presorted.next_bin, self._dataset.bin_mapper)
 
 
-def _between_values(grown: GrownTree, next_bin: np.ndarray, encoder: BinMapper) -> GrownTree:
-    """Give the tree thresholds; ``bin`` becomes the last value of the table that goes left."""
+def _set_thresholds(grown: GrownTree, next_bin: np.ndarray, bin_mapper: BinMapper) -> GrownTree:
+    """Return the tree with thresholds; ``bin`` becomes the last value of the table that goes left."""
     threshold, bins = np.zeros(len(grown.feature)), grown.bin.copy()
     for node in np.flatnonzero(grown.feature != LEAF):
-        values = encoder.edges[grown.feature[node]]
-        threshold[node] = halfway(values, bins[node] - 1, next_bin[node] - 1)
+        values = bin_mapper.edges[grown.feature[node]]
+        threshold[node] = exact_threshold(values, bins[node] - 1, next_bin[node] - 1)
         bins[node] = np.searchsorted(values, threshold[node], side="right")
     integers = grown.integers.copy()
     integers[:, layout.NODE_BIN] = bins
     return dataclasses.replace(grown, integers=integers, threshold=threshold)
 
 
-def halfway(values: np.ndarray, below: int, above: int) -> float:
-    """Halfway between two of a column's values; infinite if there is none ``above`` (−1).
+def exact_threshold(values: np.ndarray, below: int, above: int) -> float:
+    """Return the midpoint of two values of a column, given by their places; infinite if there is none ``above`` (−1).
 
-    A value of the table right in the middle, which other leaves hold, goes to the right, as in XGBoost.
+    If the midpoint is itself a value of the table, which other leaves have, the threshold lies below it, so that it
+    goes right, as in XGBoost.
     """
     if above < 0:
         return np.inf
-    found = midpoints(values[below], values[above])
-    place = np.searchsorted(values, found)
-    if place > below and values[place] == found:
-        found = midpoints(values[place - 1], values[place])
-    return float(found)
+    threshold = midpoints(values[below], values[above])
+    place = np.searchsorted(values, threshold)
+    if place > below and values[place] == threshold:
+        threshold = midpoints(values[place - 1], values[place])
+    return float(threshold)

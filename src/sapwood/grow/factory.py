@@ -1,4 +1,4 @@
-"""Choose the grower that the parameters ask for."""
+"""Make the grower that parameters select."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sapwood.params.options import symmetric_of
 
 
 def make_grower(dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> Grower:
-    """A grower for trees of ``n_outputs`` outputs on a dataset."""
+    """Return a grower of trees with ``n_outputs`` outputs on a dataset."""
     if not dataset.workers.is_local:
         is_symmetric = symmetric_of(params.growth) is not None
         return (DistributedSymmetricGrower if is_symmetric else DistributedGrower)(

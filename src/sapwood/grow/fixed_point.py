@@ -1,4 +1,4 @@
-"""Scales at which numbers are added up as integers."""
+"""Scales at which numbers are summed as integers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sapwood.kernels.histogram import quantised_gradients as quantise
 
 
 def scale_for(limit: float, bound: float, n: int) -> float:
-    """The largest power of two at which n terms that add up to ``bound`` stay below a limit."""
+    """Return the largest power of two at which n terms whose sum is at most ``bound`` stay below a limit."""
     out = np.empty(1)
     quantise.find_scale(limit, bound, n, out)
     return float(out[0])

@@ -1,4 +1,4 @@
-"""A tree fresh from the grower, still in bins, with the rows of its leaves."""
+"""A tree as growers return it: splits are bins, and leaves know their rows."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from sapwood.model.tree import LEAF
 
 @dataclass(eq=False)
 class NodeTable:
-    """The nodes of one tree or several, a line each as growers write them; columns are made when they are asked for."""
+    """The nodes of one or several trees, one row each, with the columns of ``layout.TreeNodes``."""
 
     integers: np.ndarray
     numbers: np.ndarray
 
     @cached_property
     def feature(self) -> np.ndarray:
-        """What each node is split by, −1 for a leaf."""
+        """Feature of each split, −1 for a leaf."""
         return self.integers[:, layout.NODE_FEATURE].astype(np.int32)
 
     @cached_property
     def bin(self) -> np.ndarray:
-        """The last bin that goes left."""
+        """Last bin that goes left."""
         return self.integers[:, layout.NODE_BIN].astype(np.int32)
 
     @cached_property
@@ -38,17 +38,17 @@ class NodeTable:
 
     @cached_property
     def left(self) -> np.ndarray:
-        """The left child, 0 for a leaf; the right one comes next."""
+        """Left child, 0 for a leaf; the right child is the next node."""
         return self.integers[:, layout.NODE_LEFT].astype(np.int32)
 
     @cached_property
     def count(self) -> np.ndarray:
-        """Rows."""
+        """Number of rows."""
         return self.integers[:, layout.NODE_COUNT].copy()
 
     @cached_property
     def gain(self) -> np.ndarray:
-        """What the split brings, 0 for a leaf."""
+        """Gain of the split, 0 for a leaf."""
         return self.numbers[:, layout.NODE_GAIN].copy()
 
     @cached_property
@@ -67,22 +67,23 @@ class NodeTable:
         return self.numbers[:, HESSIANS].copy()
 
 
-# Where each output has its sums and value among a node's numbers.
+# Columns of sums and values of the outputs among the floats of a node.
 GRADIENTS, HESSIANS, VALUES = (slice(layout.NODE_OUTPUTS + j, None, layout.NODE_PER_OUTPUT) for j in range(3))
 
 
 @dataclass(eq=False)
 class GrownTree(NodeTable):
-    """A tree in bins, its values before shrinkage. Leaf l is node ``leaf_node[l]``; its rows are order[span[l]].
+    """A tree whose splits are bins; its values are those before shrinkage.
 
-    ``leaves``, of which the first ``n_leaves`` count, and ``order`` are the grower's own and are overwritten by the
-    next tree; ``order`` holds places among the rows drawn where nobody was to read it. ``threshold`` is there where
-    cuts do not lie on the edges of bins, ``terms`` (shrinkage included) where leaves are linear. Where bins are levels,
-    ``sets`` hold those that go left (see ``kernels/split/categorical.py``).
+    Leaf l is node ``leaf_node[l]`` and has the rows ``leaf_rows[begin:end]`` with begin and end in ``leaf_ranges[l]``.
+    ``leaves``, of which the first ``n_leaves`` are used, and ``leaf_rows`` are buffers of the grower, which the next
+    tree overwrites; ``leaf_rows`` holds places among the sampled rows unless the grower ``needs_leaf_rows``.
+    ``threshold`` is set where splits are not at the edges of bins, ``leaf_coefficients`` (shrinkage included) where
+    leaves are linear, ``sets`` where splits send sets of bins to the left (see ``kernels/split/categorical.py``).
     """
 
     leaves: np.ndarray = field(default_factory=lambda: np.empty((0, layout.LEAF_SUMS), dtype=np.int64))
-    order: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.uint32))
+    leaf_rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.uint32))
     n_leaves: int = 0
     threshold: np.ndarray | None = None
     leaf_coefficients: LeafCoefficients | None = None
@@ -90,33 +91,33 @@ class GrownTree(NodeTable):
 
     @classmethod
     def read(
-        cls, nodes: layout.TreeNodes, leaves: layout.LeafTable, order: np.ndarray, has_sets: bool = False
+        cls, nodes: layout.TreeNodes, leaves: layout.LeafTable, leaf_rows: np.ndarray, has_sets: bool = False
     ) -> GrownTree:
-        """Take a finished tree out of the grower's tables."""
+        """Copy a finished tree from the tables of a grower."""
         n_nodes, n_leaves, _ = nodes.info.tolist()
         integers, numbers = nodes.ints[:n_nodes], nodes.floats[:n_nodes]
         sets = integers[:, layout.NODE_BITSET : layout.NODE_BITSET + layout.BITSET_WORDS].copy() if has_sets else None
         return cls(
-            integers[:, : layout.NODE_BITSET].copy(), numbers.copy(), leaves.ints, order, n_leaves, None, None, sets
+            integers[:, : layout.NODE_BITSET].copy(), numbers.copy(), leaves.ints, leaf_rows, n_leaves, None, None, sets
         )
 
     @property
     def value(self) -> np.ndarray:
-        """What the nodes answer (nodes, outputs)."""
+        """Values of the nodes (nodes, outputs)."""
         return self.numbers[:, VALUES]
 
     @property
     def leaf_node(self) -> np.ndarray:
-        """The node of each leaf."""
+        """Node of each leaf."""
         return self.leaves[: self.n_leaves, layout.LEAF_NODE].copy()
 
     @property
-    def span(self) -> np.ndarray:
-        """Where the rows of each leaf begin and end in ``order``."""
+    def leaf_ranges(self) -> np.ndarray:
+        """Begin and end of the rows of each leaf in ``leaf_rows`` (leaves, 2)."""
         return self.leaves[: self.n_leaves, layout.LEAF_BEGIN : layout.LEAF_END + 1].copy()
 
     def without_rows(self) -> GrownTree:
-        """The same tree, which can be kept when the next one is grown."""
+        """Return the tree without the buffers that the next tree overwrites."""
         return GrownTree(
             self.integers,
             self.numbers,
@@ -125,8 +126,8 @@ class GrownTree(NodeTable):
             sets=self.sets,
         )
 
-    def nodes_of(self, values: np.ndarray) -> np.ndarray:
-        """The leaf in which each row of values (feature, row, 1) ends, by ``threshold``."""
+    def route_values(self, values: np.ndarray) -> np.ndarray:
+        """Return the leaf of each row of values (feature, row, 1), by ``threshold``."""
         assert self.threshold is not None
         rows = np.arange(values.shape[1])
         node = np.zeros(len(rows), dtype=np.int64)
@@ -156,12 +157,14 @@ class FittedTree:
 
 
 def join_nodes(trees: Sequence[GrownTree]) -> NodeTable:
-    """The nodes of several trees, one tree behind the other."""
-    return NodeTable(np.concatenate([one.integers for one in trees]), np.concatenate([one.numbers for one in trees]))
+    """Return the nodes of several trees, tree by tree."""
+    return NodeTable(
+        np.concatenate([tree.integers for tree in trees]), np.concatenate([tree.numbers for tree in trees])
+    )
 
 
-def thresholds(feature: np.ndarray, bins: np.ndarray, encoder: BinMapper) -> np.ndarray:
-    """The largest value that goes left at each node; infinite where all values do and missing ones do not."""
-    edges, start = encoder.flat_edges
+def thresholds(feature: np.ndarray, bins: np.ndarray, bin_mapper: BinMapper) -> np.ndarray:
+    """Return the largest value that goes left at each node; infinite where all but missing values go left."""
+    edges, start = bin_mapper.flat_edges
     inner = (feature != LEAF) & (bins > 0)
     return np.where(inner, edges[(start[feature] + bins - 1) * inner], 0.0)

@@ -9,87 +9,90 @@ from sapwood.data.binning.bundling import BundleLayout
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.grow.row_subset import RowSubset
-from sapwood.grow.sorted_rows import is_sorted_quicker, sort_rows
-from sapwood.grow.workspace import make_bins, make_cells, make_worth
+from sapwood.grow.sorted_rows import prefers_sorted_rows, sort_rows
+from sapwood.grow.workspace import make_bins, make_histograms, make_level_scores
 from sapwood.kernels import layout
-from sapwood.kernels.grow import histogram_tree as grow
-from sapwood.kernels.grow import symmetric_tree as grow_symmetric
+from sapwood.kernels.grow.histogram_tree import grow_tree
+from sapwood.kernels.grow.symmetric_tree import grow_symmetric_tree
 from sapwood.kernels.histogram import quantised_gradients as quantise
 from sapwood.native.runtime.kernel import RepeatedCall
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import TreeParams
 
-# Below this many rows rounding could be seen and wide cells cost next to nothing.
-SMALL_TABLE = 2048
-# Packed gradients must keep this many steps per row on average, or too much is lost in rounding.
-LEAST_STEPS = 64.0
+# With fewer rows the rounding of packed cells would be noticeable, and wide ones cost next to nothing.
+MIN_PACKED_ROWS = 2048
+# Minimum number of steps of packed gradients per row on average: with fewer, too much is lost in rounding.
+MIN_PACKED_STEPS = 64.0
 
 
 def is_wide(precision: str, n_rows: int) -> bool:
-    """Tell whether histograms need wide cells."""
+    """Return whether histograms have wide cells."""
     if precision != "auto":
         return precision == "wide"
-    return n_rows < SMALL_TABLE or quantise.PACKED_GRADIENT_LIMIT / n_rows < LEAST_STEPS
+    return n_rows < MIN_PACKED_ROWS or quantise.PACKED_GRADIENT_LIMIT / n_rows < MIN_PACKED_STEPS
 
 
 class HistogramGrower(Grower):
-    """Looks at the edges between bins, with histograms of the leaves."""
+    """Searches the splits between bins by histograms of the leaves; a tree is grown in one call of a kernel."""
+
+    is_one_call = True
 
     def __init__(self, dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
         super().__init__(dataset, n_outputs, params, seed, team)
-        counts = params.min_child_samples > 1 or bool(dataset.category_kinds.any())
-        self._cells = make_cells(self._shape, self._features, self._symmetric is not None, self._has_lines(), counts)
+        is_symmetric = self._symmetric is not None
+        has_counts = params.min_child_samples > 1 or bool(dataset.category_kinds.any())
+        self._histograms = make_histograms(
+            self._size, self._features, is_symmetric, self._has_pairs_by_row(), has_counts
+        )  # fmt: skip
         self._sorted: layout.Histograms | None = None
-        self._is_reordered = self._tiling.is_reordered
-        if (
-            self._symmetric is None
-            and not self._is_reordered
-            and is_sorted_quicker(dataset, self._shape, self._fixed_rules)
-        ):
-            self._sorted = self._cells._replace(sorted_rows=sort_rows(dataset, team.size))
-        self._bins = make_bins(dataset, self._tiling, team.size)
-        self._compaction = RowSubset(self._bins, n_outputs, team, not self._tiling.has_bundles)
-        self._compact: layout.BinMatrix | None = None
-        most_bins = int(self._features.n_bins.max())
-        self._worth: tuple[np.ndarray, ...] = make_worth(self._shape, most_bins) if self._symmetric else ()
-        self._kernel = RepeatedCall(grow.grow_tree if self._symmetric is None else grow_symmetric.grow_symmetric_tree)
-        self._has_sets = bool(self._features.category_kind.any())
+        self._is_reordered = self._bundle_layout.is_reordered
+        can_be_sorted = self.is_one_call and not is_symmetric and not self._is_reordered
+        if can_be_sorted and prefers_sorted_rows(dataset, self._size, self._fixed_params):
+            self._sorted = self._histograms._replace(sorted_rows=sort_rows(dataset, team.size))
+        self._bins = make_bins(dataset, self._bundle_layout, team.size)
+        self._row_subset = RowSubset(self._bins, n_outputs, team, not self._bundle_layout.has_bundles)
+        self._subset_bins: layout.BinMatrix | None = None
+        max_bins = int(self._features.n_bins.max())
+        self._level_scores: tuple[np.ndarray, ...] = make_level_scores(self._size, max_bins) if is_symmetric else ()
+        self._kernel = RepeatedCall(grow_symmetric_tree if is_symmetric else grow_tree)
+        self._has_bitsets = bool(self._features.category_kind.any())
 
-    def see(self, dataset: BinnedDataset) -> None:
-        """Grow the next trees on the same rows in other bins."""
+    def set_dataset(self, dataset: BinnedDataset) -> None:
+        """Grow the next trees on the same rows in the bins of another dataset."""
         if dataset is not self._dataset:
-            super().see(dataset)
-            self._bins = make_bins(dataset, self._tiling, self._team.size)
-            self._compaction.see(self._bins)
+            super().set_dataset(dataset)
+            self._bins = make_bins(dataset, self._bundle_layout, self._team.size)
+            self._row_subset.set_bins(self._bins)
 
-    def _make_tiling(self, dataset: BinnedDataset) -> BundleLayout:
+    def _make_bundle_layout(self, dataset: BinnedDataset) -> BundleLayout:
         return BundleLayout.find(dataset, self._params.bundle)
 
     def _is_wide(self) -> bool:
         return is_wide(self._params.precision, self._dataset.n_rows)
 
-    def _has_lines(self) -> bool:
-        return self._shape.n_outputs > 1 and self._dataset.sparse_bins is None
+    def _has_pairs_by_row(self) -> bool:
+        return self._size.n_outputs > 1 and self._dataset.sparse_bins is None
 
-    def _compacted(self, rows: np.ndarray | None, gradients: layout.Gradients) -> layout.Gradients:
-        self._compact = None
-        has_places = self._dataset.sparse_bins is None and self._dataset.workers.is_local
-        if rows is None or not has_places or not self._compaction.pays(len(rows)):
-            return super()._compacted(rows, gradients)
-        self._compact = self._compaction.take_bins(rows)
-        return self._compaction.take_gradients(gradients)
+    def _gather_gradients(self, rows: np.ndarray | None, gradients: layout.Gradients) -> layout.Gradients:
+        self._subset_bins = None
+        can_be_copied = self.is_one_call and self._dataset.sparse_bins is None
+        if rows is None or not can_be_copied or not self._row_subset.is_worthwhile(len(rows)):
+            return super()._gather_gradients(rows, gradients)
+        self._subset_bins = self._row_subset.copy_bins(rows)
+        return self._row_subset.copy_gradients(gradients)
 
-    def _grow_tree(self, gradients: layout.Gradients, rows: layout.RowPartition, draws: layout.RandomKey) -> GrownTree:
-        cells = self._cells
-        if self._sorted is not None and rows is self._rows.whole:
-            cells = self._sorted
+    def _grow_tree(self, gradients: layout.Gradients, rows: layout.RowPartition, key: layout.RandomKey) -> GrownTree:
+        histograms = self._histograms
+        if self._sorted is not None and rows is self._row_buffers.all_rows:
+            histograms = self._sorted
         self._team.run(
-            self._kernel, self._compact or self._bins, self._features, self.rules(), gradients, rows, self._scales,
-            self._scratch, cells, self._leaves, self._search, self._choice, draws, self._nodes, *self._worth,
+            self._kernel, self._subset_bins or self._bins, self._features, self.grow_params(), gradients, rows,
+            self._scales, self._scratch, histograms, self._leaves, self._candidates, self._column_sampler, key,
+            self._nodes, *self._level_scores,
         )  # fmt: skip
-        if self._compact is not None and self.tells_rows:
-            self._compaction.restore(rows.rows)
+        if self._subset_bins is not None and self.needs_leaf_rows:
+            self._row_subset.restore_row_numbers(rows.rows)
         if self._is_reordered:
             feature = self._nodes.ints[: self._nodes.info[layout.N_NODES], layout.NODE_FEATURE]
-            feature[:] = np.where(feature < 0, feature, self._tiling.order[feature])
-        return GrownTree.read(self._nodes, self._leaves, rows.rows, self._has_sets)
+            feature[:] = np.where(feature < 0, feature, self._bundle_layout.order[feature])
+        return GrownTree.read(self._nodes, self._leaves, rows.rows, self._has_bitsets)

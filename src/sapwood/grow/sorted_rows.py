@@ -1,34 +1,35 @@
-"""Where the rows of a small table, sorted by every feature, are quicker to search than histograms."""
+"""Rows sorted by every feature, which are quicker to search than histograms in small tables."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.grow.workspace import Shape
+from sapwood.grow.workspace import WorkspaceSize
 from sapwood.kernels import layout
 from sapwood.kernels.split.numeric import MIN_DIVISOR
 
-# Rows per bin up to which leaves soon have fewer rows than a feature has bins.
-MOST_ROWS_PER_BIN = 2.0
+# With few rows per bin, leaves soon have fewer rows than a feature has bins.
+MAX_ROWS_PER_BIN = 2.0
 
 
-def is_sorted_quicker(dataset: BinnedDataset, shape: Shape, rules: layout.GrowParams) -> bool:
-    """Tell whether leaves are searched by sorted rows: few rows, none of them missing, and no rule but λ."""
-    is_usual = rules.reg_alpha == 0.0 and rules.max_delta_step == 0.0 and rules.has_monotone == 0
-    is_safe = rules.reg_lambda > MIN_DIVISOR or rules.min_child_weight > MIN_DIVISOR
-    has_bins = dataset.columns.dtype == np.uint8 and dataset.sparse_bins is None and not dataset.category_kinds.any()
+def prefers_sorted_rows(dataset: BinnedDataset, size: WorkspaceSize, params: layout.GrowParams) -> bool:
+    """Return whether sorted rows are searched: few, without missing values, and λ is the only regularisation."""
+    is_l2_only = params.reg_alpha == 0.0 and params.max_delta_step == 0.0 and params.has_monotone == 0
+    is_divisible = params.reg_lambda > MIN_DIVISOR or params.min_child_weight > MIN_DIVISOR
+    has_plain_bins = (
+        dataset.columns.dtype == np.uint8 and dataset.sparse_bins is None and not dataset.category_kinds.any()
+    )
     return (
-        shape.wide and shape.n_outputs == 1 and is_usual and is_safe and has_bins
-        and dataset.workers.is_local and not dataset.permuted
-        and dataset.n_rows <= MOST_ROWS_PER_BIN * float(dataset.n_bins.mean())
+        size.wide and size.n_outputs == 1 and is_l2_only and is_divisible and has_plain_bins and not dataset.permuted
+        and dataset.n_rows <= MAX_ROWS_PER_BIN * float(dataset.n_bins.mean())
         and bool(dataset.columns.all())
     )  # fmt: skip
 
 
 def sort_rows(dataset: BinnedDataset, members: int) -> np.ndarray:
-    """The lists of rows that growing a tree works in, those of the root filled in."""
+    """Return ``Histograms.sorted_rows`` with the rows of the root in its first half."""
     n_features, n_rows = dataset.columns.shape
-    lists = np.empty((2 * n_features + members, n_rows), np.uint32)
-    lists[:n_features] = np.argsort(dataset.columns, axis=1, kind="stable")
-    return lists
+    rows = np.empty((2 * n_features + members, n_rows), np.uint32)
+    rows[:n_features] = np.argsort(dataset.columns, axis=1, kind="stable")
+    return rows

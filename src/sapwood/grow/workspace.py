@@ -1,30 +1,26 @@
-"""The arrays that growing a tree works in, made once for a whole training."""
+"""The arrays that kernels work in while trees grow, allocated once for a whole training."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.binning.bundling import BundleLayout
-from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.data.binning.tiles import aligned_zeros
 from sapwood.kernels import layout
 from sapwood.kernels.histogram.multi_output import padded_planes
-from sapwood.kernels.histogram.sparse_bins import transpose_csr
 from sapwood.kernels.split.categorical import CATEGORY_SCRATCH
 from sapwood.kernels.split.numeric_vectorized import PADDING
 
 ANY_BIN = 1 << 40
-MANY_BINS = 100
 POOL_BYTES = 1 << 29
 
 
 @dataclass(frozen=True)
-class Shape:
-    """The sizes that decide how large the arrays are."""
+class WorkspaceSize:
+    """Numbers on which the sizes of the arrays depend."""
 
     n_rows: int
     n_outputs: int
@@ -34,242 +30,150 @@ class Shape:
 
     @property
     def n_planes(self) -> int:
-        """Planes of a histogram: one per output, two when wide."""
+        """Number of planes of a histogram: one per output, two if it is wide."""
         return self.n_outputs * (2 if self.wide else 1)
 
     @property
     def max_nodes(self) -> int:
-        """Nodes of a tree at most."""
+        """Maximum number of nodes of a tree."""
         return 2 * self.max_leaves - 1
 
 
-def make_bins(dataset: BinnedDataset, tiling: BundleLayout, members: int = 1) -> layout.BinMatrix:
-    """The bins of a dataset, and room of the members for a listed column."""
-    by_bytes = dataset.columns.dtype == np.uint8
+def make_bins(dataset: BinnedDataset, bundle_layout: BundleLayout, members: int = 1) -> layout.BinMatrix:
+    """Return the bins of a dataset, with scratch memory in which each member decodes a sparse feature."""
+    is_bytes = dataset.columns.dtype == np.uint8
     return layout.BinMatrix(
-        tiles=tiling.tiles(dataset).view(np.uint64),
-        bins_u8=dataset.columns if by_bytes else np.empty((0, 0), np.uint8),
-        bins_u16=np.empty((0, 0), np.uint16) if by_bytes else dataset.columns,
+        tiles=bundle_layout.tiles(dataset).view(np.uint64),
+        bins_u8=dataset.columns if is_bytes else np.empty((0, 0), np.uint8),
+        bins_u16=np.empty((0, 0), np.uint16) if is_bytes else dataset.columns,
         decoded=np.empty((members, 0 if dataset.sparse_bins is None else dataset.n_rows), np.uint16),
     )
 
 
-def make_features(
-    dataset: BinnedDataset, members: int, tiling: BundleLayout, monotone: np.ndarray | None = None
-) -> layout.FeatureMeta:
-    """Describe the features of a dataset: where their cells lie and who searches them."""
-    order = tiling.order
-    n_bins = dataset.n_bins[order].astype(np.int64)
-    bits = 3 if dataset.tiles.dtype.itemsize == 1 else 4
-    start = np.concatenate([[0], np.cumsum(_cell_room(n_bins, bits, tiling))]).astype(np.int64)
-    firsts = np.array([group.start for group in tiling.groups] + [len(n_bins)])
-    tile_start = start[firsts]
-    tile_share = _shares(tile_start, members)
-    share = firsts[tile_share]
-    return layout.FeatureMeta(
-        n_bins=n_bins,
-        offset=start,
-        slices=share,
-        monotone=np.zeros(len(order), dtype=np.int64) if monotone is None else monotone[order],
-        log2_bin_bits=bits,
-        category_kind=dataset.category_kinds[order],
-        ids=order,
-        column=order,
-        default_bin=tiling.default_bins,
-        tile_offset=tile_start,
-        tile_slices=tile_share,
-        csr_start=np.empty(0, np.int64),
-        csr_cells=np.empty(0, np.uint32),
-        csc_start=np.empty(0, np.int64),
-        csc_rows=np.empty(0, np.uint32),
-        all_active=_all_live(start, share),
-    )
-
-
-def make_listed_features(features: layout.FeatureMeta, lists: SparseBins, hopeless: np.ndarray) -> layout.FeatureMeta:
-    """The same where some features are listed; those that are ``hopeless`` get no cells."""
-    room = np.where(hopeless, 0, features.n_bins + 1)
-    start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
-    share = _shares(start, len(features.slices) - 3)
-    lists = lists.drop_features(hopeless)
-    cell_start, listers = np.empty(start[-1] + 1, np.int64), np.empty_like(lists.entries)
-    transpose_csr(lists.start, lists.entries, cell_start, listers)
-    in_tiles = np.flatnonzero(lists.column >= 0)
-    return features._replace(
-        offset=start,
-        slices=share,
-        column=lists.column,
-        default_bin=lists.default_bins,
-        tile_offset=np.append(start[in_tiles], start[-1]),
-        tile_slices=np.searchsorted(in_tiles, share),
-        csr_start=lists.start,
-        csr_cells=lists.entries,
-        csc_start=cell_start,
-        csc_rows=listers,
-        all_active=_all_live(start, share),
-    )
-
-
-def _shares(start: np.ndarray, members: int) -> np.ndarray:
-    """Cut what begins at these cells, the last entry being their number, into a part of equal size for each member.
-
-    Behind the parts is the whole, for members that work alone.
-    """
-    share = np.searchsorted(start, [start[-1] * t // members for t in range(members + 1)])
-    share[-1] = len(start) - 1
-    return np.append(share, (0, len(start) - 1)).astype(np.int64)
-
-
-def _all_live(start: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """A line of live features: for each member, how many of its share have cells, and which."""
-    members, has_cells = len(share) - 3, np.diff(start) > 0
-    line = np.zeros(members + len(has_cells), np.int32)
-    for t, (first, last) in enumerate(pairwise(share[: members + 1].tolist())):
-        found = first + np.flatnonzero(has_cells[first:last])
-        line[t] = len(found)
-        line[members + first : members + first + len(found)] = found
-    return line
-
-
-def _cell_room(n_bins: np.ndarray, bits: int, tiling: BundleLayout) -> np.ndarray:
-    """How many cells features take: eight columns that share a word, or the four that are left, lie at equal distances
-    if they have many on average.
-
-    The last feature of a bundle takes one more, for rows in which no feature differs from its usual bin.
-    """
-    room = n_bins + 1
-    groups = tiling.groups
-    for group in groups:
-        room[group.stop - 1] += len(group) > 1
-    if bits == 3:
-        for first in range(0, len(groups), 8):
-            size = 8 if len(groups) - first >= 8 else 4
-            word = groups[first : first + size]
-            cells = np.array([room[group.start : group.stop].sum() for group in word])
-            if len(word) == size and cells.mean() > MANY_BINS:
-                room[[group.stop - 1 for group in word]] += layout.FEATURE_STRIDE - cells
-    return room
-
-
 @dataclass(frozen=True, eq=False)
-class RowRoom:
-    """Room for the rows of a tree in leaf order, as many as there are."""
+class RowBuffers:
+    """Buffers for the rows of a tree grouped by leaf, large enough for ``all_rows``."""
 
-    whole: layout.RowPartition
+    all_rows: layout.RowPartition
 
     @classmethod
-    def make(cls, shape: Shape, has_lines: bool) -> RowRoom:
-        """Room for all rows."""
-        n, p = shape.n_rows, shape.n_planes
-        order, spare = np.empty(n, np.uint32), np.empty(n, np.uint32)
-        lines = aligned_zeros((n, padded_planes(p)) if has_lines else (0, 0), np.dtype(np.int64))
-        return cls(layout.RowPartition(order, spare, np.empty((p, n), np.int64), lines))
+    def allocate(cls, size: WorkspaceSize, has_pairs_by_row: bool) -> RowBuffers:
+        """Allocate buffers for all rows."""
+        n, p = size.n_rows, size.n_planes
+        pairs_by_row = aligned_zeros((n, padded_planes(p)) if has_pairs_by_row else (0, 0), np.dtype(np.int64))
+        rows, scratch = np.empty(n, np.uint32), np.empty(n, np.uint32)
+        return cls(layout.RowPartition(rows, scratch, np.empty((p, n), np.int64), pairs_by_row))
 
-    def take(self, rows: np.ndarray | None, are_compact: bool = False) -> layout.RowPartition:
-        """Put these rows at the root, in their order.
+    def select(self, rows: np.ndarray | None, are_gathered: bool = False) -> layout.RowPartition:
+        """Return the partition of a root with these rows, in their order; None are all rows.
 
-        All of them (None), or those whose gradients alone are there, are numbered when these are quantised.
+        All rows, or those whose gradients ``are_gathered``, are numbered when the gradients are quantised.
         """
-        order, spare, *_ = self.whole
         if rows is None:
-            return self.whole
-        m = len(rows)
-        if not are_compact:
-            order[:m] = rows
-        return self.whole._replace(rows=order[:m], scratch=spare[:m])
+            return self.all_rows
+        buffer, scratch = self.all_rows.rows[: len(rows)], self.all_rows.scratch[: len(rows)]
+        if not are_gathered:
+            buffer[:] = rows
+        return self.all_rows._replace(rows=buffer, scratch=scratch)
 
 
-def make_scales(shape: Shape) -> layout.Scales:
-    """Room for the scales."""
-    k = shape.n_outputs
+def make_scales(size: WorkspaceSize) -> layout.Scales:
+    """Allocate the scales of gradients."""
+    k = size.n_outputs
     return layout.Scales(np.ones((k, 2)), np.ones((k, 2)), np.zeros((k, 2), np.int64))
 
 
-def make_scratch(shape: Shape, most_bins: int) -> layout.Scratch:
-    """Room of the members' own, on cache lines of their own."""
-    k, p, t = shape.n_outputs, shape.n_planes, shape.members
+def make_scratch(size: WorkspaceSize, max_bins: int) -> layout.Scratch:
+    """Allocate scratch memory for each member."""
+    k, p, t = size.n_outputs, size.n_planes, size.members
     return layout.Scratch(
         floats=np.zeros((t, 4 * k + 8)),
-        ints=np.zeros((t, 4 * p + 4 * k + 8 + max(3 * (most_bins + PADDING), CATEGORY_SCRATCH)), np.int64),
-        leaf_sums=np.zeros((t, shape.max_leaves * (2 * k + 1)), np.int64),
+        ints=np.zeros((t, 4 * p + 4 * k + 8 + max(3 * (max_bins + PADDING), CATEGORY_SCRATCH)), np.int64),
+        leaf_sums=np.zeros((t, size.max_leaves * (2 * k + 1)), np.int64),
     )
 
 
-def pool_lines(shape: Shape, width: int, symmetric: bool) -> int:
-    """How many histograms of so many cells are kept: one per leaf, but no more than fit into ``POOL_BYTES``.
+def pool_size(size: WorkspaceSize, width: int, symmetric: bool) -> int:
+    """Return the number of histograms of ``width`` cells in the pool: one per leaf, as far as they fit ``POOL_BYTES``.
 
-    Members that expand leaves before their turn need some more. A leaf whose histogram was not kept is counted again
-    when it is split. A symmetric tree needs those of all leaves that may be split at once, which are half of them.
+    Speculative expansion by several members needs some more. Where a leaf has lost its histogram, those of both
+    children are built. A symmetric tree needs those of all leaves that are split at once, at most half of all leaves.
     """
     if symmetric:
-        return max(1, shape.max_leaves // 2)
-    ahead = 0 if shape.members == 1 else shape.max_leaves // 4 + 2 * shape.members
-    return min(shape.max_leaves + ahead, max(2, POOL_BYTES // (8 * width)))
+        return max(1, size.max_leaves // 2)
+    n_speculative = 0 if size.members == 1 else size.max_leaves // 4 + 2 * size.members
+    return min(size.max_leaves + n_speculative, max(2, POOL_BYTES // (8 * width)))
 
 
-def make_cells(
-    shape: Shape, features: layout.FeatureMeta, symmetric: bool = False, has_lines: bool = False, counts: bool = True
+def make_histograms(
+    size: WorkspaceSize,
+    features: layout.FeatureMeta,
+    symmetric: bool = False,
+    has_pairs_by_row: bool = False,
+    has_counts: bool = True,
 ) -> layout.Histograms:
-    """Room for the histograms of leaves, and for the ``counts`` of rows in listed cells."""
+    """Allocate the histograms of leaves, with counts of rows in sparse cells if ``has_counts``."""
     n_cells = int(features.offset[-1])
-    width = shape.n_planes * n_cells
-    lanes = padded_planes(shape.n_planes) if has_lines else shape.n_planes
-    n_slots = pool_lines(shape, width, symmetric)
-    is_counted = counts and not symmetric and len(features.csr_start) > 0
+    width = size.n_planes * n_cells
+    n_partial_planes = padded_planes(size.n_planes) if has_pairs_by_row else size.n_planes
+    n_histograms = pool_size(size, width, symmetric)
+    n_counts = n_cells if has_counts and not symmetric and len(features.csr_start) > 0 else 0
     return layout.Histograms(
-        pool=np.empty((n_slots, width), np.int64),
-        partial=aligned_zeros((shape.members, lanes * n_cells), np.dtype(np.int64)),
-        bin_counts=np.zeros((shape.members, int(features.n_bins.max()) + 1), np.int64),
-        sparse_counts=np.empty((n_slots, n_cells if is_counted else 0), np.int32),
-        active=np.empty((n_slots, len(features.all_active)), np.int32),
+        pool=np.empty((n_histograms, width), np.int64),
+        partial=aligned_zeros((size.members, n_partial_planes * n_cells), np.dtype(np.int64)),
+        bin_counts=np.zeros((size.members, int(features.n_bins.max()) + 1), np.int64),
+        sparse_counts=np.empty((n_histograms, n_counts), np.int32),
+        active=np.empty((n_histograms, len(features.all_active)), np.int32),
         sorted_rows=np.empty((0, 0), np.uint32),
     )
 
 
-def make_leaves(shape: Shape) -> layout.LeafTable:
-    """Room for the leaves while the tree grows."""
-    width = layout.LEAF_SUMS + 2 * shape.n_planes
+def make_leaf_table(size: WorkspaceSize) -> layout.LeafTable:
+    """Allocate the leaves of a growing tree."""
+    width = layout.LEAF_SUMS + 2 * size.n_planes
     return layout.LeafTable(
-        ints=np.zeros((3 * shape.max_leaves, width), np.int64),
-        floats=np.zeros((3 * shape.max_leaves, layout.LEAF_FLOATS)),
+        ints=np.zeros((3 * size.max_leaves, width), np.int64),
+        floats=np.zeros((3 * size.max_leaves, layout.LEAF_FLOATS)),
     )
 
 
-def make_search(shape: Shape, n_features: int) -> layout.SplitCandidates:
-    """Room for the best split of each feature."""
-    lines = 2 * shape.members
+def make_split_candidates(size: WorkspaceSize, n_features: int) -> layout.SplitCandidates:
+    """Allocate the best split of each feature."""
+    n_rows = 2 * size.members
     return layout.SplitCandidates(
-        gain=np.zeros((lines, n_features)),
-        split=np.zeros((lines, n_features, layout.CANDIDATE_SUMS + shape.n_planes), np.int64),
-        limits=np.tile(np.array([1, ANY_BIN] * 4, np.int64), (shape.members + 1, 1)),
-        allowed=np.ones((lines, n_features), np.uint8),
-        n_left=np.zeros((shape.members, 8), np.int64),
-        schedule=np.zeros(layout.NEW_HISTS + shape.members, np.int64),
+        gain=np.zeros((n_rows, n_features)),
+        split=np.zeros((n_rows, n_features, layout.CANDIDATE_SUMS + size.n_planes), np.int64),
+        limits=np.tile(np.array([1, ANY_BIN] * 4, np.int64), (size.members + 1, 1)),
+        allowed=np.ones((n_rows, n_features), np.uint8),
+        n_left=np.zeros((size.members, 8), np.int64),
+        schedule=np.zeros(layout.NEW_HISTS + size.members, np.int64),
     )
 
 
-def make_choice(shape: Shape, n_features: int, groups: np.ndarray, counts: tuple[int, int]) -> layout.ColumnSampler:
-    """Which features leaves may use; ``counts`` are drawn per level and per node, 0 for all."""
+def make_column_sampler(
+    size: WorkspaceSize, n_features: int, groups: np.ndarray, counts: tuple[int, int]
+) -> layout.ColumnSampler:  # fmt: skip
+    """Allocate the features that leaves may use; ``counts`` are sampled by each level and each node, 0: all."""
     return layout.ColumnSampler(
         in_tree=np.ones(n_features, np.uint8),
         n_per_level=counts[0],
         n_per_node=counts[1],
         groups=groups,
-        active_groups=np.ones((shape.max_leaves, len(groups)), np.uint8),
-        hashes=np.zeros((shape.members, n_features), np.uint64),
+        active_groups=np.ones((size.max_leaves, len(groups)), np.uint8),
+        hashes=np.zeros((size.members, n_features), np.uint64),
     )
 
 
-def make_nodes(shape: Shape) -> layout.TreeNodes:
-    """Room for the finished tree."""
-    width = layout.NODE_OUTPUTS + layout.NODE_PER_OUTPUT * shape.n_outputs
+def make_tree_nodes(size: WorkspaceSize) -> layout.TreeNodes:
+    """Allocate the nodes of a finished tree."""
+    width = layout.NODE_OUTPUTS + layout.NODE_PER_OUTPUT * size.n_outputs
     return layout.TreeNodes(
-        ints=np.zeros((shape.max_nodes, layout.NODE_INTS), np.int64),
-        floats=np.zeros((shape.max_nodes, width)),
+        ints=np.zeros((size.max_nodes, layout.NODE_INTS), np.int64),
+        floats=np.zeros((size.max_nodes, width)),
         info=np.zeros(3, np.int64),
     )
 
 
-def make_worth(shape: Shape, most_bins: int) -> tuple[np.ndarray, np.ndarray]:
-    """Room for judging the cuts of symmetric trees: the worth of each, and each member's best."""
-    return np.zeros((shape.members, 2, 2, most_bins + 1)), np.zeros((shape.members, 8))
+def make_level_scores(size: WorkspaceSize, max_bins: int) -> tuple[np.ndarray, np.ndarray]:
+    """Allocate the scores of the splits of a level of a symmetric tree, and the best split of each member."""
+    return np.zeros((size.members, 2, 2, max_bins + 1)), np.zeros((size.members, 8))

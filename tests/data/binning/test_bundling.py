@@ -17,8 +17,8 @@ from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.binning.bundling import BundleLayout, Bundler
 from sapwood.data.tables.table import read_table
 from sapwood.errors import ParameterError
+from sapwood.grow.feature_meta import make_features
 from sapwood.grow.histogram import HistogramGrower
-from sapwood.grow.workspace import make_features
 from sapwood.kernels.layout import FEATURE_STRIDE
 from sapwood.native.threads.team import Team
 from sapwood.objectives import Softmax
@@ -415,7 +415,7 @@ def grown_with_and_without(dataset, pairs, team, rules, noise=0.0):
     trees = []
     for bundle in ("auto", False):
         grower = HistogramGrower(dataset, 1, TreeParams(**rules, bundle=bundle), 5, team)
-        grower.noise = noise
+        grower.split_noise = noise
         trees.append(grower.grow(pairs, np.empty(0), 3).without_rows())
     return trees
 

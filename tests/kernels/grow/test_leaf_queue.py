@@ -98,8 +98,8 @@ def test_the_middle_is_that_of_values_within_the_bounds():
 PREPARED = {
     "_bins": ("tiles", "bins_u8", "bins_u16"),
     "_features": layout.FeatureMeta._fields,
-    "_choice": layout.ColumnSampler._fields,
-    "_search": ("limits",),
+    "_column_sampler": layout.ColumnSampler._fields,
+    "_candidates": ("limits",),
 }
 
 
@@ -119,8 +119,9 @@ def in_garbage(grower: HistogramGrower) -> Guards:
             setattr(grower, name, type(value)(**fields))
         elif isinstance(value, tuple):
             setattr(grower, name, tuple(other(item, False) for item in value))
-    room = grower._rows
-    grower._rows = type(room)(type(room.whole)(*(other(array, False) for array in room.whole)))
+    buffers = grower._row_buffers
+    rows = buffers.all_rows
+    grower._row_buffers = type(buffers)(type(rows)(*(other(array, False) for array in rows)))
     return guards
 
 
