@@ -1,12 +1,12 @@
-"""A loss of the user's own: one function of (y, score), from which everything else is derived.
+"""Custom losses: a function of (y, score), differentiated automatically, or one that returns gradient and hessian.
 
 ::
 
     SapwoodRegressor(objective=lambda y, f: np.log1p((y - f) ** 2))
 
-The function is written with NumPy operations on each row. It is differentiated twice (``autodiff/dual.py``) and, where
-the kernels know its operations, recorded and run as one kernel (``autodiff/tape.py``); otherwise NumPy evaluates it, a
-chunk of rows at a time.
+The function is written with elementwise NumPy operations. Its first and second derivatives come from forward-mode
+automatic differentiation (``autodiff/dual.py``). If the kernels have all of its operations, it is traced onto a tape
+that one kernel evaluates (``autodiff/tape.py``); otherwise NumPy evaluates it, a chunk of rows at a time.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ MAX_TRACES = 4
 
 
 class FunctionObjective(Objective):
-    """An objective made of one function of (y, score) and a link, by its name."""
+    """A loss defined by a function of (y, score) and the name of a link."""
 
     curvature = "floored"
     supported_tasks = frozenset({"regression", "binary"})
     link: Link = Identity()
 
     def __init__(self, function: Function, link: str = "identity") -> None:
-        allowed = [known for known, made in LINKS.items() if isinstance(made, (Identity, ElementwiseLink))]
+        allowed = [name for name, value in LINKS.items() if isinstance(value, (Identity, ElementwiseLink))]
         if link not in allowed:
             raise ParameterError(f"link={link!r}; allowed is one of {', '.join(allowed)}")
         self.function = function
@@ -51,25 +51,25 @@ class FunctionObjective(Objective):
         return f"{type(self).__name__}({name}, link={self.link.name!r})"
 
     def settings(self) -> dict[str, Any]:
-        """The link; the function is not kept in files."""
+        """Return the link; the function is not stored in model files."""
         return {"link": self.link.name}
 
     def for_classes(self, n_classes: int) -> Objective:
-        """This loss for the classes 0 and 1; without a link of its own, it gets the logit link."""
-        made = copy.copy(self)
+        """Return this loss for the classes 0 and 1, with the logit link unless another was given."""
         super().for_classes(n_classes)
-        made.task, made.supported_tasks = "binary", frozenset({"binary"})
-        made.link = LINKS["logit"] if isinstance(self.link, Identity) else self.link
-        return made
+        binary = copy.copy(self)
+        binary.task, binary.supported_tasks = "binary", frozenset({"binary"})
+        binary.link = LINKS["logit"] if isinstance(self.link, Identity) else self.link
+        return binary
 
 
 class CustomLoss(FunctionObjective):
-    """A loss given as a function of (y, score), with its derivatives found by automatic differentiation.
+    """A loss given as a function of (y, score), with derivatives by automatic differentiation.
 
-    The hessian is exact where it is above 0; below, its size is taken, and where it is 0 a stand-in. A loss whose
-    curvature dies away from its minimum, such as sqrt(1 + r^2), makes Newton's steps too long: give such a one as
-    ``GradientLoss`` with gradient / r for the hessian, or limit the steps (``max_delta_step``).
-    ``link`` names what makes predictions of scores: identity, log, log1p, logit, half_logit or margin.
+    The hessian is the absolute second derivative; where that is 0, a positive surrogate. The Newton steps of a loss
+    whose second derivative vanishes away from its minimum, such as sqrt(1 + r^2), are too long: pass such a loss as
+    ``GradientLoss`` with the hessian gradient / r, or limit the steps (``max_delta_step``). ``link`` is the name of the
+    link from scores to predictions: identity, log, log1p, logit, half_logit or margin.
     """
 
     name = "custom"
@@ -82,39 +82,39 @@ class CustomLoss(FunctionObjective):
         return {**self.__dict__, "_traces": []}
 
     def check_target(self, y: np.ndarray) -> None:
-        """Refuse targets that are not finite, and a function whose loss of a row depends on other rows."""
+        """Reject targets that are not finite, and functions in which the loss of a row depends on other rows."""
         super().check_target(y)
         self._traces = []
         check_row_independence(self.function, y)
 
     def _trace(self, y: np.ndarray) -> TracedLoss:
-        for known, found in self._traces:
-            if known() is y:
-                return found
-        found = trace_loss(self.function, y)
-        self._traces = [*self._traces[1 - MAX_TRACES :], (weakref.ref(y), found)]
-        return found
+        for traced_y, traced in self._traces:
+            if traced_y() is y:
+                return traced
+        traced = trace_loss(self.function, y)
+        self._traces = [*self._traces[1 - MAX_TRACES :], (weakref.ref(y), traced)]
+        return traced
 
     def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = run_serial) -> None:
         """Fill ``out`` (1, n, 2) with gradients and hessians."""
         self._trace(y).pairs(scores, out, run)
 
     def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = run_serial) -> np.ndarray:
-        """The loss of each row."""
+        """Return the loss of each row."""
         return self._trace(y).value(scores, run)
 
     def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
-        """The best of some constants, and from there downhill to where the gradients sum to 0."""
-        found = self._trace(y)
+        """Return a local minimum of the mean loss, found by descent from the best of several constants."""
+        traced = self._trace(y)
         scores = np.empty((1, len(y)))
 
         def mean_at(constant: float) -> float:
             scores[:] = constant
-            return fixed_mean(found.value(scores, run), weight, run)
+            return fixed_mean(traced.value(scores, run), weight, run)
 
         def slope_at(constant: float) -> float:
             scores[:] = constant
-            return fixed_sum(found.derivatives(scores, run)[0], weight, run)
+            return fixed_sum(traced.derivatives(scores, run)[0], weight, run)
 
         tried = {constant: mean_at(constant) for constant in _candidates(y)}
         finite = {constant: mean for constant, mean in tried.items() if math.isfinite(mean)}
@@ -127,14 +127,14 @@ class CustomLoss(FunctionObjective):
 
 
 def _candidates(y: np.ndarray) -> list[float]:
-    found = [0.0, fixed_mean(y), float(np.median(y)), float(np.min(y)), float(np.max(y)), 1.0, -1.0]
-    return list(dict.fromkeys(found))
+    constants = [0.0, fixed_mean(y), float(np.median(y)), float(np.min(y)), float(np.max(y)), 1.0, -1.0]
+    return list(dict.fromkeys(constants))
 
 
 class GradientLoss(FunctionObjective):
-    """A loss given by its derivatives: a function of (y, score) that returns (gradient, hessian) of every row.
+    """A loss given by its derivatives: a function of (y, score) that returns (gradient, hessian), one of each per row.
 
-    ``constant`` is the score that boosting starts from. Hessians of 0 and below become the least that is allowed.
+    ``constant`` is the score that boosting starts from. Hessians below 1e-16 are raised to it.
     """
 
     name = "gradient"
@@ -145,42 +145,42 @@ class GradientLoss(FunctionObjective):
 
     @property
     def default_metric(self) -> str:
-        """There is no loss to take the mean of."""
+        """RMSE or log loss: the loss itself is not known."""
         return "rmse" if self.task == "regression" else "log_loss"
 
     def settings(self) -> dict[str, Any]:
-        """The link and the constant; the function is not kept in files."""
+        """Return the link and the constant; the function is not stored in model files."""
         return {**super().settings(), "constant": self.constant}
 
     def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
-        """The constant that was given."""
+        """Return ``constant``."""
         return np.array([self.constant])
 
     def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = run_serial) -> None:
-        """Fill ``out`` (1, n, 2) with what the function returns."""
+        """Fill ``out`` (1, n, 2) with the gradients and hessians that the function returns."""
         returned = self.function(read_only(y), scores[0].copy())
         if not isinstance(returned, tuple) or len(returned) != 2:
             given = f"returned {type(returned).__name__}"
             raise ParameterError(f"GradientLoss: the function {given}; allowed is a tuple (gradient, hessian)")
-        for part, what in enumerate(("gradient", "hessian")):
+        for part, name in enumerate(("gradient", "hessian")):
             values = np.asarray(returned[part], dtype=np.float64)
             if values.shape not in ((), (1,), y.shape):
-                given = f"returned a {what} of shape {values.shape} for {len(y)} rows"
+                given = f"returned a {name} of shape {values.shape} for {len(y)} rows"
                 raise ParameterError(f"GradientLoss: the function {given}; allowed is one number per row")
-            out[0, :, part] = np.maximum(values, MIN_HESSIAN) if what == "hessian" else values
+            out[0, :, part] = np.maximum(values, MIN_HESSIAN) if name == "hessian" else values
 
     def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = run_serial) -> np.ndarray:
-        """Refuse: derivatives do not tell the loss."""
-        raise ParameterError("GradientLoss has no loss to measure; name an eval_metric")
+        """Raise a ParameterError: the loss cannot be computed from its derivatives."""
+        raise ParameterError("GradientLoss does not define the loss itself; set eval_metric")
 
 
 def custom_loss(function: Function) -> Objective:
-    """The objective of a plain function: its loss, or, if it returns a tuple, its gradient and hessian."""
+    """Return the objective of a function: ``CustomLoss``, or ``GradientLoss`` if the function returns a tuple."""
     check_signature(function, "objective", "y", "score")
     y, score = np.array([1.0, 0.0, 1.0]), np.array([0.25, -0.5, 0.75])
     try:
         with np.errstate(all="ignore"):
             returned = function(y, score)
-    except Exception:  # what the function cannot do is reported when it meets the user's own targets
+    except Exception:  # errors are reported when the function is called with the user's targets
         returned = None
     return GradientLoss(function) if isinstance(returned, tuple) else CustomLoss(function)

@@ -55,15 +55,15 @@ def test_a_recorded_loss_is_what_numpy_makes_of_it(name):
 @settings(max_examples=60)
 @given(EXPRESSIONS, st.floats(-2, 2), st.floats(-2, 2))
 def test_random_expressions_are_recorded_as_they_are(tree, y, f):
-    record = Trace(3)
+    trace = Trace(3)
     try:
-        got = evaluate(tree, np.array([y, 0.5, 0.0]), Dual(record.score(), 1.0, 0.0), exact=False)
+        got = evaluate(tree, np.array([y, 0.5, 0.0]), Dual(trace.score(), 1.0, 0.0), exact=False)
     except UnsupportedOperationError:
         return
     if not isinstance(got, Dual):
         return
-    numbers = [record.number(part) for part in (got.value, got.first, got.second)]
-    tape = Tape(record, numbers, np.array(record.rows) if record.rows else np.zeros((1, 1)))
+    numbers = [trace.number(part) for part in (got.value, got.first, got.second)]
+    tape = Tape(trace, numbers, np.array(trace.rows) if trace.rows else np.zeros((1, 1)))
     scores = np.array([[f, 0.25, -1.0]])
     twin = evaluate(tree, np.array([y, 0.5, 0.0]), Dual(scores[0], 1.0, 0.0), exact=False)
     for found, expected in zip(tape.run(scores, run_serial), (twin.value, twin.first, twin.second), strict=True):
@@ -85,25 +85,25 @@ def test_a_team_gives_the_bits_of_one_thread():
 
 
 def test_equal_operations_are_recorded_once():
-    record = Trace(4)
-    score = record.score()
+    trace = Trace(4)
+    score = trace.score()
     assert (np.exp(score) + 2.0).number == (np.exp(score) + 2.0).number
-    assert len(record.lines) == 4
+    assert len(trace.operations) == 4
 
 
 def test_registers_are_used_again():
-    record = Trace(4)
-    x = record.score()
+    trace = Trace(4)
+    x = trace.score()
     for _ in range(50):
         x = np.tanh(x)
-    assert Tape(record, [x.number], np.zeros((1, 1))).n_registers == 2
+    assert Tape(trace, [x.number], np.zeros((1, 1))).n_registers == 2
 
 
 def test_no_operation_writes_what_it_reads():
-    record = Trace(N)
-    value = LOSSES["powers"](Y, Dual(record.score(), 1.0, 0.0))
-    numbers = [record.number(part) for part in (value.value, value.first, value.second)]
-    for operation, destination, *operands in Tape(record, numbers, np.array(record.rows)).code.tolist():
+    trace = Trace(N)
+    value = LOSSES["powers"](Y, Dual(trace.score(), 1.0, 0.0))
+    numbers = [trace.number(part) for part in (value.value, value.first, value.second)]
+    for operation, destination, *operands in Tape(trace, numbers, np.array(trace.rows)).code.tolist():
         if operation >= 10:
             n_operands = 1 if operation >= 30 else 3 if operation == 19 else 2
             assert destination not in operands[:n_operands]

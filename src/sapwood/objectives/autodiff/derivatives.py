@@ -1,4 +1,7 @@
-"""Functions of one number with their first and second derivative, of arrays or of nodes of a tape."""
+"""First and second derivatives of elementary functions, for automatic differentiation.
+
+The argument is an array or a node of a trace (``autodiff/tape.py``).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ Derivatives = tuple[Any, Any, Any]
 
 
 def sigmoid(x: Any) -> Any:
-    """1 / (1 + e^-x) of an array or node."""
+    """Return 1 / (1 + e^-x)."""
     return x.sigmoid() if hasattr(x, "sigmoid") else 1.0 / (1.0 + np.exp(-x))
 
 

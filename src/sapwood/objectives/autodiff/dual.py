@@ -1,8 +1,8 @@
-"""Differentiate plain NumPy code twice: numbers that carry their first and second derivative in the score.
+"""Forward-mode automatic differentiation with second-order dual numbers.
 
-A ``Dual`` goes through a user's function in place of the score. Each NumPy operation on it gives the value and, by the
-chain rule, both derivatives. What it holds may be arrays, or the nodes of a tape (``tape.py``), which record the
-operations.
+A user's function is called with a ``Dual`` in place of the score. Each NumPy operation on dual numbers computes the
+value and, by the chain rule, its first and second derivative with respect to the score. The parts of a dual number are
+arrays, or nodes of a trace (``autodiff/tape.py``), which record the operations.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ REMEDY = "write it with operations on each row, or give gradient and hessian you
 
 
 def unsupported(operation: str, why: str = "cannot be differentiated row by row") -> ParameterError:
-    """The error for an operation that has no place in a loss."""
+    """Return the error for an operation that cannot be differentiated row by row."""
     return ParameterError(f"custom objective: {operation} {why}; {REMEDY}")
 
 
 def plus(a: Any, b: Any) -> Any:
-    """a + b without work for a zero."""
+    """Return a + b; adding a constant 0 costs nothing."""
     if isinstance(a, float) and a == 0.0:
         return b
     return a if isinstance(b, float) and b == 0.0 else np.add(a, b)
 
 
 def times(a: Any, b: Any) -> Any:
-    """a * b without work for zeros and ones; a zero known beforehand makes the product 0 whatever the other is."""
+    """Return a * b; factors of 0, 1 and -1 cost nothing, and a constant 0 gives 0 whatever the other factor is."""
     for x, other in ((a, b), (b, a)):
         if isinstance(x, float) and x in (0.0, 1.0, -1.0):
             return 0.0 if x == 0.0 else other if x == 1.0 else -other
@@ -40,12 +40,12 @@ def times(a: Any, b: Any) -> Any:
 
 
 def over(a: Any, b: Any) -> Any:
-    """a / b without work for a zero."""
+    """Return a / b; a numerator of 0 costs nothing."""
     return 0.0 if isinstance(a, float) and a == 0.0 else np.divide(a, b)
 
 
 class Dual(NDArrayOperatorsMixin):
-    """A value per row with its first and second derivative in the score."""
+    """A dual number: one value per row with its first and second derivative with respect to the score."""
 
     def __init__(self, value: Any, first: Any = 0.0, second: Any = 0.0) -> None:
         self.value = value
@@ -54,12 +54,12 @@ class Dual(NDArrayOperatorsMixin):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """One number per row."""
+        """Shape of the value: (rows,)."""
         return self.value.shape
 
     @property
     def size(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return self.shape[0]
 
     ndim = 1
@@ -69,10 +69,10 @@ class Dual(NDArrayOperatorsMixin):
         return self.shape[0]
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        options.pop("out", None)  # only from a += b, which binds the result anew
+        options.pop("out", None)  # given by a += b only, which rebinds the name to the result
         if method != "__call__":
             raise unsupported(
-                f"np.{ufunc.__name__}.{method}", "mixes rows, but the loss of a row may not depend on others"
+                f"np.{ufunc.__name__}.{method}", "combines rows, but the loss of a row may not depend on others"
             )
         if options:
             raise unsupported(f"np.{ufunc.__name__} with {', '.join(options)}")
@@ -90,11 +90,11 @@ class Dual(NDArrayOperatorsMixin):
         return rule(*args, **kwargs)
 
     def clip(self, low: Any = None, high: Any = None) -> Any:
-        """Keep within bounds."""
+        """Return the values limited to an interval, as ``np.clip``."""
         return clip(self, low, high)
 
     def astype(self, dtype: Any, copy: bool = True) -> Dual:
-        """Stay what it is."""
+        """Return itself: dual numbers are float64."""
         return self
 
     def __getattr__(self, name: str) -> Any:
@@ -103,13 +103,13 @@ class Dual(NDArrayOperatorsMixin):
         raise unsupported(f"score.{name}", "is not an operation on each row")
 
     def __getitem__(self, key: Any) -> Any:
-        raise unsupported("score[...]", "picks rows; use np.where(condition, this, that)")
+        raise unsupported("score[...]", "selects rows; use np.where(condition, a, b)")
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        raise unsupported("score[...] = ...", "writes rows; use np.where(condition, this, that)")
+        raise unsupported("score[...] = ...", "assigns rows; use np.where(condition, a, b)")
 
     def __bool__(self) -> bool:
-        raise unsupported("'if' or 'and'", "takes one decision for all rows; use np.where(condition, this, that)")
+        raise unsupported("'if' or 'and'", "makes one decision for all rows; use np.where(condition, a, b)")
 
     def __float__(self) -> float:
         raise unsupported(
@@ -171,7 +171,7 @@ def _power(base: Dual, exponent: Dual) -> Dual:
 
 
 def choose(condition: Any, a: Dual, b: Dual, value: Any = None) -> Dual:
-    """Row by row a or b; ``value``, if given, is what the choice is known to be."""
+    """Return a where ``condition`` is true, else b; ``value`` is the value of the result, if it is known."""
 
     def pick(x: Any, y: Any) -> Any:
         return x if isinstance(x, float) and isinstance(y, float) and x == y else np.where(condition, x, y)
@@ -181,12 +181,12 @@ def choose(condition: Any, a: Dual, b: Dual, value: Any = None) -> Dual:
 
 
 def _logaddexp(a: Dual, b: Dual) -> Dual:
-    share = sigmoid(a.value - b.value)
-    rest = 1.0 - share
-    apart = plus(a.first, -b.first)
-    first = plus(times(share, a.first), times(rest, b.first))
-    curved = times(share * rest, times(apart, apart))
-    second = plus(plus(times(share, a.second), times(rest, b.second)), curved)
+    p = sigmoid(a.value - b.value)
+    q = 1.0 - p
+    difference = plus(a.first, -b.first)
+    first = plus(times(p, a.first), times(q, b.first))
+    curvature = times(p * q, times(difference, difference))
+    second = plus(plus(times(p, a.second), times(q, b.second)), curvature)
     return Dual(np.logaddexp(a.value, b.value), first, second)
 
 
@@ -195,7 +195,7 @@ def _is_constant(x: Dual) -> bool:
 
 
 def as_dual(x: Any) -> Dual:
-    """Take a plain value, truths and whole numbers as floats, as one that does not depend on the score."""
+    """Return a plain value as a dual number with derivatives 0; booleans and integers become floats."""
     if isinstance(x, Dual):
         return x
     if isinstance(x, (np.ndarray, list, tuple)):
@@ -204,22 +204,22 @@ def as_dual(x: Any) -> Dual:
 
 
 def where(condition: Any, *branches: Any) -> Any:
-    """np.where with three arguments."""
+    """Implement ``np.where`` with three arguments."""
     if len(branches) != 2:
-        raise unsupported("np.where with one argument", "picks rows; give it three")
+        raise unsupported("np.where with one argument", "selects rows; pass three arguments")
     condition = condition.value if isinstance(condition, Dual) else condition
     return choose(condition, as_dual(branches[0]), as_dual(branches[1]))
 
 
 def clip(x: Any, a_min: Any = None, a_max: Any = None, **options: Any) -> Any:
-    """np.clip."""
+    """Implement ``np.clip``."""
     low, high = options.get("min", a_min), options.get("max", a_max)
     x = x if low is None else np.maximum(x, low)
     return x if high is None else np.minimum(x, high)
 
 
 def select(conditions: Any, choices: Any, default: Any = 0) -> Any:
-    """np.select."""
+    """Implement ``np.select``."""
     result = default
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         result = where(condition, choice, result)

@@ -22,34 +22,37 @@ MAX_POWER = 16
 
 
 class UnsupportedOperationError(Exception):
-    """The kernel has no such operation; NumPy may."""
+    """The kernel has no such operation; the loss is then evaluated by NumPy."""
 
 
 class Trace:
-    """The operations on the scores of ``n`` rows so far; nodes are numbered in order, operands before results."""
+    """A graph of operations on the scores of ``n`` rows; nodes are numbered in the order of recording, operands first.
+
+    ``constants`` and ``rows`` are its inputs beside the score: numbers, and arrays of one value per row.
+    """
 
     def __init__(self, n: int) -> None:
         self.n = n
-        self.lines: list[tuple[int, ...]] = []
+        self.operations: list[tuple[int, ...]] = []
         self.constants: list[float] = []
         self.rows: list[np.ndarray] = []
-        self._known: dict[tuple[int, ...], TraceNode] = {}
-        self._constant_of: dict[str, int] = {}
+        self._nodes: dict[tuple[int, ...], TraceNode] = {}
+        self._constant_index: dict[str, int] = {}
 
     def score(self) -> TraceNode:
-        """The node of the score."""
+        """Return the node of the score."""
         return self.node(op.SCORE)
 
     def node(self, operation: int, *operands: int) -> TraceNode:
-        """The node of an operation; the same one if it was recorded before."""
-        line = (operation, *operands)
-        if line not in self._known:
-            self._known[line] = TraceNode(self, len(self.lines))
-            self.lines.append(line)
-        return self._known[line]
+        """Return the node of an operation; the existing one if it was recorded before."""
+        key = (operation, *operands)
+        if key not in self._nodes:
+            self._nodes[key] = TraceNode(self, len(self.operations))
+            self.operations.append(key)
+        return self._nodes[key]
 
     def number(self, value: Any) -> int:
-        """The number of the node of any operand: a node, a number, or an array with one value per row."""
+        """Return the number of the node of an operand: a node, a number, or an array with one value per row."""
         if isinstance(value, TraceNode):
             return value.number
         array = np.asarray(value)
@@ -57,10 +60,10 @@ class Trace:
             raise UnsupportedOperationError(f"an array of {array.dtype}")
         if array.size == 1:
             constant = float(array.reshape(())[()])
-            place = self._constant_of.setdefault(constant.hex(), len(self.constants))
-            if place == len(self.constants):
+            index = self._constant_index.setdefault(constant.hex(), len(self.constants))
+            if index == len(self.constants):
                 self.constants.append(constant)
-            return self.node(op.CONSTANT, place).number
+            return self.node(op.CONSTANT, index).number
         if array.shape != (self.n,):
             raise UnsupportedOperationError(f"an array of shape {array.shape}")
         self.rows.append(np.array(array, dtype=np.float64))
@@ -68,15 +71,15 @@ class Trace:
 
 
 class TraceNode(NDArrayOperatorsMixin):
-    """The result of a recorded operation; stands for an array with one number per row."""
+    """The result of a recorded operation, which behaves like an array with one number per row."""
 
-    def __init__(self, record: Trace, number: int) -> None:
-        self.record = record
+    def __init__(self, trace: Trace, number: int) -> None:
+        self.trace = trace
         self.number = number
-        self.shape = (record.n,)
+        self.shape = (trace.n,)
 
     def __len__(self) -> int:
-        return self.record.n
+        return self.trace.n
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if not all(_is_operand(x) for x in inputs):
@@ -98,11 +101,11 @@ class TraceNode(NDArrayOperatorsMixin):
         return self.apply(op.WHERE, *args)
 
     def apply(self, operation: int, *operands: Any) -> TraceNode:
-        """Record an operation."""
-        return self.record.node(operation, *(self.record.number(x) for x in operands))
+        """Record an operation on operands and return its node."""
+        return self.trace.node(operation, *(self.trace.number(x) for x in operands))
 
     def sigmoid(self) -> TraceNode:
-        """1 / (1 + e^-x)."""
+        """Return 1 / (1 + e^-x)."""
         return self.apply(op.SIGMOID, self)
 
 
@@ -118,7 +121,7 @@ def _logaddexp(a: Any, b: Any) -> Any:
 def _power(x: Any, p: Any) -> Any:
     if isinstance(p, TraceNode) or np.ndim(p):
         if not isinstance(p, TraceNode) and (p == np.floor(p)).any():
-            raise UnsupportedOperationError("power")  # whole powers of negative numbers are not e^(p log x)
+            raise UnsupportedOperationError("power")  # an integer power of a negative number is not e^(p log x)
         return np.exp(p * np.log(x))
     p = float(p)
     if p == 0.5:
@@ -127,12 +130,12 @@ def _power(x: Any, p: Any) -> Any:
         return np.exp(p * np.log(x))
     if not abs(p) <= MAX_POWER:
         raise UnsupportedOperationError("power")
-    result, square, left = None, x, int(abs(p))
-    while left:
-        if left % 2:
+    result, square, exponent = None, x, int(abs(p))
+    while exponent:
+        if exponent % 2:
             result = square if result is None else result * square
-        left //= 2
-        square = square * square if left else square
+        exponent //= 2
+        square = square * square if exponent else square
     if result is None:
         return np.ones(x.shape)
     return result if p > 0 else np.reciprocal(result)
@@ -145,7 +148,7 @@ OPERATIONS = {
     "exp": op.EXP, "expm1": op.EXPM1, "log": op.LOG, "log1p": op.LOG1P, "tanh": op.TANH,
 }  # fmt: skip
 
-# Truths are 0 and 1.
+# Operations that are composed of others; booleans are 0 and 1.
 COMPOSED: dict[str, Callable[..., Any]] = {
     "greater": lambda a, b: np.less(b, a),
     "greater_equal": lambda a, b: np.less_equal(b, a),
@@ -164,42 +167,42 @@ COMPOSED: dict[str, Callable[..., Any]] = {
 
 
 class Tape:
-    """The lines that compute some nodes of a record, with a register for each number alive at the same time.
+    """Instructions that compute some nodes of a trace, with registers reused once a value is no longer needed.
 
-    ``rows`` are the record's rows as one array.
+    ``rows`` are the row arrays of the trace, stacked.
     """
 
-    def __init__(self, record: Trace, numbers: list[int], rows: np.ndarray) -> None:
-        needed = _dependencies(record, numbers)
-        last_use = {number: number for number in needed}
-        for number in needed:
-            for operand in _operands(record.lines[number]):
+    def __init__(self, trace: Trace, results: list[int], rows: np.ndarray) -> None:
+        order = _dependencies(trace, results)
+        last_use = {number: number for number in order}
+        for number in order:
+            for operand in _operands(trace.operations[number]):
                 last_use[operand] = number
-        for number in numbers:
-            last_use[number] = len(record.lines)
-        constants = [number for number in needed if record.lines[number][0] == op.CONSTANT]
-        self.constants = np.array([record.constants[record.lines[number][1]] for number in constants])
+        for number in results:
+            last_use[number] = len(trace.operations)
+        constants = [number for number in order if trace.operations[number][0] == op.CONSTANT]
+        self.constants = np.array([trace.constants[trace.operations[number][1]] for number in constants])
         self.rows = rows
-        register = {number: place for place, number in enumerate(constants)}
+        register = {number: index for index, number in enumerate(constants)}
         free: list[int] = []
         self.n_registers = len(constants)
-        lines = []
-        for number in (number for number in needed if number not in register):
-            line = record.lines[number]
-            # The destination is taken before operands are given back: a loop that writes what it reads is slow.
+        code = []
+        for number in (number for number in order if number not in register):
+            operation, *arguments = trace.operations[number]
+            # The destination is allocated before operands are freed: a loop that writes what it reads is slow.
             if not free:
                 free.append(self.n_registers)
                 self.n_registers += 1
             register[number] = free.pop()
-            operands = [line[1]] if line[0] == op.ROW else [register[k] for k in line[1:]]
-            lines.append([line[0], register[number], *operands, *[0] * (3 - len(operands))])
-            done = {k for k in _operands(line) if last_use[k] == number} - set(constants)
-            free.extend(sorted(register[k] for k in done))
-        self.code = np.array(lines, dtype=np.int64).reshape(-1, 5)
-        self.results = np.array([register[number] for number in numbers], dtype=np.int64)
+            operands = [arguments[0]] if operation == op.ROW else [register[k] for k in arguments]
+            code.append([operation, register[number], *operands, *[0] * (3 - len(operands))])
+            finished = {k for k in _operands(trace.operations[number]) if last_use[k] == number} - set(constants)
+            free.extend(sorted(register[k] for k in finished))
+        self.code = np.array(code, dtype=np.int64).reshape(-1, 5)
+        self.results = np.array([register[number] for number in results], dtype=np.int64)
 
     def run(self, scores: np.ndarray, run: Run) -> np.ndarray:
-        """The results for every row (results, n)."""
+        """Return the results for all rows (results, n)."""
         out = np.empty((len(self.results), scores.shape[1]))
         members = np.empty(1, dtype=np.int64)
         run(count_members, members)
@@ -208,16 +211,16 @@ class Tape:
         return out
 
 
-def _operands(line: tuple[int, ...]) -> tuple[int, ...]:
-    return () if line[0] in (op.SCORE, op.ROW, op.CONSTANT) else line[1:]
+def _operands(operation: tuple[int, ...]) -> tuple[int, ...]:
+    return () if operation[0] in (op.SCORE, op.ROW, op.CONSTANT) else operation[1:]
 
 
-def _dependencies(record: Trace, numbers: list[int]) -> list[int]:
-    """What the results are computed from, operands first."""
-    found, waiting = set(numbers), list(numbers)
-    while waiting:
-        for operand in _operands(record.lines[waiting.pop()]):
+def _dependencies(trace: Trace, results: list[int]) -> list[int]:
+    """Return the nodes that the results are computed from, operands first."""
+    found, pending = set(results), list(results)
+    while pending:
+        for operand in _operands(trace.operations[pending.pop()]):
             if operand not in found:
                 found.add(operand)
-                waiting.append(operand)
+                pending.append(operand)
     return sorted(found)
