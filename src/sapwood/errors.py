@@ -12,10 +12,14 @@
     ├── ModelFileError (ValueError)    the file is damaged, unsupported or too new
     └── CheckpointError (ValueError)   the checkpoint is damaged, in use or of another run
 
+    TrainingInterrupted (KeyboardInterrupt)  Ctrl-C ended training; its attribute ``model`` is the model so far
+
     SapwoodWarning (UserWarning)       the data can be used, but are probably not what was intended
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 
 class SapwoodError(Exception):
@@ -52,6 +56,17 @@ class ModelFileError(SapwoodError, ValueError):
 
 class CheckpointError(SapwoodError, ValueError):
     """A checkpoint is damaged, in use or belongs to another training run."""
+
+
+class TrainingInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended training after some rounds.
+
+    ``model`` is the model so far; an estimator that was being fitted has it too, as ``model_``.
+    """
+
+    def __init__(self, message: str, model: Any) -> None:
+        super().__init__(message)
+        self.model = model
 
 
 class SapwoodWarning(UserWarning):

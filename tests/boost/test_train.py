@@ -8,11 +8,13 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
 
+import sapwood
 from sapwood import LastRows, SapwoodClassifier, SapwoodRegressor
 from sapwood.boost import interrupt, refit
 from sapwood.boost.validation_split import validation_rows
-from sapwood.errors import InputError, ParameterError, TrainingError
+from sapwood.errors import InputError, ParameterError, TrainingError, TrainingInterrupted
 from sapwood.metrics.registry import resolve_metric
 
 FAST = {"learning_rate": 0.5, "min_child_samples": 5}
@@ -303,15 +305,49 @@ def press(at: int, times: int = 1):
     return callback
 
 
-def test_an_interruption_returns_the_model_so_far(long_ago):
+def test_an_interruption_raises_and_keeps_the_model_so_far(long_ago):
     X, y = example()
-    fitted = SapwoodRegressor(n_estimators=50, callbacks=press(at=4)).fit(X, y)
+    made = SapwoodRegressor(n_estimators=50, callbacks=press(at=4))
+    with pytest.raises(TrainingInterrupted, match=r"after 4 rounds.*on_interrupt='return'") as caught:
+        made.fit(X, y)
+    assert (made.stopped_, made.n_iter_) == ("interrupted", 4)
+    assert caught.value.model is made.model_
+    assert isinstance(caught.value, KeyboardInterrupt)
+
+
+def test_an_interruption_of_the_function_carries_the_model_so_far(long_ago):
+    X, y = example()
+    with pytest.raises(TrainingInterrupted) as caught:
+        sapwood.train({"n_estimators": 50, "callbacks": press(at=4)}, X, y)
+    assert caught.value.model.n_iterations == 4
+
+
+def test_an_interruption_ends_a_search(long_ago):
+    X, y = example()
+    n_fits = []
+
+    def count(progress):
+        if progress.round == 1:
+            n_fits.append(1)
+
+    search = GridSearchCV(
+        SapwoodRegressor(n_estimators=20, callbacks=[count, press(at=4)]), {"max_leaves": [3, 4, 5]}, cv=2
+    )
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, y)
+    assert len(n_fits) == 1
+
+
+def test_an_interruption_returns_the_model_so_far_if_asked(long_ago):
+    X, y = example()
+    fitted = SapwoodRegressor(n_estimators=50, callbacks=press(at=4), on_interrupt="return").fit(X, y)
     assert (fitted.stopped_, fitted.n_iter_) == ("interrupted", 4)
     assert fitted.model_.fingerprint() == SapwoodRegressor(n_estimators=4).fit(X, y).model_.fingerprint()
 
 
 def test_an_interruption_keeps_the_best_round_of_early_stopping(long_ago):
-    made = SapwoodRegressor(n_estimators=500, early_stopping_rounds=400, callbacks=press(at=100), **FAST)
+    settings = {"n_estimators": 500, "early_stopping_rounds": 400, "on_interrupt": "return", **FAST}
+    made = SapwoodRegressor(callbacks=press(at=100), **settings)
     made.fit(*example(), eval_set=example(seed=1))
     assert made.stopped_ == "interrupted"
     assert made.n_iter_ == made.best_iteration_ < 100
@@ -357,7 +393,7 @@ def test_a_round_that_is_not_complete_is_dropped(long_ago):
         def for_classes(self, n_classes):
             return Pressed(n_classes)
 
-    fitted = SapwoodClassifier(objective=Pressed(), n_estimators=9).fit(X, y)
+    fitted = SapwoodClassifier(objective=Pressed(), n_estimators=9, on_interrupt="return").fit(X, y)
     assert (fitted.stopped_, fitted.n_iter_, fitted.model_.ensemble.n_trees) == ("interrupted", 2, 6)
 
 
@@ -370,7 +406,7 @@ def test_an_interrupted_refit_leaves_the_model_of_before(long_ago, monkeypatch):
         raise interrupt.InterruptedBeforeFirstRound
 
     monkeypatch.setattr(refit, "train_rows", interrupted)
-    again = SapwoodRegressor(refit=True, **settings).fit(X, y)
+    again = SapwoodRegressor(refit=True, on_interrupt="return", **settings).fit(X, y)
     assert again.stopped_ == "interrupted"
     assert again.model_.fingerprint() == first.model_.fingerprint()
 

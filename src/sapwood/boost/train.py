@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sapwood.boost.early_stopping import INTERRUPTED
 from sapwood.boost.eval_sets import held_out_rows, read_eval_rows
 from sapwood.boost.fit_arguments import FitArguments
 from sapwood.boost.fit_facts import fit_context
@@ -16,6 +17,7 @@ from sapwood.boost.refit import refit_on_all_rows
 from sapwood.boost.training import Training, train_rows
 from sapwood.boost.validation_split import rows_to_split_off
 from sapwood.boost.worker_agreement import check_workers
+from sapwood.errors import TrainingInterrupted
 from sapwood.model.model import Model
 from sapwood.params.compatibility import check_compatibility
 
@@ -62,6 +64,7 @@ def train(
     result = fit(arguments)
     if evals_result is not None:
         evals_result.update(result.evals_result)
+    result.raise_if_interrupted()
     return result.model
 
 
@@ -81,6 +84,16 @@ class FitResult:
     stopped: str
     n_features: int
     feature_names: tuple[str, ...] | None
+    on_interrupt: str
+
+    def raise_if_interrupted(self) -> None:
+        """Raise TrainingInterrupted if Ctrl-C ended training, unless ``on_interrupt`` is "return"."""
+        if self.stopped == INTERRUPTED and self.on_interrupt == "raise":
+            raise TrainingInterrupted(
+                f"training was interrupted after {self.model.n_iterations} rounds; the model so far is kept (model_ of "
+                "the estimator, model of this exception). Set on_interrupt='return' to return it instead.",
+                self.model,
+            )
 
 
 def fit(arguments: FitArguments) -> FitResult:
@@ -101,6 +114,7 @@ def fit(arguments: FitArguments) -> FitResult:
         stopped=result.stopped,
         n_features=rows.table.n_features,
         feature_names=rows.table.names if rows.table.has_string_names else None,
+        on_interrupt=task.params.run.on_interrupt,
     )
 
 

@@ -49,7 +49,9 @@ def fit(
         workers.count_rows(n_rows)
         row_numbers = _read_row_numbers(row_numbers, n_rows, workers)
     arguments = make_fit_arguments(estimator, X, y, workers=workers, row_numbers=row_numbers, **more)
-    set_fitted_attributes(estimator, engine.fit(arguments))
+    result = engine.fit(arguments)
+    set_fitted_attributes(estimator, result)
+    result.raise_if_interrupted()
     return estimator
 
 

@@ -71,6 +71,7 @@ class SapwoodEstimator(FittedEstimator):
         callbacks: Any = AUTO,
         random_state: Any = AUTO,
         n_jobs: Any = AUTO,
+        on_interrupt: Any = AUTO,
         checkpoint: Any = AUTO,
         checkpoint_every: Any = AUTO,
         verbose: Any = AUTO,
@@ -134,7 +135,9 @@ class SapwoodEstimator(FittedEstimator):
             self, X, y, sample_weight=sample_weight, eval_set=eval_set, eval_sample_weight=eval_sample_weight,
             init_score=init_score, groups=groups, init_model=init_model,
         )  # fmt: skip
-        set_fitted_attributes(self, engine.fit(arguments))
+        result = engine.fit(arguments)
+        set_fitted_attributes(self, result)
+        result.raise_if_interrupted()
         return self
 
     def __sklearn_tags__(self) -> Any:

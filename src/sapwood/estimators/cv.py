@@ -197,8 +197,9 @@ def _fit_fold(estimator: SapwoodEstimator, data: CvData, train: np.ndarray, test
         held_out={HELD_OUT: (select(data.X, test), data.labels[test], select(data.weight, test))},
     )
     fitted = clone(estimator)
-    set_fitted_attributes(fitted, fit(arguments))
-    if fitted.stopped_ == INTERRUPTED:
+    result = fit(arguments)
+    set_fitted_attributes(fitted, result)
+    if result.stopped == INTERRUPTED:
         raise KeyboardInterrupt
     return fitted
 

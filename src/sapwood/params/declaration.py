@@ -329,6 +329,13 @@ class RunParams:
         or_none(Validator("an integer other than 0", lambda v: is_integer(v) and v != 0, int), "as many as allowed"),
         "Number of threads; -1 is all CPUs, -2 all but one. The model does not depend on it.",
     )
+    on_interrupt: str = declare(
+        "raise",
+        one_of("raise", "return"),
+        "What fit does when Ctrl-C ends training after some rounds. The estimator keeps the model so far, with "
+        "stopped_='interrupted'; 'raise' then raises TrainingInterrupted, a KeyboardInterrupt, so that searches and "
+        "loops end too; 'return' returns as if training was complete.",
+    )
     checkpoint: str | None = declare(
         None,
         or_none(Validator("the path of a file", is_path, os.fspath), "no checkpoint"),
@@ -359,7 +366,7 @@ class Params:
     def described(self) -> dict[str, Any]:
         """Return the numbers and strings among the parameters that decide the model, for its metadata."""
         values = self.values()
-        for name in ("n_jobs", "verbose", "checkpoint", "checkpoint_every"):
+        for name in ("n_jobs", "verbose", "on_interrupt", "checkpoint", "checkpoint_every"):
             del values[name]
         return {name: v for name, v in values.items() if v is None or isinstance(v, (bool, int, float, str))}
 

@@ -147,7 +147,7 @@ def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(path):
         if progress.round == 5:
             os.kill(os.getpid(), signal.SIGINT)
 
-    assert fit(path, callbacks=[interrupt], checkpoint_every=1000).stopped_ == "interrupted"
+    assert fit(path, callbacks=[interrupt], checkpoint_every=1000, on_interrupt="return").stopped_ == "interrupted"
     assert len(ends_of_segments(path)) == 2
     assert outcome(fit(path)) == outcome(fit(None))
 

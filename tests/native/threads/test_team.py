@@ -73,7 +73,7 @@ X = np.random.default_rng(0).normal(size=(20_000, 10))
 SapwoodRegressor(n_estimators=2).fit(X, X[:, 0])
 while True:
     print("training", flush=True)
-    model = SapwoodRegressor(n_estimators=1_000_000).fit(X, X[:, 0])
+    model = SapwoodRegressor(n_estimators=1_000_000, on_interrupt="return").fit(X, X[:, 0])
     print(model.stopped_, model.n_iter_ < 1_000_000, flush=True)
 """
 
