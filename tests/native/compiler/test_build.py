@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import numpy as np
@@ -95,3 +96,26 @@ def _object_of(text: str) -> bytes:
 def test_only_elf_files_of_64_bits_are_read(data):
     with pytest.raises(ValueError, match="not a 64-bit little-endian ELF file"):
         undefined_symbols(data)
+
+
+def test_the_build_reports_progress_on_stderr(monkeypatch, tmp_path, capsys):
+    def start(levels, names, folder, claims, output):
+        code = "import sys, time, pathlib; pathlib.Path(sys.argv[1], 'draw_many_0').touch(); time.sleep(1)"
+        return subprocess.Popen([sys.executable, "-c", code, claims], stdout=output, text=True)
+
+    objects.import_kernels()
+    monkeypatch.setattr(build, "_start", start)
+    monkeypatch.setattr(build, "REPORT_SECONDS", 0.1)
+    build._compile(["x86-64-v3"], ["draw_many"], tmp_path)
+    assert capsys.readouterr().err == "sapwood: compiling kernel 1 of 1\n"
+
+
+def test_a_failed_compilation_shows_what_the_compiler_said(monkeypatch, tmp_path):
+    def start(levels, names, folder, claims, output):
+        return subprocess.Popen([sys.executable, "-c", "print('no such type', flush=True); raise SystemExit(1)"],
+                                stdout=output, text=True)  # fmt: skip
+
+    objects.import_kernels()
+    monkeypatch.setattr(build, "_start", start)
+    with pytest.raises(build.BuildError, match=r"(?s)compiling the kernels failed.*no such type"):
+        build._compile(["x86-64-v3"], ["draw_many"], tmp_path)

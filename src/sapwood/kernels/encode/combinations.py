@@ -110,6 +110,7 @@ def score_combinations(
         return
     n_targets = targets.shape[0]
     table = tables[member]
+    my_sums = sums[member]
     j = np.int64(member)
     while j < combinations.shape[0]:
         is_direct = clear_table(n_codes, combinations[j], table)
@@ -119,7 +120,7 @@ def score_combinations(
             category = find_category(
                 codes, n_codes, combinations[j], row, is_direct, n_categories, table, keys[member]
             )  # fmt: skip
-            category_sums = sums[member, np.uint64(category)]
+            category_sums = my_sums[np.uint64(category)]
             if category == n_categories:
                 n_categories += 1
                 for k in range(n_targets + 1):

@@ -65,10 +65,7 @@ def fixed_sum(values: np.ndarray, weights: np.ndarray | None = None, run: Run = 
 def fixed_mean(values: np.ndarray, weights: np.ndarray | None = None, run: Run = run_serial) -> float:
     """Return the weighted mean, independent of the order; NaN without weight. Equal values have themselves as mean."""
     numerator, exponent = exact_sum(values, weights, run)
-    if weights is None:
-        total, total_exponent = len(values), 0
-    else:
-        total, total_exponent = exact_sum(weights, None, run)
+    total, total_exponent = (len(values), 0) if weights is None else exact_sum(weights, None, run)
     if isinstance(numerator, float) or isinstance(total, float) or total == 0:
         return float(numerator) / float(total) if total else math.nan
     shift = exponent - total_exponent

@@ -22,7 +22,8 @@ from sapwood.kernels.layout import (
 from sapwood.kernels.numeric.fixed_point import LOW_HALF
 from sapwood.kernels.split.category_bitset import add_to_bitset, in_bitset
 from sapwood.kernels.split.gain import clip_value, is_l2_only, l2_score, leaf_value, split_gain, value_score
-from sapwood.kernels.split.numeric import leaf_score, min_hessian
+from sapwood.kernels.split.numeric import leaf_score
+from sapwood.kernels.split.numeric_vectorized import min_hessian
 from sapwood.native.runtime.intrinsics import bits_float, float_bits
 from sapwood.native.runtime.kernel import kernel
 

@@ -94,9 +94,13 @@ def _compile(levels: list[str], names: list[str], folder: Path) -> None:
     with tempfile.TemporaryDirectory() as claims, tempfile.TemporaryFile("w+") as output:
         running = [_start(levels, names, folder, claims, output) for _ in range(n_processes)]
         total = sum(len(REGISTRY[name].variants) for name in names)
+        reported = 0
         for process in running:
             while not _has_ended(process):
-                print(f"sapwood: compiling kernel {len(os.listdir(claims))} of {total}", file=sys.stderr, flush=True)
+                begun = len(os.listdir(claims))
+                if begun > reported:
+                    print(f"sapwood: compiling kernel {begun} of {total}", file=sys.stderr, flush=True)
+                reported = begun
         if any(process.returncode != 0 for process in running):
             output.seek(0)
             raise BuildError(f"compiling the kernels failed:\n{output.read()}")
