@@ -13,7 +13,7 @@ from sapwood.data.dataset import unwrap_dataset
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.targets import read_numbers
 from sapwood.errors import InputError, InputTypeError, ParameterError, SchemaError
-from sapwood.kernels.numeric.elementary import apply_elementwise, log1p_values, log_values
+from sapwood.kernels.numeric.elementwise import apply_elementwise, log1p_values, log_values
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.io.serialize import load
 from sapwood.model.model import Model

@@ -12,7 +12,7 @@ import numpy as np
 
 from sapwood.boost.sampling.base import SampledRows
 from sapwood.distributed.workers import LOCAL, Workers
-from sapwood.kernels.numeric.elementary import apply_elementwise, exp_values
+from sapwood.kernels.numeric.elementwise import apply_elementwise, exp_values
 from sapwood.kernels.numeric.sums import fixed_sum
 from sapwood.native.runtime.kernel import Run
 from sapwood.params.declaration import Params

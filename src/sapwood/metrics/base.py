@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import InputError, ParameterError
-from sapwood.kernels.numeric.elementary import apply_elementwise
+from sapwood.kernels.numeric.elementwise import apply_elementwise
 from sapwood.kernels.numeric.sums import fixed_mean
 from sapwood.native.runtime.kernel import Kernel, Run, run_serial
 from sapwood.params.compatibility import check_compatibility

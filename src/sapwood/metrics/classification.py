@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.numeric.elementary import log_values
+from sapwood.kernels.numeric.elementwise import log_values
 from sapwood.kernels.numeric.sums import fixed_sum
 from sapwood.metrics.base import ANY, BINARY, CLASSES, MetricInputs
 from sapwood.metrics.registry import register

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sapwood.kernels.numeric.elementary import exp_values, log1p_values, log_values
+from sapwood.kernels.numeric.elementwise import exp_values, log1p_values, log_values
 from sapwood.metrics.base import REGRESSION, MetricInputs
 from sapwood.metrics.registry import register
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.errors import InputError, ParameterError
-from sapwood.kernels.numeric.elementary import apply_elementwise, log_values
+from sapwood.kernels.numeric.elementwise import apply_elementwise, log_values
 from sapwood.kernels.numeric.sums import fixed_mean
 from sapwood.native.runtime.kernel import Run, run_serial
 from sapwood.objectives.base import Objective, reject_targets, weighted_quantile

@@ -9,8 +9,8 @@ import numpy as np
 
 from sapwood.errors import ModelFileError
 from sapwood.kernels.losses import links as kernels
-from sapwood.kernels.numeric import elementary
-from sapwood.kernels.numeric.elementary import apply_elementwise
+from sapwood.kernels.numeric import elementwise
+from sapwood.kernels.numeric.elementwise import apply_elementwise
 from sapwood.native.runtime.kernel import SERIAL_SYNC, Kernel, Run, run_serial
 
 
@@ -77,21 +77,21 @@ class Log(ElementwiseLink):
     """The score is the logarithm of the prediction."""
 
     name = "log"
-    kernel = elementary.exp_values
+    kernel = elementwise.exp_values
 
 
 class Log1p(ElementwiseLink):
     """The score is the logarithm of one plus the prediction."""
 
     name = "log1p"
-    kernel = elementary.expm1_values
+    kernel = elementwise.expm1_values
 
 
 class Logit(ElementwiseLink):
     """The score is the log-odds of the prediction."""
 
     name = "logit"
-    kernel = elementary.sigmoid_values
+    kernel = elementwise.sigmoid_values
 
 
 class HalfLogit(ElementwiseLink):

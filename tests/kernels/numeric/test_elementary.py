@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from sapwood.kernels.numeric import elementary
+from sapwood.kernels.numeric import elementary, elementwise
 
 TINY = 5e-324
 EXACT = {
@@ -27,7 +27,7 @@ ULPS = {"exp": 1, "expm1": 1, "log": 1, "log1p": 1, "sigmoid": 2, "softplus": 2,
 def apply(name, values):
     values = np.asarray(values, dtype=np.float64)
     out = np.full(values.shape, 777.0)
-    getattr(elementary, f"{name}_values")(values, out)
+    getattr(elementwise, f"{name}_values")(values, out)
     return out
 
 
@@ -105,7 +105,7 @@ def test_compiled_code_gives_the_bits_of_plain_python(name):
     values = np.concatenate([draw(name, 600), [0.0, -0.0, np.inf, -np.inf, np.nan, TINY, -TINY, 1e308]])
     plain = np.empty_like(values)
     with np.errstate(all="ignore"):
-        getattr(elementary, f"{name}_values").function(0, 1, None, values, plain)
+        getattr(elementwise, f"{name}_values").function(0, 1, None, values, plain)
     np.testing.assert_array_equal(plain.view(np.int64), apply(name, values).view(np.int64))
 
 
@@ -115,7 +115,7 @@ def test_members_of_a_team_share_the_rows(name):
     out = np.full(values.shape, 777.0)
     with np.errstate(all="ignore"):
         for member in range(3):
-            getattr(elementary, f"{name}_values").function(member, 3, None, values, out)
+            getattr(elementwise, f"{name}_values").function(member, 3, None, values, out)
     np.testing.assert_array_equal(out.view(np.int64), apply(name, values).view(np.int64))
 
 

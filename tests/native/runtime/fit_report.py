@@ -29,7 +29,7 @@ from sapwood import (
     distributed,
 )
 from sapwood.kernels.histogram import quantised_gradients as quantise
-from sapwood.kernels.numeric import elementary, random
+from sapwood.kernels.numeric import elementwise, random
 from sapwood.model.model import Model
 
 CASES: dict[str, Callable[[], str]] = {}
@@ -71,8 +71,8 @@ def draws() -> str:
 def exponentials() -> str:
     x = np.linspace(-50.0, 50.0, 999)
     out = [np.empty_like(x) for _ in range(2)]
-    elementary.exp_values(x, out[0])
-    elementary.log_values(np.abs(x), out[1])
+    elementwise.exp_values(x, out[0])
+    elementwise.log_values(np.abs(x), out[1])
     return digest(*out)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext, sampler_for
-from sapwood.kernels.numeric.elementary import exp_values
+from sapwood.kernels.numeric.elementwise import apply_elementwise, exp_values
 from sapwood.kernels.numeric.random import SAMPLING
 from sapwood.kernels.sampling import row_sampling as sample
 from sapwood.params.declaration import BoostingParams
@@ -56,8 +56,7 @@ class UniformSampler(Sampler):
 
 def poisson_bounds(mean: float) -> np.ndarray:
     """Hashes from which on a row is drawn 1, 2, 3 ... times, so that the number of times is Poisson."""
-    first = np.empty(1)
-    exp_values(np.array([-mean]), first)
+    first = apply_elementwise(exp_values, np.array([-mean]))
     chance, below, bounds, times = float(first[0]), 0.0, [], 0
     while below + chance < 1.0 and chance * HASH_RANGE >= 1.0:
         below += chance

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import ParameterError
-from sapwood.kernels.numeric.elementary import apply_elementwise, expm1_values, log1p_values
+from sapwood.kernels.numeric.elementwise import apply_elementwise, expm1_values, log1p_values
 from sapwood.kernels.numeric.sums import fixed_sum
 from sapwood.params.options import EffectiveNumber
 from sapwood.params.validators import number

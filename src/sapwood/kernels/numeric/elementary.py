@@ -7,11 +7,8 @@ unit in the last place, functions composed of them within a few.
 
 from __future__ import annotations
 
-import numpy as np
-
-from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.intrinsics import bits_float, float_bits
-from sapwood.native.runtime.kernel import Kernel, Run, kernel, run_serial
+from sapwood.native.runtime.kernel import kernel
 
 # Adding 1.5 * 2^52 rounds to the nearest integer, which then stands in the low bits of the sum.
 ROUNDER = 6755399441055744.0
@@ -34,14 +31,6 @@ TWO_52_BITS = 0x4330000000000000
 TWO_52_AND_BIAS = 4503599627370496.0 + 1023.0
 NOT_A_NUMBER = float("nan")
 INFINITY = float("inf")
-
-
-def apply_elementwise(kernel: Kernel, values: np.ndarray, run: Run = run_serial) -> np.ndarray:
-    """Return ``kernel``, one of the ``*_values`` below, of each of ``values``, in the same shape."""
-    flat = np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
-    out = np.empty_like(flat)
-    run(kernel, flat, out)
-    return out.reshape(values.shape)
 
 
 @kernel()
@@ -223,67 +212,3 @@ def log_cosh(x):
     near = a if a < 20.0 else 20.0
     e = expm1(near)
     return log1p(e * e / (2.0 * (1.0 + e))) + (a - near)
-
-
-@kernel("f64[:], f64[:]")
-def exp_values(member, members, sync, values, out):
-    """Write e^x of each of ``values`` to ``out``."""
-    n = values.shape[0]
-    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
-        out[i] = exp(values[i])
-
-
-@kernel("f64[:], f64[:]")
-def expm1_values(member, members, sync, values, out):
-    """Write e^x - 1 of each of ``values`` to ``out``."""
-    n = values.shape[0]
-    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
-        out[i] = expm1(values[i])
-
-
-@kernel("f64[:], f64[:]")
-def log_values(member, members, sync, values, out):
-    """Write the natural logarithm of each of ``values`` to ``out``."""
-    n = values.shape[0]
-    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
-        out[i] = log(values[i])
-
-
-@kernel("f64[:], f64[:]")
-def log1p_values(member, members, sync, values, out):
-    """Write log(1 + x) of each of ``values`` to ``out``."""
-    n = values.shape[0]
-    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
-        out[i] = log1p(values[i])
-
-
-@kernel("f64[:], f64[:]")
-def sigmoid_values(member, members, sync, values, out):
-    """Write 1 / (1 + e^-x) of each of ``values`` to ``out``."""
-    n = values.shape[0]
-    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
-        out[i] = sigmoid(values[i])
-
-
-@kernel("f64[:], f64[:]")
-def softplus_values(member, members, sync, values, out):
-    """Write log(1 + e^x) of each of ``values`` to ``out``."""
-    n = values.shape[0]
-    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
-        out[i] = softplus(values[i])
-
-
-@kernel("f64[:], f64[:]")
-def tanh_values(member, members, sync, values, out):
-    """Write the hyperbolic tangent of each of ``values`` to ``out``."""
-    n = values.shape[0]
-    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
-        out[i] = tanh(values[i])
-
-
-@kernel("f64[:], f64[:]")
-def log_cosh_values(member, members, sync, values, out):
-    """Write log(cosh(x)) of each of ``values`` to ``out``."""
-    n = values.shape[0]
-    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
-        out[i] = log_cosh(values[i])

@@ -11,7 +11,7 @@ from sapwood.native.runtime.kernel import kernel
 def slice_start(member, members, n):
     """Return the first of n rows in the slice of ``member``; the slice ends where that of ``member + 1`` starts.
 
-    Unsigned: an index that may be negative costs a test at every access and keeps loops from becoming vector code.
+    Unsigned: an index that may be negative costs a test at every access and keeps loops from being vectorised.
     """
     return np.uint64(member * n // members)
 

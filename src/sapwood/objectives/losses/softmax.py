@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sapwood.kernels.losses.gradient_pairs import store_pair
-from sapwood.kernels.numeric.elementary import apply_elementwise, exp, exp_nonpositive, log, log_values
+from sapwood.kernels.numeric.elementary import exp, exp_nonpositive, log
+from sapwood.kernels.numeric.elementwise import apply_elementwise, log_values
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import Run, kernel, run_serial
 from sapwood.objectives import links
