@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.kernels.losses.gradient_pairs import sign
 from sapwood.kernels.numeric.elementary import exp, expm1, log, log1p, sigmoid, softplus, tanh
 from sapwood.native.runtime.kernel import kernel
 
@@ -75,9 +76,7 @@ def apply_function(operation, work, m, d, a, width):
             work[m, d, j] = abs(work[m, a, j])
     elif operation == SIGN:
         for j in range(width):
-            x = work[m, a, j]
-            s = 1.0 if x > 0.0 else x
-            work[m, d, j] = -1.0 if x < 0.0 else s
+            work[m, d, j] = sign(work[m, a, j])
     elif operation == SQRT:
         for j in range(width):
             work[m, d, j] = np.sqrt(work[m, a, j])
