@@ -43,9 +43,9 @@ def test_a_third_entry_is_the_offset():
     "sets, weights, text",
     [
         (None, [1.0], "eval_sample_weight is not supported without eval_set"),
-        ([("X", "y"), ("X", "y")], [[1.0]], "eval_sample_weight must be a list of 2"),
+        ([("X", "y"), ("X", "y")], [[1.0]], "eval_sample_weight must be a list of length 2"),
         ({"a": ("X", "y")}, [1.0], "eval_sample_weight must be a dict with the names of eval_set"),
-        ({"a": ("X", "y")}, {"b": [1.0]}, "eval_sample_weight names 'b', which eval_set does not: a"),
+        ({"a": ("X", "y")}, {"b": [1.0]}, "eval_sample_weight names 'b', but eval_set has only a"),
         ([("X",)], None, "eval_set 'validation_0' must be a pair"),
         (
             np.zeros((3, 2)),

@@ -70,7 +70,9 @@ def test_the_offset_of_validation_rows_is_the_third_entry():
 
 def test_validation_rows_without_their_offset_are_refused():
     X, y = example()
-    with pytest.raises(InputError, match="eval_set 'validation': init_score is given for training and must be given"):
+    with pytest.raises(
+        InputError, match="eval_set 'validation': init_score was passed for the training rows but not here"
+    ):
         SapwoodRegressor(**FEW).fit(X, y, init_score=y, eval_set=(X, y))
 
 

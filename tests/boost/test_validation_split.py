@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.boost.validation_split import fold_of_rows, shares, validation_rows
+from sapwood.boost.validation_split import allocate, fold_of_rows, validation_rows
 from sapwood.errors import InputError
 from sapwood.params.options import LastRows
 
@@ -51,7 +51,7 @@ def test_every_class_gives_its_share_and_keeps_a_row(labels, fraction):
 
 
 def test_shares_go_to_the_largest_remainders():
-    assert shares(np.array([10, 7, 3]), 0.25, 5).tolist() == [2, 2, 1]
+    assert allocate(np.array([10, 7, 3]), 0.25, 5).tolist() == [2, 2, 1]
 
 
 def test_a_class_of_one_row_stays_in_training():
@@ -60,12 +60,12 @@ def test_a_class_of_one_row_stays_in_training():
 
 
 def test_classes_of_one_row_each_cannot_be_split():
-    with pytest.raises(InputError, match="every class has a single one: give eval_set"):
+    with pytest.raises(InputError, match="every class has a single one: pass eval_set"):
         split(0.5, 3, strata=np.arange(3.0))
 
 
 def test_one_row_cannot_be_split():
-    with pytest.raises(InputError, match="there is only 1 sample: give eval_set"):
+    with pytest.raises(InputError, match="there is only 1 sample: pass eval_set"):
         split(0.5, 1)
 
 
@@ -85,7 +85,7 @@ def test_many_small_groups_come_close_to_the_share():
 
 
 def test_one_group_cannot_be_split():
-    with pytest.raises(InputError, match="there is only one: give eval_set"):
+    with pytest.raises(InputError, match="there is only one: pass eval_set"):
         split(0.5, 4, groups=np.zeros(4, dtype=np.int64))
 
 
@@ -122,5 +122,5 @@ def test_folds_keep_groups_whole_and_are_balanced(labels):
 
 
 def test_more_folds_than_rows_are_refused():
-    with pytest.raises(InputError, match="5 folds cannot be made of 3 rows: ask for at most 3"):
+    with pytest.raises(InputError, match="5 folds cannot be made of 3 rows: use at most 3"):
         fold_of_rows(5, ids(3), 0, None, None)

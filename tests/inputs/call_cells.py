@@ -102,7 +102,7 @@ EVAL_SETS: dict[str, tuple[Any, Any]] = {
     "a text": (lambda: evals("validation"), type_error("a pair (X, y)", "got str")),
     "a list of tables": (lambda: evals([X, Y]), type_error("'validation_0'", "the tuple (X, y)", "got ndarray")),
     "None in a list": (lambda: evals([None]), type_error("'validation_0'", "got NoneType")),
-    "two names alike": (lambda: evals({1: (X, Y), "1": (X, Y)}), value_error("two sets alike")),
+    "two names alike": (lambda: evals({1: (X, Y), "1": (X, Y)}), value_error("not distinct")),
     "other columns": (lambda: evals((X[:, :2], Y)), schema_error("'validation'", "X has 2 features")),
     "a column missing": (
         lambda: regressor().fit(FRAME, Y, eval_set=(FRAME[["a"]], Y)),
@@ -124,7 +124,7 @@ EVAL_SETS: dict[str, tuple[Any, Any]] = {
     "weights without sets": (lambda: evals(None, eval_sample_weight=Y), value_error("without eval_set")),
     "weights for another number of sets": (
         lambda: evals([(X, Y)], eval_sample_weight=[None, None]),
-        value_error("a list of 1"),
+        value_error("a list of length 1"),
     ),
 }
 METRICS: dict[str, tuple[Any, Any]] = {

@@ -177,7 +177,7 @@ GROUPS: dict[str, tuple[Any, Any]] = {
     "texts": (["a", "b"] * 20, fine),
     "numbers and texts": (np.array(["a", 1] * 20, dtype=object), fine),
     "dates": (np.arange(N).astype("M8[D]"), fine),
-    "one group": ([1] * N, value_error("only one", "give eval_set")),
+    "one group": ([1] * N, value_error("only one", "pass eval_set")),
     "sizes": ([20, 20], value_error("X has 40 rows, groups has 2")),
     "NaN": (spoilt(LABELS, np.nan), value_error("row 5 has nan", "group of its own")),
     "None": (spoilt(LABELS, None), value_error("row 5 has None", "group of its own")),

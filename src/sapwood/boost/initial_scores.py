@@ -102,10 +102,10 @@ class FittedInit:
         if self.model is None:
             scores = constant_scores(self.base_scores, len(rows.y))
         else:
-            raw = self.model.predict_raw(rows.features)
+            raw = self.model.predict_raw(rows.user_rows)
             scores = np.ascontiguousarray(raw.T).reshape(len(self.base_scores), -1)
         if self.estimator is not None:
-            scores = scores + estimator_scores(self.estimator, rows.features, self.link, len(scores))
+            scores = scores + estimator_scores(self.estimator, rows.user_rows, self.link, len(scores))
         return scores if rows.init_score is None else scores + rows.init_score
 
 
@@ -192,7 +192,7 @@ class InitSpec:
             arguments["sample_weight"] = rows.weight
         from sklearn.base import clone  # imported only with an estimator as init, which needs scikit-learn itself
 
-        fitted = clone(self.init).fit(rows.features, y, **arguments)
+        fitted = clone(self.init).fit(rows.user_rows, y, **arguments)
         if self.classes is not None and not np.array_equal(fitted.classes_, self.classes):
             raise InputError(f"init: {name} was fitted to the classes {fitted.classes_!r}, but y has {self.classes!r}")
         return fitted

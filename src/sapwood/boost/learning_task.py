@@ -65,16 +65,16 @@ def read_task(arguments: FitArguments) -> tuple[LearningTask, LabeledRows]:
     X, table, bins = _read_table(arguments, warm_start)
     n_rows = workers.count_rows(table.n_rows)
     task = arguments.task or task_of_objective(arguments.params)
-    known = None if warm_start is None else warm_start.model.classes
-    y, classes = read_target(task, arguments.y, table.n_rows, known)
+    model_classes = None if warm_start is None else warm_start.model.classes
+    y, classes = read_target(task, arguments.y, table.n_rows, model_classes)
     if not workers.is_local and classes is not None:
         y, classes = read_target(task, arguments.y, table.n_rows, workers.gather_classes(classes))
-    given = dict(arguments.params) | dataset_params(arguments.X, arguments.params.get("split_search", AUTO))
-    params = resolve_params(given, n_rows, task, 0 if classes is None else len(classes))
+    user_params = dict(arguments.params) | dataset_params(arguments.X, arguments.params.get("split_search", AUTO))
+    params = resolve_params(user_params, n_rows, task, 0 if classes is None else len(classes))
     weight = _row_weights(arguments, params, y, classes)
     objective = objective_for(params, classes)
     if objective.vector_leaves:
-        params = widen_vector_trees(params, given, objective.n_outputs, n_rows)
+        params = widen_vector_trees(params, user_params, objective.n_outputs, n_rows)
     objective.check_target(y)
     if params.binning.zero_as_missing:
         table = zeros_to_missing(table)
@@ -102,7 +102,7 @@ def task_of_objective(params: Mapping[str, Any]) -> str:
 def read_target(
     task: str, y: Any, n_rows: int, classes: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the target as float64 and the classes, None for regression; labels must be of ``classes`` if given."""
+    """Return the target as float64 and the classes, None for regression; with ``classes``, others are an error."""
     if task == REGRESSION:
         return check_target(y, n_rows), None
     labels = read_column(y, n_rows, "y")
@@ -123,7 +123,7 @@ def objective_for(params: Params, classes: np.ndarray | None) -> Objective:
 
 
 def _read_table(arguments: FitArguments, warm_start: WarmStart | None) -> tuple[Any, Table, Any]:
-    """Read X as a table; of y only the presence is checked here."""
+    """Read X as a table; return X as the user passed it, the table, and the bins of a ``Dataset``."""
     if arguments.y is None:
         raise InputError(f"{arguments.caller} requires y to be passed, but the target y is None")
     if isinstance(arguments.X, Dataset):
@@ -137,7 +137,7 @@ def _read_table(arguments: FitArguments, warm_start: WarmStart | None) -> tuple[
 
 
 def _category_columns(params: Params, table: Table, warm_start: WarmStart | None) -> tuple[int, ...]:
-    """Return the category columns; those of a continued model unless the user names them."""
+    """Return the categorical columns; by default those of a continued model."""
     spec = params.categories.categorical_features
     if warm_start is not None and isinstance(spec, str):
         return warm_start.model.schema.categorical_columns
@@ -147,7 +147,7 @@ def _category_columns(params: Params, table: Table, warm_start: WarmStart | None
 def _row_weights(
     arguments: FitArguments, params: Params, y: np.ndarray, classes: np.ndarray | None
 ) -> np.ndarray | None:
-    """Return the sample weights times the weights of classes, which may be on other workers too."""
+    """Return the sample weights times the class weights, which depend on the rows of all workers."""
     workers = arguments.workers
     may_be_zero = workers.splits_rows
     weight = check_weight(arguments.sample_weight, len(y), may_be_zero=may_be_zero)
@@ -155,11 +155,11 @@ def _row_weights(
         return weight
     if len(classes) < 2:
         raise InputError(f"y has one class, {short_repr(classes[0])}: a classifier needs rows of at least two")
-    codes, given = y, weight
+    codes, weights = y, weight
     if workers.splits_rows:  # whether all workers have weights is not known yet
-        codes, given = workers.gather_each(y, np.ones(len(y)) if weight is None else weight)
+        codes, weights = workers.gather_each(y, np.ones(len(y)) if weight is None else weight)
     spec: Any = params.task.class_weight
-    by_class = class_weights(spec, classes, codes, given)
+    by_class = class_weights(spec, classes, codes, weights)
     if by_class is None:
         return weight
     combined = by_class[y.astype(np.intp)] * (1.0 if weight is None else weight)

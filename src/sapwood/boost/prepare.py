@@ -1,4 +1,4 @@
-"""From rows to bins: what becomes of category columns, and the bins of everything."""
+"""Prepare rows for training: encode categorical columns as features, and bin all features."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sapwood.boost.labeled_rows import LabeledRows
-from sapwood.data.binning import binned_dataset as binned
 from sapwood.data.binning.bin_mapper import BinMapper, ExactBinMapper
+from sapwood.data.binning.binned_dataset import BinnedDataset, compact_row_ids
 from sapwood.data.binning.bundling import remove_conflicts
 from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.data.categories.combinations import NumericColumns, plan_combinations
@@ -39,199 +39,211 @@ HASH_RANGE = 2.0**64
 
 @dataclass(frozen=True, eq=False)
 class PreparedData:
-    """Rows ready to be trained on: those that trees are grown on, and their bins.
+    """Rows that trees are grown on, and their bins.
 
-    ``encodings`` describes the encoding of each category column, by its name.
+    ``encodings`` describes the encoding of each categorical column, by name.
     """
 
     rows: LabeledRows
-    dataset: binned.BinnedDataset
+    dataset: BinnedDataset
     params: Params
     encodings: Mapping[str, Any] = field(default_factory=dict)
 
-    def tiles(self, sample: LabeledRows, run: Run) -> tuple[np.ndarray, SparseBins | None, Block | None]:
-        """Other rows in the same bins, as tiles and lists, and their values if training needs them."""
+    def encode(self, rows: LabeledRows, run: Run) -> tuple[np.ndarray, SparseBins | None, Block | None]:
+        """Return other rows in the same bins, as tiles and sparse bins, and their raw values if training reads them."""
         dataset = self.dataset
         if dataset.transformer is None:
-            return *sample.tiles(dataset.bin_mapper, run), sample.values(self.params, dataset.schema)
-        table = dataset.transformer.transform(dataset.user_schema.align(sample.rows))
-        return dataset.bin_mapper.encode(table, run, with_columns=False)[0], None, _values(table, self.params)
+            return *rows.encode(dataset.bin_mapper, run), rows.raw_values(self.params, dataset.schema)
+        table = dataset.transformer.transform(dataset.user_schema.align(rows.selected_table))
+        return dataset.bin_mapper.encode(table, run, with_columns=False)[0], None, _raw_values(table, self.params)
 
 
 def prepare(
-    sample: LabeledRows,
+    rows: LabeledRows,
     schema: Schema,
     params: Params,
     objective: Objective,
-    known: FeatureTransformer | None,
+    earlier: FeatureTransformer | None,
     run: Run,
 ) -> PreparedData:
-    """Put rows into bins; ``known`` is the recipe of a model that is continued, whose levels keep their codes.
+    """Encode and bin rows; categories keep the codes that they have in the transformer of an ``earlier`` model.
 
-    Columns that are bundled although they meet in some rows do not meet any more.
+    If ``bundle`` allows conflicts, bins are changed so that there are none.
     """
-    prepared = _put_into_bins(sample, schema, params, objective, known, run)
+    if schema.categorical_columns:
+        prepared = _bin_encoded(rows, schema, params, objective, earlier, run)
+    else:
+        dataset = rows.bin(params, run)
+        permutation = None
+        if params.boost.boosting == "ordered":
+            [permutation] = _make_permutations(1, rows, schema, params)
+        prepared = PreparedData(rows, replace(dataset, permutation=permutation), params)
     conflicts = conflicts_of(params.tree.bundle)
     if conflicts == 0.0:
         return prepared
     return replace(prepared, dataset=remove_conflicts(prepared.dataset, conflicts))
 
 
-def _put_into_bins(
-    sample: LabeledRows,
+def _bin_encoded(
+    rows: LabeledRows,
     schema: Schema,
     params: Params,
     objective: Objective,
-    known: FeatureTransformer | None,
+    earlier: FeatureTransformer | None,
     run: Run,
 ) -> PreparedData:
+    """Encode the categorical columns of rows and bin them; rows held out for statistics are dropped."""
+    columns = {f: rows.selected_table.categorical_column(f) for f in schema.categorical_columns}
+    vocabularies = {
+        f: Vocabulary.of(column, None if earlier is None else earlier.vocabularies[f]) for f, column in columns.items()
+    }
+    n_categories = {f: len(column.observed) for f, column in columns.items()}
+    plans = _plan_encodings(rows, schema, params, objective, n_categories)
+    encodings = [encoding for plan in plans.values() for encoding in plan.encodings]
+    held_out = _hold_out(encodings, rows, params)
     is_ordered = params.boost.boosting == "ordered"
-    if not schema.categorical_columns:
-        dataset = sample.binned(params, run)
-        orders = _orders(1, sample, schema, params) if is_ordered else [None]
-        return PreparedData(sample, replace(dataset, permutation=orders[0]), params)
-    table = sample.rows
-    levels = {f: table.categorical_column(f) for f in schema.categorical_columns}
-    vocabularies = {f: Vocabulary.of(levels[f], None if known is None else known.vocabularies[f]) for f in levels}
-    n_levels = {f: len(levels[f].observed) for f in levels}
+    n_permutations = max([encoding.permutations for encoding in encodings if isinstance(encoding, Ordered)], default=0)
+    permutations = _make_permutations(max(n_permutations, int(is_ordered)), rows, schema, params)
+    inputs = EncodingInputs(
+        vocabularies=vocabularies,
+        codes={f: vocabulary.encode(columns[f]) for f, vocabulary in vocabularies.items()},
+        target=FixedPointTarget.of(rows.y, rows.weight, objective.n_outputs if objective.task == "multiclass" else 0),
+        permutations=permutations,
+        held_out=held_out,
+        run=run,
+        max_bins=params.binning.max_bins,
+    )
+    numeric = _numeric_columns(rows, schema, params, {} if earlier is None else earlier.cuts)
+    combinations, inputs = plan_combinations(plans, inputs, crossing_of(params.categories.max_combination), numeric)
+    by_column = {f: plan.encodings for f, plan in plans.items()}
+    encoded = encode_categories(rows.selected_table, by_column, combinations, inputs)
+    if held_out.any():
+        rows = rows.take(~held_out)
+        encoded = replace(encoded, tables=tuple(table.take(np.flatnonzero(~held_out)) for table in encoded.tables))
+        permutations = [_drop_rows(permutation, held_out) for permutation in permutations]
+    dataset = _bin_tables(encoded, schema, rows, params, run)
+    partition = next((encoding for encoding in encodings if isinstance(encoding, Partition)), None)
+    dataset = replace(dataset, partition=partition)
+    if is_ordered:
+        permuted = zip(dataset.permuted, permutations[1:], strict=True)
+        dataset = replace(
+            dataset,
+            permutation=permutations[0],
+            permuted=tuple(replace(one, permutation=permutation) for one, permutation in permuted),
+        )
+    described = {schema.name_of(f): plan.describe(n_categories[f]) for f, plan in plans.items()}
+    return PreparedData(rows, dataset, params, described)
+
+
+def _plan_encodings(
+    rows: LabeledRows, schema: Schema, params: Params, objective: Objective, n_categories: Mapping[int, int]
+) -> Mapping[int, EncodingPlan]:
+    """Choose the encodings of each categorical column and check that they go with the other options."""
     context = Context(
         params.values(),
         objective_name=objective.name,
         vector_leaves=objective.vector_leaves,
         encodings=(Partition(),),
     )
-    can_divide = is_compatible(context)
-    decisions = plan_encodings(
-        params.categories.category_encoding, schema, n_levels, PlanLimits(params.categories.one_hot_max, can_divide)
-    )
-    every = [encoding for decision in decisions.values() for encoding in decision.encodings]
-    distributed = None if sample.workers.is_local else sample.workers.split
-    check_compatibility(replace(context, encodings=tuple(every), distributed=distributed))
-    partition = next((encoding for encoding in every if isinstance(encoding, Partition)), None)
-    held_out = _held_out(every, sample, params)
-    n_orders = max([encoding.permutations for encoding in every if isinstance(encoding, Ordered)], default=0)
-    orders = _orders(max(n_orders, int(is_ordered)), sample, schema, params)
-    stuff = EncodingInputs(
-        vocabularies=vocabularies,
-        codes={f: vocabulary.encode(levels[f]) for f, vocabulary in vocabularies.items()},
-        target=FixedPointTarget.of(
-            sample.y, sample.weight, objective.n_outputs if objective.task == "multiclass" else 0
-        ),
-        permutations=orders,
-        held_out=held_out,
-        run=run,
-        max_bins=params.binning.max_bins,
-    )
-    crossings, stuff = plan_combinations(
-        decisions,
-        stuff,
-        crossing_of(params.categories.max_combination),
-        _numeric_columns(sample, schema, params, {} if known is None else known.cuts),
-    )
-    cooked = encode_categories(table, {f: decision.encodings for f, decision in decisions.items()}, crossings, stuff)
-    tables = cooked.tables
-    if held_out.any():
-        sample = sample.take(~held_out)
-        tables = tuple(one.take(np.flatnonzero(~held_out)) for one in tables)
-        orders = [_without(order, held_out) for order in orders]
-    dataset = replace(_binned(replace(cooked, tables=tables), schema, sample, params, run), partition=partition)
-    if is_ordered:
-        others = tuple(replace(one, permutation=order) for one, order in zip(dataset.permuted, orders[1:], strict=True))
-        dataset = replace(dataset, permutation=orders[0], permuted=others)
-    return PreparedData(sample, dataset, params, _described(decisions, schema, n_levels))
+    limits = PlanLimits(params.categories.one_hot_max, is_compatible(context))
+    plans = plan_encodings(params.categories.category_encoding, schema, n_categories, limits)
+    encodings = tuple(encoding for plan in plans.values() for encoding in plan.encodings)
+    distributed = None if rows.workers.is_local else rows.workers.split
+    check_compatibility(replace(context, encodings=encodings, distributed=distributed))
+    return plans
 
 
 def _numeric_columns(
-    sample: LabeledRows, schema: Schema, params: Params, cuts: Mapping[int, np.ndarray]
+    rows: LabeledRows, schema: Schema, params: Params, cuts: Mapping[int, np.ndarray]
 ) -> NumericColumns:  # fmt: skip
-    """Numeric columns that may be combined with categories: those without a monotone constraint."""
+    """Return the numeric columns that may be combined with categories: those without a monotone constraint."""
     directions = monotone_directions(params.tree.monotone_constraints, schema)
     features = [f for f in range(schema.n_features) if f not in schema.categorical_columns and directions[f] == 0]
-    return NumericColumns(sample.rows, features, sample.weight, sample.row_ids, params.run.random_state, cuts)
+    return NumericColumns(
+        rows.selected_table, features, rows.weight, rows.row_ids, params.run.random_state, cuts
+    )  # fmt: skip
 
 
-def _binned(
-    cooked: EncodedTables, schema: Schema, sample: LabeledRows, params: Params, run: Run
-) -> binned.BinnedDataset:
-    numbers, tables = binned.compact_row_ids(sample.row_ids), cooked.tables
-    encoder: BinMapper
+def _bin_tables(
+    encoded: EncodedTables, schema: Schema, rows: LabeledRows, params: Params, run: Run
+) -> BinnedDataset:  # fmt: skip
+    """Bin the encoded tables of all permutations with the edges of the first one."""
+    bin_mapper: BinMapper
     if params.tree.split_search == "exact":
-        encoder = ExactBinMapper.of(tables[0])
+        bin_mapper = ExactBinMapper.of(encoded.tables[0])
     else:
-        encoder = _fit_encoder(tables[0], cooked.edges, sample, params, run)
-    first, *others = (
-        binned.BinnedDataset(
-            encoder.schema,
-            encoder,
-            *encoder.encode(table, run),
-            numbers,
-            _values(table, params),
-            cooked.transformer,
+        bin_mapper = _fit_bin_mapper(encoded.tables[0], encoded.edges, rows, params, run)
+    row_ids = compact_row_ids(rows.row_ids)
+    first, *permuted = (
+        BinnedDataset(
+            bin_mapper.schema,
+            bin_mapper,
+            *bin_mapper.encode(table, run),
+            row_ids,
+            _raw_values(table, params),
+            encoded.transformer,
             schema,
         )
-        for table in tables
+        for table in encoded.tables
     )
-    return replace(first, permuted=tuple(others))
+    return replace(first, permuted=tuple(permuted))
 
 
-def _fit_encoder(
-    table: Table, known: Mapping[int, np.ndarray], sample: LabeledRows, params: Params, run: Run
+def _fit_bin_mapper(
+    table: Table, known_edges: Mapping[int, np.ndarray], rows: LabeledRows, params: Params, run: Run
 ) -> BinMapper:  # fmt: skip
-    """Choose edges for the columns whose edges are not known."""
-    others = [k for k in range(table.n_features) if k not in known]
-    edges = dict(known)
-    if others:
+    """Find the bin edges of the columns that have no ``known_edges``."""
+    missing = [k for k in range(table.n_features) if k not in known_edges]
+    edges = dict(known_edges)
+    if missing:
         fitted = BinMapper.fit(
-            table.select(others), sample.weight, params.binning.max_bins, params.run.random_state, run, sample.row_ids
+            table.select(missing), rows.weight, params.binning.max_bins, params.run.random_state, run, rows.row_ids
         )
-        edges |= zip(others, fitted.edges, strict=True)
+        edges |= zip(missing, fitted.edges, strict=True)
     return BinMapper(Schema.of(table), tuple(edges[k] for k in range(table.n_features)))
 
 
-def _values(table: Table, params: Params) -> Block | None:
+def _raw_values(table: Table, params: Params) -> Block | None:
     return None if linear_of(params.tree.leaf_model) is None else single_block(table)
 
 
-def _described(decisions: Mapping[int, EncodingPlan], schema: Schema, n_levels: Mapping[int, int]) -> dict[str, Any]:
-    return {schema.name_of(f): decision.describe(n_levels[f]) for f, decision in decisions.items()}
-
-
-def _held_out(encodings: list[Encoding], sample: LabeledRows, params: Params) -> np.ndarray:
-    """The rows that only serve statistics: none, unless a column asks for it."""
-    shares = [encoding.fraction for encoding in encodings if isinstance(encoding, Holdout)]
-    row_ids = sample.row_ids
-    if not shares:
+def _hold_out(encodings: list[Encoding], rows: LabeledRows, params: Params) -> np.ndarray:
+    """Return a mask of the rows that only statistics are computed from: none without an encoding ``Holdout``."""
+    fractions = [encoding.fraction for encoding in encodings if isinstance(encoding, Holdout)]
+    row_ids = rows.row_ids
+    if not fractions:
         return np.zeros(len(row_ids), dtype=bool)
     hashes = np.empty(len(row_ids), dtype=np.uint64)
     draw_many(params.run.random_state, HOLDOUT, 0, row_ids, hashes)
-    chosen = hashes < np.uint64(max(shares) * HASH_RANGE)
-    if chosen.all() or not chosen.any():
+    held_out = hashes < np.uint64(max(fractions) * HASH_RANGE)
+    if held_out.all() or not held_out.any():
         raise InputError(
-            f"category_encoding='holdout' leaves no row on one side: {len(row_ids)} rows are too few, use 'ordered'"
+            f"category_encoding='holdout' needs rows to hold out and rows to train on, and {len(row_ids)} rows are too "
+            "few: use 'ordered'"
         )
-    return chosen
+    return held_out
 
 
-def _orders(wanted: int, sample: LabeledRows, schema: Schema, params: Params) -> list[np.ndarray]:
-    """So many orders in which ordered statistics and ordered boosting take the rows: random, or the one of time."""
+def _make_permutations(n_permutations: int, rows: LabeledRows, schema: Schema, params: Params) -> list[np.ndarray]:
+    """Return permutations of the rows for ordered statistics and ordered boosting: random, or the order of time."""
     has_time: Any = params.categories.has_time
-    row_ids = sample.row_ids
+    row_ids = rows.row_ids
     if has_time is True:
-        return [np.arange(len(row_ids), dtype=np.uint32)] if wanted else []
+        return [np.arange(len(row_ids), dtype=np.uint32)] if n_permutations else []
     if has_time is not False:
         feature = column_number(has_time, schema, "has_time")
-        table = original_table(sample.rows)
+        table = original_table(rows.selected_table)
         times = np.concatenate([m[:, 0] for _, m in table.select([feature]).matrices(table.chunk_rows())])
-        return [np.argsort(times, kind="stable").astype(np.uint32)] if wanted else []
-    orders = []
-    for permutation in range(wanted):
+        return [np.argsort(times, kind="stable").astype(np.uint32)] if n_permutations else []
+    permutations = []
+    for k in range(n_permutations):
         hashes = np.empty(len(row_ids), dtype=np.uint64)
-        draw_many(params.run.random_state, PERMUTATIONS, permutation, row_ids, hashes)
-        orders.append(np.argsort(hashes, kind="stable").astype(np.uint32))
-    return orders
+        draw_many(params.run.random_state, PERMUTATIONS, k, row_ids, hashes)
+        permutations.append(np.argsort(hashes, kind="stable").astype(np.uint32))
+    return permutations
 
 
-def _without(order: np.ndarray, left_out: np.ndarray) -> np.ndarray:
-    """An order of rows when some are left out, by the places of those that stay."""
-    place = np.cumsum(~left_out) - 1
-    return place[order[~left_out[order]]].astype(np.uint32)
+def _drop_rows(permutation: np.ndarray, dropped: np.ndarray) -> np.ndarray:
+    """Return the permutation of the rows that remain when some are dropped."""
+    new_position = np.cumsum(~dropped) - 1
+    return new_position[permutation[~dropped[permutation]]].astype(np.uint32)

@@ -1,4 +1,4 @@
-"""Train a model: read the arguments, train on the rows, make the model."""
+"""``sapwood.train`` and ``fit``: read the arguments, split off validation rows, train, and make the model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sapwood.boost.early_stopping import INTERRUPTED
-from sapwood.boost.eval_sets import held_out_rows, read_eval_rows
+from sapwood.boost.eval_sets import read_eval_rows, read_held_out_rows
 from sapwood.boost.fit_arguments import FitArguments
 from sapwood.boost.fit_facts import fit_context
 from sapwood.boost.labeled_rows import LabeledRows
@@ -97,12 +97,12 @@ class FitResult:
 
 
 def fit(arguments: FitArguments) -> FitResult:
-    """Train on the arguments of a fit; the clock of ``time_limit`` starts here."""
+    """Train a model; the time of ``time_limit`` starts here."""
     start_time = time.perf_counter()
     task, rows = read_task(arguments)
     check_workers(task, rows, arguments)
     check_compatibility(fit_context(task, rows, arguments))
-    sets, held_out = read_eval_rows(arguments, task), held_out_rows(arguments, task)
+    sets, held_out = read_eval_rows(arguments, task), read_held_out_rows(arguments, task)
     training = fit_rows(task, rows, sets, held_out, start_time)
     result = training.result
     return FitResult(
@@ -125,13 +125,13 @@ def fit_rows(
     held_out: Mapping[str, LabeledRows],
     start_time: float,
 ) -> Training:
-    """Train on rows; without validation ``sets`` some rows are split off if the parameters ask for it."""
+    """Train on rows; without validation ``sets``, some rows are split off if the parameters ask for it."""
     if rows.weight is not None:
         rows = rows.take(rows.weight > 0.0)
-    chosen = rows_to_split_off(task.params, rows, task.classes, bool(sets))
-    if chosen is None:
+    validation = rows_to_split_off(task.params, rows, task.classes, bool(sets))
+    if validation is None:
         return train_rows(task, rows, {**sets, **held_out}, start_time)
-    first = train_rows(task, rows.take(~chosen), {VALIDATION: rows.take(chosen), **held_out}, start_time)
+    first = train_rows(task, rows.take(~validation), {VALIDATION: rows.take(validation), **held_out}, start_time)
     return refit_on_all_rows(task, rows, first, start_time)
 
 

@@ -1,4 +1,4 @@
-"""Train on some rows: bin them, boost, translate the trees to the user's columns."""
+"""Train on some rows: bin them, boost, and express the trees in the user's columns."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ MIN_SECONDS = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """A finished training on some rows: trees and history, fitted initial scores, number of rows.
+    """Result of training on some rows: trees and history, fitted initial scores, number of rows.
 
-    ``transformer`` turns category columns into features of the trees; ``encodings`` describes the encoding of each.
+    ``transformer`` computes the features of the trees from categorical columns; ``encodings`` describes each encoding.
     """
 
     result: TrainResult
@@ -42,22 +42,23 @@ class Training:
 
 
 def train_rows(task: LearningTask, rows: LabeledRows, sets: Mapping[str, LabeledRows], start_time: float) -> Training:
-    """Bin the rows, boost, and translate the trees to the user's columns."""
+    """Bin the rows, boost, and express the trees in the user's columns; ``sets`` are the validation sets."""
     params = _with_remaining_time(task.params, start_time)
     team = training_team(params.run.n_jobs, len(rows.y), rows.table.n_features)
     check_memory(_data_size(task, rows, sets), task.objective, params, team.size)
     earlier = None if task.init.warm_start is None else task.init.warm_start.model
-    known = None if earlier is None else earlier.transformer
-    prepared = prepare(rows, task.schema, params, task.objective, known, team.run)
+    earlier_transformer = None if earlier is None else earlier.transformer
+    prepared = prepare(rows, task.schema, params, task.objective, earlier_transformer, team.run)
     rows, dataset = prepared.rows, prepared.dataset
     dataset = dataclasses.replace(dataset, workers=rows.workers)
     n_rows = dataset.workers.count_rows(dataset.n_rows)
     init = task.init.fit(rows, team.run)
     eval_sets = []
-    for name, one in sets.items():
+    for name, eval_rows in sets.items():
         with eval_set_in_errors(name):
-            tiles, lists, values = prepared.tiles(one, team.run)
-            eval_sets.append(EvalSet(name, tiles, one.target, init.scores(one), values, lists))
+            tiles, sparse_bins, raw_values = prepared.encode(eval_rows, team.run)
+            scores = init.scores(eval_rows)
+            eval_sets.append(EvalSet(name, tiles, eval_rows.target, scores, raw_values, sparse_bins))
     metrics = eval_metrics(params.evaluation.eval_metric, task.objective, task.metric_task)
     evaluation = Evaluation(eval_sets, metrics, task.objective, dataset.workers)
     result = boost(dataset, rows.target, task.objective, params, init.initial_scores(rows), evaluation)
@@ -68,30 +69,30 @@ def train_rows(task: LearningTask, rows: LabeledRows, sets: Mapping[str, Labeled
 def join_transformers(
     result: TrainResult, earlier: Model | None, transformer: FeatureTransformer | None, schema: Schema
 ) -> tuple[TrainResult, FeatureTransformer | None]:
-    """Drop the derived features that no tree uses; those of new trees follow those of an earlier model."""
+    """Append the derived features of new trees to those of an earlier model, and drop those that no tree uses."""
     if transformer is None:
         return result, None
     transformer = dataclasses.replace(transformer, columns=transformer.columns + result.columns)
     trees = result.ensemble
     if earlier is not None and earlier.transformer is not None:
-        transformer, place = earlier.transformer.join(transformer, schema.n_features)
-        trees = trees.renumber_features(place, earlier.ensemble.n_trees)
-    transformer, place = transformer.drop_unused(trees.used_features(transformer.n_columns), schema.n_features)
-    return dataclasses.replace(result, ensemble=trees.renumber_features(place)), transformer
+        transformer, numbers = earlier.transformer.join(transformer, schema.n_features)
+        trees = trees.renumber_features(numbers, earlier.ensemble.n_trees)
+    transformer, numbers = transformer.drop_unused(trees.used_features(transformer.n_columns), schema.n_features)
+    return dataclasses.replace(result, ensemble=trees.renumber_features(numbers)), transformer
 
 
 def _with_remaining_time(params: Params, start_time: float) -> Params:
     limit = params.evaluation.time_limit
     if limit is None:
         return params
-    left = max(MIN_SECONDS, limit - (time.perf_counter() - start_time))
-    return dataclasses.replace(params, evaluation=dataclasses.replace(params.evaluation, time_limit=left))
+    remaining = max(MIN_SECONDS, limit - (time.perf_counter() - start_time))
+    return dataclasses.replace(params, evaluation=dataclasses.replace(params.evaluation, time_limit=remaining))
 
 
 def _data_size(task: LearningTask, rows: LabeledRows, sets: Mapping[str, LabeledRows]) -> DataSize:
-    """Return what memory depends on; sparse tables with categories, or on several workers, are binned as dense ones."""
+    """Return the sizes that memory depends on; sparse tables with categories, or of several workers, count as dense."""
     table, n_rows = rows.table, len(rows.y)
     stored = None
     if isinstance(table, SparseTable) and not task.schema.categorical_columns and rows.workers.is_local:
         stored = np.diff(table.start).astype(np.int64) * n_rows // table.n_rows
-    return DataSize(n_rows, table.n_features, sum(len(one.y) for one in sets.values()), stored)
+    return DataSize(n_rows, table.n_features, sum(len(eval_rows.y) for eval_rows in sets.values()), stored)

@@ -402,7 +402,7 @@ def test_columns_must_stay_what_they_were():
         fitted.predict(X.assign(letter=0.5))
     with pytest.raises(InputTypeError, match="column 'x' holds strings"):
         fitted.predict(X.assign(x="text"))
-    with pytest.raises(SchemaError, match="category columns"):
+    with pytest.raises(SchemaError, match="categorical columns"):
         SapwoodRegressor(categorical_features=["letter", "side", "number"]).fit(X, Y, init_model=fitted)
 
 
