@@ -9,7 +9,7 @@ import pytest
 
 from sapwood import Bayesian, Goss, Mvs, SapwoodClassifier, SapwoodRegressor, Uniform
 from sapwood.boost.sampling import SAMPLERS, SampledRows, SamplingContext, make_sampler
-from sapwood.boost.sampling.selection import proportion_threshold
+from sapwood.boost.sampling.thresholds import proportion_threshold
 from sapwood.boost.sampling.uniform import poisson_bounds
 from sapwood.boost.target import Target
 from sapwood.errors import InputError, ParameterError
@@ -305,9 +305,9 @@ def slow_goss(keys: np.ndarray, n_top: int, n_other: int) -> tuple[np.ndarray, n
 @pytest.mark.parametrize("spread", [0, 1000])
 @pytest.mark.parametrize("kinds", [3, 3000])
 def test_goss_draws_the_same_as_sorting(monkeypatch, sampled, spread, kinds):
-    for where in ("selection", "goss"):
-        monkeypatch.setattr(f"sapwood.boost.sampling.{where}.SAMPLED", sampled)
-    monkeypatch.setattr("sapwood.boost.sampling.selection.FEW", spread)
+    for where in ("thresholds", "goss"):
+        monkeypatch.setattr(f"sapwood.boost.sampling.{where}.N_SAMPLED_KEYS", sampled)
+    monkeypatch.setattr("sapwood.boost.sampling.thresholds.MAX_SORTED", spread)
     gradient = np.random.default_rng(sampled).integers(0, kinds, 3000)
     sampler = make_sampler(BoostingParams(sampling=Goss(0.2, 0.1, full_rounds=0)), pool_of(ids(3000)))
     for round, factor in enumerate([1.0, 1.0, 1.001, 1.001, 1.002, 3.0, 3.0]):
@@ -348,7 +348,7 @@ def test_rows_are_drawn_alike_whatever_the_unit_of_weights(name, unit):
     weight = np.random.default_rng(1).uniform(0.5, 2.0, 400)
     plain, scaled = (draw(SETTINGS[name], ids(400), weight=one) for one in (weight, unit * weight))
     assert np.array_equal(scaled.rows, plain.rows)
-    assert np.array_equal(scaled.given, unit * plain.given)
+    assert np.array_equal(scaled.row_weights, unit * plain.row_weights)
 
 
 @pytest.mark.parametrize("smoothing", [1e-300, 1e300])

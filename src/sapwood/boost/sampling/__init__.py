@@ -1,4 +1,4 @@
-"""The rows that a tree is grown on: one class per way of drawing them, found by the choice that it belongs to."""
+"""Sampling of the rows that trees are grown on: one sampler for each object of ``sampling``."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ for _module in pkgutil.iter_modules(__path__):  # each registers its sampler
     importlib.import_module(f"{__name__}.{_module.name}")
 
 
-def make_sampler(params: BoostingParams, pool: SamplingContext) -> Sampler | None:
-    """What draws the rows of each round; None where every round uses all rows as they are."""
-    choice = sampling_of(params.sampling)
-    if choice is None or (choice == Uniform() and params.subsample >= 1.0):
+def make_sampler(params: BoostingParams, context: SamplingContext) -> Sampler | None:
+    """Return the sampler that parameters select, None if every round uses all rows as they are."""
+    option = sampling_of(params.sampling)
+    if option is None or (option == Uniform() and params.subsample >= 1.0):
         return None
-    return SAMPLERS[type(choice)](choice, params, pool)
+    return SAMPLERS[type(option)](option, params, context)

@@ -1,4 +1,4 @@
-"""What every way of drawing rows is given, and what it returns."""
+"""Base class of samplers, the rows they sample from and the rows they return."""
 
 from __future__ import annotations
 
@@ -20,44 +20,45 @@ from sapwood.native.threads.team import Team
 from sapwood.params.declaration import BoostingParams
 from sapwood.params.options import Sampling
 
-MOST_EXPONENT = 24  # of the largest weight, beyond which weights are rescaled to be compared
+MAX_EXPONENT = 24  # of the largest weight, beyond which weights are rescaled
 
 
 @dataclass(frozen=True, eq=False)
 class SampledRows:
-    """The places of the rows drawn, ascending u32 (None: all), and their weights.
+    """The sampled rows, as ascending u32 (None: all rows), and their weights.
 
-    ``given`` are the weights of all rows, empty if equal; ``own`` those of the rows drawn where these differ.
+    ``row_weights`` are the weights of all rows, empty if equal. Where sampling changes weights, ``sampled_weights`` are
+    those of the sampled rows, of ``n_rows`` rows in all.
     """
 
     rows: np.ndarray | None
-    given: np.ndarray
-    own: np.ndarray | None = None
+    row_weights: np.ndarray
+    sampled_weights: np.ndarray | None = None
     n_rows: int = 0
 
     @property
     def weight(self) -> np.ndarray:
-        """The weights of the rows drawn, or of all rows."""
-        return self.given if self.own is None else self.own
+        """Weights of the sampled rows, or of all rows."""
+        return self.row_weights if self.sampled_weights is None else self.sampled_weights
 
     @cached_property
     def weight_by_row(self) -> np.ndarray:
-        """The weights of all rows, 0 for those that were not drawn if draws have a say in weights."""
-        if self.own is None:
-            return self.given
+        """Weights of all rows; 0 for rows that were not sampled where sampling changes weights."""
+        if self.sampled_weights is None:
+            return self.row_weights
         weight = np.zeros(self.n_rows)
-        weight[self.rows] = self.own
+        weight[self.rows] = self.sampled_weights
         return weight
 
 
 @dataclass(frozen=True, eq=False)
 class SamplingContext:
-    """The rows to draw from: their original numbers, targets and weights; ``task`` is that of the loss.
+    """The rows to sample from: their numbers, targets and weights; ``task`` is that of the loss.
 
-    There are no ``numbers`` where they are 0, 1, 2 ...
+    ``kept_row_ids`` is empty where the numbers are 0, 1, 2 ...
     """
 
-    numbers: np.ndarray
+    kept_row_ids: np.ndarray
     target: Target
     task: str
     seed: int
@@ -66,8 +67,13 @@ class SamplingContext:
 
     @property
     def n_rows(self) -> int:
-        """How many there are."""
+        """Number of rows of this worker."""
         return len(self.target.y)
+
+    @property
+    def row_ids(self) -> np.ndarray:
+        """Numbers of the rows, on which random draws depend."""
+        return self.kept_row_ids if len(self.kept_row_ids) else np.arange(self.n_rows, dtype=np.uint64)
 
     @cached_property
     def n_total(self) -> int:
@@ -84,75 +90,75 @@ class SamplingContext:
 
     @cached_property
     def weight(self) -> np.ndarray:
-        """The weights of the rows, empty if all weigh the same."""
+        """Weights of the rows, empty if all are equal."""
         return np.empty(0) if self.target.weight is None else self.target.weight
 
 
 class Sampler(ABC):
-    """Draws rows, round by round. What it draws depends on the rows' original numbers, never on threads."""
+    """Samples rows for each round. A sample depends on the numbers of rows, never on threads or workers."""
 
-    def __init__(self, choice: Any, params: BoostingParams, pool: SamplingContext) -> None:
-        self.choice = choice
+    def __init__(self, option: Any, params: BoostingParams, context: SamplingContext) -> None:
+        self.option = option
         self.params = params
-        self.pool = pool
-        self._ids = pool.numbers
-        self._hashes = np.empty(pool.n_rows, dtype=np.uint64)
-        self._rows = np.empty(pool.n_rows, dtype=np.uint32)
-        self._spare = np.empty(pool.n_rows, dtype=np.uint32)
+        self.context = context
+        self._row_ids = context.kept_row_ids
+        self._hashes = np.empty(context.n_rows, dtype=np.uint64)
+        self._rows = np.empty(context.n_rows, dtype=np.uint32)
+        self._scratch = np.empty(context.n_rows, dtype=np.uint32)
         self._weight = np.empty(0)
 
     @cached_property
     def relative_weight(self) -> np.ndarray:
-        """The weights of the rows by which they are compared, empty if all weigh the same.
+        """Weights of the rows for comparisons, empty if all are equal.
 
-        They are those given times a power of two where these would carry gradients or their squares out of range.
+        They are multiplied by a power of two where squares of weighted gradients could overflow.
         """
-        weight = self.pool.weight
+        weight = self.context.weight
         if len(weight) == 0:
             return weight
-        exponent = math.frexp(float(self.pool.max(weight[:, None])[0]))[1]
-        return weight if abs(exponent) <= MOST_EXPONENT else np.ldexp(weight, -exponent)
+        exponent = math.frexp(float(self.context.max(weight[:, None])[0]))[1]
+        return weight if abs(exponent) <= MAX_EXPONENT else np.ldexp(weight, -exponent)
 
     @abstractmethod
     def draw(self, pairs: np.ndarray, round: int) -> SampledRows:
-        """Draw the rows of a round, given the unweighted gradient pairs (outputs, rows, 2).
+        """Sample the rows of a round, given the unweighted gradient pairs (outputs, rows, 2).
 
-        The arrays returned are overwritten by the next draw.
+        The next call may overwrite the arrays that are returned.
         """
 
     def _draw_hashes(self, round: int) -> np.ndarray:
-        """The random bits of the rows for a round."""
-        self.pool.team.run(sample.draw_hashes, self.pool.seed, SAMPLING, round, self._ids, self._hashes)
+        """Return 64 random bits for each row in a round."""
+        self.context.team.run(sample.draw_hashes, self.context.seed, SAMPLING, round, self._row_ids, self._hashes)
         return self._hashes
 
-    def _listed(self, take: Kernel, *args: Any) -> SampledRows:
-        """Run a kernel that lists rows and their weights as its last arguments say."""
+    def _select_weighted(self, kernel: Kernel, *args: Any) -> SampledRows:
+        """Run a kernel that writes sampled rows and their weights to the buffers that follow its arguments."""
         if len(self._weight) == 0:
-            self._weight = np.empty(self.pool.n_rows)
-        counts = np.zeros(self.pool.team.size, dtype=np.int64)
-        self.pool.team.run(take, *args, counts, self._spare, self._rows, self._weight)
-        n_taken = int(counts.sum())
-        return self._weighted(self._rows[:n_taken], self._weight[:n_taken])
+            self._weight = np.empty(self.context.n_rows)
+        counts = np.zeros(self.context.team.size, dtype=np.int64)
+        self.context.team.run(kernel, *args, counts, self._scratch, self._rows, self._weight)
+        n_sampled = int(counts.sum())
+        return self._with_weights(self._rows[:n_sampled], self._weight[:n_sampled])
 
-    def _weighted(self, rows: np.ndarray, weight: np.ndarray) -> SampledRows:
-        """Return some rows with their weights."""
-        drawn = SampledRows(rows, self.pool.weight, weight, self.pool.n_rows)
-        # A worker that has drawn none of its rows has weights nevertheless: an empty array would mean equal weights.
-        return SampledRows(rows, drawn.weight_by_row) if self.pool.workers.splits_rows else drawn
+    def _with_weights(self, rows: np.ndarray, weight: np.ndarray) -> SampledRows:
+        """Return sampled rows with their weights."""
+        sampled = SampledRows(rows, self.context.weight, weight, self.context.n_rows)
+        # A worker may have sampled none of its rows: an empty array of weights would mean that all are equal.
+        return SampledRows(rows, sampled.weight_by_row) if self.context.workers.splits_rows else sampled
 
-    def _not_empty(self, drawn: SampledRows, round: int) -> SampledRows:
-        """What was drawn; the row, or the group, of the least hash if that is none."""
-        assert drawn.rows is not None
-        workers = self.pool.workers
-        if workers.sum(np.array([len(drawn.rows)], dtype=np.int64))[0] > 0:
-            return drawn
+    def _at_least_one(self, sampled: SampledRows, round: int) -> SampledRows:
+        """Return the sampled rows; if there are none, the row (or group) of the smallest hash."""
+        assert sampled.rows is not None
+        workers = self.context.workers
+        if workers.sum(np.array([len(sampled.rows)], dtype=np.int64))[0] > 0:
+            return sampled
         self._draw_hashes(round)
         smallest = self._hashes.min()
         rows = np.flatnonzero(self._hashes == smallest).astype(np.uint32)
         rows = rows if workers.has_min(smallest) else rows[:0]
-        if drawn.weight is self.pool.weight:
-            return SampledRows(rows, self.pool.weight)
-        return self._weighted(rows, self.pool.weight[rows] if len(self.pool.weight) else np.ones(len(rows)))
+        if sampled.weight is self.context.weight:
+            return SampledRows(rows, self.context.weight)
+        return self._with_weights(rows, self.context.weight[rows] if len(self.context.weight) else np.ones(len(rows)))
 
 
 SAMPLERS: dict[type[Sampling], type[Sampler]] = {}

@@ -14,11 +14,11 @@ class BayesianSampler(Sampler):
     """Multiplies the weight of each row by (−log u)^temperature."""
 
     def draw(self, pairs: np.ndarray, round: int) -> SampledRows:
-        """Draw the weights of a round."""
-        if self.choice.temperature == 0.0:
-            return SampledRows(None, self.pool.weight)
-        hashes, weight = self._draw_hashes(round), np.empty(self.pool.n_rows)
-        self.pool.team.run(
-            sample.bayesian_weights, hashes, self.choice.temperature, self.pool.weight, weight
+        """Return all rows with the weights of a round."""
+        if self.option.temperature == 0.0:
+            return SampledRows(None, self.context.weight)
+        hashes, weight = self._draw_hashes(round), np.empty(self.context.n_rows)
+        self.context.team.run(
+            sample.bayesian_weights, hashes, self.option.temperature, self.context.weight, weight
         )  # fmt: skip
         return SampledRows(None, weight)

@@ -1,4 +1,4 @@
-"""Minimum-variance sampling: chances in proportion to the regularised gradient, weights their inverse."""
+"""Minimum-variance sampling: probabilities proportional to regularised gradients, weights their inverses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext, sampler_for
-from sapwood.boost.sampling.selection import proportion_threshold
+from sapwood.boost.sampling.thresholds import proportion_threshold
 from sapwood.grow.fixed_point import scale_for
 from sapwood.kernels.histogram.quantised_gradients import EXACT_LIMIT
 from sapwood.kernels.numeric.random import SAMPLING
@@ -16,55 +16,54 @@ from sapwood.kernels.sampling import row_sampling as sample
 from sapwood.params.declaration import BoostingParams
 from sapwood.params.options import Mvs
 
-STEPS = 2.0**50  # of one row at most
-MOST_SMOOTHING = 1e30  # chances then go by hessians alone
-ROUNDED_UP = 1.0 + 1e-9  # no norm in floats is above the true one by more
+MAX_STEPS = 2.0**50  # of the fixed-point norm of one row
+MAX_SMOOTHING = 1e30  # probabilities are then proportional to hessians
+ROUNDING = 1.0 + 1e-9  # bound of the relative rounding error of a norm
 
 
 @sampler_for(Mvs)
 class MvsSampler(Sampler):
-    """Takes row i with p = min(1, ĝ/μ), ĝ = √(g² + λh²), and divides its pair by p; μ makes Σp = s·n."""
+    """Samples row i with p = min(1, ĝ/μ), ĝ = √(g² + λh²), and divides its pair by p; μ is such that Σp = s·n."""
 
-    def __init__(self, choice: Any, params: BoostingParams, pool: SamplingContext) -> None:
-        super().__init__(choice, params, pool)
-        self._amounts = np.empty(pool.n_rows, dtype=np.uint64)
+    def __init__(self, option: Any, params: BoostingParams, context: SamplingContext) -> None:
+        super().__init__(option, params, context)
+        self._norms = np.empty(context.n_rows, dtype=np.uint64)
 
     def draw(self, pairs: np.ndarray, round: int) -> SampledRows:
-        """Draw the rows of a round."""
-        pool, weight = self.pool, self.relative_weight
-        tops = np.empty((pool.team.size, 2))
-        pool.team.run(sample.max_weighted_pairs, pairs, weight, tops)
-        top_g, top_h = pool.max(tops).tolist()
-        if self.params.subsample >= 1.0 or not 0.0 < max(top_g, top_h) < np.inf:
-            return SampledRows(None, pool.weight)
-        n, strength = pool.n_total, self._strength(pairs, top_g, top_h)
-        largest = math.sqrt(len(pairs) * (top_g * top_g + strength * (top_h * top_h)))
-        if largest == 0.0:
-            return SampledRows(None, pool.weight)
-        amounts = self._amounts
-        scale = scale_for(most_of(n), largest * n, n)
-        pool.team.run(sample.regularised_norms, pairs, weight, strength, scale, amounts)
-        most = int(largest * scale * ROUNDED_UP) + 1
-        threshold = proportion_threshold(amounts, most, self.params.subsample * n, pool.team, pool.workers)
+        """Sample the rows of a round."""
+        context, weight = self.context, self.relative_weight
+        maxima = np.empty((context.team.size, 2))
+        context.team.run(sample.max_weighted_pairs, pairs, weight, maxima)
+        max_g, max_h = context.max(maxima).tolist()
+        if self.params.subsample >= 1.0 or not 0.0 < max(max_g, max_h) < np.inf:
+            return SampledRows(None, context.weight)
+        n, hessian_weight = context.n_total, self._hessian_weight(pairs, max_g, max_h)
+        max_norm = math.sqrt(len(pairs) * (max_g * max_g + hessian_weight * (max_h * max_h)))
+        if max_norm == 0.0:
+            return SampledRows(None, context.weight)
+        norms, scale = self._norms, scale_for(max_sum(n), max_norm * n, n)
+        context.team.run(sample.regularised_norms, pairs, weight, hessian_weight, scale, norms)
+        largest = int(max_norm * scale * ROUNDING) + 1
+        threshold = proportion_threshold(norms, largest, self.params.subsample * n, context.team, context.workers)
         if threshold <= 0.0:
-            return SampledRows(None, pool.weight)
-        drawn = self._listed(
-            sample.sample_in_proportion, amounts, pool.seed, SAMPLING, round, self._ids, threshold, pool.weight
+            return SampledRows(None, context.weight)
+        sampled = self._select_weighted(
+            sample.sample_in_proportion, norms, context.seed, SAMPLING, round, self._row_ids, threshold, context.weight
         )  # fmt: skip
-        return self._not_empty(drawn, round)
+        return self._at_least_one(sampled, round)
 
-    def _strength(self, pairs: np.ndarray, top_g: float, top_h: float) -> float:
-        """λ: ``smoothing`` times Σg²/Σh²."""
-        if top_h == 0.0:
+    def _hessian_weight(self, pairs: np.ndarray, max_g: float, max_h: float) -> float:
+        """Return λ: ``smoothing`` times Σg²/Σh²."""
+        if max_h == 0.0:
             return 1.0
-        n = self.pool.n_total * len(pairs)
-        scale = np.array([scale_for(most_of(n), top * top * n, n) for top in (top_g, top_h)])
-        sums = np.empty((self.pool.team.size, 2), dtype=np.int64)
-        self.pool.team.run(sample.sum_squares, pairs, self.relative_weight, scale, sums)
-        of_g, of_h = (int(total) / unit for total, unit in zip(self.pool.sum(sums), scale.tolist(), strict=True))
-        return min(self.choice.smoothing, MOST_SMOOTHING) * (of_g / of_h) if of_h > 0.0 else 1.0
+        n = self.context.n_total * len(pairs)
+        scale = np.array([scale_for(max_sum(n), bound * bound * n, n) for bound in (max_g, max_h)])
+        sums = np.empty((self.context.team.size, 2), dtype=np.int64)
+        self.context.team.run(sample.sum_squares, pairs, self.relative_weight, scale, sums)
+        sum_g, sum_h = (int(total) / unit for total, unit in zip(self.context.sum(sums), scale.tolist(), strict=True))
+        return min(self.option.smoothing, MAX_SMOOTHING) * (sum_g / sum_h) if sum_h > 0.0 else 1.0
 
 
-def most_of(n: int) -> float:
-    """The steps of n rows at most: none of them has more than ``STEPS``, and no sum overflows."""
-    return min(EXACT_LIMIT, STEPS * n)
+def max_sum(n: int) -> float:
+    """Return the maximum sum of the steps of n rows: none has more than ``MAX_STEPS``, and no sum overflows."""
+    return min(EXACT_LIMIT, MAX_STEPS * n)

@@ -1,4 +1,4 @@
-"""Every row with the same chance: row by row, whole groups, or the same share of every class; once or many times."""
+"""Uniform sampling: of rows, of whole groups, or of the same fraction of every class; with or without replacement."""
 
 from __future__ import annotations
 
@@ -14,68 +14,69 @@ from sapwood.params.declaration import BoostingParams
 from sapwood.params.options import Uniform
 
 HASH_RANGE = 2.0**64
-MOST_HASH = 2**64 - 1
+MAX_HASH = 2**64 - 1
 
 
 @sampler_for(Uniform)
 class UniformSampler(Sampler):
-    """A row is drawn when the hash of its number falls below the share, so its draw depends on no other row."""
+    """Samples a row if the hash of its number is below a bound, so that it depends on no other row."""
 
-    def __init__(self, choice: Any, params: BoostingParams, pool: SamplingContext) -> None:
-        super().__init__(choice, params, pool)
-        self._times = poisson_bounds(params.subsample) if choice.replacement else None
-        self._bound = np.uint64(min(int(params.subsample * HASH_RANGE), MOST_HASH))
-        if choice.by == "groups":
-            self._ids = _group_ids(pool)
-        self._classes = _rows_by_class(pool) if choice.by == "classes" else []
+    def __init__(self, option: Any, params: BoostingParams, context: SamplingContext) -> None:
+        super().__init__(option, params, context)
+        self._repeat_bounds = poisson_bounds(params.subsample) if option.replacement else None
+        self._bound = np.uint64(min(int(params.subsample * HASH_RANGE), MAX_HASH))
+        if option.by == "groups":
+            self._row_ids = _group_ids(context)
+        self._classes = _rows_by_class(context) if option.by == "classes" else []
 
     def draw(self, pairs: np.ndarray, round: int) -> SampledRows:
-        """Draw the rows of a round."""
-        pool = self.pool
-        if self._times is not None:
+        """Sample the rows of a round."""
+        context = self.context
+        if self._repeat_bounds is not None:
             hashes = self._draw_hashes(round)
-            return self._not_empty(
-                self._listed(sample.sample_with_replacement, hashes, self._times, pool.weight), round
+            return self._at_least_one(
+                self._select_weighted(sample.sample_with_replacement, hashes, self._repeat_bounds, context.weight),
+                round,
             )
         if self._classes:
-            return SampledRows(self._draw_classes(self._draw_hashes(round)), pool.weight)
-        counts = np.zeros(pool.team.size, dtype=np.int64)
-        pool.team.run(
-            sample.sample_uniformly, pool.seed, SAMPLING, round, self._ids, self._bound, counts, self._spare, self._rows
+            return SampledRows(self._sample_classes(self._draw_hashes(round)), context.weight)
+        counts = np.zeros(context.team.size, dtype=np.int64)
+        context.team.run(
+            sample.sample_uniformly, context.seed, SAMPLING, round, self._row_ids, self._bound, counts, self._scratch,
+            self._rows,
         )  # fmt: skip
-        return self._not_empty(SampledRows(self._rows[: int(counts.sum())], pool.weight), round)
+        return self._at_least_one(SampledRows(self._rows[: int(counts.sum())], context.weight), round)
 
-    def _draw_classes(self, hashes: np.ndarray) -> np.ndarray:
-        drawn = []
+    def _sample_classes(self, hashes: np.ndarray) -> np.ndarray:
+        """Return the rows of the smallest hashes of every class."""
+        sampled = []
         for rows in self._classes:
-            every = self.pool.workers.gather_rows(hashes[rows])
-            wanted = max(1, int(self.params.subsample * len(every) + 0.5))
-            drawn.append(rows[hashes[rows] <= np.partition(every, wanted - 1)[wanted - 1]])
-        return np.sort(np.concatenate(drawn)).astype(np.uint32)
+            class_hashes = self.context.workers.gather_rows(hashes[rows])
+            n = max(1, int(self.params.subsample * len(class_hashes) + 0.5))
+            sampled.append(rows[hashes[rows] <= np.partition(class_hashes, n - 1)[n - 1]])
+        return np.sort(np.concatenate(sampled)).astype(np.uint32)
 
 
 def poisson_bounds(mean: float) -> np.ndarray:
-    """Hashes from which on a row is drawn 1, 2, 3 ... times, so that the number of times is Poisson."""
-    first = apply_elementwise(exp_values, np.array([-mean]))
-    chance, below, bounds, times = float(first[0]), 0.0, [], 0
-    while below + chance < 1.0 and chance * HASH_RANGE >= 1.0:
-        below += chance
-        bounds.append(min(int(below * HASH_RANGE), MOST_HASH))
+    """Return the hashes from which on a row is sampled 1, 2, 3 ... times, so that this number has a Poisson law."""
+    probability, cumulative, bounds, times = float(apply_elementwise(exp_values, np.array([-mean]))[0]), 0.0, [], 0
+    while cumulative + probability < 1.0 and probability * HASH_RANGE >= 1.0:
+        cumulative += probability
+        bounds.append(min(int(cumulative * HASH_RANGE), MAX_HASH))
         times += 1
-        chance *= mean / times
+        probability *= mean / times
     return np.array(bounds, dtype=np.uint64)
 
 
-def _group_ids(pool: SamplingContext) -> np.ndarray:
-    """A number for the group of each row: the least of the original numbers of its rows."""
-    groups = pool.target.groups
+def _group_ids(context: SamplingContext) -> np.ndarray:
+    """Return a number for the group of each row: the smallest number of its rows."""
+    groups = context.target.groups
     assert groups is not None
-    least = np.full(int(groups.max()) + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
-    numbers = pool.numbers if len(pool.numbers) else np.arange(pool.n_rows, dtype=np.uint64)
-    np.minimum.at(least, groups, numbers)
-    return least[groups]
+    smallest = np.full(int(groups.max()) + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
+    np.minimum.at(smallest, groups, context.row_ids)
+    return smallest[groups]
 
 
-def _rows_by_class(pool: SamplingContext) -> list[np.ndarray]:
-    y = pool.target.y
-    return [np.flatnonzero(y == label) for label in np.unique(pool.workers.gather_rows(y))]
+def _rows_by_class(context: SamplingContext) -> list[np.ndarray]:
+    y = context.target.y
+    return [np.flatnonzero(y == label) for label in np.unique(context.workers.gather_rows(y))]
