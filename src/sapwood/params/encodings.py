@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from sapwood.errors import ParameterError
-from sapwood.params.validators import check_field, integer, is_integer, is_number, number
+from sapwood.params.validators import check_field, integer, is_integer, is_number, number, or_none
 
 MAX_STATISTIC_BINS = 255
 MAX_COMBINED_COLUMNS = 8  # categorical columns of a feature combination
@@ -164,13 +164,30 @@ class Ordered(Statistic):
 
 @dataclass(frozen=True)
 class Auto:
-    """``"auto"``: by the number of categories; columns with many get this ``statistic`` and their frequency."""
+    """``"auto"``: one-hot, partition, or a statistic of the target, by the number of categories of a column.
+
+    Parameters
+    ----------
+    statistic : Ordered, LeaveOneOut, Holdout or Greedy
+        Statistic of columns with many categories, beside their frequency.
+    max_partition : int or None
+        Maximum number of categories of a column that splits partition; None partitions all columns that are not
+        one-hot.
+    partition : Partition
+        Settings of these partitions. Trees that cannot partition categories (symmetric ones, for example) use the
+        statistic instead.
+    """
 
     statistic: Statistic = Ordered()
+    max_partition: int | None = 64
+    partition: Partition = Partition()
 
     def __post_init__(self) -> None:
         if not isinstance(self.statistic, Statistic):
             raise ParameterError(f"Auto: statistic must be an object such as Ordered(), got {self.statistic!r}")
+        if not isinstance(self.partition, Partition):
+            raise ParameterError(f"Auto: partition must be a Partition object, got {self.partition!r}")
+        check_field(self, "max_partition", or_none(integer(0), "all"))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sapwood.params.encodings import Auto, Crossing, Ordered
+from sapwood.params.encodings import Auto, Crossing, Ordered, Partition
 from sapwood.params.options import Symmetric
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -42,6 +42,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "min_child_weight": 1e-3,
         "reg_lambda": 0.0,
         "one_hot_max": 4,
+        "category_encoding": Auto(max_partition=None, partition=Partition(min_group_rows=100)),
     },
     # The learning rate depends on rows and rounds, and binary classification has further defaults: see below.
     "catboost": {

@@ -11,10 +11,9 @@ import numpy as np
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Table
 from sapwood.errors import ParameterError
-from sapwood.params.encodings import AUTO, Auto, Encoding, Frequency, OneHot, Partition, encodings_of
+from sapwood.params.encodings import AUTO, Auto, Encoding, Frequency, OneHot, encodings_of
 
 NAMES_SHOWN = 10
-MAX_PARTITION_CATEGORIES = 64  # for which "auto" chooses partitions
 
 
 @dataclass(frozen=True)
@@ -96,8 +95,10 @@ def choose_encodings(n_categories: int, limits: PlanLimits, auto: Auto) -> Encod
     n = f"{n_categories} levels"
     if n_categories <= limits.one_hot_max:
         return EncodingPlan((OneHot(),), f"{n}, no more than one_hot_max = {limits.one_hot_max}")
-    if n_categories <= MAX_PARTITION_CATEGORIES and limits.can_partition:
-        return EncodingPlan((Partition(),), f"{n}, which leaves can divide: no more than {MAX_PARTITION_CATEGORIES}")
+    if auto.max_partition is None and limits.can_partition:
+        return EncodingPlan((auto.partition,), f"{n}, which leaves divide")
+    if auto.max_partition is not None and n_categories <= auto.max_partition and limits.can_partition:
+        return EncodingPlan((auto.partition,), f"{n}, which leaves can divide: no more than {auto.max_partition}")
     why = "too many for leaves to divide" if limits.can_partition else "which trees of this kind cannot divide"
     return EncodingPlan((auto.statistic, Frequency()), f"{n}, {why}")
 
