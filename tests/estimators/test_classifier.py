@@ -83,7 +83,7 @@ def test_softmax_for_two_classes_has_one_decision_score():
 
 
 def test_one_class_is_refused():
-    with pytest.raises(InputError, match="y has one class, 'a': a classifier needs rows of at least two"):
+    with pytest.raises(InputError, match="y has one class, 'a': a classifier needs at least two classes"):
         SapwoodClassifier().fit([[0.0], [1.0]], ["a", "a"])
 
 

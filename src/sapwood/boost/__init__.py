@@ -1,1 +1,1 @@
-"""The boosting loop: rounds, validation, stopping."""
+"""Gradient boosting: from the arguments of a fit to a model."""

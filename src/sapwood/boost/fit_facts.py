@@ -16,7 +16,7 @@ from sapwood.params.fit_context import Context
 
 
 def fit_context(task: LearningTask, rows: LabeledRows, arguments: FitArguments) -> Context:
-    """Return the facts that are known before anything is binned; the encodings of categories are not."""
+    """Return the facts that are known before rows are binned, that is all but the encodings of categories."""
     params, objective, schema = task.params, task.objective, task.schema
     directions = monotone_directions(params.tree.monotone_constraints, schema)
     init: Any = params.task.init

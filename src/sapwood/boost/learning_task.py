@@ -154,7 +154,7 @@ def _row_weights(
     if classes is None:
         return weight
     if len(classes) < 2:
-        raise InputError(f"y has one class, {short_repr(classes[0])}: a classifier needs rows of at least two")
+        raise InputError(f"y has one class, {short_repr(classes[0])}: a classifier needs at least two classes")
     codes, weights = y, weight
     if workers.splits_rows:  # whether all workers have weights is not known yet
         codes, weights = workers.gather_each(y, np.ones(len(y)) if weight is None else weight)
@@ -165,8 +165,7 @@ def _row_weights(
     combined = by_class[y.astype(np.intp)] * (1.0 if weight is None else weight)
     if not may_be_zero and not combined.any():
         raise InputError(
-            f"class_weight={spec!r} leaves no row with a positive weight: give at least one class that has rows a "
-            "weight above 0"
+            f"class_weight={spec!r} leaves no row with a positive weight: give a class of y a weight above 0"
         )
     check_range(combined, "class_weight times sample_weight")
     return combined

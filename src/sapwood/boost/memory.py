@@ -63,7 +63,7 @@ def estimate_memory(size: DataSize, objective: Objective, params: Params, member
     max_bins, n_entries = min(params.binning.max_bins, n), int(sparse.sum())
     n_cells = p * (max_bins + 1) + int(np.minimum(sparse + 2, max_bins + 1).sum())
     cells = 0 if is_exact else shape.n_planes * n_cells
-    lines = 0 if is_exact else pool_size(shape, cells, symmetric_of(params.tree.growth) is not None)
+    n_histograms = 0 if is_exact else pool_size(shape, cells, symmetric_of(params.tree.growth) is not None)
     is_ordered, copy_bytes = params.boost.boosting == "ordered", 20 + 16 * n_outputs
     scratch = padded_planes(shape.n_planes) if width > 1 else shape.n_planes
     per_eval_row = 8 * p if is_exact else tiles
@@ -73,7 +73,7 @@ def estimate_memory(size: DataSize, objective: Objective, params: Params, member
         + ENTRY_BYTES * n_entries,
         "rows": n
         * (2 * 4 + 8 * (shape.n_planes + scratch) + 16 * n_outputs + 8 + copy_bytes * MAX_ROW_COPIES * is_ordered),
-        "histograms": 8 * cells * (lines + members),
+        "histograms": 8 * cells * (n_histograms + members),
         "validation": size.n_eval_rows * (per_eval_row + ENTRY_BYTES * n_entries // n + 8 * n_outputs),
     }
 

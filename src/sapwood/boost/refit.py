@@ -18,7 +18,7 @@ CHECKPOINT_SUFFIX = ".refit"
 def refit_on_all_rows(task: LearningTask, rows: LabeledRows, first: Training, start_time: float) -> Training:
     """Train on all rows for the best number of rounds if ``refit`` is set; the history stays that of the first fit.
 
-    A fit that was interrupted, or for which a second one would exceed the time limit, stays as it is.
+    The first fit is returned if it was interrupted, or if a second one would exceed the time limit.
     """
     settings = task.params.evaluation
     spent = time.perf_counter() - start_time + first.result.restored_seconds
@@ -38,7 +38,7 @@ def refit_on_all_rows(task: LearningTask, rows: LabeledRows, first: Training, st
 
 
 def _refit_params(params: Params, n_rounds: int) -> Params:
-    """Return the parameters of the second fit: so many rounds, no stopping, a checkpoint of its own."""
+    """Return the parameters of the second fit: a fixed number of rounds, no stopping, and another checkpoint file."""
     run = params.run
     if run.checkpoint is not None:
         run = dataclasses.replace(run, checkpoint=run.checkpoint + CHECKPOINT_SUFFIX)

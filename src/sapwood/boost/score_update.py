@@ -1,7 +1,7 @@
 """Add a new tree to the scores of binned rows: training rows, validation sets and supporting models alike.
 
-This is the one way of rows through a tree in bins. Rows that a tree was just grown on already lie in its leaves; others
-are sent through it by the fastest kernel that fits the tree and the layout of the bins.
+All binned rows are sent through trees here. Rows that a tree was just grown on are already sorted by its leaves; other
+rows are sent through it by the fastest kernel for the tree and the layout of the bins.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from sapwood.model.tree import LEAF
 from sapwood.native.runtime.kernel import Run
 from sapwood.native.threads.team import Team
 
-MAX_BIT_LEAVES = 64  # leaves of a tree that have a bit each
+MAX_BIT_LEAVES = 64  # of a tree whose leaves are bits of a word
 MAX_BIT_DEPTH = 8  # of a symmetric tree whose leaves are numbered by bits
 
 
 class BinnedRows(Protocol):
-    """Rows in bins: by rows in ``tiles``, by features in ``columns`` (None where they are not kept).
+    """Rows in bins, by rows in ``tiles`` and by features in ``columns`` (None if only tiles are kept).
 
-    Columns of mostly one bin may be in ``sparse_bins``; ``raw_values`` are there where leaves are linear.
+    Features that are mostly in one bin may be in ``sparse_bins`` instead; ``raw_values`` are set if leaves are linear.
     """
 
     @property
@@ -53,9 +53,9 @@ def add_tree(rows: BinnedRows, tree: FittedTree, scores: np.ndarray, team: Team)
 
 
 def add_grown_tree(rows: BinnedRows, tree: FittedTree, scores: np.ndarray, team: Team, run: Run) -> None:
-    """Add a tree to the scores of the very rows that it was just grown on, all of which lie in its leaves.
+    """Add a tree to the scores of the rows that it was just grown on, which are all sorted by its leaves.
 
-    ``run`` may remember the arguments of the round before.
+    ``run`` may cache the arguments of the previous round.
     """
     grown, value, output = tree.grown, tree.value, tree.output
     if grown.leaf_coefficients is not None:
@@ -73,7 +73,7 @@ def add_by_nodes(nodes: np.ndarray, tree: FittedTree, scores: np.ndarray, run: R
 
 
 def find_nodes(rows: BinnedRows, grown: GrownTree, team: Team, is_grown_on: bool = False) -> np.ndarray:
-    """Return the leaf of every row as a float64; the tree may just have been grown on all of the rows."""
+    """Return the leaf of each row as float64; ``is_grown_on`` is true if the tree was just grown on all of the rows."""
     if is_grown_on:
         return _nodes_of_grown_rows(rows, grown, team)
     found = np.zeros((1, rows.tiles.shape[1]))
@@ -96,7 +96,7 @@ def _add_values(
 ) -> None:
     """Add ``value`` (nodes, width) of the leaf of each row to the scores from ``output`` on."""
     tiles = rows.tiles
-    if grown.threshold is not None:  # exact search keeps the values in the place of tiles
+    if grown.threshold is not None:  # with exact search, tiles hold the values themselves
         scores[output : output + value.shape[1]] += value[grown.route_values(tiles)].T
     elif rows.sparse_bins is not None:
         sparse = rows.sparse_bins
@@ -121,7 +121,7 @@ def _add_values(
 def _add_by_columns(
     columns: np.ndarray, grown: GrownTree, value: np.ndarray, output: int, scores: np.ndarray, team: Team
 ) -> bool:
-    """Add the values of a symmetric or small tree, column by column; return whether the tree is one of these."""
+    """Add the values of a symmetric or small tree, column by column; return whether the tree is symmetric or small."""
     n_leaves = len(value) // 2 + 1
     levels = SymmetricLevels.of(grown, columns.dtype)
     if levels is not None:
@@ -140,7 +140,7 @@ def _add_by_columns(
 
 
 class SymmetricLevels(NamedTuple):
-    """A symmetric tree level by level: the column and split of each, and the node of each leaf by the bits of its path.
+    """A symmetric tree by depth: the column and the split of each depth, and the node of each leaf by its path as bits.
 
     Read by ``kernels/predict/binned_columns.py``.
     """
@@ -151,7 +151,7 @@ class SymmetricLevels(NamedTuple):
 
     @classmethod
     def of(cls, grown: GrownTree, dtype: np.dtype) -> SymmetricLevels | None:
-        """Return the levels of a tree that splits bins of a type; None if nodes of one depth are not split alike."""
+        """Return the splits of a tree by depth, for bins of a type; None if they differ between nodes of one depth."""
         n_leaves = len(grown.feature) // 2 + 1
         depth = n_leaves.bit_length() - 1
         if n_leaves != 1 << depth or not 0 < depth <= MAX_BIT_DEPTH:
@@ -167,13 +167,13 @@ class SymmetricLevels(NamedTuple):
             chosen.append(split)
             nodes = [left[node] for node in nodes]
             nodes += [node + 1 for node in nodes]
-        # Where missing values go left, the bin that goes right besides is the first one that does anyway.
+        # Bins above the first number go right, and so does the second: bin 0 (missing), or a bin above the first.
         splits = np.array([(last, last + 1 if side else 0) for _, last, side in chosen]).astype(dtype)
         return cls(np.array([feature for feature, _, _ in chosen], dtype=np.int64), splits, np.array(nodes))
 
 
 def _add_linear(rows: BinnedRows, nodes: np.ndarray, tree: FittedTree, scores: np.ndarray, run: Run) -> None:
-    """Add the linear models of the leaves to the scores; constant values serve rows that lack a feature."""
+    """Add the linear models of the leaves to the scores, constant values for rows with a missing feature."""
     coefficients, values = tree.grown.leaf_coefficients, rows.raw_values
     assert coefficients is not None and values is not None
     forest = LinearForest(
@@ -187,5 +187,5 @@ def _add_linear(rows: BinnedRows, nodes: np.ndarray, tree: FittedTree, scores: n
         slope=coefficients.slope,
     )
     bounds = np.array([0, len(nodes), 0, 0], dtype=np.int64)
-    place = (values.values, values.row_stride, values.column_stride)
-    run(add_linear_leaves, *place, nodes.astype(np.int32)[:, None], forest, bounds, scores)
+    block = (values.values, values.row_stride, values.column_stride)
+    run(add_linear_leaves, *block, nodes.astype(np.int32)[:, None], forest, bounds, scores)

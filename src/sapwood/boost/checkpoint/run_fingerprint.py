@@ -38,21 +38,21 @@ def digest_data(
             dataset.tiles,
             dataset.sparse_bins,
             dataset.row_ids,
-            _values(dataset, dataset),
+            _raw_values(dataset, dataset),
         ),
         "y": digest(target.y),
         "sample_weight": digest(target.weight),
         "groups": digest(target.groups),
         "the initial scores (init, init_score or init_model)": digest(initial),
     }
-    for one in evaluation.sets:
-        digests[f"eval_set {one.name!r}"] = digest(
-            one.tiles, one.sparse_bins, one.target, one.scores, _values(one, dataset)
+    for rows in evaluation.sets:
+        digests[f"eval_set {rows.name!r}"] = digest(
+            rows.tiles, rows.sparse_bins, rows.target, rows.scores, _raw_values(rows, dataset)
         )
-    return digests | {"the order of eval_set": digest([one.name for one in evaluation.sets])}
+    return digests | {"the order of eval_set": digest([rows.name for rows in evaluation.sets])}
 
 
-def _values(rows: EvalSet | BinnedDataset, dataset: BinnedDataset) -> np.ndarray | None:
+def _raw_values(rows: EvalSet | BinnedDataset, dataset: BinnedDataset) -> np.ndarray | None:
     """Return the raw values of binned rows, None where training does not read them."""
     return None if rows.raw_values is None else rows.raw_values.matrix(dataset.n_features)
 
