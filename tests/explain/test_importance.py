@@ -70,7 +70,7 @@ def test_the_cover_of_vector_leaves_adds_their_outputs():
     assert importance(model, "total_cover").sum() == pytest.approx(ensemble.hessian[inner].sum(), rel=1e-13)
 
 
-def test_the_model_answers_for_its_importance():
+def test_a_model_returns_its_importance():
     np.testing.assert_array_equal(two_trees().importance("cover"), importance(two_trees(), "cover"))
     np.testing.assert_array_equal(two_trees().importance(), importance(two_trees(), "gain"))
 

@@ -1,1 +1,1 @@
-"""Model files and pickles of earlier versions, with what they answer."""
+"""Model files and pickles of earlier versions, with their predictions."""

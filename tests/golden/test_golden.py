@@ -1,4 +1,4 @@
-"""Files written by every earlier version open and answer as they did."""
+"""Files written by every earlier version open and predict as they did."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FILES = sorted(Path(__file__).parent.glob("v*.sapwood"))
 
 
 def rows_of(known: dict, model: Model) -> np.ndarray:
-    """The rows as an array: levels of categories, or numbers, "inf" among them."""
+    """The rows as an array: categories, or numbers, "inf" among them."""
     if model.transformer is not None:
         return np.array(known["rows"], dtype=object)
     return np.array([[np.nan if value is None else float(value) for value in row] for row in known["rows"]])

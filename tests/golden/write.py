@@ -1,4 +1,4 @@
-"""Write a model file of each kind to ``tests/golden`` with what it answers; run it when the version of files is raised.
+"""Write a model file of each kind to ``tests/golden`` with its predictions; run it when the version of files is raised.
 
 Files that are there stay as they are: they stand for the versions that wrote them.
 """
@@ -75,7 +75,7 @@ def keep(name: str, about: str, model: Model, rows: np.ndarray) -> None:
         return
     model.save(path)
     plain = [[None if value is None or value != value else value for value in row] for row in rows.tolist()]
-    told = {
+    expected = {
         "about": about,
         "rows": plain,
         "raw": model.predict_raw(rows).tolist(),
@@ -85,7 +85,7 @@ def keep(name: str, about: str, model: Model, rows: np.ndarray) -> None:
         "fingerprint": model.fingerprint(),
         "importance": model.importance("total_gain").tolist(),
     }
-    path.with_suffix(".json").write_text(json.dumps(told) + "\n")
+    path.with_suffix(".json").write_text(json.dumps(expected) + "\n")
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ def test_a_missing_tree_is_an_index_error():
     assert built(4)[-1].value[3, 0] == 40.0
 
 
-def test_the_table_has_a_line_per_node():
+def test_the_table_has_a_row_per_node():
     table = built(2).to_table(["a", "b"])
     assert table["tree"].tolist() == [0] * 5 + [1] * 5
     assert table["node"].tolist() == [0, 1, 2, 3, 4] * 2

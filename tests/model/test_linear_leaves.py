@@ -31,13 +31,13 @@ def test_predictions_are_those_of_the_slow_twin(monkeypatch, model, dtype, team)
     np.testing.assert_array_equal(model.predict_raw(np.asfortranarray(X)), model.predict_raw(X))
 
 
-def test_one_row_at_a_time_gets_the_same_answers(model):
+def test_one_row_at_a_time_gets_the_same_predictions(model):
     X = random_rows(np.random.default_rng(1), 50, 4)
     one = model.predictor()
     np.testing.assert_array_equal([one.predict_raw(row) for row in X], model.predict_raw(X))
 
 
-def test_an_answer_beyond_all_numbers_is_replaced_by_the_value(model):
+def test_a_prediction_that_is_not_finite_is_replaced_by_the_value(model):
     X = np.full((1, 4), 1e308)
     assert np.isfinite(model.predict_raw(X)).all()
 

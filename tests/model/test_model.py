@@ -31,7 +31,7 @@ def test_raw_predictions_of_several_outputs_have_a_column_each():
     np.testing.assert_array_equal(model.predict_raw(ROWS), expected)
 
 
-def test_the_identity_link_answers_the_score():
+def test_the_identity_link_predicts_the_score():
     model = regression_model()
     np.testing.assert_array_equal(model.predict(ROWS), model.predict_raw(ROWS))
 
@@ -46,7 +46,7 @@ def test_several_classes_give_a_column_of_probabilities_each():
     np.testing.assert_allclose(model.predict(ROWS), softmax(model.predict_raw(ROWS).T), rtol=1e-13)
 
 
-def test_the_first_rounds_can_be_asked_alone():
+def test_the_first_rounds_can_predict_alone():
     model = class_model(3)
     for rounds in range(4):
         expected = slow_scores(model.ensemble.slice(0, rounds), ROWS, model.base_scores).T
@@ -96,7 +96,7 @@ def test_a_table_with_another_number_of_columns_is_refused():
         regression_model().predict(ROWS[:, :3])
 
 
-def test_a_model_without_trees_answers_its_base():
+def test_a_model_without_trees_predicts_its_base_score():
     model = regression_model()[:0]
     np.testing.assert_array_equal(model.predict(ROWS), np.full(40, 0.75))
     assert list(model.staged_predict(ROWS)) == []

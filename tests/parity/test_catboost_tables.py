@@ -34,16 +34,16 @@ def of_catboost(X: np.ndarray, y: np.ndarray, path) -> dict[tuple[int, ...], Cou
     model.fit(X, y)
     model.save_model(str(path), format="json", pool=catboost.Pool(X, y, cat_features=[0, 1]))
     found = {}
-    for key, told in json.loads(path.read_text())["ctr_data"].items():
+    for key, table in json.loads(path.read_text())["ctr_data"].items():
         sources = tuple(part["cat_feature_index"] for part in json.loads(key)["identifier"])
-        stride, cells = told["hash_stride"], told["hash_map"]
+        stride, cells = table["hash_stride"], table["hash_map"]
         lines = [cells[at + 1 : at + stride] for at in range(0, len(cells), stride) if cells[at] != UNUSED]
         found[sources] = Counter(tuple(line) for line in lines)
     return found
 
 
 def of_sapwood(X: np.ndarray, y: np.ndarray) -> dict[tuple[int, ...], Counter]:
-    """The same from the recipe of a model: (count, countInClass) of every level that has rows."""
+    """Return the same from the transformer of a model: (count, countInClass) of every category that has rows."""
     model = SapwoodClassifier(
         category_encoding=Ordered(priors=(0.5,)), max_combination=2, n_estimators=20, min_child_samples=1
     ).fit(X, y)
@@ -63,7 +63,7 @@ def of_sapwood(X: np.ndarray, y: np.ndarray) -> dict[tuple[int, ...], Counter]:
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_counts_of_levels_and_crossed_levels_are_those_of_catboost(n_classes, tmp_path):
+def test_counts_of_categories_and_combinations_are_those_of_catboost(n_classes, tmp_path):
     X, y = table(n_classes)
     ours, theirs = of_sapwood(X, y), of_catboost(X, y, tmp_path / "model.json")
     assert set(ours) & set(theirs) >= {(0,), (1,)} or (0, 1) in set(ours) & set(theirs)

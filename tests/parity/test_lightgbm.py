@@ -48,7 +48,7 @@ def test_predictions_are_those_of_lightgbm(seed, binary, weighted, missing):
 
 
 @pytest.mark.parametrize("binary", [False, True])
-def test_predictions_for_new_rows_are_those_of_lightgbm_where_no_level_is_empty(binary):
+def test_predictions_for_new_rows_are_those_of_lightgbm_where_no_category_is_empty(binary):
     data = whole_numbers(3, binary, weighted=True, missing=False, n=6000)
     few = Data(np.ceil(data.X / 24), data.y, binary, data.weight)
     few.X[few.X == 0] = 9.0

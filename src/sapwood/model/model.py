@@ -240,7 +240,7 @@ class Model:
 
     @property
     def leaf_coefficients(self) -> dict[str, np.ndarray]:
-        """The slopes of linear leaves as a table (see :meth:`Ensemble.terms_table`)."""
+        """Coefficients of linear leaves as a table, one row per slope (see :meth:`Ensemble.coefficients_table`)."""
         return self.ensemble.coefficients_table(self.column_names)
 
     @property

@@ -132,9 +132,9 @@ class Objective:
 def flat_pairs(pairs: np.ndarray) -> np.ndarray:
     """Return pairs (n_outputs, n, 2) as kernels write them: (n_outputs, 2 n), in the same memory."""
     assert pairs.flags.c_contiguous
-    whole = pairs.base
-    if whole is not None and whole.shape == (len(pairs), 2 * pairs.shape[1]) and whole.flags.c_contiguous:
-        return whole  # arguments that are the same object as in the last call are not packed again
+    flat = pairs.base
+    if flat is not None and flat.shape == (len(pairs), 2 * pairs.shape[1]) and flat.flags.c_contiguous:
+        return flat  # arguments that are the same object as in the last call are not packed again
     return pairs.reshape(len(pairs), -1)
 
 

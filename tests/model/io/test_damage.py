@@ -39,7 +39,7 @@ ANSWER = MODEL.predict_raw(ROWS)
 
 
 def refused_or_equal(data: bytes) -> bool:
-    """Read a file: True if it was refused, False if it answers as the undamaged model does."""
+    """Read a file: True if it was refused, False if it predicts as the undamaged model does."""
     try:
         model = from_bytes(data)
     except ModelFileError as error:
@@ -244,7 +244,7 @@ def test_forged_metadata_are_refused(change):
         from_bytes(forged(text | change, tensors))
 
 
-def test_a_later_version_is_told_apart_from_damage():
+def test_a_later_version_is_distinguished_from_damage():
     text, tensors = taken_apart()
     later = text | {"version": VERSION + 1, "written_by": "sapwood 9.0"}
     with pytest.raises(ModelFileError, match=r"written by sapwood 9\.0.*pip install -U sapwood"):
@@ -371,7 +371,7 @@ def test_files_that_peers_write_are_recognised(tmp_path):
         from_bytes((tmp_path / "m.cbm").read_bytes())
 
 
-def test_another_safetensors_file_is_told_apart():
+def test_another_safetensors_file_is_recognised():
     from safetensors.numpy import save
 
     with pytest.raises(ModelFileError, match="safetensors file, but contains no Sapwood model"):

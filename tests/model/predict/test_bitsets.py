@@ -14,8 +14,8 @@ from tests.model.forests import slow_scores
 N_LEVELS = 20
 
 
-def recipe_of(n_sets: int, seed: int = 0) -> FeatureTransformer:
-    """A number, and sets of the levels of two categories, every other one of the first."""
+def transformer_with_sets(n_sets: int, seed: int = 0) -> FeatureTransformer:
+    """A number, and sets of the categories of two columns, alternately."""
     source = np.random.default_rng(seed)
     columns: list[int | DerivedFeature] = [0]
     ranks = [source.permutation(N_LEVELS + 2).astype(np.float64) % N_LEVELS for _ in range(2)]
@@ -27,19 +27,19 @@ def recipe_of(n_sets: int, seed: int = 0) -> FeatureTransformer:
 
 
 @pytest.mark.parametrize("n_sets", [0, 1, 2, 127, 128, 129, 300])
-def test_bits_of_words_are_what_sets_answer(n_sets):
-    recipe = recipe_of(n_sets)
-    packed = BitsetTransformer.of(recipe)
+def test_bits_of_bitsets_are_the_values_of_sets(n_sets):
+    transformer = transformer_with_sets(n_sets)
+    packed = BitsetTransformer.of(transformer)
     codes = {f: np.random.default_rng(f).integers(0, N_LEVELS + 5, 200) for f in (1, 2)}
-    for k, column in enumerate(recipe.columns):
+    for k, column in enumerate(transformer.columns):
         if isinstance(column, DerivedFeature):
-            word = packed.transformer.columns[packed.column[k]]
-            bits = (word.values(codes).view(np.uint64) >> np.uint64(packed.bit[k])) & np.uint64(1)
+            bitset = packed.transformer.columns[packed.column[k]]
+            bits = (bitset.values(codes).view(np.uint64) >> np.uint64(packed.bit[k])) & np.uint64(1)
             np.testing.assert_array_equal(bits, column.values(codes))
 
 
-def test_a_word_holds_64_sets_of_one_category():
-    packed = BitsetTransformer.of(recipe_of(300))
+def test_a_bitset_holds_64_sets_of_one_column():
+    packed = BitsetTransformer.of(transformer_with_sets(300))
     assert packed.transformer.n_columns == 1 + 2 * 3
     assert len(set(zip(packed.column.tolist(), packed.bit.tolist(), strict=True))) == 301
     assert packed.column[0] == 0
@@ -47,7 +47,7 @@ def test_a_word_holds_64_sets_of_one_category():
 
 
 @pytest.mark.parametrize("max_leaves", [2, 20, 60])
-def test_predictions_by_words_are_those_of_a_walk_by_columns(max_leaves):
+def test_predictions_from_bitsets_are_those_of_a_walk_by_columns(max_leaves):
     source = np.random.default_rng(3)
     n = 1500
     X = pd.DataFrame({"a": source.integers(0, 300, n).astype(str), "b": source.integers(0, 6, n).astype(str)})

@@ -18,20 +18,20 @@ ROWS = random_rows(np.random.default_rng(0), 40, 4)
 
 
 @pytest.mark.parametrize("model", [regression_model(leaves=(1, 90)), class_model(2), class_model(4)], ids=repr)
-def test_one_row_is_answered_as_in_a_table(model):
+def test_one_row_is_predicted_as_in_a_table(model):
     one = model.predictor()
     np.testing.assert_array_equal([one.predict(row) for row in ROWS], model.predict(ROWS))
     np.testing.assert_array_equal([one.predict_raw(row) for row in ROWS], model.predict_raw(ROWS))
 
 
 @pytest.mark.parametrize("n_trees", [0, 1, 7, 8, 9, 17])
-def test_any_number_of_trees_answers_one_row(n_trees):
+def test_any_number_of_trees_predicts_one_row(n_trees):
     ensemble = random_ensemble(np.random.default_rng(n_trees), n_trees, leaves=(1, 20))
     one = Model(Schema(4), ensemble, np.array([0.5])).predictor()
     np.testing.assert_array_equal([one.predict(row) for row in ROWS], slow_scores(ensemble, ROWS, [0.5])[0])
 
 
-def test_vector_leaves_answer_one_row():
+def test_vector_leaves_predict_one_row():
     ensemble = random_ensemble(np.random.default_rng(1), 5, n_outputs=3, width=3)
     one = Model(Schema(4), ensemble, np.zeros(3)).predictor()
     np.testing.assert_array_equal([one.predict_raw(row) for row in ROWS], slow_scores(ensemble, ROWS, np.zeros(3)).T)
@@ -49,7 +49,7 @@ def test_a_row_of_another_shape_is_refused(row):
         regression_model().predictor().predict(row)
 
 
-def test_answers_stay_after_the_next_question():
+def test_predictions_stay_after_the_next_call():
     one = class_model(3).predictor()
     first = one.predict_raw(ROWS[0])
     kept = first.copy()
@@ -75,7 +75,7 @@ def test_threads_do_not_disturb_one_another():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
-def test_a_table_of_one_row_is_answered_as_one_of_many(dtype):
+def test_a_table_of_one_row_is_predicted_as_one_of_many(dtype):
     rng = np.random.default_rng(3)
     X = rng.integers(-4, 5, size=(60, 3)).astype(dtype)
     model = SapwoodClassifier(n_estimators=5).fit(X, np.arange(60) % 3).model_
@@ -83,7 +83,7 @@ def test_a_table_of_one_row_is_answered_as_one_of_many(dtype):
 
 
 @pytest.mark.parametrize("kind", ["C", "big-endian", "every other column", "float16", "masked", "zeros are missing"])
-def test_one_row_of_any_kind_of_array_is_answered_as_one_of_many(kind):
+def test_one_row_of_any_kind_of_array_is_predicted_as_one_of_many(kind):
     rng = np.random.default_rng(4)
     X = rng.integers(-4, 5, size=(80, 3)) / 2.0
     fitted = SapwoodClassifier(n_estimators=4, zero_as_missing=kind == "zeros are missing").fit(X, X[:, 0] > X[:, 1])
@@ -96,7 +96,7 @@ def test_one_row_of_any_kind_of_array_is_answered_as_one_of_many(kind):
     assert np.array_equal(one_by_one, fitted.predict_proba(seen)[:20])
 
 
-def test_one_row_is_answered_from_the_estimator_that_the_trees_start_from():
+def test_one_row_is_predicted_from_the_estimator_that_the_trees_start_from():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(80, 2))
     fitted = SapwoodRegressor(n_estimators=4, init=LinearRegression()).fit(X, X[:, 0] * 3 + rng.normal(size=80))

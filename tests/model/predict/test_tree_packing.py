@@ -69,7 +69,7 @@ def symmetric_ensemble(rng: np.random.Generator, depths: list[int], width: int =
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_symmetric_trees_answer_by_the_bits_of_their_levels(dtype):
+def test_symmetric_trees_find_leaves_by_one_bit_per_depth(dtype):
     rng = np.random.default_rng(3)
     ensemble = symmetric_ensemble(rng, [1, 2, 5, 6, 9])
     assert pack_trees(ensemble).forest.trees[:, predict.KIND].tolist() == [predict.SYMMETRIC] * 5

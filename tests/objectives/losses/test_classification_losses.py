@@ -150,7 +150,7 @@ def test_losses_for_two_classes_refuse_more():
         Hinge().for_classes(3)
 
 
-def test_softmax_must_be_told_the_number_of_classes():
+def test_softmax_needs_the_number_of_classes():
     with pytest.raises(ParameterError, match="for_classes"):
         _ = Softmax().n_outputs
 
@@ -170,7 +170,7 @@ def test_hinge_starts_between_the_margins_where_every_row_has_a_gradient():
     assert out[0, :, 0].tolist() == [1.0, 1.0, 1.0, -1.0]
 
 
-def test_hinge_from_its_own_start_is_as_good_as_from_other_constants_on_the_whole():
+def test_hinge_from_its_initial_scores_is_as_good_on_average_as_from_other_constants():
     random = np.random.default_rng(0)
     X = random.normal(size=(1500, 4))
     y = (X[:, 0] * X[:, 1] + X[:, 2] + 0.5 * random.normal(size=1500) > 0).astype(float)

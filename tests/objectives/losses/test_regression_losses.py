@@ -58,12 +58,12 @@ def test_the_hessian_of_huber_is_a_number_for_the_largest_delta():
     assert at(Huber(1e308), 0.0, 1.5e308)[2] == pytest.approx(0.8)
 
 
-def test_several_levels_have_a_pair_each():
+def test_several_quantiles_have_a_pair_each():
     found = pairs_of(Quantile([0.25, 0.75]), np.array([2.0]), np.array([[1.0], [3.0]]))
     np.testing.assert_array_equal(found, [[[-0.25, 1.0]], [[0.25, 1.0]]])
 
 
-def test_several_levels_average_their_losses():
+def test_several_quantiles_average_their_losses():
     loss = Quantile([0.25, 0.75]).loss(np.array([2.0]), np.array([[1.0], [4.0]]))
     assert loss[0] == pytest.approx((0.25 * 1 + 0.25 * 2) / 2)
 
@@ -105,12 +105,12 @@ def test_mape_refuses_a_target_of_0():
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -1.0, math.nan, [], [0.5, 0.5], [0.1, 1.0]])
-def test_levels_out_of_range_are_refused(level):
+def test_quantiles_out_of_range_are_refused(level):
     with pytest.raises(ParameterError, match="between 0 and 1"):
         Quantile(level)
 
 
-def test_levels_are_put_in_order():
+def test_quantiles_are_sorted():
     assert Quantile([0.9, 0.1]).leaf_quantiles == (0.1, 0.9)
 
 

@@ -3,7 +3,7 @@
 ::
 
     8 bytes     length of the header, little-endian
-    header      JSON, padded by spaces: {"__metadata__": {"sapwood": text}, name: {dtype, shape, data_offsets}, ...}
+    header      JSON, padded by spaces: {"__metadata__": {"sapwood": metadata}, name: {dtype, shape, data_offsets}, ...}
     buffer      the tensors without gaps, in the order of the header
     32 bytes    the last tensor, "sha256": the digest of every byte before it
 
@@ -40,9 +40,9 @@ def damaged(what: str) -> ModelFileError:
     return ModelFileError(f"the file is damaged, {what}: {REMEDY}")
 
 
-def write(text: str, tensors: dict[str, np.ndarray]) -> bytes:
+def write(metadata: str, tensors: dict[str, np.ndarray]) -> bytes:
     """Return the bytes of a file with this metadata and these tensors; equal content gives equal bytes."""
-    header: dict[str, Any] = {METADATA: {KEY: text}}
+    header: dict[str, Any] = {METADATA: {KEY: metadata}}
     parts: list[bytes] = []
     offset = 0
     for name, tensor in [*tensors.items(), (CHECKSUM, np.zeros(DIGEST_BYTES, np.uint8))]:
@@ -67,7 +67,7 @@ def read(file: BinaryIO, size: int) -> tuple[str, dict[str, np.ndarray]]:
     length = _header_length(head, size)
     start = head + file.read(max(0, LENGTH_BYTES + length - len(head)))
     header = _parse_header(start[LENGTH_BYTES : LENGTH_BYTES + length])
-    text = _metadata_text(header)
+    metadata = _metadata(header)
     _check_table(header, size - LENGTH_BYTES - length)
     data = start + file.read()
     if len(data) != size:
@@ -78,7 +78,7 @@ def read(file: BinaryIO, size: int) -> tuple[str, dict[str, np.ndarray]]:
         tensors = {name: _array(name, entry) for name, entry in deserialize(data) if name != CHECKSUM}  # type: ignore[no-untyped-call]
     except SafetensorError as error:
         raise damaged(f"it is not valid safetensors ({error})") from error
-    return text, tensors
+    return metadata, tensors
 
 
 def _header_length(head: bytes, size: int) -> int:
@@ -126,11 +126,11 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return unique
 
 
-def _metadata_text(header: dict[str, Any]) -> str:
-    text = header.get(METADATA, {}).get(KEY)
-    if not isinstance(text, str):
+def _metadata(header: dict[str, Any]) -> str:
+    metadata = header.get(METADATA, {}).get(KEY)
+    if not isinstance(metadata, str):
         raise ModelFileError("the file is a safetensors file, but contains no Sapwood model: check the path")
-    return text
+    return metadata
 
 
 def _check_table(header: dict[str, Any], n_bytes: int) -> None:

@@ -1,6 +1,6 @@
 """First and second derivatives of elementary functions, for automatic differentiation.
 
-The argument is an array or a node of a trace (``autodiff/tape.py``).
+The argument is an array or a node of a trace (``objectives/autodiff/tape.py``).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A user's function is called with a ``Dual`` in place of the score. Each NumPy operation on dual numbers computes the
 value and, by the chain rule, its first and second derivative with respect to the score. The parts of a dual number are
-arrays, or nodes of a trace (``autodiff/tape.py``), which record the operations.
+arrays, or nodes of a trace (``objectives/autodiff/tape.py``), which record the operations.
 """
 
 from __future__ import annotations
