@@ -1,4 +1,4 @@
-"""Leaf values fitted to copies of rows: sums, several Newton steps, and orders of their own."""
+"""Leaf refit: sums over the rows of supporting models, Newton steps, and permutations."""
 
 from __future__ import annotations
 
@@ -97,9 +97,9 @@ def test_sums_and_answers_equal_plain_loops(members, monkeypatch):
     slow = np.zeros_like(sums)
     for m in range(n_models):
         for i in range(start[m], start[m] + learned[m]):
-            told = [*(weight[i] * pairs[:, i].astype(float)).reshape(-1), weight[i], 1.0]
-            slow[m * n_nodes + int(node[rows[i]])] += told
-            slow[m * n_nodes] += told
+            row = [*(weight[i] * pairs[:, i].astype(float)).reshape(-1), weight[i], 1.0]
+            slow[m * n_nodes + int(node[rows[i]])] += row
+            slow[m * n_nodes] += row
     np.testing.assert_allclose(sums, slow, atol=1e-9)
     values, scores = random.normal(size=(n_models * n_nodes, 1)), np.zeros((2, len(rows)))
     team.run(add_model_values, rows, start, node, n_nodes, values, 1, scores)

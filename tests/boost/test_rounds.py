@@ -49,9 +49,9 @@ def leaf_values(tree, X) -> np.ndarray:
 def test_squared_error_is_residual_fitting_by_hand():
     """A1, A7: F_0 is the mean; tree k answers η times the mean of y − F_{k−1} in its leaves."""
     X = [[1.0], [2.0], [3.0], [4.0]]
-    _, outcome = fit(X, [1.0, 2.0, 5.0, 8.0])
-    assert outcome.base_scores.tolist() == [4.0]
-    first, second = outcome.ensemble
+    _, result = fit(X, [1.0, 2.0, 5.0, 8.0])
+    assert result.base_scores.tolist() == [4.0]
+    first, second = result.ensemble
     # Residuals -3, -2, 1, 4: cut in the middle, means -2.5 and 2.5.
     assert leaf_values(first, X).tolist() == [-1.25, -1.25, 1.25, 1.25]
     # Residuals of F_1 = 2.75, 2.75, 5.25, 5.25 are -1.75, -0.75, -0.25, 2.75: the last is cut off.
@@ -66,9 +66,9 @@ def test_every_leaf_answers_the_mean_of_what_is_left(n, seed):
     """A7, with any number of rows; gradients are float32, hence not to the last bit."""
     source = np.random.default_rng(seed)
     X, y = source.normal(size=(n, 3)), source.normal(size=n)
-    _, outcome = fit(X, y, TreeParams(**vars(FREE) | {"max_leaves": 5}), n_estimators=4, learning_rate=0.3)
-    scores = np.full(n, outcome.base_scores[0])
-    for tree in outcome.ensemble:
+    _, result = fit(X, y, TreeParams(**vars(FREE) | {"max_leaves": 5}), n_estimators=4, learning_rate=0.3)
+    scores = np.full(n, result.base_scores[0])
+    for tree in result.ensemble:
         answers = leaf_values(tree, X)
         for answer in np.unique(answers):
             rows = answers == answer
@@ -85,11 +85,11 @@ def test_training_is_rounds_of_the_slow_grower(n, seed, weighted, precision):
     y = source.normal(size=n)
     weight = source.uniform(0.5, 2.0, n) if weighted else None
     tree_params = TreeParams(max_leaves=4, min_child_samples=2, reg_lambda=0.5, precision=precision)
-    dataset, outcome = fit(X, y, tree_params, n_estimators=3, learning_rate=0.3, weight=weight)
-    scores = np.full((1, n), outcome.base_scores[0])
+    dataset, result = fit(X, y, tree_params, n_estimators=3, learning_rate=0.3, weight=weight)
+    scores = np.full((1, n), result.base_scores[0])
     pairs = np.empty((1, n, 2), dtype=np.float32)
     scale = 1.0 if weight is None else float(finest_scale(2**62, Fraction(float(weight.max()) * n), n))
-    for round, tree in enumerate(outcome.ensemble):
+    for round, tree in enumerate(result.ensemble):
         Squared().pairs(y, scores, pairs)
         quantised = quantise_slowly(pairs[0], weight, dataset.row_ids, precision == "wide", (0, round))
         grower = SlowGrower(dataset.columns.T, dataset.n_bins, quantised, tree_params)

@@ -51,13 +51,10 @@ def walk(tree: GrownTree, columns: np.ndarray, row: int) -> int:
     return node
 
 
-@pytest.mark.parametrize("dtype, n_bins", [(np.uint8, 7), (np.uint8, 255), (np.uint16, 1000)])
-@pytest.mark.parametrize("n_leaves", [1, 2, 9, 32, 33, 64])
-@pytest.mark.parametrize("width", [1, 3])
-def test_it_answers_what_walking_down_answers(n_leaves, dtype, n_bins, width):
-    random = np.random.default_rng(n_leaves)
-    columns = random.integers(0, n_bins + 1, (4, 2500)).astype(dtype)
-    tree = random_tree(random, n_leaves, 4, n_bins)
+def assert_adds_the_values_of_leaves(
+    random: np.random.Generator, tree: GrownTree, columns: np.ndarray, width: int
+) -> None:  # fmt: skip
+    """Compare with a walk down the tree, row by row."""
     value = random.normal(size=(len(tree.feature), width))
     first = random.normal(size=(width + 2, 2500))
     expected = first.copy()
@@ -68,6 +65,16 @@ def test_it_answers_what_walking_down_answers(n_leaves, dtype, n_bins, width):
         add_tree(binned_rows(columns), FittedTree(tree, value, 1), scores, Team(members))
         assert np.array_equal(scores[:, ::7], expected[:, ::7])
         assert np.array_equal(scores[[0, -1]], first[[0, -1]])
+
+
+@pytest.mark.parametrize("dtype, n_bins", [(np.uint8, 7), (np.uint8, 255), (np.uint16, 1000)])
+@pytest.mark.parametrize("n_leaves", [1, 2, 9, 32, 33, 64])
+@pytest.mark.parametrize("width", [1, 3])
+def test_a_small_tree_adds_what_a_walk_down_finds(n_leaves, dtype, n_bins, width):
+    random = np.random.default_rng(n_leaves)
+    columns = random.integers(0, n_bins + 1, (4, 2500)).astype(dtype)
+    tree = random_tree(random, n_leaves, 4, n_bins)
+    assert_adds_the_values_of_leaves(random, tree, columns, width)
 
 
 def symmetric_tree(random: np.random.Generator, n_levels: int, n_features: int, n_bins: int) -> GrownTree:
@@ -88,21 +95,12 @@ def symmetric_tree(random: np.random.Generator, n_levels: int, n_features: int, 
 @pytest.mark.parametrize("dtype, n_bins", [(np.uint8, 7), (np.uint8, 255), (np.uint16, 1000)])
 @pytest.mark.parametrize("n_levels", [1, 3, 6, 8])
 @pytest.mark.parametrize("width", [1, 3])
-def test_a_symmetric_tree_answers_what_walking_down_answers(n_levels, dtype, n_bins, width):
+def test_a_symmetric_tree_adds_what_a_walk_down_finds(n_levels, dtype, n_bins, width):
     random = np.random.default_rng(n_levels)
     columns = random.integers(0, n_bins + 1, (4, 2500)).astype(dtype)
     tree = symmetric_tree(random, n_levels, 4, n_bins)
     assert SymmetricLevels.of(tree, columns.dtype) is not None
-    value = random.normal(size=(len(tree.feature), width))
-    first = random.normal(size=(width + 2, 2500))
-    expected = first.copy()
-    for row in range(0, 2500, 7):
-        expected[1 : 1 + width, row] += value[walk(tree, columns, row)]
-    for members in (1, 3):
-        scores = first.copy()
-        add_tree(binned_rows(columns), FittedTree(tree, value, 1), scores, Team(members))
-        assert np.array_equal(scores[:, ::7], expected[:, ::7])
-        assert np.array_equal(scores[[0, -1]], first[[0, -1]])
+    assert_adds_the_values_of_leaves(random, tree, columns, width)
 
 
 @pytest.mark.parametrize("changed", ["feature", "bin", "missing_left"])

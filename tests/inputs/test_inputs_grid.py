@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sapwood.boost import rounds as loop
+from sapwood.boost import rounds
 from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.errors import SapwoodError
 from tests.inputs import call_cells, feature_cells, frame_cells, target_cells
@@ -21,7 +21,7 @@ def test_the_grid_is_large_and_its_names_differ():
 def begun(monkeypatch):
     """The steps of training that were begun, in order."""
     steps: list[str] = []
-    fit, make = BinMapper.fit.__func__, loop.TrainingContext.make.__func__
+    fit, make = BinMapper.fit.__func__, rounds.TrainingContext.make.__func__
 
     def noted_fit(cls, *args, **given):
         steps.append("bins")
@@ -32,7 +32,7 @@ def begun(monkeypatch):
         return make(cls, *args, **given)
 
     monkeypatch.setattr(BinMapper, "fit", classmethod(noted_fit))
-    monkeypatch.setattr(loop.TrainingContext, "make", classmethod(noted_make))
+    monkeypatch.setattr(rounds.TrainingContext, "make", classmethod(noted_make))
     return steps
 
 

@@ -33,7 +33,7 @@ N, TIMES = 16, 250
 
 
 def run(X: np.ndarray, y: np.ndarray, n_rounds: int, weight: np.ndarray | None = None, **params) -> Booster:
-    """Add rounds to zero, and hand out what keeps the scores."""
+    """Train rounds from initial scores of zero; return the booster."""
     resolved = resolve_params(STUMPS | params, len(y), "regression")
     dataset = BinnedDataset.build(read_table(X))
     order = np.random.default_rng(len(y)).permutation(len(y)).astype(np.uint32)
@@ -110,8 +110,8 @@ def test_with_a_model_for_every_row_residuals_have_the_slope():
     assert_mean(too_steep, SLOPES[1] * served.mean() / (N - 1))
 
 
-class Fresh(LeafRefit):
-    """Keeps what each model answers at the corners."""
+class RecordingRefit(LeafRefit):
+    """Keeps what each model predictions at the corners."""
 
     def values(self, grown, node_of_row, output):
         sums, values = super().values(grown, node_of_row, output)
@@ -119,14 +119,14 @@ class Fresh(LeafRefit):
         if len(grown.feature) > 1:
             corner = 1 + (CORNERS[:, grown.feature[0]] == 1.0)
         lines = np.arange(self.models.n_models)[:, None] * len(grown.feature) + corner
-        self.answers = getattr(self, "answers", 0.0) + values[lines, 0]
+        self.predictions = getattr(self, "predictions", 0.0) + values[lines, 0]
         return sums, values
 
 
 def shifts(samples, served) -> np.ndarray:
     """Per sample and corner: the residuals of training rows there, less those of fresh rows, summed over rows.
 
-    ``served(X, y)`` are the answers (rows, corners) that the model of each row has for each corner.
+    ``served(X, y)`` are the predictions (rows, corners) that the model of each row has for each corner.
     """
     found = []
     for X, y in samples:
@@ -136,12 +136,12 @@ def shifts(samples, served) -> np.ndarray:
     return np.array(found)
 
 
-def helped(X: np.ndarray, y: np.ndarray, n_rounds: int) -> np.ndarray:
+def ordered_predictions(X: np.ndarray, y: np.ndarray, n_rounds: int) -> np.ndarray:
     made = run(X, y, n_rounds, boosting="ordered")
     assert isinstance(made, OrderedBooster)
     [refit], [source] = made.refits, made.gradient_sources
-    assert isinstance(refit, Fresh)
-    return refit.answers[np.searchsorted(refit.models.start, source, side="right") - 1]
+    assert isinstance(refit, RecordingRefit)
+    return refit.predictions[np.searchsorted(refit.models.start, source, side="right") - 1]
 
 
 def plain(X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -152,8 +152,8 @@ def plain(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("n_rounds", [1, 2])
 def test_residuals_of_training_rows_are_those_of_fresh_rows(n_rounds, monkeypatch):
     """C7, the practical form: E[y − M(x) | x] over training rows is that over fresh ones."""
-    monkeypatch.setattr("sapwood.boost.boosters.ordered.LeafRefit", Fresh)
-    for of_corner in shifts(samples(4), lambda X, y: helped(X, y, n_rounds)).T:
+    monkeypatch.setattr("sapwood.boost.boosters.ordered.LeafRefit", RecordingRefit)
+    for of_corner in shifts(samples(4), lambda X, y: ordered_predictions(X, y, n_rounds)).T:
         assert_mean(of_corner, 0.0)
 
 
@@ -183,7 +183,7 @@ def test_every_row_is_served_by_the_longest_part_before_it():
 
 
 def slow_ordered(X, y, order, n_rounds, rate, weight=None):
-    """The scores of the helpers by plain loops: stumps of one feature, cut at ½."""
+    """The scores of the supporting models by plain loops: stumps of one feature, split at ½."""
     w = np.ones(len(y)) if weight is None else weight
     sizes = prefix_sizes(len(y))
     scores = np.zeros((len(sizes), len(y)))
@@ -201,7 +201,7 @@ def slow_ordered(X, y, order, n_rounds, rate, weight=None):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_helpers_equal_plain_loops(weighted):
+def test_supporting_models_equal_plain_loops(weighted):
     random = np.random.default_rng(5)
     X, y = random.integers(0, 2, (23, 1)).astype(float), random.normal(size=23)
     weight = random.gamma(1.0, size=23) if weighted else None
@@ -235,7 +235,7 @@ def test_leaf_values_come_from_all_rows_whatever_was_drawn(growth):
         np.testing.assert_allclose(model.predict(X)[leaf == one], y[leaf == one].mean(), rtol=1e-6)
 
 
-def test_has_time_makes_helpers_of_the_first_rows():
+def test_has_time_fits_supporting_models_to_the_first_rows():
     random = np.random.default_rng(7)
     X, y = random.normal(size=(300, 2)), random.normal(size=300)
     by_row = SapwoodRegressor(boosting="ordered", n_estimators=5, has_time=True).fit(X, y)

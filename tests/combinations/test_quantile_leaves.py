@@ -1,4 +1,4 @@
-"""A leaf of a loss with corners answers the quantile of its own rows, empty leaves beside it or not."""
+"""A quantile leaf has the quantile of the residuals of its own rows, whether or not other leaves are empty."""
 
 from __future__ import annotations
 
