@@ -25,6 +25,7 @@ _MODULE_OF = {
     "Bundle": "sapwood.params.options",
     "Dart": "sapwood.params.options",
     "Dataset": "sapwood.data.dataset",
+    "EarlyStopping": "sapwood.params.options",
     "EffectiveNumber": "sapwood.params.options",
     "Goss": "sapwood.params.options",
     "LastRows": "sapwood.params.options",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from sapwood import EarlyStopping, SapwoodRegressor
 from sapwood.boost.early_stopping import BestRound
-from sapwood.errors import TrainingError
+from sapwood.errors import InputError, SapwoodError, TrainingError
 
 
 def after(scores, greater_is_better=False, patience=None) -> BestRound:
@@ -42,3 +45,73 @@ def test_a_score_that_is_not_a_number_cannot_stop_training():
 
 def test_a_score_that_is_not_a_number_is_never_the_best():
     assert after([math.nan, 2.0, math.nan, 3.0]).round == 2
+
+
+# --- what is monitored ------------------------------------------------------------------------------------------------
+
+
+def example(n: int = 300, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    random = np.random.default_rng(seed)
+    X = pd.DataFrame({"a": random.normal(size=n), "b": random.choice(["x", "y", None], n)})
+    return X, X["a"].to_numpy() + random.normal(scale=0.5, size=n)
+
+
+SETTINGS = {"n_estimators": 300, "learning_rate": 0.5, "min_child_samples": 5}
+
+
+@pytest.mark.parametrize("order", [["train", "valid"], ["valid", "train"]], ids=str)
+@pytest.mark.parametrize("is_copy", [False, True])
+def test_sets_that_hold_the_training_rows_are_not_monitored(order, is_copy):
+    """The idiom of XGBoost and LightGBM, eval_set=[(X, y), (X_valid, y_valid)], stops by the validation rows."""
+    X, y = example()
+    held = example(seed=1)
+    sets = {"train": (X.copy(), y.copy()) if is_copy else (X, y), "valid": held}
+    ordered = {name: sets[name] for name in order}
+    fitted = SapwoodRegressor(early_stopping_rounds=5, **SETTINGS).fit(X, y, eval_set=ordered)
+    alone = SapwoodRegressor(early_stopping_rounds=5, **SETTINGS).fit(X, y, eval_set=held)
+    assert fitted.best_iteration_ == alone.best_iteration_ < 100
+    assert fitted.stopped_ == "early_stopping"
+
+
+def test_the_last_of_several_validation_sets_is_monitored():
+    X, y = example()
+    sets = [example(seed=1), example(seed=2)]
+    fitted = SapwoodRegressor(early_stopping_rounds=5, **SETTINGS).fit(X, y, eval_set=sets)
+    assert fitted.best_iteration_ == int(np.argmin(fitted.evals_result_["validation_1"]["rmse"])) + 1
+
+
+def test_a_set_and_a_metric_can_be_chosen():
+    X, y = example()
+    sets = {"one": example(seed=1), "two": example(seed=2)}
+    stopping = EarlyStopping(5, metric="mae", eval_set="one")
+    fitted = SapwoodRegressor(early_stopping_rounds=stopping, eval_metric=["rmse", "mae"], **SETTINGS)
+    fitted.fit(X, y, eval_set=sets)
+    assert fitted.best_iteration_ == int(np.argmin(fitted.evals_result_["one"]["mae"])) + 1
+
+
+def test_a_small_improvement_does_not_count():
+    X, y = example()
+    fitted = SapwoodRegressor(early_stopping_rounds=EarlyStopping(3, min_delta=10.0), **SETTINGS)
+    assert fitted.fit(X, y, eval_set=example(seed=1)).best_iteration_ == 1
+
+
+def test_training_rows_alone_cannot_stop_training():
+    X, y = example()
+    with pytest.raises(InputError, match="every set of eval_set holds the training rows"):
+        SapwoodRegressor(early_stopping_rounds=5).fit(X, y, eval_set=[(X, y)])
+    fitted = SapwoodRegressor(n_estimators=7).fit(X, y, eval_set=[(X, y)])
+    assert (fitted.best_iteration_, fitted.best_score_) == (7, None)
+
+
+@pytest.mark.parametrize("choice", [{"metric": "auc"}, {"eval_set": "nowhere"}], ids=str)
+def test_what_is_not_there_cannot_be_watched(choice):
+    X, y = example()
+    with pytest.raises(SapwoodError, match="EarlyStopping"):
+        SapwoodRegressor(early_stopping_rounds=EarlyStopping(3, **choice)).fit(X, y, eval_set=example(seed=1))
+
+
+def test_the_log_tells_what_is_watched(caplog):
+    X, y = example()
+    with caplog.at_level("INFO", logger="sapwood"):
+        SapwoodRegressor(early_stopping_rounds=5, **SETTINGS).fit(X, y, eval_set={"valid": example(seed=1)})
+    assert "early stopping watches rmse of valid for 5 rounds" in caplog.text

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
+
+import numpy as np
 
 from sapwood.boost.fit_arguments import FitArguments
 from sapwood.boost.initial_scores import read_init_score
-from sapwood.boost.labeled_rows import LabeledRows, eval_set_in_errors, read_features
+from sapwood.boost.labeled_rows import LabeledRows, eval_set_in_errors, has_same_rows, read_features
 from sapwood.boost.learning_task import LearningTask
 from sapwood.data.tables.targets import check_target, check_weight, encode_known_labels
 from sapwood.errors import InputError, InputTypeError
 from sapwood.params.compatibility import check_compatibility
 from sapwood.params.fit_context import Context
+from sapwood.params.options import early_stopping_of
 
 RawEvalSet = tuple[Any, Any, Any, Any]  # X, y, weights and init_score as the user passed them
 
@@ -47,6 +50,34 @@ def _read_rows(name: str, raw: RawEvalSet, task: LearningTask, needs_init_score:
             raise InputError("init_score was passed for the training rows but not here: pass (X, y, init_score)")
         weight = check_weight(weights, table.n_rows, "eval_sample_weight")
         return LabeledRows(X, table, y, weight, init_score, None, bins)
+
+
+def monitored_set(task: LearningTask, rows: LabeledRows, sets: Mapping[str, LabeledRows]) -> str | None:
+    """Return the name of the validation set that decides which round is best.
+
+    That is the set that ``EarlyStopping`` names, or the last one that does not hold the training rows; None if all do.
+    """
+    stopping = early_stopping_of(task.params.evaluation.early_stopping_rounds)
+    if stopping is not None and stopping.eval_set is not None:
+        if stopping.eval_set not in sets:
+            known = ", ".join(map(repr, sets))
+            raise InputError(f"EarlyStopping(eval_set={stopping.eval_set!r}): the sets of eval_set are {known}")
+        return stopping.eval_set
+    for name in reversed(list(sets)):
+        if not _are_training_rows(sets[name], rows, task.schema.categorical_columns):
+            return name
+    if stopping is not None:
+        raise InputError(
+            "early stopping needs rows that the model is not trained on, but every set of eval_set holds the training "
+            "rows: pass other rows, or leave eval_set out to have some rows split off"
+        )
+    return None
+
+
+def _are_training_rows(rows: LabeledRows, training: LabeledRows, categorical_columns: Collection[int]) -> bool:
+    """Return whether rows are the training rows, on all workers."""
+    differs = 0 if has_same_rows(rows, training, categorical_columns) else 1
+    return not training.workers.max(np.array([differs], dtype=np.int64))[0]
 
 
 def read_eval_sets(eval_set: Any, weights: Any) -> dict[str, RawEvalSet]:

@@ -1,10 +1,10 @@
-"""Measure the model on validation rows after every round."""
+"""Evaluation of the model on validation sets after every round."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,35 +39,35 @@ class EvalSet:
 
 @dataclass(frozen=True)
 class EvalMetric:
-    """A metric, or (if None) the mean of the loss that training lowers."""
+    """A metric, or the mean training loss if it is None."""
 
     metric: Metric | None = None
 
     @property
     def name(self) -> str:
-        """Its key in the history."""
+        """Key in the history."""
         return LOSS if self.metric is None else self.metric.name
 
     @property
     def greater_is_better(self) -> bool:
-        """Whether more is better."""
+        """Whether larger values are better."""
         return self.metric is not None and self.metric.greater_is_better
 
 
 def eval_metrics(spec: Any, objective: Objective, task: str) -> tuple[EvalMetric, ...]:
-    """The measures that ``eval_metric`` means: names, functions or metrics, one or several; None is the loss's own."""
-    several = isinstance(spec, Iterable) and not isinstance(spec, str)
-    found = tuple(_measure(one, objective, task) for one in (spec if several else [spec]))
-    names = [measure.name for measure in found]
+    """Return the metrics of ``eval_metric``: one or several names, functions or metrics; None is that of the loss."""
+    is_list = isinstance(spec, Iterable) and not isinstance(spec, str)
+    metrics = tuple(_eval_metric(one, objective, task) for one in (spec if is_list else [spec]))
+    names = [metric.name for metric in metrics]
     for name in names:
         if names.count(name) > 1:
             raise ParameterError(f"eval_metric has two metrics named {name!r}: give their functions different names")
-    if not found:
-        raise ParameterError("eval_metric is an empty list: name a metric, or leave it out for the loss's own")
-    return found
+    if not metrics:
+        raise ParameterError("eval_metric is an empty list: name a metric, or leave it out for that of the loss")
+    return metrics
 
 
-def _measure(spec: Any, objective: Objective, task: str) -> EvalMetric:
+def _eval_metric(spec: Any, objective: Objective, task: str) -> EvalMetric:
     if spec is None:
         spec = objective.default_metric
     if isinstance(spec, str) and spec == LOSS:
@@ -78,62 +78,84 @@ def _measure(spec: Any, objective: Objective, task: str) -> EvalMetric:
 
 
 def evaluate(
-    measures: Sequence[EvalMetric], objective: Objective, target: Target, scores: np.ndarray, run: Run = run_serial
+    metrics: Sequence[EvalMetric], objective: Objective, target: Target, scores: np.ndarray, run: Run = run_serial
 ) -> dict[str, float]:
-    """The value of every measure for rows with these scores (outputs, rows)."""
+    """Return the value of every metric for rows with these scores (outputs, rows)."""
     prediction = None
     values = {}
-    for measure in measures:
-        if measure.metric is None:
-            values[measure.name] = mean_loss(objective, target.y, scores, target.weight, run)
+    for metric in metrics:
+        if metric.metric is None:
+            values[metric.name] = mean_loss(objective, target.y, scores, target.weight, run)
             continue
         if prediction is None:
             prediction = objective.link.predict(scores, run)
-        values[measure.name] = measure.metric(target.y, prediction, target.weight, run)
+        values[metric.name] = metric.metric(target.y, prediction, target.weight, run)
     return values
 
 
+def find_metric(metrics: Sequence[EvalMetric], name: str | None) -> EvalMetric:
+    """Return the metric that early stopping watches: that of the name, or the first one for None."""
+    if name is None:
+        return metrics[0]
+    for metric in metrics:
+        if metric.name == name:
+            return metric
+    known = ", ".join(repr(metric.name) for metric in metrics)
+    raise ParameterError(f"EarlyStopping(metric={name!r}): the metrics of eval_metric are {known}")
+
+
+class Monitored(NamedTuple):
+    """The metric of a validation set that decides which round is best, and when training stops."""
+
+    eval_set: str
+    metric: EvalMetric
+
+    def __str__(self) -> str:
+        return f"{self.metric.name} of {self.eval_set}"
+
+
 class Evaluation:
-    """Validation sets and what was measured on them; the first metric of the first set tells which round is best."""
+    """Validation sets and the history of their metrics; ``monitored`` is None where none decides the best round."""
 
     def __init__(
         self,
         sets: Sequence[EvalSet],
-        measures: Sequence[EvalMetric],
+        metrics: Sequence[EvalMetric],
         objective: Objective,
         workers: Workers = LOCAL,
+        monitored: Monitored | None = None,
     ) -> None:
         """Where ``workers`` have rows of their own, each has some rows of every set; metrics are those of all rows."""
         self.sets = tuple(sets)
         self._workers = workers
         self._targets = [one.target.gathered(workers) for one in self.sets]
-        self.metrics = tuple(measures)
+        self.metrics = tuple(metrics)
         self.history: dict[str, dict[str, list[float]]] = {
-            one.name: {measure.name: [] for measure in self.metrics} for one in self.sets
+            one.name: {metric.name: [] for metric in self.metrics} for one in self.sets
         }
         self._objective = objective
+        self.monitored = monitored
 
-    def seen(self) -> Mapping[str, Mapping[str, list[float]]]:
-        """The history so far for others to read; what they do to it is forgotten."""
+    def copy_history(self) -> Mapping[str, Mapping[str, list[float]]]:
+        """Return a copy of the history, which callbacks may change."""
         return {name: {metric: list(values) for metric, values in one.items()} for name, one in self.history.items()}
 
     def measure(self, run: Run) -> None:
-        """Append the value of every metric on every set."""
+        """Append the value of every metric on every set to the history."""
         self._workers.begin("metrics")
         for one, target in zip(self.sets, self._targets, strict=True):
             scores = self._workers.gather_rows(one.scores)
             for name, value in evaluate(self.metrics, self._objective, target, scores, run).items():
                 self.history[one.name][name].append(value)
 
-    def remember(self, values: np.ndarray) -> None:
-        """Append values (set and metric, round) that were measured before."""
-        lines = [line for metrics in self.history.values() for line in metrics.values()]
-        for line, more in zip(lines, values.tolist(), strict=True):
-            line.extend(more)
+    def restore(self, values: np.ndarray) -> None:
+        """Append values (set and metric, round) from a checkpoint to the history."""
+        histories = [history for metrics in self.history.values() for history in metrics.values()]
+        for history, more in zip(histories, values.tolist(), strict=True):
+            history.extend(more)
 
-    def deciding(self, done: int) -> tuple[str, float] | None:
-        """The first metric of the first set after so many rounds, and what to call it; None without sets."""
-        if not self.sets:
+    def monitored_value(self, n_rounds: int) -> float | None:
+        """Return the monitored metric after so many rounds; None without one."""
+        if self.monitored is None:
             return None
-        first, measure = self.sets[0].name, self.metrics[0].name
-        return f"{measure} of {first}", self.history[first][measure][done - 1]
+        return self.history[self.monitored.eval_set][self.monitored.metric.name][n_rounds - 1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -136,6 +136,33 @@ class LabeledRows:
             return bins.tiles, bins.sparse_bins
         table = self.selected_table
         return bin_mapper.encode(table, run, with_columns=False)[0], bin_mapper.encode_sparse(table, run)
+
+
+def has_same_rows(rows: LabeledRows, other: LabeledRows, categorical_columns: Collection[int]) -> bool:
+    """Return whether two tables hold the same targets and values, row by row."""
+    if len(rows.y) != len(other.y) or not np.array_equal(rows.y, other.y):
+        return False
+    if rows.X is other.X and rows.indices is None and other.indices is None:
+        return True
+    first, second = rows.selected_table, other.selected_table
+    return all(
+        _has_same_categories(first, second, f) if f in categorical_columns else _has_same_values(first, second, f)
+        for f in range(first.n_features)
+    )
+
+
+def _has_same_values(first: Table, second: Table, feature: int) -> bool:
+    one, other = (
+        np.concatenate([matrix[:, 0] for _, matrix in table.select([feature]).matrices(table.chunk_rows())])
+        for table in (first, second)
+    )
+    return np.array_equal(one, other, equal_nan=True)
+
+
+def _has_same_categories(first: Table, second: Table, feature: int) -> bool:
+    columns = [table.categorical_column(feature) for table in (first, second)]
+    names = [np.array([*column.categories, None], dtype=object)[column.codes] for column in columns]
+    return bool((names[0] == names[1]).all())
 
 
 def read_features(X: Any) -> tuple[Any, Table, BinnedDataset | None]:

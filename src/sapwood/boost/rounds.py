@@ -30,6 +30,7 @@ from sapwood.model.ensemble import Ensemble
 from sapwood.native.threads.team import training_team
 from sapwood.objectives.base import Objective
 from sapwood.params.declaration import Params
+from sapwood.params.options import EarlyStopping, early_stopping_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +95,7 @@ def run_rounds(
 ) -> tuple[int, BestRound, str]:  # fmt: skip
     """Train rounds until there is a reason to stop; return the number of rounds, the best one and the reason."""
     settings, n_rounds = context.params.evaluation, context.params.boost.n_estimators
-    greater = bool(evaluation.metrics) and evaluation.metrics[0].greater_is_better
-    best = BestRound(greater, settings.early_stopping_rounds if evaluation.sets else None)
+    best = _best_round(evaluation, early_stopping_of(settings.early_stopping_rounds))
     n_done = restore_rounds(booster, evaluation, best, checkpoint)
     reason = checkpoint.state.reason_to_stop(settings.time_limit)
     start_time = time.perf_counter() - checkpoint.state.elapsed
@@ -107,7 +107,7 @@ def run_rounds(
             evaluation.measure(context.team.run)
             n_done += 1
             _update_best(best, evaluation, n_done)
-            history = evaluation.seen() if settings.callbacks else evaluation.history
+            history = evaluation.copy_history() if settings.callbacks else evaluation.history
             progress = Progress(n_done, n_rounds, history, time.perf_counter() - start_time)
             bar.show(progress)
             if logger.isEnabledFor(DEBUG):
@@ -133,16 +133,26 @@ def restore_rounds(booster: Booster, evaluation: Evaluation, best: BestRound, ch
     if state.stopped is None:
         checkpoint.check_scores(booster.state.scores)
     for values in state.history:
-        evaluation.remember(values)
+        evaluation.restore(values)
     for n_done in range(1, len(state.rounds) + 1):
         _update_best(best, evaluation, n_done)
     return len(state.rounds)
 
 
+def _best_round(evaluation: Evaluation, stopping: EarlyStopping | None) -> BestRound:
+    """Return the best round before the first one; training stops early if a metric is monitored."""
+    monitored = evaluation.monitored
+    if monitored is None:
+        return BestRound(False)
+    if stopping is None:
+        return BestRound(monitored.metric.greater_is_better)
+    logger.info("early stopping watches %s for %d rounds", monitored, stopping.rounds)
+    return BestRound(monitored.metric.greater_is_better, stopping.rounds, stopping.min_delta)
+
+
 def _update_best(best: BestRound, evaluation: Evaluation, n_done: int) -> None:
-    if (metric := evaluation.deciding(n_done)) is not None:
-        name, score = metric
-        best.update(n_done, score, name)
+    if (value := evaluation.monitored_value(n_done)) is not None:
+        best.update(n_done, value, str(evaluation.monitored))
 
 
 def _reason_to_stop(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sapwood.boost.early_stopping import INTERRUPTED
-from sapwood.boost.eval_sets import read_eval_rows, read_held_out_rows
+from sapwood.boost.eval_sets import monitored_set, read_eval_rows, read_held_out_rows
 from sapwood.boost.fit_arguments import FitArguments
 from sapwood.boost.fit_facts import fit_context
 from sapwood.boost.labeled_rows import LabeledRows
@@ -126,12 +126,14 @@ def fit_rows(
     start_time: float,
 ) -> Training:
     """Train on rows; without validation ``sets``, some rows are split off if the parameters ask for it."""
+    monitored = monitored_set(task, rows, sets) if sets else next(iter(held_out), None)
     if rows.weight is not None:
         rows = rows.take(rows.weight > 0.0)
     validation = rows_to_split_off(task.params, rows, task.classes, bool(sets))
     if validation is None:
-        return train_rows(task, rows, {**sets, **held_out}, start_time)
-    first = train_rows(task, rows.take(~validation), {VALIDATION: rows.take(validation), **held_out}, start_time)
+        return train_rows(task, rows, {**sets, **held_out}, start_time, monitored)
+    sets = {VALIDATION: rows.take(validation), **held_out}
+    first = train_rows(task, rows.take(~validation), sets, start_time, VALIDATION)
     return refit_on_all_rows(task, rows, first, start_time)
 
 

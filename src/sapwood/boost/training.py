@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.boost.evaluation import EvalSet, Evaluation, eval_metrics
+from sapwood.boost.evaluation import EvalSet, Evaluation, Monitored, eval_metrics, find_metric
 from sapwood.boost.initial_scores import FittedInit
 from sapwood.boost.labeled_rows import LabeledRows, eval_set_in_errors
 from sapwood.boost.learning_task import LearningTask
@@ -23,6 +23,7 @@ from sapwood.data.tables.sparse import SparseTable
 from sapwood.model.model import Model
 from sapwood.native.threads.team import training_team
 from sapwood.params.declaration import Params
+from sapwood.params.options import early_stopping_of
 
 MIN_SECONDS = 1e-9
 
@@ -41,8 +42,17 @@ class Training:
     encodings: Mapping[str, Any]
 
 
-def train_rows(task: LearningTask, rows: LabeledRows, sets: Mapping[str, LabeledRows], start_time: float) -> Training:
-    """Bin the rows, boost, and express the trees in the user's columns; ``sets`` are the validation sets."""
+def train_rows(
+    task: LearningTask,
+    rows: LabeledRows,
+    sets: Mapping[str, LabeledRows],
+    start_time: float,
+    monitored: str | None = None,
+) -> Training:
+    """Bin the rows, boost, and express the trees in the user's columns.
+
+    ``sets`` are the validation sets; that of the name ``monitored`` decides which round is best.
+    """
     params = _with_remaining_time(task.params, start_time)
     team = training_team(params.run.n_jobs, len(rows.y), rows.table.n_features)
     check_memory(_data_size(task, rows, sets), task.objective, params, team.size)
@@ -60,7 +70,10 @@ def train_rows(task: LearningTask, rows: LabeledRows, sets: Mapping[str, Labeled
             scores = init.scores(eval_rows)
             eval_sets.append(EvalSet(name, tiles, eval_rows.target, scores, raw_values, sparse_bins))
     metrics = eval_metrics(params.evaluation.eval_metric, task.objective, task.metric_task)
-    evaluation = Evaluation(eval_sets, metrics, task.objective, dataset.workers)
+    stopping = early_stopping_of(params.evaluation.early_stopping_rounds)
+    metric = find_metric(metrics, None if stopping is None else stopping.metric)
+    watched = None if monitored is None else Monitored(monitored, metric)
+    evaluation = Evaluation(eval_sets, metrics, task.objective, dataset.workers, watched)
     result = boost(dataset, rows.target, task.objective, params, init.initial_scores(rows), evaluation)
     result, transformer = join_transformers(result, earlier, dataset.transformer, task.schema)
     return Training(result, init, n_rows, transformer, prepared.encodings)

@@ -21,6 +21,7 @@ from sapwood.params.options import (
     is_boosting,
     is_bundle,
     is_class_weight,
+    is_early_stopping,
     is_growth,
     is_leaf_model,
     is_sampling,
@@ -272,11 +273,19 @@ class EvaluationParams:
         "Metrics evaluated on validation sets. In classification, a function gets the codes of classes and "
         "probabilities. Less is better unless the function has the attribute greater_is_better=True.",
     )
-    early_stopping_rounds: int | None = declare(
+    early_stopping_rounds: object = declare(
         None,
-        or_none(integer(1), "never"),
-        "Stop when the first metric of the first validation set has not improved for this many rounds; the model is "
-        "that of the best round.",
+        or_none(
+            Validator(
+                "an integer of at least 1 or an EarlyStopping object",
+                is_early_stopping,
+                lambda v: int(v) if is_integer(v) else v,
+            ),
+            "no early stopping",
+        ),
+        "Stop when the first metric has not improved for this many rounds on the last validation set, sets that hold "
+        "the training rows not counted; the model is that of the best round. EarlyStopping(rounds, metric, eval_set, "
+        "min_delta) chooses what is watched.",
     )
     validation_fraction: object = declare(
         None,

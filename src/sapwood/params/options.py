@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from sapwood.errors import ParameterError
-from sapwood.params.validators import boolean, check_field, fraction, integer, is_bool, is_number, number, one_of
+from sapwood.params.validators import (
+    Validator,
+    boolean,
+    check_field,
+    fraction,
+    integer,
+    is_bool,
+    is_integer,
+    is_number,
+    number,
+    one_of,
+)
 
 
 @dataclass(frozen=True)
@@ -18,6 +29,44 @@ class LastRows:
 
     def __post_init__(self) -> None:
         check_field(self, "fraction", number(0, 1, above=True, below=True))
+
+
+@dataclass(frozen=True)
+class EarlyStopping:
+    """``early_stopping_rounds=EarlyStopping(20, metric="auc")``: when training stops, and what it watches.
+
+    Parameters
+    ----------
+    rounds : int
+        Number of rounds without improvement after which training stops.
+    metric : str or None
+        Name of the metric of ``eval_metric`` to watch; None is the first one.
+    eval_set : str or None
+        Name of the validation set to watch; None is the last one that does not hold the training rows.
+    min_delta : float
+        Minimum change of the metric that counts as an improvement.
+    """
+
+    rounds: int = 10
+    metric: str | None = None
+    eval_set: str | None = None
+    min_delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_field(self, "rounds", integer(1))
+        for name in ("metric", "eval_set"):
+            check_field(self, name, Validator("a name or None", lambda v: v is None or isinstance(v, str)))
+        check_field(self, "min_delta", number(0))
+
+
+def early_stopping_of(value: Any) -> EarlyStopping | None:
+    """Return the settings that ``early_stopping_rounds`` stands for; None for no early stopping."""
+    return value if value is None or isinstance(value, EarlyStopping) else EarlyStopping(value)
+
+
+def is_early_stopping(value: Any) -> bool:
+    """Return whether a value is allowed for ``early_stopping_rounds``."""
+    return isinstance(value, EarlyStopping) or (is_integer(value) and value >= 1)
 
 
 @dataclass(frozen=True)
