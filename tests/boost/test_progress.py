@@ -6,8 +6,10 @@ import io
 
 import pytest
 
+from sapwood import SapwoodRegressor
 from sapwood.boost import progress as module
 from sapwood.boost.progress import Progress, ProgressBar, describe
+from tests.boost.examples import example
 
 
 class Terminal(io.StringIO):
@@ -80,3 +82,15 @@ def test_quiet_is_quiet(capsys):
     with ProgressBar(False) as bar:
         bar.show(at(1))
     assert capsys.readouterr() == ("", "")
+
+
+def test_training_is_quiet_unless_asked(capsys):
+    SapwoodRegressor(n_estimators=20).fit(*example())
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_bar_is_drawn_on_standard_error(capsys):
+    SapwoodRegressor(n_estimators=20, verbose=True).fit(*example(), eval_set=example(seed=1))
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "20/20  validation rmse" in err

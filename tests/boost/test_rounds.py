@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -14,10 +15,11 @@ from sapwood.boost.rounds import TrainResult, boost
 from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.tables.table import read_table
-from sapwood.errors import InputError, TrainingError
+from sapwood.errors import InputError, ParameterError, TrainingError
 from sapwood.objectives import Softmax, Squared
 from sapwood.objectives.registry import resolve
 from sapwood.params.declaration import BoostingParams, Params, TreeParams
+from tests.boost.examples import example
 from tests.reference.grower import SlowGrower, TooCloseError
 from tests.reference.quantise import finest_scale, quantise_slowly
 
@@ -175,3 +177,55 @@ def test_the_row_that_is_named_is_that_of_the_table_though_rows_without_weight_w
     target = Target(X[5:, 0], weight[5:])
     with pytest.raises(TrainingError, match="row 17,"):
         boost(dataset, target, SpoiltSquared(1, 12, np.nan), Params())
+
+
+def test_a_callback_sees_every_round_and_can_stop_training():
+    seen = []
+
+    def stop_after_three(progress):
+        seen.append((progress.round, progress.n_rounds, len(progress.evals["validation"]["rmse"])))
+        assert progress.elapsed > 0.0
+        return progress.round == 3
+
+    fitted = SapwoodRegressor(n_estimators=10, callbacks=stop_after_three).fit(*example(), eval_set=example(seed=1))
+    assert seen == [(1, 10, 1), (2, 10, 2), (3, 10, 3)]
+    assert (fitted.stopped_, fitted.n_iter_) == ("callback", 3)
+
+
+def test_all_callbacks_are_called_and_only_true_stops():
+    seen = []
+    callbacks = [lambda progress: seen.append(progress.round) or 1, lambda progress: seen.append(-progress.round)]
+    fitted = SapwoodRegressor(n_estimators=2, callbacks=callbacks).fit(*example())
+    assert seen == [1, -1, 2, -2]
+    assert fitted.stopped_ == "n_estimators"
+
+
+def test_an_exception_of_a_callback_leaves_fit():
+    class PrunedError(Exception):
+        pass
+
+    def prune(progress):
+        raise PrunedError
+
+    made = SapwoodRegressor(callbacks=[prune])
+    with pytest.raises(PrunedError):
+        made.fit(*example())
+    assert not hasattr(made, "model_")
+
+
+def test_what_is_no_function_is_no_callback():
+    with pytest.raises(ParameterError, match="callbacks must be a function or a list of them, got"):
+        SapwoodRegressor(callbacks=["print"]).fit(*example())
+
+
+def test_the_time_limit_ends_training_after_at_least_one_round():
+    fitted = SapwoodRegressor(n_estimators=1000, time_limit=1e-9).fit(*example())
+    assert (fitted.stopped_, fitted.n_iter_) == ("time_limit", 1)
+
+
+def test_the_time_limit_is_kept():
+    slow = SapwoodRegressor(n_estimators=10_000, time_limit=0.3, callbacks=lambda progress: time.sleep(0.02))
+    start = time.perf_counter()
+    slow.fit(*example())
+    assert slow.stopped_ == "time_limit"
+    assert 0.25 < time.perf_counter() - start < 3.0

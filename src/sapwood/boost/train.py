@@ -42,8 +42,8 @@ def train(
     Parameters
     ----------
     params : dict
-        Parameters of the estimators by name (``docs/parameters.md``). The objective decides the task: without one, or
-        with a loss for numbers, it is regression; with "logistic", "softmax" and the like, classification.
+        Parameters of the estimators by name (``docs/parameters.md``). The objective decides the task: regression by
+        default and with a regression loss, classification with "logistic", "softmax" and the like.
     X : array, data frame, sparse matrix or Dataset
         Rows to train on; NaN is missing.
     y : array-like

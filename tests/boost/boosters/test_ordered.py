@@ -111,7 +111,7 @@ def test_with_a_model_for_every_row_residuals_have_the_slope():
 
 
 class RecordingRefit(LeafRefit):
-    """Keeps what each model predictions at the corners."""
+    """Records the predictions of each model at the corners."""
 
     def values(self, grown, node_of_row, output):
         sums, values = super().values(grown, node_of_row, output)
