@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from sapwood import SapwoodRegressor
 from sapwood.data.tables.schema import Schema
 from sapwood.errors import ParameterError
 from sapwood.explain.importance import KINDS, feature_importances, importance
@@ -72,7 +74,7 @@ def test_the_cover_of_vector_leaves_adds_their_outputs():
 
 def test_a_model_returns_its_importance():
     np.testing.assert_array_equal(two_trees().importance("cover"), importance(two_trees(), "cover"))
-    np.testing.assert_array_equal(two_trees().importance(), importance(two_trees(), "gain"))
+    np.testing.assert_array_equal(two_trees().importance(), importance(two_trees(), "total_gain"))
 
 
 def test_an_unknown_kind_is_refused_with_the_nearest():
@@ -111,3 +113,40 @@ def test_importance_of_the_same_trees_agrees_with_lightgbm():
     model = lightgbm_like(booster, 5)
     np.testing.assert_array_equal(importance(model, "split"), booster.feature_importance("split"))
     np.testing.assert_allclose(2 * importance(model, "total_gain"), booster.feature_importance("gain"), rtol=1e-6)
+
+
+# --- names and empty nodes --------------------------------------------------------------------------------------------
+
+
+def fitted_on_names(**params):
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"noise": random.normal(size=500), "signal": random.normal(size=500), "constant": 1.0})
+    return SapwoodRegressor(**params).fit(X, 3 * X["signal"])
+
+
+def test_the_default_is_the_total_gain_of_which_feature_importances_are_fractions():
+    fitted = fitted_on_names(n_estimators=5)
+    table = fitted.importance()
+    np.testing.assert_allclose(np.asarray(table) / table.sum(), fitted.feature_importances_, rtol=1e-12)
+
+
+def test_importances_have_names_and_print_as_a_sorted_table():
+    table = fitted_on_names(n_estimators=5).importance()
+    assert [name for name, _ in table.items()] == ["signal", "noise", "constant"]
+    assert list(table.to_dict()) == list(table.to_frame()["feature"]) == ["signal", "noise", "constant"]
+    assert str(table).splitlines()[0] == "importance (total_gain)"
+    assert str(table).splitlines()[1].startswith("signal ")
+    assert repr(table[:1]) == repr(np.asarray(table)[:1])
+
+
+def test_empty_nodes_of_symmetric_trees_are_no_splits():
+    fitted = fitted_on_names(n_estimators=30, preset="catboost")
+    ensemble = fitted.model_.ensemble
+    n_nodes = np.count_nonzero(ensemble.feature >= 0)
+    n_splits = sum(
+        tree.count[tree.left[node]] > 0 and tree.count[tree.left[node] + 1] > 0
+        for tree in ensemble
+        for node in np.flatnonzero(tree.feature >= 0)
+    )
+    assert fitted.importance("weight").sum() == n_splits < n_nodes
+    assert fitted.importance().argmax() == 1

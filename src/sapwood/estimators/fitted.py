@@ -15,7 +15,7 @@ from sapwood.boost.initial_scores import estimator_scores
 from sapwood.data.dataset import unwrap_dataset
 from sapwood.data.tables.table import Table, read_table
 from sapwood.errors import ParameterError
-from sapwood.explain.importance import feature_importances
+from sapwood.explain.importance import FeatureImportance, feature_importances, importance
 from sapwood.model.model import Model
 from sapwood.objectives.links import link_from_name
 from sapwood.params.resolve import check_value
@@ -31,7 +31,7 @@ class FittedEstimator(BaseEstimator):
     init_ : estimator or None
         The fitted estimator whose predictions the trees start from.
     best_iteration_ : int
-        Number of rounds after which the first metric of the first validation set was best; all rounds without one.
+        Number of rounds after which the metric that early stopping watches was best; all rounds without one.
     best_score_ : float or None
         Value of that metric; None without a validation set.
     evals_result_ : dict
@@ -62,18 +62,25 @@ class FittedEstimator(BaseEstimator):
         check_is_fitted(self)
         return feature_importances(self.model_)
 
-    def importance(self, kind: str = "gain", *, percent: bool = False) -> np.ndarray:
+    def importance(self, kind: str = "total_gain", *, percent: bool = False) -> FeatureImportance:
         """Return the importance of each feature.
 
         Parameters
         ----------
         kind : str
-            Definition of importance, such as "gain", "total_gain", "weight" or "cover".
+            Definition of importance: "total_gain" (of which ``feature_importances_`` are the fractions), "gain" (mean
+            per split), "weight" (number of splits), "cover" and others (see :mod:`sapwood.explain.importance`).
         percent : bool
             Whether to scale the importances to a sum of 100.
+
+        Returns
+        -------
+        FeatureImportance
+            An array in the order of the columns of X; it prints as a table with names, and ``to_dict()`` and
+            ``to_frame()`` sort it.
         """
         check_is_fitted(self)
-        return self.model_.importance(kind, percent)
+        return importance(self.model_, kind, percent=percent)
 
     def predict_raw(self, X: Any, iterations: int | None = None) -> np.ndarray:
         """Return the scores before the link function, with the first ``iterations`` rounds or all.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import get_close_matches
+from typing import Any
 
 import numpy as np
 
@@ -24,8 +26,52 @@ KINDS = {
 ALIASES = {"split": "weight"}
 
 
-def importance(model: Model, kind: str = "gain", *, percent: bool = False) -> np.ndarray:
+class FeatureImportance(np.ndarray):
+    """Importances in the order of the columns of X, with their names: an array that prints as a sorted table."""
+
+    names: tuple[str, ...]
+    kind: str
+
+    @classmethod
+    def of(cls, values: np.ndarray, names: Sequence[str], kind: str) -> FeatureImportance:
+        """Attach names and the kind of importance to an array of values."""
+        table = np.asarray(values, dtype=np.float64).view(cls)
+        table.names, table.kind = tuple(names), kind
+        return table
+
+    def __array_finalize__(self, other: np.ndarray | None) -> None:
+        self.names, self.kind = getattr(other, "names", ()), getattr(other, "kind", "")
+
+    def items(self) -> list[tuple[str, float]]:
+        """Return (name, importance) of every feature, the most important first."""
+        order = np.argsort(-np.asarray(self), kind="stable")
+        return [(self.names[f], float(self[f])) for f in order]
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the importance of each feature by name, the most important first."""
+        return dict(self.items())
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with the columns ``feature`` and ``importance``, the most important first."""
+        import pandas as pd
+
+        return pd.DataFrame(self.items(), columns=["feature", "importance"])
+
+    def __repr__(self) -> str:
+        if self.ndim != 1 or len(self.names) != len(self):
+            return repr(np.asarray(self))
+        width = max((len(name) for name in self.names), default=0)
+        lines = [f"{name:<{width}}  {value:.6g}" for name, value in self.items()]
+        return "\n".join([f"importance ({self.kind})", *lines])
+
+    __str__ = __repr__
+
+
+def importance(model: Model, kind: str = "total_gain", *, percent: bool = False) -> FeatureImportance:
     """Return the importance of each feature; with ``percent``, scaled to sum to 100.
+
+    A split counts if rows go to both sides: levels of symmetric trees also split nodes that all rows of one side leave
+    empty.
 
     Gains are decreases of the objective with its factor 1/2: XGBoost and LightGBM report twice as much. LightGBM's
     ``split`` is ``weight``, its ``gain`` is ``total_gain``.
@@ -36,7 +82,9 @@ def importance(model: Model, kind: str = "gain", *, percent: bool = False) -> np
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         raise ParameterError(f"importance: kind must be one of {', '.join(KINDS)}, got {kind!r}{hint}")
     values = _values(model, kind)
-    return _normalized(values) * 100.0 if percent or kind == "frequency" else values
+    if percent or kind == "frequency":
+        values = _normalized(values) * 100.0
+    return FeatureImportance.of(values, [model.schema.name_of(f) for f in range(model.n_features)], kind)
 
 
 def feature_importances(model: Model) -> np.ndarray:
@@ -48,7 +96,8 @@ def _values(model: Model, kind: str) -> np.ndarray:
     ensemble = model.ensemble
     inner = ensemble.feature != LEAF
     features = ensemble.feature[inner]
-    splits = _by_feature(model, np.bincount(features, minlength=model.n_columns).astype(np.float64))
+    is_split = _divides_rows(ensemble)[inner].astype(np.float64)
+    splits = _by_feature(model, np.bincount(features, weights=is_split, minlength=model.n_columns))
     if kind in ("weight", "frequency"):
         return splits
     totals = _by_feature(
@@ -57,6 +106,14 @@ def _values(model: Model, kind: str) -> np.ndarray:
     if kind.startswith("total_"):
         return totals
     return np.divide(totals, splits, out=np.zeros(model.n_features), where=splits > 0)
+
+
+def _divides_rows(ensemble: Ensemble) -> np.ndarray:
+    """Return whether training rows go to both children of each inner node."""
+    inner = ensemble.feature != LEAF
+    left = np.where(inner, ensemble.left + ensemble.tree_start[ensemble.tree_of_node()], 0)
+    right = np.where(inner, left + 1, 0)
+    return inner & (ensemble.count[left] > 0) & (ensemble.count[right] > 0)
 
 
 def _by_feature(model: Model, values: np.ndarray) -> np.ndarray:

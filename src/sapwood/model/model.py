@@ -257,8 +257,8 @@ class Model:
             parts.append(f"{title}\n{tree.to_text(names)}")
         return "\n\n".join(parts) + "\n"
 
-    def importance(self, kind: str = "gain", percent: bool = False) -> np.ndarray:
-        """Return the importance of each feature (see :func:`sapwood.explain.importance.importance`)."""
+    def importance(self, kind: str = "total_gain", percent: bool = False) -> np.ndarray:
+        """Return the importance of each feature, an array that prints as a table (see ``explain/importance.py``)."""
         # sapwood.explain imports this module, so it is imported by name when it is used.
         return importlib.import_module("sapwood.explain.importance").importance(self, kind, percent=percent)
 
