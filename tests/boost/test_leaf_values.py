@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sapwood import SapwoodRegressor
-from sapwood.boost.leaf_values import project, set_means
+from sapwood.boost.leaf_values import average_leaves, project_values
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels import layout
 from sapwood.objectives import Absolute, Mape, Quantile
@@ -95,15 +95,15 @@ def small_tree(feature, left, weight) -> GrownTree:
 def test_inner_nodes_answer_the_mean_of_their_leaves():
     tree = small_tree([0, -1, 0, -1, -1], [1, 0, 3, 0, 0], [8.0, 2.0, 6.0, 4.0, 2.0])
     value = np.array([0.0, 5.0, 0.0, 1.0, 4.0])
-    set_means(tree, value)
+    average_leaves(tree, value)
     assert value.tolist() == [(2 * 5 + 4 * 1 + 2 * 4) / 8, 5.0, 2.0, 1.0, 4.0]
 
 
 def test_children_on_the_wrong_sides_meet_in_the_middle():
     tree = small_tree([0, -1, -1], [1, 0, 0], [2.0, 1.0, 1.0])
     value = np.array([2.0, 3.0, 1.0])
-    project(tree, value, np.array([1]))
+    project_values(tree, value, np.array([1]))
     assert value.tolist() == [2.0, 2.0, 2.0]
     value = np.array([2.0, 1.0, 3.0])
-    project(tree, value, np.array([1]))
+    project_values(tree, value, np.array([1]))
     assert value.tolist() == [2.0, 1.0, 3.0]

@@ -9,7 +9,7 @@ import pytest
 
 from sapwood import SapwoodRegressor, Symmetric
 from sapwood.boost.sampling import SampledRows
-from sapwood.boost.split_noise import fading, noise_of
+from sapwood.boost.split_noise import noise_decay, split_noise_scale
 from sapwood.native.runtime.kernel import run_serial
 from sapwood.params.resolve import resolve_params
 
@@ -59,14 +59,16 @@ def test_the_unit_is_the_gain_of_a_split_by_chance():
     weight = np.array([1.0, 2.0, 1.0])
     for given, unit in [("leafwise", 1.2), ("symmetric", 2.4), (Symmetric("cosine"), math.sqrt(2.4))]:
         params = resolve_params({"random_strength": 2.0, "learning_rate": 0.5, "growth": given}, 3, "regression")
-        assert noise_of(params, pairs, SampledRows(None, weight), 0, run_serial) == pytest.approx(2.0 * unit * 0.75)
+        assert split_noise_scale(params, pairs, SampledRows(None, weight), 0, run_serial) == pytest.approx(
+            2.0 * unit * 0.75
+        )
         left = 3.0 * math.exp(-2.0)
-        assert noise_of(params, pairs, SampledRows(None, weight), 4, run_serial) == pytest.approx(
+        assert split_noise_scale(params, pairs, SampledRows(None, weight), 4, run_serial) == pytest.approx(
             2.0 * unit * left / (1.0 + left)
         )
 
 
 def test_noise_fades_from_nearly_one_to_nothing():
-    assert fading(1000, 0.0) == pytest.approx(1.0, abs=1e-2)
-    assert fading(1000, math.log(1000.0)) == pytest.approx(0.5)
-    assert fading(1000, 5000.0) < 1e-9
+    assert noise_decay(1000, 0.0) == pytest.approx(1.0, abs=1e-2)
+    assert noise_decay(1000, math.log(1000.0)) == pytest.approx(0.5)
+    assert noise_decay(1000, 5000.0) < 1e-9

@@ -140,7 +140,7 @@ class Evaluation:
         """Return a copy of the history, which callbacks may change."""
         return {name: {metric: list(values) for metric, values in one.items()} for name, one in self.history.items()}
 
-    def measure(self, run: Run) -> None:
+    def evaluate_round(self, run: Run) -> None:
         """Append the value of every metric on every set to the history."""
         self._workers.begin("metrics")
         for one, target in zip(self.sets, self._targets, strict=True):

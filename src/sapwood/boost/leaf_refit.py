@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sapwood.boost.leaf_values import project
+from sapwood.boost.leaf_values import project_values
 from sapwood.boost.target import Target
 from sapwood.errors import TrainingError
 from sapwood.grow.grown_tree import GRADIENTS, HESSIANS, GrownTree
@@ -143,7 +143,7 @@ class LeafRefit:
             if self._scratch is not None or settings.n_steps > 1:
                 average_children(sums, n_nodes, grown.left, values)
         for first in range(0, len(values), n_nodes) if settings.directions.any() else ():
-            project(grown, values[first : first + n_nodes, 0], settings.directions)
+            project_values(grown, values[first : first + n_nodes, 0], settings.directions)
         return sums, values * settings.learning_rate
 
     def _add_values(

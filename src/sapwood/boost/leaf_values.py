@@ -1,4 +1,4 @@
-"""Leaf values by the loss's own optimum, where the hessian says nothing."""
+"""Leaf values that are quantiles of residuals, for losses whose hessian says nothing about the optimum."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.grow.constraints import column_directions
 from sapwood.grow.grown_tree import GrownTree
+from sapwood.kernels import layout
+from sapwood.kernels.leaves.leaf_values import project_monotone
 from sapwood.kernels.leaves.quantile import leaf_quantiles
 from sapwood.model.tree import LEAF
 from sapwood.native.runtime.kernel import Run
@@ -21,9 +23,9 @@ from sapwood.params.declaration import TreeParams
 
 
 class LeafRows(NamedTuple):
-    """The leaves in the order in which their rows lie, where those of each begin and the last end, and the rows.
+    """Leaves in the order of their rows: leaf ``leaves[k]`` has the rows ``rows[start[k]:start[k + 1]]``.
 
-    Targets, scores and weights are by row.
+    ``y``, ``scores`` and ``weight`` are indexed by row.
     """
 
     leaves: np.ndarray
@@ -35,8 +37,8 @@ class LeafRows(NamedTuple):
 
     @classmethod
     def of(cls, grown: GrownTree, y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> LeafRows:
-        """Those of a tree."""
-        # An empty leaf begins where the next one does and ends there: it comes first.
+        """Return the leaves of a tree."""
+        # An empty leaf begins and ends where the next one begins: it comes first.
         leaves = np.lexsort((grown.leaf_ranges[:, 1], grown.leaf_ranges[:, 0]))
         start = np.append(grown.leaf_ranges[leaves, 0], len(grown.leaf_rows))
         return cls(leaves, start, grown.leaf_rows, y, scores, weight)
@@ -55,76 +57,80 @@ class LeafRows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class QuantileLeaves:
-    """What gives the leaves of a loss with corners their values: a quantile of the residuals of their rows.
+    """Gives leaves a quantile of the residuals of their rows as value, within ``limit``.
 
-    Where ``workers`` have rows of their own, those of all workers count.
+    Where ``workers`` have rows of their own, the rows of all workers are used. Kernels write to ``residuals`` and
+    ``row_order``.
     """
 
     objective: Objective
     y: np.ndarray
     weight: np.ndarray
-    levels: tuple[float, ...]
+    quantiles: tuple[float, ...]
     directions: np.ndarray
     limit: float
-    work: np.ndarray
-    order: np.ndarray
+    residuals: np.ndarray
+    row_order: np.ndarray
     workers: Workers = LOCAL
 
     @classmethod
     def of(
         cls, objective: Objective, target: Target, params: TreeParams, dataset: BinnedDataset
     ) -> QuantileLeaves | None:
-        """The renewal that a loss asks for, or None."""
+        """Return the quantile leaves of an objective, None if it has none."""
         directions = column_directions(params.monotone_constraints, dataset)
         if not objective.has_quantile_leaves:
             return None
         n = len(target.y)
-        weight = objective.leaf_weights(target.y, target.weight)
-        work, order = np.empty(n), np.empty(n, dtype=np.uint32)
-        limit = params.max_delta_step or np.inf
         return cls(
-            objective, target.y, weight, objective.leaf_quantiles, directions, limit, work, order, dataset.workers
-        )  # fmt: skip
+            objective=objective,
+            y=target.y,
+            weight=objective.leaf_weights(target.y, target.weight),
+            quantiles=objective.leaf_quantiles,
+            directions=directions,
+            limit=params.max_delta_step or np.inf,
+            residuals=np.empty(n),
+            row_order=np.empty(n, dtype=np.uint32),
+            workers=dataset.workers,
+        )
 
-    def drawn(self, weight: np.ndarray) -> QuantileLeaves:
-        """The renewal for rows that weigh otherwise, as some samplings make them."""
+    def with_weights(self, weight: np.ndarray) -> QuantileLeaves:
+        """Return the quantile leaves of rows with other weights, which some samplers set."""
         return dataclasses.replace(self, weight=self.objective.leaf_weights(self.y, weight))
 
     def values(self, grown: GrownTree, scores: np.ndarray, output: int, run: Run) -> np.ndarray:
-        """The values of the nodes: leaves renewed, inner nodes their means; ``scores`` (rows,) are of this output."""
+        """Return the values of the nodes (nodes, 1), given the ``scores`` (rows,) of this output.
+
+        Inner nodes have the mean of their leaves.
+        """
         at = LeafRows.of(grown, self.y, scores, self.weight).gathered(self.workers)
-        work, order = self.work, self.order
-        if len(work) < len(at.y):
-            work, order = np.empty(len(at.y)), np.empty(len(at.y), dtype=np.uint32)
+        residuals, row_order = self.residuals, self.row_order
+        if len(residuals) < len(at.y):
+            residuals, row_order = np.empty(len(at.y)), np.empty(len(at.y), dtype=np.uint32)
         found = np.empty(len(at.leaves))
-        run(leaf_quantiles, at.rows, at.start, at.y, at.scores, at.weight, self.levels[output], work, order, found)
+        run(
+            leaf_quantiles, at.rows, at.start, at.y, at.scores, at.weight, self.quantiles[output], residuals, row_order,
+            found,
+        )  # fmt: skip
         value = np.empty(len(grown.feature))
         value[grown.leaf_node[at.leaves]] = np.clip(found, -self.limit, self.limit)
-        set_means(grown, value)
+        average_leaves(grown, value)
         if self.directions.any():
-            project(grown, value, self.directions)
+            project_values(grown, value, self.directions)
         return value[:, None]
 
 
-def set_means(grown: GrownTree, value: np.ndarray) -> None:
-    """Give inner nodes the weighted mean of their children, from the leaves up; without weight, the plain mean."""
+def average_leaves(grown: GrownTree, value: np.ndarray) -> None:
+    """Set inner nodes to the weighted mean of their children, from the leaves up; without weight, to the plain mean."""
     for node in np.flatnonzero(grown.feature != LEAF)[::-1]:
         left, right = grown.left[node], grown.left[node] + 1
-        share = grown.weight[left] / grown.weight[node] if grown.weight[node] > 0.0 else 0.5
-        value[node] = share * value[left] + (1.0 - share) * value[right]
+        fraction = grown.weight[left] / grown.weight[node] if grown.weight[node] > 0.0 else 0.5
+        value[node] = fraction * value[left] + (1.0 - fraction) * value[right]
 
 
-def project(grown: GrownTree, value: np.ndarray, directions: np.ndarray) -> None:
-    """Keep values monotone, parents first: a child stays on its side of the middle of the two, with all its subtree."""
-    low, high = np.full(len(value), -np.inf), np.full(len(value), np.inf)
-    for node in range(len(value)):
-        value[node] = min(max(value[node], low[node]), high[node])
-        feature = grown.feature[node]
-        if feature == LEAF:
-            continue
-        left, right = grown.left[node], grown.left[node] + 1
-        low[[left, right]], high[[left, right]] = low[node], high[node]
-        if directions[feature] != 0:
-            first, second = (min(max(value[child], low[node]), high[node]) for child in (left, right))
-            lower, upper = (left, right) if directions[feature] > 0 else (right, left)
-            high[lower] = low[upper] = 0.5 * first + 0.5 * second
+def project_values(grown: GrownTree, value: np.ndarray, directions: np.ndarray) -> None:
+    """Make the values of the nodes keep monotone constraints."""
+    numbers = grown.numbers.copy()
+    numbers[:, layout.NODE_OUTPUTS + 2] = value
+    project_monotone(grown.integers, numbers, len(value), directions)
+    value[:] = numbers[:, layout.NODE_OUTPUTS + 2]

@@ -19,7 +19,7 @@ from sapwood.boost.interrupt import InterruptedBeforeFirstRound, Interruption
 from sapwood.boost.progress import Progress, ProgressBar, describe
 from sapwood.boost.sampling.base import SampledRows
 from sapwood.boost.score_update import find_nodes
-from sapwood.boost.split_noise import noise_of
+from sapwood.boost.split_noise import split_noise_scale
 from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.categories.transformer import DerivedFeature
@@ -104,7 +104,7 @@ def run_rounds(
             if not add_round(context, booster, checkpoint, n_done, interruption):
                 checkpoint.write(evaluation, time.perf_counter() - start_time)
                 return n_done, best, INTERRUPTED
-            evaluation.measure(context.team.run)
+            evaluation.evaluate_round(context.team.run)
             n_done += 1
             _update_best(best, evaluation, n_done)
             history = evaluation.copy_history() if settings.callbacks else evaluation.history
@@ -203,7 +203,7 @@ def _grow_tree(
     """Grow the tree of an output on sampled rows and compute its leaf values."""
     grower, team, n_outputs = context.grower, context.team, context.objective.n_outputs
     pairs, number = context.tree_pairs[output // context.builder.width], context.first_round + round
-    grower.split_noise = noise_of(context.params, pairs, sampled, number, team.run, context.dataset.workers)
+    grower.split_noise = split_noise_scale(context.params, pairs, sampled, number, team.run, context.dataset.workers)
     grown = grower.grow(pairs, sampled.weight, number * n_outputs + output, sampled.rows, n_outputs)
     nodes = None
     if context.leaf_refit is not None:
@@ -227,7 +227,7 @@ def _node_values(
     if context.quantile_leaves is not None:
         leaves = context.quantile_leaves
         if len(sampled.weight) and sampled.weight is not context.target.weight:
-            leaves = leaves.drawn(sampled.weight_by_row)
+            leaves = leaves.with_weights(sampled.weight_by_row)
         value = leaves.values(grown, scores[output], output, context.team.run)
     if rate <= 1.0:
         return value * rate
