@@ -16,7 +16,7 @@ from tests.reference.quantise import STEP, WORD, random_bits
 PURPOSES = [getattr(random, name) for name in dir(random) if name.isupper() and not name.startswith("_")]
 
 
-def draw_all(seed: int, purpose: int, round: int, ids) -> np.ndarray:
+def draw_bits(seed: int, purpose: int, round: int, ids) -> np.ndarray:
     """The bits of some ids, in a buffer of garbage with a canary at each end."""
     ids = np.asarray(ids, dtype=np.uint64)
     out = np.full(len(ids) + 2, 0xDEADBEEF, dtype=np.uint64)
@@ -32,7 +32,7 @@ def draw_all(seed: int, purpose: int, round: int, ids) -> np.ndarray:
     st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=5),
 )
 def test_the_bits_are_those_of_the_slow_twin(seed, purpose, round, ids):
-    assert draw_all(seed, purpose, round, ids).tolist() == [random_bits(seed, purpose, round, id) for id in ids]
+    assert draw_bits(seed, purpose, round, ids).tolist() == [random_bits(seed, purpose, round, id) for id in ids]
 
 
 @given(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
@@ -52,7 +52,7 @@ def test_every_purpose_has_its_own_number():
 def test_no_two_small_keys_give_the_same_bits():
     """All (seed, purpose, round, id) of 4 x 8 x 16 x 64 small numbers."""
     keys = itertools.product(range(4), PURPOSES[:8], range(16))
-    seen = np.concatenate([draw_all(*key, np.arange(64)) for key in keys])
+    seen = np.concatenate([draw_bits(*key, np.arange(64)) for key in keys])
     assert len(np.unique(seen)) == len(seen) == 4 * 8 * 16 * 64
 
 
@@ -60,7 +60,7 @@ def test_the_ids_of_one_stream_never_collide():
     """An odd multiple and two one-to-one steps: different ids cannot give the same bits."""
     assert STEP % 2 == 1
     ids = np.arange(1_000_000)
-    assert len(np.unique(draw_all(0, random.ROUNDING, 0, ids))) == len(ids)
+    assert len(np.unique(draw_bits(0, random.ROUNDING, 0, ids))) == len(ids)
 
 
 def test_the_streams_of_a_tree_s_outputs_do_not_overlap():
@@ -74,15 +74,15 @@ def test_the_streams_of_a_tree_s_outputs_do_not_overlap():
 @pytest.mark.parametrize("key", [(0, 1, 0), (0, 1, 1), (1, 1, 0), (2**62, 3, 77)])
 def test_every_bit_is_set_in_half_of_the_draws(key):
     n = 200_000
-    drawn = draw_all(*key, np.arange(n))
+    drawn = draw_bits(*key, np.arange(n))
     shares = [np.count_nonzero(drawn & np.uint64(1 << bit)) / n for bit in range(64)]
     assert max(abs(share - 0.5) for share in shares) < 5 * 0.5 / n**0.5
 
 
 def test_neighbouring_ids_and_rounds_are_unrelated():
     n = 100_000
-    drawn = draw_all(5, 1, 0, np.arange(n + 1)) / 2.0**64 - 0.5
-    later = draw_all(5, 1, 1, np.arange(n)) / 2.0**64 - 0.5
+    drawn = draw_bits(5, 1, 0, np.arange(n + 1)) / 2.0**64 - 0.5
+    later = draw_bits(5, 1, 1, np.arange(n)) / 2.0**64 - 0.5
     for other in (drawn[1:], later):
         correlation = float(np.mean(drawn[:n] * other)) * 12
         assert abs(correlation) < 5 / n**0.5
