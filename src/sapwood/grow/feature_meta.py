@@ -21,8 +21,8 @@ def make_features(
     """Lay out the cells of the features of a dataset, and slice them for the members of a team."""
     order = bundle_layout.order
     n_bins = dataset.n_bins[order].astype(np.int64)
-    log2_bin_bits = 3 if dataset.tiles.dtype.itemsize == 1 else 4
-    offset = _offsets(_cells_per_feature(n_bins, log2_bin_bits, bundle_layout))
+    log2_bits = 3 if dataset.tiles.dtype.itemsize == 1 else 4
+    offset = _offsets(_cells_per_feature(n_bins, log2_bits, bundle_layout))
     first_of_column = np.array([group.start for group in bundle_layout.groups] + [len(n_bins)])
     tile_offset = offset[first_of_column]
     tile_slices = _slices(tile_offset, members)
@@ -32,7 +32,7 @@ def make_features(
         offset=offset,
         slices=slices,
         monotone=np.zeros(len(order), dtype=np.int64) if monotone is None else monotone[order],
-        log2_bin_bits=log2_bin_bits,
+        log2_bits=log2_bits,
         category_kind=dataset.category_kinds[order],
         ids=order,
         column=order,
@@ -97,7 +97,7 @@ def _all_active(offset: np.ndarray, slices: np.ndarray) -> np.ndarray:
     return active
 
 
-def _cells_per_feature(n_bins: np.ndarray, log2_bin_bits: int, bundle_layout: BundleLayout) -> np.ndarray:
+def _cells_per_feature(n_bins: np.ndarray, log2_bits: int, bundle_layout: BundleLayout) -> np.ndarray:
     """Return the number of cells of each feature: its bins and a cell for missing values.
 
     The last feature of a bundle has one more, for rows in which all of its features have their default bins. Eight
@@ -107,7 +107,7 @@ def _cells_per_feature(n_bins: np.ndarray, log2_bin_bits: int, bundle_layout: Bu
     groups = bundle_layout.groups
     for group in groups:
         n_cells[group.stop - 1] += len(group) > 1
-    if log2_bin_bits == 3:
+    if log2_bits == 3:
         for first in range(0, len(groups), 8):
             size = 8 if len(groups) - first >= 8 else 4
             word = groups[first : first + size]

@@ -11,7 +11,7 @@ from sapwood.data.binning.bundling import BundleLayout
 from sapwood.data.binning.tiles import aligned_zeros
 from sapwood.kernels import layout
 from sapwood.kernels.histogram.multi_output import padded_planes
-from sapwood.kernels.split.categorical import CATEGORY_SCRATCH
+from sapwood.kernels.split.category_order import CATEGORY_SCRATCH
 from sapwood.kernels.split.numeric_vectorized import PADDING
 
 ANY_BIN = 1 << 40

@@ -36,8 +36,10 @@ CATEGORY_PARTITION, CATEGORY_ONE_HOT = 1, 2
     SPLIT_FEATURE, SPLIT_BIN, SPLIT_MISSING_LEFT, LEAF_STATE, SPLIT_BITSET,
 ) = range(10)  # fmt: skip
 LEAF_SUMS = SPLIT_BITSET + BITSET_WORDS
+SPLIT_WORDS = slice(SPLIT_BITSET, LEAF_SUMS)  # the words of the bitset
 # Exact search has no histograms; the column holds the next bin that the leaf holds after its split (0: none).
 SPLIT_NEXT_BIN = LEAF_HIST
+LEAF_ALONE = LEAF_STATE  # symmetric trees have no LEAF_STATE; the column is 1 if one member splits the leaf alone
 # Columns of ``LeafTable.floats``: the gain of the leaf's best split (0: none) and the bounds of its value.
 LEAF_GAIN, LEAF_LOWER, LEAF_UPPER = range(3)
 LEAF_FLOATS = 3
@@ -58,6 +60,7 @@ NEXT_LEAF, IS_ALONE, N_EXPANDING, FREE_HIST, MAX_ALONE_ROWS, NEW_HISTS = range(6
 # its bin are in place of the bitset.
 CANDIDATE_BIN, CANDIDATE_MISSING_LEFT, CANDIDATE_COUNTED, CANDIDATE_BITSET = range(4)
 CANDIDATE_SUMS = CANDIDATE_BITSET + BITSET_WORDS
+CANDIDATE_WORDS = slice(CANDIDATE_BITSET, CANDIDATE_SUMS)  # the words of the bitset
 CANDIDATE_NEXT_BIN = CANDIDATE_COUNTED  # exact search always counts; the column holds the next bin of the leaf
 
 # Columns of ``TreeNodes.ints``. The right child is the left child + 1; feature -1 is a leaf.
@@ -90,7 +93,7 @@ class FeatureMeta(NamedTuple):
     offset: "i64[:]"  # (F + 1) first cell; the last entry is the number of cells
     slices: "i64[:]"  # (T + 3) member t searches features slices[t] to slices[t + 1]; from T + 1 on: all of them
     monotone: "i64[:]"  # (F) 1 increasing, -1 decreasing, 0 free
-    log2_bin_bits: "i64"  # a bin takes 2^log2_bin_bits bits
+    log2_bits: "i64"  # a bin takes 2^log2_bits bits
     category_kind: "i64[:]"  # (F) 0, CATEGORY_PARTITION or CATEGORY_ONE_HOT
     ids: "i64[:]"  # (F) number of the feature in the table: ties and random draws go by it
     column: "i64[:]"  # (F) its column in BinMatrix; -1: a sparse feature
@@ -241,3 +244,46 @@ class TreeNodes(NamedTuple):
     ints: "i64[:,:]"  # (N, NODE_INTS)
     floats: "f64[:,:]"  # (N, NODE_OUTPUTS + NODE_PER_OUTPUT * K)
     info: "i64[:]"  # (3)
+
+
+@layout
+class GrowState(NamedTuple):
+    """What the steps of growing a tree on histograms read and write; kernels pass it on as one argument."""
+
+    bins: BinMatrix
+    features: FeatureMeta
+    params: GrowParams
+    partition: RowPartition
+    scales: Scales
+    scratch: Scratch
+    histograms: Histograms
+    leaves: LeafTable
+    candidates: SplitCandidates
+    sampler: ColumnSampler
+    random_key: RandomKey
+    nodes: TreeNodes
+
+
+@layout
+class NewLeaf(NamedTuple):
+    """A leaf that is not yet in the leaf table."""
+
+    begin: "i64"  # positions of its rows
+    end: "i64"
+    node: "i64"
+    depth: "i64"
+    hist: "i64"
+    sums: "i64[:]"  # (P)
+    lower: "f64"  # bounds of its value
+    upper: "f64"
+
+
+@layout
+class Children(NamedTuple):
+    """The two children of a leaf that is being expanded."""
+
+    left: NewLeaf
+    right: NewLeaf
+    left_open: "i64"  # whether the left child may be split
+    right_open: "i64"
+    smaller: "i64"  # the child with fewer rows: 0 left, 1 right

@@ -18,7 +18,7 @@ from tests.guarded import Guards
 class Table:
     """Bins of some rows in tiles, with integers to add up in one or more planes.
 
-    The cells of the first ``regular`` features begin ``STRIDE`` apart.
+    The cells of the first ``regular`` features begin ``FEATURE_STRIDE`` apart.
     """
 
     def __init__(

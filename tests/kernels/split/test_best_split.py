@@ -8,10 +8,9 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from sapwood.kernels import layout
-from sapwood.kernels.split import best_split as pick
+from sapwood.kernels.split import best_split
 from sapwood.params.declaration import TreeParams
 from tests.grow.small_tables import Example, grow_fast, grow_slowly
-from tests.guarded import Guards
 from tests.reference.grower import TooCloseError
 
 
@@ -19,58 +18,11 @@ def rules(**given) -> layout.GrowParams:
     return layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | given)
 
 
-@given(st.lists(st.integers(0, 1000), min_size=1, max_size=40), st.integers(1, 30), st.booleans())
-def test_a_leaf_that_is_surely_large_is_large(hessians, least, wide):
-    """The hessian sum proves it: no row has more than the largest."""
-    total = sum(hessians)
-    sums = np.array([-5, total] if wide else [(-5 << 32) + total])
-    surely = pick.proves_min_rows(sums, least, int(wide), np.array([[min(hessians), max(hessians)]]))
-    assert len(hessians) >= least or not surely
-
-
-def test_a_leaf_of_equal_rows_is_surely_as_large_as_it_is():
-    sums, hessian_range = np.array([10 * 4096]), np.array([[4096, 4096]])
-    assert pick.proves_min_rows(sums, 9, 0, hessian_range)
-    assert not pick.proves_min_rows(sums, 11, 0, hessian_range)
-
-
-def test_a_leaf_without_hessian_is_never_surely_large():
-    assert not pick.proves_min_rows(np.array([0]), 1, 0, np.array([[0, 0]]))
-
-
-@given(st.integers(1, 9), st.integers(0, 60), st.sampled_from([np.uint8, np.uint16]), st.data())
-def test_rows_are_counted_by_bin(n_bins, n, dtype, data):
-    source, guards = np.random.default_rng(n), Guards()
-    bins, order = source.integers(0, n_bins + 1, n).astype(dtype), source.permutation(n).astype(np.uint32)
-    first = data.draw(st.integers(0, n))
-    last = data.draw(st.integers(first, n))
-    counts = guards.array(n_bins + 1, np.int64)
-    pick.count_bins(bins, n_bins, order, first, last, counts)
-    guards.check()
-    assert counts.tolist() == [sum(bins[i] == b for i in order[first:last]) for b in range(n_bins + 1)]
-
-
-@given(st.lists(st.integers(0, 5), min_size=2, max_size=9), st.integers(1, 8))
-def test_limits_are_the_first_and_last_bin_that_leave_enough_rows_on_both_sides(counts, least):
-    n_bins, total, guards = len(counts) - 1, sum(counts), Guards()
-    limits = guards.array(4, np.int64)
-    pick.limit_bins(np.array(counts), n_bins, least, limits)
-    guards.check()
-    for side in range(2):
-        fitting = []
-        for b in range(1, n_bins + 1):
-            left = sum(counts[1 : b + 1]) + (counts[0] if side == 1 else 0)
-            if left >= least and total - left >= least:
-                fitting.append(b)
-        expected = [fitting[0], fitting[-1]] if fitting else [n_bins + 1, 0]
-        assert limits[2 * side : 2 * side + 2].tolist() == expected
-
-
 @pytest.mark.parametrize(
     ("gains", "best"), [([0.0], 0), ([1.0, 2.0, 2.0], 1), ([3.0, 1.0], 0), ([0.0, 0.0], 0), ([-1.0, 0.5], 1)]
 )
 def test_the_first_feature_of_the_largest_gain_is_the_best(gains, best):
-    assert pick.best_feature(np.array(gains), 0, len(gains), 0, rules()) == best
+    assert best_split.best_feature(np.array(gains), 0, len(gains), 0, rules()) == best
 
 
 @pytest.mark.parametrize(
@@ -94,18 +46,18 @@ def test_the_best_feature_is_one_that_may_be_split_and_of_equals_the_one_of_the_
         live[t] = len(features)
         live[2 + cut * t : 2 + cut * t + len(features)] = features
     share = np.array([0, cut, 4, 0, 4])
-    assert pick.best_active_feature(live, share, np.array(number), np.array(gains), 0, rules()) == best
+    assert best_split.best_active_feature(live, share, np.array(number), np.array(gains), 0, rules()) == best
 
 
 @np.errstate(over="ignore")
 def test_luck_is_drawn_once_for_a_node_and_a_feature_and_has_the_spread_that_is_asked_for():
     chance = rules(split_noise=2.0, split_noise_key=12345)
-    drawn = np.array([[pick.draw_split_noise(chance, node, f) for f in range(60)] for node in range(60)])
-    assert pick.draw_split_noise(chance, 7, 9) == drawn[7, 9]
+    drawn = np.array([[best_split.draw_split_noise(chance, node, f) for f in range(60)] for node in range(60)])
+    assert best_split.draw_split_noise(chance, 7, 9) == drawn[7, 9]
     assert len(np.unique(drawn)) > 0.95 * drawn.size
     assert abs(drawn.mean()) < 3.0 * 2.0 / 60.0
     assert abs(drawn.std() - 2.0) < 0.1
-    assert pick.draw_split_noise(rules(split_noise=2.0, split_noise_key=54321), 7, 9) != drawn[7, 9]
+    assert best_split.draw_split_noise(rules(split_noise=2.0, split_noise_key=54321), 7, 9) != drawn[7, 9]
 
 
 @np.errstate(over="ignore")
@@ -113,15 +65,15 @@ def test_the_luck_of_a_feature_goes_by_its_number():
     chance, number = rules(split_noise=3.0, split_noise_key=77), np.array([4, 2, 0, 3, 1])
     live, share = np.array([5, *range(5)], dtype=np.int32), np.array([0, 5, 0, 5])
     for node in range(20):
-        lucky = np.argmax([pick.draw_split_noise(chance, node, number[f]) for f in range(5)])
-        assert pick.best_active_feature(live, share, number, np.ones(5), node, chance) == lucky
+        lucky = np.argmax([best_split.draw_split_noise(chance, node, number[f]) for f in range(5)])
+        assert best_split.best_active_feature(live, share, number, np.ones(5), node, chance) == lucky
 
 
 @np.errstate(over="ignore")
 def test_a_feature_without_gain_has_no_luck():
     chance = rules(split_noise=100.0, split_noise_key=3)
     for node in range(20):
-        assert pick.best_feature(np.array([0.0, 1e-3, 0.0, 1e-3]), 0, 4, node, chance) in (1, 3)
+        assert best_split.best_feature(np.array([0.0, 1e-3, 0.0, 1e-3]), 0, 4, node, chance) in (1, 3)
 
 
 # --- whole choices ----------------------------------------------------------------------------------------------------
@@ -183,5 +135,5 @@ def test_a_cut_with_missing_values_keeps_the_side_it_was_counted_with():
 
 def test_the_words_for_what_is_known_of_a_cut_are_not_zero():
     """scan_feature writes 0: nothing counted yet."""
-    assert 0 not in (pick.COUNTED, pick.COUNTED_WITH_MISSING)
+    assert 0 not in (best_split.COUNTED, best_split.COUNTED_WITH_MISSING)
     assert layout.CANDIDATE_COUNTED < layout.CANDIDATE_SUMS

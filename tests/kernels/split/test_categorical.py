@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from sapwood.kernels import layout
-from sapwood.kernels.split.categorical import CATEGORY_SCRATCH, find_leaves, scan_one_hot, scan_partitions
+from sapwood.kernels.split.categorical import find_leaves, scan_one_hot, scan_partitions
+from sapwood.kernels.split.category_order import CATEGORY_SCRATCH
 
 N_BINS = 6
 QUANTUM = np.array([[64.0, 64.0]])

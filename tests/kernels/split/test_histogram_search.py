@@ -104,11 +104,13 @@ def test_features_that_may_be_split_are_kept_and_searched(seed, in_place):
     leaf = Leaf(seed)
     given = np.array([3, 5, 0, 1, 3, 99, 4, 5, 6, 7, 8], dtype=np.int32)
     kept = given if in_place else np.full(11, 77, np.int32)
+    new = layout.NewLeaf(0, 200, 0, 0, 0, leaf.sums, -np.inf, np.inf)
+    histograms = SimpleNamespace(pool=[leaf.histogram], active=[kept], sparse_counts=[leaf.listed])
+    state = SimpleNamespace(
+        features=leaf.feature, params=leaf.rules, scales=SCALES, candidates=leaf.search, histograms=histograms
+    )
     for t in range(2):
-        histogram_search.search_features(
-            t, t + 1, given, kept, leaf.histogram, leaf.listed, 0, leaf.sums, -np.inf, np.inf,
-            leaf.feature, leaf.rules, SCALES, leaf.search, leaf.running,
-        )  # fmt: skip
+        histogram_search.search_features(t, t + 1, 0, new, given, leaf.running, state)
     expected = [[f for f in features if not leaf.is_rare(f)] for features in ([0, 1, 3], [4, 5, 6, 7, 8])]
     assert kept[2 : 2 + kept[0]].tolist() == expected[0]
     assert kept[6 : 6 + kept[1]].tolist() == expected[1]
@@ -136,10 +138,10 @@ def test_features_of_wide_leaves_are_kept_by_their_hessians_and_searched():
     )  # fmt: skip
     rules, kept, running = RULES._replace(wide=1), np.full(4, 77, np.int32), np.zeros(200, np.int64)
     histogram, sums = np.concatenate([gradients, hessians]), np.array([-100, 120])
-    histogram_search.search_features(
-        0, 1, np.array([3, 0, 1, 2], dtype=np.int32), kept, histogram, np.empty(0, np.int32), 0, sums, -np.inf, np.inf,
-        feature, rules, SCALES, found, running,
-    )  # fmt: skip
+    new = layout.NewLeaf(0, 200, 0, 0, 0, sums, -np.inf, np.inf)
+    histograms = SimpleNamespace(pool=[histogram], active=[kept], sparse_counts=[np.empty(0, np.int32)])
+    state = SimpleNamespace(features=feature, params=rules, scales=SCALES, candidates=found, histograms=histograms)
+    histogram_search.search_features(0, 1, 0, new, np.array([3, 0, 1, 2], dtype=np.int32), running, state)
     assert kept[:3].tolist() == [2, 0, 2]
     for f in (0, 2):
         cut, given = np.zeros(layout.CANDIDATE_SUMS + 2, np.int64), (histogram, f, feature, sums, -np.inf, np.inf)

@@ -8,20 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.grow.leaf_queue import (
-    add_children,
-    add_leaf,
-    init_node,
-    next_leaf,
-    release_histograms,
-    reserve_histograms,
-    set_child_bounds,
-    set_child_sums,
-    split_node,
-)
+from sapwood.kernels.grow.children import make_children, replace_leaf, set_child_sums
+from sapwood.kernels.grow.histogram_pool import release_histograms, reserve_histograms
+from sapwood.kernels.grow.leaf_queue import add_leaf, count_planes, init_node, next_leaf, split_node
 from sapwood.kernels.grow.row_partition import partition_leaf
 from sapwood.kernels.grow.symmetric_tree import set_level_split
 from sapwood.kernels.histogram.builder import sum_root
+from sapwood.kernels.histogram.cells import count_cells
 from sapwood.kernels.histogram.dense_bins import add_planes, clear_cells
 from sapwood.kernels.histogram.quantised_gradients import (
     add_up,
@@ -34,9 +27,7 @@ from sapwood.kernels.histogram.quantised_gradients import (
     set_scales,
 )
 from sapwood.kernels.layout import (
-    CANDIDATE_BIN,
     CANDIDATE_COUNTED,
-    CANDIDATE_MISSING_LEFT,
     CANDIDATE_SUMS,
     LEAF_BEGIN,
     LEAF_DEPTH,
@@ -50,20 +41,20 @@ from sapwood.kernels.layout import (
     N_LEAVES,
     N_NODES,
     SPLIT_FEATURE,
+    NewLeaf,
 )
 from sapwood.kernels.leaves.leaf_values import set_leaf_sums, set_node_values, sum_leaf_pairs
 from sapwood.kernels.split.best_split import (
     COUNTED,
     COUNTED_WITH_MISSING,
     best_feature,
-    count_bins,
     draw_split_noise,
     has_missing,
-    limit_bins,
-    proves_min_rows,
     set_split,
 )
 from sapwood.kernels.split.column_sampler import narrow_groups, sample_features
+from sapwood.kernels.split.leaf_size import count_bins, is_within_limits, limit_bins, proves_both_sides
+from sapwood.kernels.split.monotone import set_child_bounds
 from sapwood.kernels.split.numeric import locate_split
 from sapwood.kernels.split.symmetric import best_member, choose_level_split, search_level_features
 from sapwood.kernels.threads.barrier import barrier
@@ -80,25 +71,25 @@ ALL_FEATURES = -1
 
 
 @kernel("i64, RowPartition, Gradients, i64, RandomKey, Scales, Scratch, i64[:]")
-def quantise_step(member, members, sync, step, rows, grad, wide, draws, scales, scratch, info):
+def quantise_step(member, members, sync, step, partition, gradients, wide, random_key, scales, scratch, info):
     """Do a step of ``quantise`` for the rows of this worker; each member writes what it finds to ``scratch``."""
-    n = rows.rows.shape[0]
+    n = partition.rows.shape[0]
     start = member * n // members
     stop = (member + 1) * n // members
-    n_outputs = grad.pairs.shape[0]
+    n_outputs = gradients.pairs.shape[0]
     if step == FIND_MAX:
-        number_rows(rows.rows, grad.pairs.shape[1] // 2, start, stop)
+        number_rows(partition.rows, gradients.pairs.shape[1] // 2, start, stop)
         for k in range(n_outputs):
-            top = scratch.floats[member, 2 * k : 2 * k + 2]
-            find_max(grad.pairs[k], grad.weight, rows.rows, start, stop, top, info)
+            max_pair = scratch.floats[member, 2 * k : 2 * k + 2]
+            find_max(gradients.pairs[k], gradients.weight, partition.rows, start, stop, max_pair, info)
     elif step == ADD_UP:
         for k in range(n_outputs):
             out = scratch.ints[member, 2 * k : 2 * k + 2]
-            add_up(grad.pairs[k], grad.weight, rows.rows, start, stop, scales.exact[k], out)
+            add_up(gradients.pairs[k], gradients.weight, partition.rows, start, stop, scales.exact[k], out)
     else:
         for k in range(n_outputs):
             reset_range(scratch.ints[member, 2 * k : 2 * k + 2])
-        round_rows(rows, grad, start, stop, wide, False, draws, scales.histogram, scratch.ints[member])
+        round_rows(partition, gradients, start, stop, wide, False, random_key, scales.histogram, scratch.ints[member])
 
 
 @kernel("i64, i64, i64, Scales, Scratch")
@@ -116,15 +107,23 @@ def set_scales_step(step, n, wide, scales, scratch):
 
 
 @kernel("RowPartition, Scratch")
-def sum_root_step(member, members, sync, rows, scratch):
+def sum_root_step(member, members, sync, partition, scratch):
     """Sum the quantised pairs of the rows of this worker, into the first row of ``scratch``."""
-    sum_root(member, members, sync, rows.rows, rows.pairs, scratch.ints, scratch.ints[member][: rows.pairs.shape[0]])
+    sum_root(
+        member,
+        members,
+        sync,
+        partition.rows,
+        partition.pairs,
+        scratch.ints,
+        scratch.ints[member][: partition.pairs.shape[0]],
+    )
 
 
 @kernel("i64, i64[:], LeafTable, TreeNodes")
 def init_root_step(n_rows, sums, leaves, nodes):
     """Make the root a leaf with ``n_rows`` rows of this worker and the sums of all workers."""
-    add_leaf(0, 0, n_rows, 0, 0, 0, sums, -INFINITE, INFINITE, leaves)
+    add_leaf(0, NewLeaf(0, n_rows, 0, 0, 0, sums, -INFINITE, INFINITE), leaves)
     init_node(0, nodes)
 
 
@@ -135,30 +134,34 @@ def find_next_leaf(n_leaves, growth, leaves, out):
 
 
 @kernel("i64, BinMatrix, FeatureMeta, RowPartition, LeafTable, SplitCandidates, i64[:]")
-def partition_step(member, members, sync, leaf, bins, feature, rows, leaves, search, out):
+def partition_step(member, members, sync, leaf, bins, features, partition, leaves, candidates, out):
     """Partition the rows of a leaf by its split; ``out`` takes the number of rows that went left."""
     decoded = bins.decoded[member]
-    n_left = partition_leaf(member, members, sync, bins, decoded, leaves.ints[leaf], feature, rows, search.n_left)
+    n_left = partition_leaf(
+        member, members, sync, bins, decoded, leaves.ints[leaf], features, partition, candidates.n_left
+    )
     if member == 0:
         out[0] = n_left
 
 
 @kernel("i64, i64, i64, i64, FeatureMeta, GrowParams, Scales, Scratch, LeafTable, ColumnSampler, TreeNodes")
-def split_leaf_step(leaf, new, child, n_left, feature, rules, scales, scratch, leaves, choice, nodes):
+def split_leaf_step(leaf, new, child, n_left, features, params, scales, scratch, leaves, sampler, nodes):
     """Replace a leaf whose rows are partitioned by its children, the right one as leaf ``new``.
 
     The node of the left child is ``child``, or -1 if the leaf's node is to be split first. The left child takes the
     leaf's histogram.
     """
-    n_planes = (leaves.ints.shape[1] - LEAF_SUMS) // 2
+    n_planes = count_planes(leaves)
     sums = scratch.ints[0][: 2 * n_planes]
     bounds = scratch.floats[0][:4]
     f = leaves.ints[leaf, SPLIT_FEATURE]
     set_child_sums(leaves.ints[leaf], sums)
-    set_child_bounds(leaf, sums, bounds, feature.monotone[f], rules, scales.histogram, leaves)
-    narrow_groups(0, leaf, new, f, choice)
+    set_child_bounds(leaf, sums, bounds, features.monotone[f], params, scales.histogram, leaves)
+    narrow_groups(0, leaf, new, f, sampler)
     node = split_node(leaf, leaves, nodes) if child < 0 else child
-    add_children(leaf, new, node, n_left, leaves.ints[leaf, LEAF_HIST], -1, sums, bounds, leaves, nodes)
+    hist = leaves.ints[leaf, LEAF_HIST]
+    children = make_children(leaves.ints[leaf], n_left, node, hist, -1, False, False, sums, bounds)
+    replace_leaf(leaf, new, children, leaves, nodes)
 
 
 @kernel("i64, i64, i64, i64, LeafTable, i64[:]")
@@ -179,59 +182,59 @@ def assign_histograms(leaf, new, small, free, leaves, hists):
 
 
 @kernel("i64, i64, BinMatrix, RowPartition, FeatureMeta, i64[:]")
-def build_slices(member, members, sync, begin, end, bins, rows, feature, histogram):
+def build_slices(member, members, sync, begin, end, bins, partition, features, histogram):
     """Build the histogram of the rows at ``begin`` to ``end``, each member for its slice of the features."""
-    first = feature.slices[member]
-    last = feature.slices[member + 1]
-    offset = feature.offset
-    n_cells = offset[offset.shape[0] - 1]
-    for p in range(rows.pairs.shape[0]):
+    first = features.slices[member]
+    last = features.slices[member + 1]
+    offset = features.offset
+    n_cells = count_cells(offset)
+    for p in range(partition.pairs.shape[0]):
         clear_cells(histogram, p * n_cells + offset[first], p * n_cells + offset[last])
-    add_planes(bins.tiles, rows.rows, rows.pairs, begin, end, first, last, feature.log2_bin_bits, offset, histogram)
+    add_planes(
+        bins.tiles, partition.rows, partition.pairs, begin, end, first, last, features.log2_bits, offset, histogram
+    )
 
 
 @kernel("i64, i64, BinMatrix, RowPartition, FeatureMeta, LeafTable, i64[:]")
-def count_bins_step(leaf, f, bins, rows, feature, leaves, counts):
+def count_bins_step(leaf, f, bins, partition, features, leaves, counts):
     """Count the rows of a leaf in each bin of feature f."""
     begin = leaves.ints[leaf, LEAF_BEGIN]
     end = leaves.ints[leaf, LEAF_END]
-    if feature.log2_bin_bits == 3:
-        count_bins(bins.bins_u8[feature.column[f]], feature.n_bins[f], rows.rows, begin, end, counts)
+    if features.log2_bits == 3:
+        count_bins(bins.bins_u8[features.column[f]], features.n_bins[f], partition.rows, begin, end, counts)
     else:
-        count_bins(bins.bins_u16[feature.column[f]], feature.n_bins[f], rows.rows, begin, end, counts)
+        count_bins(bins.bins_u16[features.column[f]], features.n_bins[f], partition.rows, begin, end, counts)
 
 
 @kernel()
-def propose_split(leaf, first, last, feature, rules, scales, cells, leaves, search, running, out):
+def propose_split(leaf, first, last, features, params, scales, histograms, leaves, candidates, buffer, out):
     """Give a leaf the best split of the features ``first`` to ``last``.
 
     ``out`` takes the score that workers compare splits by, and 1 if both children are known to be large enough.
     """
-    n_planes = search.split.shape[2] - CANDIDATE_SUMS
+    n_planes = candidates.split.shape[2] - CANDIDATE_SUMS
     leaves.floats[leaf, LEAF_GAIN] = 0.0
     out[0] = -INFINITE
     out[1] = 1.0
     if first == last:
         return
     node = leaves.ints[leaf, LEAF_NODE]
-    f = best_feature(search.gain[0], first, last, node, rules)
-    gain = search.gain[0, f]
+    f = best_feature(candidates.gain[0], first, last, node, params)
+    gain = candidates.gain[0, f]
     if gain <= 0.0:
         return
-    split = search.split[0, f]
-    right = running[:n_planes]
-    for p in range(n_planes):
-        right[p] = leaves.ints[leaf, LEAF_SUMS + p] - split[CANDIDATE_SUMS + p]
-    min_rows = rules.min_child_samples
-    if split[CANDIDATE_COUNTED] == 0 and min_rows > 1:
-        is_proven = proves_min_rows(split[CANDIDATE_SUMS:], min_rows, rules.wide, scales.hessian_range)
-        is_proven = is_proven and proves_min_rows(right, min_rows, rules.wide, scales.hessian_range)
-        out[1] = np.float64(is_proven)
-    out[0] = gain + draw_split_noise(rules, node, f) if rules.split_noise > 0.0 else gain
-    histogram = cells.pool[leaves.ints[leaf, LEAF_HIST]]
-    missing = has_missing(histogram, feature.offset[f], feature.offset[feature.offset.shape[0] - 1], n_planes)
-    missing = missing or split[CANDIDATE_COUNTED] == COUNTED_WITH_MISSING
-    set_split(leaf, f, gain, split, missing, rules.wide, leaves)
+    candidate = candidates.split[0, f]
+    min_rows = params.min_child_samples
+    if candidate[CANDIDATE_COUNTED] == 0 and min_rows > 1:
+        sums = leaves.ints[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
+        out[1] = np.float64(
+            proves_both_sides(candidate, sums, min_rows, params.wide, scales.hessian_range, buffer[:n_planes])
+        )
+    out[0] = gain + draw_split_noise(params, node, f) if params.split_noise > 0.0 else gain
+    histogram = histograms.pool[leaves.ints[leaf, LEAF_HIST]]
+    missing = has_missing(histogram, features.offset[f], count_cells(features.offset), n_planes)
+    missing = missing or candidate[CANDIDATE_COUNTED] == COUNTED_WITH_MISSING
+    set_split(leaf, f, gain, candidate, missing, params.wide, leaves)
 
 
 @kernel(
@@ -240,53 +243,51 @@ def propose_split(leaf, first, last, feature, rules, scales, cells, leaves, sear
 )
 def search_leaf(
     member, members, sync, leaf, counted,
-    feature, rules, scales, scratch, cells, leaves, search, choice, draws, out,
+    features, params, scales, scratch, histograms, leaves, candidates, sampler, random_key, out,
 ):  # fmt: skip
     """Search the features of this worker for the best split of a leaf; ``out`` is that of ``propose_split``.
 
     ``counted`` is ALL_FEATURES, or the feature whose rows were counted into ``bin_counts``, as its best split may leave
     a child too small: it alone is searched again, among the splits that do not.
     """
-    n_planes = search.split.shape[2] - CANDIDATE_SUMS
+    n_planes = candidates.split.shape[2] - CANDIDATE_SUMS
     sums = leaves.ints[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
-    running = scratch.ints[member][2 * n_planes :]
-    histogram = cells.pool[leaves.ints[leaf, LEAF_HIST]]
-    first = feature.slices[member]
-    last = feature.slices[member + 1]
-    limits = search.limits[search.limits.shape[0] - 1]
+    buffer = scratch.ints[member][2 * n_planes :]
+    histogram = histograms.pool[leaves.ints[leaf, LEAF_HIST]]
+    first = features.slices[member]
+    last = features.slices[member + 1]
+    limits = candidates.limits[candidates.limits.shape[0] - 1]
     if counted == ALL_FEATURES:
         sample_features(
             member, first, last, 0, leaf, leaves.ints[leaf, LEAF_NODE], leaves.ints[leaf, LEAF_DEPTH],
-            feature.ids, choice, draws, search.allowed,
+            features.ids, sampler, random_key, candidates.allowed,
         )  # fmt: skip
     elif first <= counted < last:
-        limits = search.limits[member]
-        split = search.split[0, counted]
-        counts = cells.bin_counts[0]
-        limit_bins(counts, feature.n_bins[counted], rules.min_child_samples, limits)
-        split[CANDIDATE_COUNTED] = COUNTED_WITH_MISSING if counts[0] > 0 else COUNTED
-        side = split[CANDIDATE_MISSING_LEFT]
-        is_allowed = limits[2 * side] <= split[CANDIDATE_BIN] <= limits[2 * side + 1]
+        limits = candidates.limits[member]
+        candidate = candidates.split[0, counted]
+        counts = histograms.bin_counts[0]
+        limit_bins(counts, features.n_bins[counted], params.min_child_samples, limits)
+        candidate[CANDIDATE_COUNTED] = COUNTED_WITH_MISSING if counts[0] > 0 else COUNTED
         first = counted
-        last = counted if is_allowed else counted + 1
+        last = counted if is_within_limits(candidate, limits) else counted + 1
     else:
         last = first
     for f in range(first, last):
-        split = search.split[0, f]
+        candidate = candidates.split[0, f]
         if counted == ALL_FEATURES:
-            search.gain[0, f] = 0.0
-            split[CANDIDATE_COUNTED] = 0
-        if search.allowed[0, f] != 0:
+            candidates.gain[0, f] = 0.0
+            candidate[CANDIDATE_COUNTED] = 0
+        if candidates.allowed[0, f] != 0:
             lower = leaves.floats[leaf, LEAF_LOWER]
             upper = leaves.floats[leaf, LEAF_UPPER]
-            search.gain[0, f] = locate_split(
-                histogram, f, feature, sums, lower, upper, limits, rules, scales, running, split
+            candidates.gain[0, f] = locate_split(
+                histogram, f, features, sums, lower, upper, limits, params, scales, buffer, candidate
             )
     if barrier(sync, members) != 0 or member != 0:
         return
-    begin = feature.slices[0]
+    begin = features.slices[0]
     propose_split(
-        leaf, begin, feature.slices[members], feature, rules, scales, cells, leaves, search, running, out
+        leaf, begin, features.slices[members], features, params, scales, histograms, leaves, candidates, buffer, out
     )  # fmt: skip
 
 
@@ -296,55 +297,54 @@ def search_leaf(
 )
 def search_level(
     member, members, sync, n_leaves, depth,
-    feature, rules, scales, scratch, cells, leaves, search, choice, draws, scores, bests, out,
+    features, params, scales, scratch, histograms, leaves, candidates, sampler, random_key, scores, bests, out,
 ):  # fmt: skip
     """Find the best split of this worker's features for all leaves of a level, into the first row of ``bests``.
 
     ``out`` takes its gain, 0 if no split has any.
     """
-    n_planes = search.split.shape[2] - CANDIDATE_SUMS
-    running = scratch.ints[member][2 * n_planes :]
+    n_planes = candidates.split.shape[2] - CANDIDATE_SUMS
+    buffer = scratch.ints[member][2 * n_planes :]
     sample_features(
-        member, feature.slices[member], feature.slices[member + 1], 0, 0, depth, depth,
-        feature.ids, choice, draws, search.allowed,
+        member, features.slices[member], features.slices[member + 1], 0, 0, depth, depth,
+        features.ids, sampler, random_key, candidates.allowed,
     )  # fmt: skip
     search_level_features(
-        member, n_leaves, feature, rules, scales.histogram, cells, leaves, search.allowed, running,
+        member, n_leaves, features, params, scales.histogram, histograms, leaves, candidates.allowed, buffer,
         scores[member], bests[member],
     )  # fmt: skip
     if barrier(sync, members) != 0 or member != 0:
         return
-    winner = best_member(members, feature.ids, bests)
+    winner = best_member(members, features.ids, bests)
     for j in range(bests.shape[1]):
         bests[0, j] = bests[winner, j]
-    found = scratch.floats[member][4:8]
-    choose_level_split(1, n_leaves, n_planes, feature.ids, rules, scales.histogram, leaves, found, bests)
-    out[0] = found[2]
+    level_out = scratch.floats[member][4:8]
+    choose_level_split(1, n_leaves, n_planes, features.ids, params, scales.histogram, leaves, level_out, bests)
+    out[0] = level_out[2]
 
 
 @kernel("i64, f64[:], f64, FeatureMeta, Histograms, LeafTable, TreeNodes")
-def split_level_nodes(n_leaves, best, gain, feature, cells, leaves, nodes):
+def split_level_nodes(n_leaves, best, gain, features, histograms, leaves, nodes):
     """Give every leaf of a level the same split, and split their nodes.
 
     The sums of left sides are right where the histograms of this worker hold the feature.
     """
-    n_planes = (leaves.ints.shape[1] - LEAF_SUMS) // 2
-    set_level_split(1, n_leaves, n_planes, best, gain, feature, cells, leaves, nodes)
+    set_level_split(1, n_leaves, best, gain, features, histograms, leaves, nodes)
 
 
 # --- leaf values ------------------------------------------------------------------------------------------------------
 
 
 @kernel("i64, Gradients, u32[:], f64[:,:], i64[:,:], i64[:,:]")
-def sum_leaf_rows(member, members, sync, n_leaves, grad, order, exact, leaf_ints, leaf_sums):
+def sum_leaf_rows(member, members, sync, n_leaves, gradients, rows, exact, leaf_ints, leaf_sums):
     """Add the true pairs and weights of this worker's rows, leaf by leaf, to the member's row of ``leaf_sums``."""
-    sum_leaf_pairs(member, members, n_leaves, leaf_ints, grad, order, exact, leaf_sums)
+    sum_leaf_pairs(member, members, n_leaves, leaf_ints, gradients, rows, exact, leaf_sums)
 
 
 @kernel("i64[:,:], f64, i64[:], GrowParams, f64[:,:], i64[:,:], TreeNodes")
-def set_true_values(leaf_ints, weight_scale, monotone, rules, exact, leaf_sums, nodes):
+def set_true_values(leaf_ints, weight_scale, monotone, params, exact, leaf_sums, nodes):
     """Give the nodes their true sums and values, from the sums of all workers in the first row of ``leaf_sums``."""
     n_leaves = leaf_ints.shape[0]
     nodes.info[N_LEAVES] = n_leaves
     set_leaf_sums(1, n_leaves, leaf_ints, weight_scale, exact, leaf_sums, nodes)
-    set_node_values(nodes.ints, nodes.floats, nodes.info[N_NODES], exact.shape[0], rules, monotone)
+    set_node_values(nodes.ints, nodes.floats, nodes.info[N_NODES], exact.shape[0], params, monotone)

@@ -1,4 +1,8 @@
-"""Who expands which leaf next: all members one leaf together, or each member small ones alone."""
+"""Schedule the expansion of leaves: large ones by all members together, small ones by one member each.
+
+Members that expand leaves alone claim the next one under a lock, so that none waits for another. They do so
+*speculatively*: a leaf is expanded before the order of growth reaches it, and its children are kept until it is split.
+"""
 
 from __future__ import annotations
 
@@ -21,102 +25,109 @@ from sapwood.kernels.layout import (
 from sapwood.kernels.threads.barrier import CHANGES, acquire_lock, notify_change, release_lock, wait_for_change
 from sapwood.native.runtime.kernel import kernel
 
-# Leaves of fewer rows, divided by the number of members, are expanded by one member each. Rows with lists of cells come
-# with more features, which are worth sharing out.
+# A leaf is expanded by one member if its rows times the number of members are fewer than this. Tables with sparse
+# features have many features, whose search is better divided among members.
 ALONE_ROWS = 65536
 ALONE_SPARSE_ROWS = 16384
 
 
 @kernel()
-def max_alone_rows(feature):
-    """The number of rows, times members, below which leaves are expanded by one member each."""
-    return ALONE_SPARSE_ROWS if feature.csr_start.shape[0] > 0 else ALONE_ROWS
+def init_schedule(schedule, features):
+    """Start the schedule of a tree whose root has the first histogram."""
+    schedule[N_EXPANDING] = 0
+    schedule[FREE_HIST] = 1
+    schedule[MAX_ALONE_ROWS] = ALONE_SPARSE_ROWS if features.csr_start.shape[0] > 0 else ALONE_ROWS
 
 
 @kernel()
-def next_unexpanded(rules, leaves, n_leaves):
-    """The next leaf that nobody has expanded or is at, or −1 where there is none, or no room for its children."""
-    if n_leaves == rules.max_leaves:
+def next_unexpanded(params, leaves, n_leaves):
+    """Return the next leaf that no member has expanded or is expanding, −1 if there is none or the tree is full."""
+    if n_leaves == params.max_leaves:
         return -1
-    return next_leaf(n_leaves, rules.growth, leaves.ints, leaves.floats, True)
+    return next_leaf(n_leaves, params.growth, leaves.ints, leaves.floats, True)
 
 
 @kernel()
-def can_speculate(rules, choice):
-    """Tell whether leaves may be looked at before their turn: where nothing depends on the numbers of nodes."""
-    is_drawn = choice.n_per_node > 0 or rules.split_noise > 0.0
-    return not is_drawn and choice.groups.shape[0] == 0
+def can_speculate(params, sampler):
+    """Return whether leaves may be expanded early: if nothing depends on the numbers of nodes."""
+    is_drawn = sampler.n_per_node > 0 or params.split_noise > 0.0
+    return not is_drawn and sampler.groups.shape[0] == 0
 
 
 @kernel()
-def is_small(leaf, members, integers, most):
-    """Tell whether a leaf is better expanded by one member alone: its rows, times members, are below ``most``."""
-    return (integers[leaf, LEAF_END] - integers[leaf, LEAF_BEGIN]) * members < most
+def is_small(leaf, members, leaf_ints, max_rows):
+    """Return whether a leaf is better expanded by one member: its rows times members are fewer than ``max_rows``."""
+    return (leaf_ints[leaf, LEAF_END] - leaf_ints[leaf, LEAF_BEGIN]) * members < max_rows
 
 
 @kernel()
-def can_expand_alone(leaf, members, n_slots, leaves, turn):
-    """Tell whether one member may expand a leaf: a small one that has a slot of its own."""
-    return is_small(leaf, members, leaves.ints, turn[MAX_ALONE_ROWS]) and turn[FREE_HIST] < n_slots
+def can_expand_alone(leaf, members, state):
+    """Return whether one member may expand a leaf: a small one, for which there is an unused histogram."""
+    schedule = state.candidates.schedule
+    n_hists = state.histograms.pool.shape[0]
+    return is_small(leaf, members, state.leaves.ints, schedule[MAX_ALONE_ROWS]) and schedule[FREE_HIST] < n_hists
 
 
 @kernel()
-def schedule_next(members, rules, n_slots, leaves, choice, nodes, turn):
-    """Write down what all members do next, while they wait: expand one leaf together, or small ones each alone."""
-    commit_expanded(rules, leaves, nodes)
-    leaf = next_unexpanded(rules, leaves, nodes.info[N_LEAVES])
-    turn[NEXT_LEAF] = leaf
-    turn[IS_ALONE] = 0
+def schedule_next(members, state):
+    """Write what all members do next, while they wait: expand one leaf together, or small ones each alone."""
+    schedule = state.candidates.schedule
+    commit_expanded(state.params, state.leaves, state.nodes)
+    leaf = next_unexpanded(state.params, state.leaves, state.nodes.info[N_LEAVES])
+    schedule[NEXT_LEAF] = leaf
+    schedule[IS_ALONE] = 0
     if leaf < 0:
         return
-    if members > 1 and can_speculate(rules, choice) and can_expand_alone(leaf, members, n_slots, leaves, turn):
-        turn[IS_ALONE] = 1
+    if members > 1 and can_speculate(state.params, state.sampler) and can_expand_alone(leaf, members, state):
+        schedule[IS_ALONE] = 1
         return
-    turn[NEW_HISTS] = turn[FREE_HIST] if turn[FREE_HIST] < n_slots else -1
-    turn[FREE_HIST] += 1
+    schedule[NEW_HISTS] = schedule[FREE_HIST] if schedule[FREE_HIST] < state.histograms.pool.shape[0] else -1
+    schedule[FREE_HIST] += 1
 
 
 @kernel()
-def is_worth_speculating(left, n_leaves, n_slots, leaves, turn):
-    """Tell whether a leaf that comes next may still be split, and its slot is not needed by others.
+def is_worth_speculating(n_leaves, state):
+    """Return whether the next leaf may still be split, and splits to come do not need its histogram.
 
-    As long as nobody is at another leaf it is this one's turn.
+    If no other member is expanding a leaf, the next leaf is the one that the order of growth splits next.
     """
-    if turn[N_EXPANDING] == 0:
+    schedule = state.candidates.schedule
+    n_splits = state.params.max_leaves - n_leaves
+    if schedule[N_EXPANDING] == 0:
         return True
-    waiting = 0
+    n_expanded = 0
     for other in range(n_leaves):
-        if leaves.ints[other, LEAF_STATE] != UNEXPANDED:
-            waiting += 1
-    return waiting + 1 <= left and turn[FREE_HIST] + left <= n_slots
+        if state.leaves.ints[other, LEAF_STATE] != UNEXPANDED:
+            n_expanded += 1
+    return n_expanded + 1 <= n_splits and schedule[FREE_HIST] + n_splits <= state.histograms.pool.shape[0]
 
 
 @kernel()
-def claim_leaf(member, members, sync, done, rules, n_slots, leaves, nodes, turn):
-    """Hand in a leaf that this member has expanded alone (−1: none) and take the next one; −1: there is none.
+def claim_leaf(member, members, sync, done, state):
+    """Commit a leaf that this member has expanded alone (−1: none) and claim the next one; −1 if there is none.
 
-    Where nothing is left to be done but others are at work, wait for what they bring.
+    While no leaf can be claimed but other members are expanding some, wait for their children.
     """
-    integers = leaves.ints
+    ints = state.leaves.ints
+    schedule = state.candidates.schedule
     acquire_lock(sync)
     if done >= 0:
-        integers[done, LEAF_STATE] = EXPANDED
-        turn[N_EXPANDING] -= 1
-        commit_expanded(rules, leaves, nodes)
+        ints[done, LEAF_STATE] = EXPANDED
+        schedule[N_EXPANDING] -= 1
+        commit_expanded(state.params, state.leaves, state.nodes)
         notify_change(sync, CHANGES)
     leaf = -1
     while True:
-        n_leaves = nodes.info[N_LEAVES]
-        leaf = next_unexpanded(rules, leaves, n_leaves)
-        is_mine = leaf >= 0 and can_expand_alone(leaf, members, n_slots, leaves, turn)
-        if is_mine and is_worth_speculating(rules.max_leaves - n_leaves, n_leaves, n_slots, leaves, turn):
-            integers[leaf, LEAF_STATE] = EXPANDING
-            turn[N_EXPANDING] += 1
-            turn[NEW_HISTS + member] = turn[FREE_HIST]
-            turn[FREE_HIST] += 1
+        n_leaves = state.nodes.info[N_LEAVES]
+        leaf = next_unexpanded(state.params, state.leaves, n_leaves)
+        if leaf >= 0 and can_expand_alone(leaf, members, state) and is_worth_speculating(n_leaves, state):
+            ints[leaf, LEAF_STATE] = EXPANDING
+            schedule[N_EXPANDING] += 1
+            schedule[NEW_HISTS + member] = schedule[FREE_HIST]
+            schedule[FREE_HIST] += 1
             break
         leaf = -1
-        if turn[N_EXPANDING] == 0:
+        if schedule[N_EXPANDING] == 0:
             break
         seen = sync[CHANGES]
         release_lock(sync)

@@ -1,13 +1,13 @@
-"""Move the rows of a leaf to its two children, keeping their order.
+"""Partition the rows of a leaf into those of its two children, keeping their order.
 
-A member takes a part of the leaf. Left rows (l) and right rows (r) leave it like this::
+Each member partitions a slice of the leaf. Left rows (l) and right rows (r) are written like this::
 
-    part 0:  order l l l . . . .     the lefts stay in place ...
-             spare . . . . r r r     ... the rights wait in the spare array, last one first
-    part t:  spare l l l l . r r     all wait
+    slice 0:  rows    l l l . . . .     left rows stay in place
+              scratch . . . . r r r     right rows go to the scratch array, the last one first
+    slice t:  scratch l l l l . r r     both go to the scratch array
 
-When all parts are done and their numbers of lefts are known, each member puts what waits in its final place. Pairs and
-bins stay where they are, and are looked up by row.
+When all members are done and the numbers of left rows are known, each copies its rows from the scratch array to their
+final positions. Pairs and bins are not moved; they are looked up by row.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from sapwood.kernels.grow.rare_side_partition import NO_RARE_SIDE, find_rare_sid
 from sapwood.kernels.histogram.sparse_bins import decode_feature
 from sapwood.kernels.layout import (
     BITSET_SPLIT,
-    BITSET_WORDS,
     LEAF_BEGIN,
     LEAF_END,
     SPLIT_BIN,
-    SPLIT_BITSET,
     SPLIT_FEATURE,
     SPLIT_MISSING_LEFT,
+    SPLIT_WORDS,
 )
 from sapwood.kernels.split.category_bitset import in_bitset
 from sapwood.kernels.threads.barrier import barrier
@@ -33,146 +32,151 @@ from sapwood.native.runtime.kernel import kernel
 
 PREFETCH_DISTANCE = np.uint64(32)
 ONE = np.uint64(1)
-# Fewer rows than this are not worth sharing out.
+# Leaves of fewer rows are partitioned by one member.
 MIN_PARALLEL_ROWS = 4096
 
 
 @kernel(noinline=True)
-def partition_by_bin(bins, shift, most, order, left_order, spare, start, stop):
-    """Send the positions ``start`` to ``stop`` apart, lefts going to ``left_order``; return how many."""
+def partition_by_bin(bins, shift, max_bin, rows, left_rows, scratch, start, stop):
+    """Partition the rows at ``start`` to ``stop``, left ones into ``left_rows``; return how many.
+
+    A row goes left if its bin minus ``shift`` is at most ``max_bin``. Right rows go to the end of ``scratch``, the last
+    one first.
+    """
     left = np.uint64(start)
     right = np.uint64(stop - 1)
     end = np.uint64(stop)
     for k in range(np.uint64(start), end):
         if k + PREFETCH_DISTANCE < end:
-            prefetch(bins, order[k + PREFETCH_DISTANCE])
-        row = order[k]
-        go = np.uint64(np.uint32(np.uint32(bins[row]) - shift) <= most)
-        spare[right] = row
-        left_order[left] = row
-        left += go
-        right -= ONE - go
+            prefetch(bins, rows[k + PREFETCH_DISTANCE])
+        row = rows[k]
+        is_left = np.uint64(np.uint32(np.uint32(bins[row]) - shift) <= max_bin)
+        scratch[right] = row
+        left_rows[left] = row
+        left += is_left
+        right -= ONE - is_left
     return np.int64(left) - start
 
 
 @kernel()
-def partition_numeric(bins, limit, missing_left, rows, start, stop, in_place):
-    """Send the positions ``start`` to ``stop`` apart, those up to bin ``limit`` to the left; return how many."""
-    # Missing is bin 0. Where it goes right, a shift by one sends it around to the largest number, beyond any limit.
+def partition_numeric(bins, split_bin, missing_left, partition, start, stop, in_place):
+    """Partition the rows at ``start`` to ``stop``, bins up to ``split_bin`` to the left; return how many go left."""
+    # Missing is bin 0. If it goes right, subtracting 1 wraps it around to the largest number, above any ``max_bin``.
     shift = np.uint32(1) if missing_left == 0 else np.uint32(0)
-    most = np.uint32(limit) - shift
-    left_order = rows.rows if in_place != 0 else rows.scratch
-    rare = find_rare_side(bins, shift, most, rows.rows, start, stop)
+    max_bin = np.uint32(split_bin) - shift
+    rows = partition.rows
+    scratch = partition.scratch
+    left_rows = rows if in_place != 0 else scratch
+    rare = find_rare_side(bins, shift, max_bin, rows, start, stop)
     if rare != NO_RARE_SIDE:
-        return partition_rare_side(bins, shift, most, rare, rows.rows, left_order, rows.scratch, start, stop)
-    return partition_by_bin(bins, shift, most, rows.rows, left_order, rows.scratch, start, stop)
+        return partition_rare_side(bins, shift, max_bin, rare, rows, left_rows, scratch, start, stop)
+    return partition_by_bin(bins, shift, max_bin, rows, left_rows, scratch, start, stop)
 
 
 @kernel(noinline=True)
-def partition_categorical(bins, words, rows, start, stop, in_place):
-    """The same with the bins of a set to the left."""
+def partition_categorical(bins, words, partition, start, stop, in_place):
+    """Partition the rows at ``start`` to ``stop``, the bins of a set to the left; return how many go left."""
     left = np.uint64(start)
     right = np.uint64(stop - 1)
     end = np.uint64(stop)
-    order = rows.rows
-    left_order = order if in_place != 0 else rows.scratch
+    rows = partition.rows
+    left_rows = rows if in_place != 0 else partition.scratch
     for k in range(np.uint64(start), end):
         if k + PREFETCH_DISTANCE < end:
-            prefetch(bins, order[k + PREFETCH_DISTANCE])
-        row = order[k]
-        go = in_bitset(words, bins[row])
-        rows.scratch[right] = row
-        left_order[left] = row
-        left += go
-        right -= ONE - go
+            prefetch(bins, rows[k + PREFETCH_DISTANCE])
+        row = rows[k]
+        is_left = in_bitset(words, bins[row])
+        partition.scratch[right] = row
+        left_rows[left] = row
+        left += is_left
+        right -= ONE - is_left
     return np.int64(left) - start
 
 
 @kernel()
-def partition_slice(bins, split, rows, start, stop, in_place):
-    """Send positions apart by the split in a leaf's integers."""
-    if split[SPLIT_BIN] == BITSET_SPLIT:
-        return partition_categorical(
-            bins, split[SPLIT_BITSET : SPLIT_BITSET + BITSET_WORDS], rows, start, stop, in_place
-        )
-    return partition_numeric(bins, split[SPLIT_BIN], split[SPLIT_MISSING_LEFT], rows, start, stop, in_place)
+def partition_slice(bins, leaf_ints, partition, start, stop, in_place):
+    """Partition the rows at ``start`` to ``stop`` by the split of a leaf; return how many go left."""
+    if leaf_ints[SPLIT_BIN] == BITSET_SPLIT:
+        return partition_categorical(bins, leaf_ints[SPLIT_WORDS], partition, start, stop, in_place)
+    missing_left = leaf_ints[SPLIT_MISSING_LEFT]
+    return partition_numeric(bins, leaf_ints[SPLIT_BIN], missing_left, partition, start, stop, in_place)
 
 
 @kernel()
-def copy_range(source, target, first, n, at):
-    """Put n waiting elements from ``first`` on at ``at``."""
+def copy_range(source, target, first, n, to):
+    """Copy n elements from ``first`` on to ``to``."""
     begin = np.uint64(first)
-    to = np.uint64(at)
+    start = np.uint64(to)
     for i in range(np.uint64(n)):
-        target[to + i] = source[begin + i]
+        target[start + i] = source[begin + i]
 
 
 @kernel()
-def copy_reversed(source, target, last, n, at):
-    """Put n waiting elements, the first of which is at ``last`` and the others before it, at ``at``."""
+def copy_reversed(source, target, last, n, to):
+    """Copy n elements, from ``last`` backwards, to ``to``."""
     end = np.uint64(last)
-    to = np.uint64(at)
+    start = np.uint64(to)
     for i in range(np.uint64(n)):
-        target[to + i] = source[end - i]
+        target[start + i] = source[end - i]
 
 
 @kernel()
-def place_slice(rows, start, stop, n_left, left_at, right_at, in_place):
-    """Put what waits of a part in its final place: its lefts from ``left_at`` on, its rights from ``right_at`` on."""
+def place_slice(partition, start, stop, n_left, left_at, right_at, in_place):
+    """Copy the rows of a slice from the scratch array: left ones to ``left_at``, right ones to ``right_at``."""
     n_right = stop - start - n_left
     if in_place == 0:
-        copy_range(rows.scratch, rows.rows, start, n_left, left_at)
-    copy_reversed(rows.scratch, rows.rows, stop - 1, n_right, right_at)
+        copy_range(partition.scratch, partition.rows, start, n_left, left_at)
+    copy_reversed(partition.scratch, partition.rows, stop - 1, n_right, right_at)
 
 
 @kernel()
-def partition_leaf(member, members, sync, bins, unpacked, split, feature, rows, n_left):
-    """Move the rows of the leaf whose integers are given to its children; return how many went left, or −1 to stop."""
-    start = split[LEAF_BEGIN]
-    n = split[LEAF_END] - start
-    column = feature.column[split[SPLIT_FEATURE]]
-    parts = members if n >= MIN_PARALLEL_ROWS else 1
-    a = start + member * n // parts
-    e = start + (member + 1) * n // parts
+def partition_leaf(member, members, sync, bin_matrix, decoded, leaf_ints, features, partition, left_counts):
+    """Partition the rows of a leaf by its split; return how many go left, or −1 to stop."""
+    start = leaf_ints[LEAF_BEGIN]
+    n = leaf_ints[LEAF_END] - start
+    column = features.column[leaf_ints[SPLIT_FEATURE]]
+    n_parts = members if n >= MIN_PARALLEL_ROWS else 1
+    begin = start + member * n // n_parts
+    end = start + (member + 1) * n // n_parts
     in_place = 1 if member == 0 else 0
-    if member < parts:
+    if member < n_parts:
         if column < 0:
-            decode_feature(feature, split[SPLIT_FEATURE], rows.rows, a, e, unpacked)
-            own = partition_slice(unpacked, split, rows, a, e, in_place)
-        elif feature.log2_bin_bits == 3:
-            own = partition_slice(bins.bins_u8[column], split, rows, a, e, in_place)
+            decode_feature(features, leaf_ints[SPLIT_FEATURE], partition.rows, begin, end, decoded)
+            n_own = partition_slice(decoded, leaf_ints, partition, begin, end, in_place)
+        elif features.log2_bits == 3:
+            n_own = partition_slice(bin_matrix.bins_u8[column], leaf_ints, partition, begin, end, in_place)
         else:
-            own = partition_slice(bins.bins_u16[column], split, rows, a, e, in_place)
-        n_left[member, 0] = own
-        if parts == 1:
-            place_slice(rows, a, e, own, a, a + own, 1)
+            n_own = partition_slice(bin_matrix.bins_u16[column], leaf_ints, partition, begin, end, in_place)
+        left_counts[member, 0] = n_own
+        if n_parts == 1:
+            place_slice(partition, begin, end, n_own, begin, begin + n_own, 1)
     if barrier(sync, members) != 0:
         return -1
     total = np.int64(0)
     left_at = start
     right_at = start
-    for t in range(parts):
+    for t in range(n_parts):
         if t < member:
-            left_at += n_left[t, 0]
-            right_at += (t + 1) * n // parts - t * n // parts - n_left[t, 0]
-        total += n_left[t, 0]
-    if parts > 1:
-        place_slice(rows, a, e, n_left[member, 0], left_at, right_at + total, in_place)
+            left_at += left_counts[t, 0]
+            right_at += (t + 1) * n // n_parts - t * n // n_parts - left_counts[t, 0]
+        total += left_counts[t, 0]
+    if n_parts > 1:
+        place_slice(partition, begin, end, left_counts[member, 0], left_at, right_at + total, in_place)
         if barrier(sync, members) != 0:
             return -1
     return total
 
 
 @kernel()
-def undo_partition(rows, first, middle, last):
-    """Undo a move: make one ascending sequence of the two from ``first`` and from ``middle`` on."""
+def undo_partition(partition, first, middle, last):
+    """Undo a partition: merge the ascending rows from ``first`` and from ``middle`` on."""
     left = first
     right = middle
     for k in range(first, last):
-        if right >= last or (left < middle and rows.rows[left] < rows.rows[right]):
-            rows.scratch[k] = rows.rows[left]
+        if right >= last or (left < middle and partition.rows[left] < partition.rows[right]):
+            partition.scratch[k] = partition.rows[left]
             left += 1
         else:
-            rows.scratch[k] = rows.rows[right]
+            partition.scratch[k] = partition.rows[right]
             right += 1
-    copy_range(rows.scratch, rows.rows, first, last - first, first)
+    copy_range(partition.scratch, partition.rows, first, last - first, first)

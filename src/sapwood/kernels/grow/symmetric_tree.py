@@ -1,34 +1,30 @@
-"""Grow a symmetric tree: one split for all nodes of a level (C8)."""
+"""Grow a symmetric (oblivious) tree: one split for all nodes of a level."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from sapwood.kernels.grow.children import make_children, partition_children, replace_leaf, smaller_child
 from sapwood.kernels.grow.histogram_tree import GROW_SIGNATURE
-from sapwood.kernels.grow.leaf_queue import (
-    add_children,
-    add_leaf,
-    can_split,
-    init_node,
-    set_child_bounds,
-    set_child_sums,
-    split_node,
-)
+from sapwood.kernels.grow.leaf_queue import add_leaf, can_split, count_planes, init_node, split_node
 from sapwood.kernels.grow.leaf_scheduler import ALONE_ROWS, is_small
-from sapwood.kernels.grow.row_partition import partition_leaf
-from sapwood.kernels.histogram.active_features import fill_default_bins, subtract_active
+from sapwood.kernels.histogram.active_features import fill_default_bins
 from sapwood.kernels.histogram.builder import build_histogram, sum_root
+from sapwood.kernels.histogram.cells import count_cells
+from sapwood.kernels.histogram.subtraction import build_children
 from sapwood.kernels.layout import (
+    LEAF_ALONE,
     LEAF_BEGIN,
     LEAF_END,
     LEAF_GAIN,
     LEAF_HIST,
-    LEAF_STATE,
     LEAF_SUMS,
     N_NODES,
     SPLIT_BIN,
     SPLIT_FEATURE,
     SPLIT_MISSING_LEFT,
+    GrowState,
+    NewLeaf,
 )
 from sapwood.kernels.leaves.leaf_values import set_leaf_values
 from sapwood.kernels.split.column_sampler import narrow_groups, sample_features
@@ -44,130 +40,106 @@ from sapwood.native.runtime.intrinsics import atomic_add, atomic_store
 from sapwood.native.runtime.kernel import kernel
 
 INFINITE = np.inf
+ZERO = np.int64(0)
 
 
 @kernel()
-def sum_left_side(cells, stride, b, side, left):
-    """The sums of the left side of a cut."""
+def sum_left_side(cells, n_cells, b, missing_left, left):
+    """Write the sums of the left side of a split of the feature whose cells begin a histogram."""
     for p in range(left.shape[0]):
-        total = cells[p * stride] if side == 1 else np.int64(0)
+        total = cells[p * n_cells] if missing_left == 1 else np.int64(0)
         for j in range(1, b + 1):
-            total += cells[p * stride + j]
+            total += cells[p * n_cells + j]
         left[p] = total
 
 
 @kernel()
-def split_leaf(
-    member, members, sync, alone, bins, leaf, new, child, more,
-    feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
-):  # fmt: skip
-    """Split one leaf by the level's cut, into nodes from ``child`` on; nonzero means stop.
+def split_leaf(member, members, sync, alone, leaf, new, node, has_next, state):
+    """Split a leaf by the level's split, its right child becoming leaf ``new``; return nonzero to stop.
 
-    The member does it ``alone``, or all of them together. Histograms of the children are made if ``more`` levels
-    follow.
+    The member does it ``alone``, or all members together. The nodes of the children are ``node`` and the next. Their
+    histograms are built if another level follows (``has_next``).
     """
-    integers = leaves.ints
-    n_planes = rows.pairs.shape[0]
-    parts = 1 if alone else members
-    rank = 0 if alone else member
-    start = integers[leaf, LEAF_BEGIN]
-    stop = integers[leaf, LEAF_END]
-    old_slot = integers[leaf, LEAF_HIST]
-    sums = scratch.ints[member][: 2 * n_planes]
-    bounds = scratch.floats[member][:4]
-    unpacked = bins.decoded[member]
-    n_left = partition_leaf(
-        rank, parts, sync, bins, unpacked, integers[leaf], feature, rows, search.n_left[member - rank :]
-    )
+    leaf_ints = state.leaves.ints[leaf]
+    n_planes = state.partition.pairs.shape[0]
+    sums = state.scratch.ints[member][: 2 * n_planes]
+    bounds = state.scratch.floats[member][:4]
+    n_left = partition_children(member, members, sync, alone, leaf, sums, bounds, state)
     if n_left < 0:
         return 1
-    middle = start + n_left
-    set_child_sums(integers[leaf], sums)
-    set_child_bounds(
-        leaf, sums, bounds, feature.monotone[integers[leaf, SPLIT_FEATURE]], rules, scales.histogram, leaves
-    )
-    left_is_small = n_left <= stop - middle
-    if more:
-        first = start if left_is_small else middle
-        last = middle if left_is_small else stop
-        small = cells.pool[new]
-        given = sums[:n_planes] if left_is_small else sums[n_planes:]
-        every = feature.all_active
-        if build_histogram(
-            member, members, sync, alone, bins.tiles, rows, first, last, every, small, feature, cells.partial
-        ) != 0:  # fmt: skip
+    # The smaller child has the new histogram, the larger one that of the leaf.
+    smaller = smaller_child(n_left, leaf_ints[LEAF_END] - leaf_ints[LEAF_BEGIN] - n_left)
+    left_hist = new if smaller == 0 else leaf_ints[LEAF_HIST]
+    right_hist = leaf_ints[LEAF_HIST] if smaller == 0 else new
+    children = make_children(leaf_ints, n_left, node, left_hist, right_hist, True, True, sums, bounds)
+    if has_next:
+        active = state.features.all_active
+        if build_children(member, members, sync, alone, children, active, True, state) != 0:
             return 1
-        from_lane = 0 if alone else member
-        to_lane = members if alone else member + 1
-        fill_default_bins(every, from_lane, to_lane, feature, given, small, cells.sparse_counts[new])
-        large = cells.pool[old_slot]
-        subtract_active(every, from_lane, to_lane, feature.slices, feature.offset, n_planes, small, large)
-    if barrier(sync, parts) != 0:
+    n_parts = 1 if alone else members
+    if barrier(sync, n_parts) != 0:
         return 1
-    if rank == 0:
-        slot_left = new if left_is_small else old_slot
-        slot_right = old_slot if left_is_small else new
-        add_children(leaf, new, child, n_left, slot_left, slot_right, sums, bounds, leaves, nodes)
-    return barrier(sync, parts)
+    if alone or member == 0:
+        replace_leaf(leaf, new, children, state.leaves, state.nodes)
+    return barrier(sync, n_parts)
 
 
 @kernel()
-def init_symmetric_root(member, members, sync, words, feature, rows, scratch, cells, leaves, nodes):
-    """Make the root a leaf with its histogram; nonzero means stop."""
-    n = rows.rows.shape[0]
-    n_planes = rows.pairs.shape[0]
-    sums = scratch.ints[member][:n_planes]
-    if sum_root(member, members, sync, rows.rows, rows.pairs, scratch.ints, sums) != 0:
+def init_symmetric_root(member, members, sync, state):
+    """Make the root a leaf with its histogram; return nonzero to stop."""
+    partition = state.partition
+    histograms = state.histograms
+    features = state.features
+    n = partition.rows.shape[0]
+    sums = state.scratch.ints[member][: partition.pairs.shape[0]]
+    if sum_root(member, members, sync, partition.rows, partition.pairs, state.scratch.ints, sums) != 0:
         return 1
-    every = feature.all_active
-    if (
-        build_histogram(member, members, sync, False, words, rows, 0, n, every, cells.pool[0], feature, cells.partial)
-        != 0
-    ):
+    active = features.all_active
+    if build_histogram(
+        member, members, sync, False, state.bins.tiles, partition, 0, n, active, histograms.pool[0], features,
+        histograms.partial,
+    ) != 0:  # fmt: skip
         return 1
-    fill_default_bins(every, member, member + 1, feature, sums, cells.pool[0], cells.sparse_counts[0])
+    fill_default_bins(active, member, member + 1, features, sums, histograms.pool[0], histograms.sparse_counts[0])
     if member == 0:
-        add_leaf(0, 0, n, 0, 0, 0, sums, -INFINITE, INFINITE, leaves)
-        init_node(0, nodes)
+        add_leaf(0, NewLeaf(ZERO, n, ZERO, ZERO, ZERO, sums, -INFINITE, INFINITE), state.leaves)
+        init_node(0, state.nodes)
     return barrier(sync, members)
 
 
 @kernel()
-def set_level_split(members, n_leaves, n_planes, best, gain, feature, cells, leaves, nodes):
-    """Give every leaf of the level the same split; where there are many, small ones are marked for members alone."""
+def set_level_split(members, n_leaves, best, gain, features, histograms, leaves, nodes):
+    """Give every leaf of the level the same split; if there are many, note which small ones one member splits alone."""
+    n_planes = count_planes(leaves)
     f = np.int64(best[BEST_FEATURE])
     b = np.int64(best[BEST_BIN])
-    side = np.int64(best[BEST_MISSING_LEFT])
-    stride = feature.offset[feature.offset.shape[0] - 1]
-    are_many = members > 1 and n_leaves >= 2 * members and feature.csr_start.shape[0] == 0
+    missing_left = np.int64(best[BEST_MISSING_LEFT])
+    n_cells = count_cells(features.offset)
+    are_many = members > 1 and n_leaves >= 2 * members and features.csr_start.shape[0] == 0
     for leaf in range(n_leaves):
-        integers = leaves.ints[leaf]
-        integers[SPLIT_FEATURE] = f
-        integers[SPLIT_BIN] = b
-        integers[SPLIT_MISSING_LEFT] = side
-        integers[LEAF_STATE] = 1 if are_many and is_small(leaf, members, leaves.ints, ALONE_ROWS) else 0
-        histogram = cells.pool[integers[LEAF_HIST]][feature.offset[f] :]
-        sum_left_side(histogram, stride, b, side, integers[LEAF_SUMS + n_planes : LEAF_SUMS + 2 * n_planes])
+        leaf_ints = leaves.ints[leaf]
+        leaf_ints[SPLIT_FEATURE] = f
+        leaf_ints[SPLIT_BIN] = b
+        leaf_ints[SPLIT_MISSING_LEFT] = missing_left
+        leaf_ints[LEAF_ALONE] = 1 if are_many and is_small(leaf, members, leaves.ints, ALONE_ROWS) else 0
+        cells = histograms.pool[leaf_ints[LEAF_HIST]][features.offset[f] :]
+        left_sums = leaf_ints[LEAF_SUMS + n_planes : LEAF_SUMS + 2 * n_planes]
+        sum_left_side(cells, n_cells, b, missing_left, left_sums)
         leaves.floats[leaf, LEAF_GAIN] = gain / np.float64(n_leaves)
         split_node(leaf, leaves, nodes)
 
 
 @kernel()
-def split_level(
-    member, members, sync, bins, n_leaves, more, feature, rules, rows, scales, scratch, cells, leaves, search, nodes
-):
+def split_level(member, members, sync, n_leaves, has_next, state):
     """Split all leaves of a level: large ones together, then small ones each by the member that is free."""
-    child = nodes.info[N_NODES] - 2 * n_leaves
+    first_node = state.nodes.info[N_NODES] - 2 * n_leaves
     for turn in range(2):
         alone = turn == 1
         leaf = atomic_add(sync, COUNTER, 1) if alone else np.int64(0)
         while leaf < n_leaves:
-            if (leaves.ints[leaf, LEAF_STATE] != 0) == alone:
-                stop = split_leaf(
-                    member, members, sync, alone, bins, leaf, n_leaves + leaf, child + 2 * leaf, more,
-                    feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
-                )  # fmt: skip
-                if stop != 0:
+            if (state.leaves.ints[leaf, LEAF_ALONE] != 0) == alone:
+                node = first_node + 2 * leaf
+                if split_leaf(member, members, sync, alone, leaf, n_leaves + leaf, node, has_next, state) != 0:
                     return 1
             leaf = atomic_add(sync, COUNTER, 1) if alone else leaf + 1
         if barrier(sync, members) != 0:
@@ -175,51 +147,51 @@ def split_level(
     return 0
 
 
-@kernel("BinMatrix, " + GROW_SIGNATURE + ", f64[:,:,:,:], f64[:,:]")
+@kernel(GROW_SIGNATURE + ", f64[:,:,:,:], f64[:,:]")
 def grow_symmetric_tree(
-    member, members, sync, bins,
-    feature, rules, grad, rows, scales, scratch, cells, leaves, search, choice, draws, nodes, worth, bests,
+    member, members, sync, bins, features, params, gradients, partition, scales, scratch, histograms, leaves,
+    candidates, sampler, random_key, nodes, scores, bests,
 ):  # fmt: skip
     """Grow a symmetric tree of at most ``max_depth`` levels from the quantised rows."""
-    n_planes = rows.pairs.shape[0]
-    if init_symmetric_root(member, members, sync, bins.tiles, feature, rows, scratch, cells, leaves, nodes) != 0:
+    state = GrowState(
+        bins, features, params, partition, scales, scratch, histograms, leaves, candidates, sampler, random_key, nodes
+    )
+    n_planes = partition.pairs.shape[0]
+    if init_symmetric_root(member, members, sync, state) != 0:
         return
-    running = scratch.ints[member][2 * n_planes :]
+    buffer = scratch.ints[member][2 * n_planes :]
     n_leaves = 1
-    for depth in range(rules.max_depth):
-        if 2 * n_leaves > rules.max_leaves or not can_split(rows.rows.shape[0], depth, rules):
+    for depth in range(params.max_depth):
+        if 2 * n_leaves > params.max_leaves or not can_split(partition.rows.shape[0], depth, params):
             break
         sample_features(
-            member, feature.slices[member], feature.slices[member + 1], 0, 0, depth, depth,
-            feature.ids, choice, draws, search.allowed,
+            member, features.slices[member], features.slices[member + 1], 0, 0, depth, depth,
+            features.ids, sampler, random_key, candidates.allowed,
         )  # fmt: skip
         search_level_features(
-            member, n_leaves, feature, rules, scales.histogram, cells, leaves, search.allowed, running,
-            worth[member], bests[member],
+            member, n_leaves, features, params, scales.histogram, histograms, leaves, candidates.allowed, buffer,
+            scores[member], bests[member],
         )  # fmt: skip
         if barrier(sync, members) != 0:
             return
-        own = scratch.floats[member][4:8]
+        out = scratch.floats[member][4:8]
         winner = choose_level_split(
-            members, n_leaves, n_planes, feature.ids, rules, scales.histogram, leaves, own, bests
-        )
+            members, n_leaves, n_planes, features.ids, params, scales.histogram, leaves, out, bests
+        )  # fmt: skip
         if barrier(sync, members) != 0:
             return
         if winner < 0:
             break
         if member == 0:
-            set_level_split(members, n_leaves, n_planes, bests[winner], own[2], feature, cells, leaves, nodes)
-            narrow_groups(0, 0, 0, np.int64(bests[winner, BEST_FEATURE]), choice)
+            set_level_split(members, n_leaves, bests[winner], out[2], features, histograms, leaves, nodes)
+            narrow_groups(0, 0, 0, np.int64(bests[winner, BEST_FEATURE]), sampler)
             atomic_store(sync, COUNTER, 0)
         if barrier(sync, members) != 0:
             return
-        more = depth + 1 < rules.max_depth and 4 * n_leaves <= rules.max_leaves
-        if split_level(
-            member, members, sync, bins, n_leaves, more,
-            feature, rules, rows, scales, scratch, cells, leaves, search, nodes,
-        ) != 0:  # fmt: skip
+        has_next = depth + 1 < params.max_depth and 4 * n_leaves <= params.max_leaves
+        if split_level(member, members, sync, n_leaves, has_next, state) != 0:
             return
         n_leaves *= 2
     set_leaf_values(
-        member, members, sync, n_leaves, feature.monotone, rules, grad, rows, scales, scratch, leaves, nodes
+        member, members, sync, n_leaves, features.monotone, params, gradients, partition, scales, scratch, leaves, nodes
     )

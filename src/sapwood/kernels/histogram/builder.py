@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.histogram.active_features import clear_active, fill_default_bins
+from sapwood.kernels.histogram.active_features import clear_active
+from sapwood.kernels.histogram.cells import count_cells, slice_of
 from sapwood.kernels.histogram.dense_bins import add_planes, merge_partials
 from sapwood.kernels.histogram.multi_output import add_interleaved, clear_interleaved, merge_interleaved
-from sapwood.kernels.histogram.sparse_bins import add_sparse_planes, count_sparse_rows
+from sapwood.kernels.histogram.sparse_bins import add_sparse_planes
 from sapwood.kernels.threads.barrier import barrier
 from sapwood.native.runtime.kernel import kernel
 
-# Fewer rows than this are not worth sharing out.
+# With fewer rows than this, each member adds all rows to its slice of the features.
 MIN_PARALLEL_ROWS = 2048
 
 
 @kernel()
-def sum_root(member, members, sync, order, pairs, integers, out):
-    """Sum the quantised pairs of the rows of the tree, every member for itself; nonzero means stop."""
+def sum_root(member, members, sync, rows, pairs, ints, out):
+    """Write the sums of the quantised pairs of the rows of the tree to ``out``; return nonzero to stop."""
     n_planes = pairs.shape[0]
-    n = order.shape[0]
+    n = rows.shape[0]
     start = np.uint64(member * n // members)
     stop = np.uint64((member + 1) * n // members)
     for p in range(n_planes):
@@ -29,99 +30,70 @@ def sum_root(member, members, sync, order, pairs, integers, out):
                 total += pairs[p, i]
         else:
             for i in range(start, stop):
-                total += pairs[p, order[i]]
-        integers[member, 3 * n_planes + p] = total
+                total += pairs[p, rows[i]]
+        ints[member, 3 * n_planes + p] = total
     if barrier(sync, members) != 0:
         return 1
     for p in range(n_planes):
         total = np.int64(0)
         for t in range(members):
-            total += integers[t, 3 * n_planes + p]
+            total += ints[t, 3 * n_planes + p]
         out[p] = total
     return barrier(sync, members)
 
 
 @kernel()
-def build_histogram(member, members, sync, alone, words, rows, first, last, live, histogram, feature, work):
-    """Build the histogram of the rows at ``first`` to ``last``, but for usual bins; each member completes its features.
+def build_histogram(
+    member, members, sync, alone, tiles, partition, first, last, active, histogram, features, partials
+):  # fmt: skip
+    """Build the histogram of the rows at ``first`` to ``last`` for the active features, except default bins.
 
-    Only the cells of the features of the line ``live`` count. Many rows: each member adds a part of them, all features,
-    and the parts are merged. Few: each adds all of them to its own features, which are all features if it is ``alone``
-    with the leaf. Nonzero means stop. Rows that have lines are added to lines of work first.
+    With many rows, each member adds a slice of the rows to all features of its partial histogram, and these are merged.
+    With few, each adds all rows to its slice of the features, which is all of them if it works ``alone``. The planes of
+    several outputs are interleaved in partial histograms in both cases. A member completes its slice of the features.
+    Return nonzero to stop.
     """
-    n_planes = rows.pairs.shape[0]
-    start = feature.offset
-    lane = members + 1 if alone else member
-    own = feature.slices[lane]
-    end = feature.slices[lane + 1]
-    has_lists = feature.csr_start.shape[0] > 0
-    n_features = feature.n_bins.shape[0]
-    is_shared = members > 1 and not alone and last - first >= MIN_PARALLEL_ROWS
-    has_lines = rows.pairs_by_row.shape[0] > 0
-    part = members if is_shared else 1
-    number = member if is_shared else 0
-    a = first + number * (last - first) // part
-    e = first + (number + 1) * (last - first) // part
-    out = work[member] if is_shared else histogram
-    low = 0 if is_shared else own
-    high = n_features if is_shared else end
-    from_lane = 0 if is_shared or alone else member
-    to_lane = members if is_shared or alone else member + 1
-    from_column = 0 if is_shared else feature.tile_slices[lane]
-    to_column = feature.tile_offset.shape[0] - 1 if is_shared else feature.tile_slices[lane + 1]
-    if has_lines:
-        n_cells = start[start.shape[0] - 1]
-        clear_interleaved(work[member], rows.pairs_by_row.shape[1], n_cells, start[low], start[high])
+    n_planes = partition.pairs.shape[0]
+    offset = features.offset
+    own = slice_of(member, members, alone)
+    from_feature = features.slices[own]
+    to_feature = features.slices[own + 1]
+    is_parallel = members > 1 and not alone and last - first >= MIN_PARALLEL_ROWS
+    n_parts = members if is_parallel else 1
+    part = member if is_parallel else 0
+    start = first + part * (last - first) // n_parts
+    stop = first + (part + 1) * (last - first) // n_parts
+    from_cell = offset[0 if is_parallel else from_feature]
+    to_cell = offset[features.n_bins.shape[0] if is_parallel else to_feature]
+    from_column = 0 if is_parallel else features.tile_slices[own]
+    to_column = features.tile_offset.shape[0] - 1 if is_parallel else features.tile_slices[own + 1]
+    if partition.pairs_by_row.shape[0] > 0:
+        n_cells = count_cells(offset)
+        clear_interleaved(partials[member], partition.pairs_by_row.shape[1], n_cells, from_cell, to_cell)
         add_interleaved(
-            words,
-            rows.rows,
-            rows.pairs_by_row,
-            a,
-            e,
-            from_column,
-            to_column,
-            feature.log2_bin_bits,
-            feature.tile_offset,
-            work[member],
-        )
-        if is_shared and barrier(sync, members) != 0:
+            tiles, partition.rows, partition.pairs_by_row, start, stop, from_column, to_column,
+            features.log2_bits, features.tile_offset, partials[member],
+        )  # fmt: skip
+        if is_parallel and barrier(sync, members) != 0:
             return 1
-        from_part = 0 if is_shared else member
-        merge_interleaved(work, from_part, from_part + part, n_planes, n_cells, start[own], start[end], histogram)
+        from_part = 0 if is_parallel else member
+        merge_interleaved(
+            partials, from_part, from_part + n_parts, n_planes, n_cells, offset[from_feature], offset[to_feature],
+            histogram,
+        )  # fmt: skip
         return 0
-    clear_active(live, from_lane, to_lane, feature.slices, start, n_planes, out)
+    out = partials[member] if is_parallel else histogram
+    from_slice = 0 if is_parallel or alone else member
+    to_slice = members if is_parallel or alone else member + 1
+    clear_active(active, from_slice, to_slice, features.slices, offset, n_planes, out)
     add_planes(
-        words, rows.rows, rows.pairs, a, e, from_column, to_column, feature.log2_bin_bits, feature.tile_offset, out
-    )
-    if has_lists:
-        add_sparse_planes(feature, rows.rows, rows.pairs, a, e, start[low], start[high], out)
-    if is_shared:
+        tiles, partition.rows, partition.pairs, start, stop, from_column, to_column,
+        features.log2_bits, features.tile_offset, out,
+    )  # fmt: skip
+    if features.csr_start.shape[0] > 0:
+        add_sparse_planes(features, partition.rows, partition.pairs, start, stop, from_cell, to_cell, out)
+    if is_parallel:
         if barrier(sync, members) != 0:
             return 1
-        merge_partials(work, members, histogram, own, end, start, n_planes)
+        merge_partials(partials, members, histogram, from_feature, to_feature, offset, n_planes)
     return 0
-
-
-@kernel()
-def negate_pairs(order, pairs, first, last):
-    """Change the signs of the pairs of the rows at ``first`` to ``last``."""
-    for p in range(pairs.shape[0]):
-        for k in range(np.uint64(first), np.uint64(last)):
-            pairs[p, order[k]] = -pairs[p, order[k]]
-
-
-@kernel()
-def subtract_rows(words, rows, first, last, sums, live, lanes, histogram, listed, feature):
-    """Take the rows at ``first`` to ``last`` off a histogram and its counts; it has these sums then."""
-    n_columns = feature.tile_offset.shape[0] - 1
-    n_cells = feature.offset[feature.offset.shape[0] - 1]
-    negate_pairs(rows.rows, rows.pairs, first, last)
-    add_planes(
-        words, rows.rows, rows.pairs, first, last, 0, n_columns, feature.log2_bin_bits, feature.tile_offset, histogram
-    )
-    if feature.csr_start.shape[0] > 0:
-        add_sparse_planes(feature, rows.rows, rows.pairs, first, last, 0, n_cells, histogram)
-    negate_pairs(rows.rows, rows.pairs, first, last)
-    if listed.shape[0] > 0:
-        count_sparse_rows(feature, rows.rows, first, last, -1, 0, n_cells, listed)
-    fill_default_bins(live, 0, lanes, feature, sums, histogram, listed)

@@ -1,6 +1,6 @@
-"""Sum gradient pairs into histograms, one cell per plane, feature and bin.
+"""Add rows of dense tiles to a histogram, one cell per plane, feature and bin.
 
-Tiles come as words of 64 bits, each of which holds the bins of eight features, or of four with more than 255 bins.
+A tile is an array of 64-bit words, each of which holds the bins of eight features, or of four with more than 255 bins.
 Loop counters are unsigned: an index that may be negative costs a test at every access.
 """
 
@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.kernels.histogram.cells import count_cells
 from sapwood.kernels.layout import FEATURE_STRIDE
 from sapwood.native.runtime.intrinsics import prefetch
 from sapwood.native.runtime.kernel import kernel
 
-# Rows ahead of the one being added; hides the time a row takes to come from memory.
+# Rows ahead of the one being added; hides the latency of memory.
 PREFETCH_DISTANCE = np.uint64(24)
 BYTE_MASK = np.uint64(0xFF)
-# Rows that stay near while they are read twice.
+# Rows that stay in the cache while they are read twice.
 BLOCK = 256
 
 
@@ -27,16 +28,16 @@ def clear_cells(cells, start, stop):
 
 
 @kernel()
-def prefetch_distance(order, first, last):
-    """How many rows ahead to ask for; none at all where nearly all rows follow each other, which memory foresees."""
-    if first < last and np.int64(order[last - 1]) - np.int64(order[first]) < 2 * (last - first):
+def prefetch_distance(rows, first, last):
+    """Return how many rows ahead to prefetch: none (``last``) where rows are nearly contiguous."""
+    if first < last and np.int64(rows[last - 1]) - np.int64(rows[first]) < 2 * (last - first):
         return np.uint64(last)
     return PREFETCH_DISTANCE
 
 
 @kernel()
 def count_strided_words(offset, from_word, to_word):
-    """How many words from ``from_word`` on hold eight features whose cells all lie ``STRIDE`` apart."""
+    """Return how many words from ``from_word`` on hold eight features whose cells all lie ``FEATURE_STRIDE`` apart."""
     n = from_word
     for j in range(8 * from_word, 8 * to_word):
         if j > 8 * from_word and offset[j] - offset[j - 1] != FEATURE_STRIDE:
@@ -47,52 +48,55 @@ def count_strided_words(offset, from_word, to_word):
 
 
 @kernel()
-def add_four(word, value, at, cells):
-    """Add a value to one cell of each of four features, ``STRIDE`` apart from ``at`` on; their bins are in a word."""
-    cells[at + (word & BYTE_MASK)] += value
-    cells[at + np.uint64(FEATURE_STRIDE) + ((word >> np.uint64(8)) & BYTE_MASK)] += value
-    cells[at + np.uint64(2 * FEATURE_STRIDE) + ((word >> np.uint64(16)) & BYTE_MASK)] += value
-    cells[at + np.uint64(3 * FEATURE_STRIDE) + ((word >> np.uint64(24)) & BYTE_MASK)] += value
+def add_four(word, value, cell, cells):
+    """Add a value to one cell of each of four features, ``FEATURE_STRIDE`` apart from ``cell`` on.
+
+    The bins of the features are the low bytes of ``word``.
+    """
+    cells[cell + (word & BYTE_MASK)] += value
+    cells[cell + np.uint64(FEATURE_STRIDE) + ((word >> np.uint64(8)) & BYTE_MASK)] += value
+    cells[cell + np.uint64(2 * FEATURE_STRIDE) + ((word >> np.uint64(16)) & BYTE_MASK)] += value
+    cells[cell + np.uint64(3 * FEATURE_STRIDE) + ((word >> np.uint64(24)) & BYTE_MASK)] += value
 
 
 @kernel()
-def add_eight(word, value, at, cells):
-    """The same for eight features."""
-    add_four(word, value, at, cells)
-    add_four(word >> np.uint64(32), value, at + np.uint64(4 * FEATURE_STRIDE), cells)
+def add_eight(word, value, cell, cells):
+    """Add a value to one cell of each of eight features, ``FEATURE_STRIDE`` apart from ``cell`` on."""
+    add_four(word, value, cell, cells)
+    add_four(word >> np.uint64(32), value, cell + np.uint64(4 * FEATURE_STRIDE), cells)
 
 
 @kernel(noinline=True)
-def add_strided(tile, order, values, first, last, word, n_words, with_half, start, cells):
-    """Add the values at some positions to the cells of one to four words of features that lie ``STRIDE`` apart.
+def add_strided(tile, rows, values, first, last, word, n_words, with_four, first_cell, cells):
+    """Add the values at some positions to the cells of one to four words of features that lie ``FEATURE_STRIDE`` apart.
 
-    With ``with_half`` four more features follow. All places but the first are known to the compiler.
+    With ``with_four`` four more features follow. All offsets but that of the first cell are constants.
     """
-    at = np.uint64(start)
+    cell = np.uint64(first_cell)
     w = np.uint64(word)
     stop = np.uint64(last)
-    ahead = prefetch_distance(order, first, last)
+    distance = prefetch_distance(rows, first, last)
     for k in range(np.uint64(first), stop):
-        if k + ahead < stop:
-            prefetch(tile, order[k + ahead])
-            prefetch(values, order[k + ahead])
-        row = tile[order[k]]
-        value = values[order[k]]
-        add_eight(row[w], value, at, cells)
+        if k + distance < stop:
+            prefetch(tile, rows[k + distance])
+            prefetch(values, rows[k + distance])
+        tile_row = tile[rows[k]]
+        value = values[rows[k]]
+        add_eight(tile_row[w], value, cell, cells)
         if n_words > 1:
-            add_eight(row[w + np.uint64(1)], value, at + np.uint64(8 * FEATURE_STRIDE), cells)
+            add_eight(tile_row[w + np.uint64(1)], value, cell + np.uint64(8 * FEATURE_STRIDE), cells)
         if n_words > 2:
-            add_eight(row[w + np.uint64(2)], value, at + np.uint64(16 * FEATURE_STRIDE), cells)
+            add_eight(tile_row[w + np.uint64(2)], value, cell + np.uint64(16 * FEATURE_STRIDE), cells)
         if n_words > 3:
-            add_eight(row[w + np.uint64(3)], value, at + np.uint64(24 * FEATURE_STRIDE), cells)
-        if with_half:
+            add_eight(tile_row[w + np.uint64(3)], value, cell + np.uint64(24 * FEATURE_STRIDE), cells)
+        if with_four:
             n = np.uint64(n_words)
-            add_four(row[w + n], value, at + (n << np.uint64(3)) * np.uint64(FEATURE_STRIDE), cells)
+            add_four(tile_row[w + n], value, cell + (n << np.uint64(3)) * np.uint64(FEATURE_STRIDE), cells)
 
 
 @kernel()
 def add_eight_at(word, value, offset, j, cells):
-    """Add a value to one cell of each of feature j and the seven after it, which begin anywhere."""
+    """Add a value to one cell of each of feature j and the seven after it, whose bins are the bytes of a word."""
     cells[np.uint64(offset[j]) + (word & BYTE_MASK)] += value
     cells[np.uint64(offset[j + np.uint64(1)]) + ((word >> np.uint64(8)) & BYTE_MASK)] += value
     cells[np.uint64(offset[j + np.uint64(2)]) + ((word >> np.uint64(16)) & BYTE_MASK)] += value
@@ -105,7 +109,7 @@ def add_eight_at(word, value, offset, j, cells):
 
 @kernel()
 def add_four_at(word, value, offset, j, cells):
-    """The same for feature j and the three after it, whose bins are the lower half of a word."""
+    """Add a value to one cell of each of feature j and the three after it, whose bins are the low bytes of a word."""
     cells[np.uint64(offset[j]) + (word & BYTE_MASK)] += value
     cells[np.uint64(offset[j + np.uint64(1)]) + ((word >> np.uint64(8)) & BYTE_MASK)] += value
     cells[np.uint64(offset[j + np.uint64(2)]) + ((word >> np.uint64(16)) & BYTE_MASK)] += value
@@ -114,7 +118,7 @@ def add_four_at(word, value, offset, j, cells):
 
 @kernel()
 def add_few_at(word, value, offset, j, n, cells):
-    """The same for one to three features from j on, whose bins are the lowest bytes of a word."""
+    """Add a value to one cell of each of one to three features from j on, whose bins are the low bytes of a word."""
     cells[np.uint64(offset[j]) + (word & BYTE_MASK)] += value
     if n > 1:
         cells[np.uint64(offset[j + np.uint64(1)]) + ((word >> np.uint64(8)) & BYTE_MASK)] += value
@@ -123,169 +127,172 @@ def add_few_at(word, value, offset, j, n, cells):
 
 
 @kernel()
-def add_one_by_one(row, value, begin, end, bits, offset, cells):
-    """The same for some features of a row one by one; a bin takes 2^bits bits of a word."""
-    lane_bits = np.uint64(6) - bits
-    mask = (np.uint64(1) << (np.uint64(1) << bits)) - np.uint64(1)
-    for j in range(begin, end):
-        word = row[j >> lane_bits]
-        shift = (j & ((np.uint64(1) << lane_bits) - np.uint64(1))) << bits
+def add_one_by_one(tile_row, value, from_feature, to_feature, log2_bits, offset, cells):
+    """Add a value to one cell of each of some features of a row; a bin takes 2^``log2_bits`` bits of a word."""
+    log2_bins = np.uint64(6) - log2_bits
+    mask = (np.uint64(1) << (np.uint64(1) << log2_bits)) - np.uint64(1)
+    for j in range(from_feature, to_feature):
+        word = tile_row[j >> log2_bins]
+        shift = (j & ((np.uint64(1) << log2_bins) - np.uint64(1))) << log2_bits
         cells[np.uint64(offset[j]) + ((word >> shift) & mask)] += value
 
 
 @kernel(noinline=True)
-def add_at_offsets(tile, order, values, first, last, begin, end, bits, offset, cells):
-    """Add the values at some positions to the cells of features ``begin`` to ``end`` of a tile, wherever they begin.
+def add_at_offsets(tile, rows, values, first, last, from_feature, to_feature, log2_bits, offset, cells):
+    """Add the values at some positions to the cells of some features of a tile, whose offsets are looked up.
 
-    Bytes are taken eight or four at a time where a word allows.
+    Bytes are taken eight or four at a time where they fill a word or half of it.
     """
-    head = begin
-    tail = begin
-    if bits == 3 and end // 8 > (begin + 7) // 8:
-        head = 8 * ((begin + 7) // 8)
-        tail = 8 * (end // 8)
-    rest = tail
-    if bits == 3 and tail % 8 == 0 and end - tail >= 4:
-        rest = tail + 4
-    n_few = end - rest if bits == 3 and end - rest <= 3 and rest // 8 == (end - 1) // 8 else 0
-    last_word = np.uint64(rest // 8)
-    shift = np.uint64(8 * (rest % 8))
-    from_word = np.uint64(head // 8)
-    to_word = np.uint64(tail // 8)
+    words_begin = from_feature
+    words_end = from_feature
+    if log2_bits == 3 and to_feature // 8 > (from_feature + 7) // 8:
+        words_begin = 8 * ((from_feature + 7) // 8)
+        words_end = 8 * (to_feature // 8)
+    rest_begin = words_end
+    if log2_bits == 3 and words_end % 8 == 0 and to_feature - words_end >= 4:
+        rest_begin = words_end + 4
+    n_rest = to_feature - rest_begin
+    n_few = n_rest if log2_bits == 3 and n_rest <= 3 and rest_begin // 8 == (to_feature - 1) // 8 else 0
+    last_word = np.uint64(rest_begin // 8)
+    shift = np.uint64(8 * (rest_begin % 8))
+    from_word = np.uint64(words_begin // 8)
+    to_word = np.uint64(words_end // 8)
     stop = np.uint64(last)
-    ahead = prefetch_distance(order, first, last)
-    n_bits = np.uint64(bits)
+    distance = prefetch_distance(rows, first, last)
+    shift_bits = np.uint64(log2_bits)
     for k in range(np.uint64(first), stop):
-        if k + ahead < stop:
-            prefetch(tile, order[k + ahead])
-            prefetch(values, order[k + ahead])
-        row = tile[order[k]]
-        value = values[order[k]]
-        if begin < head:
-            add_one_by_one(row, value, np.uint64(begin), np.uint64(head), n_bits, offset, cells)
+        if k + distance < stop:
+            prefetch(tile, rows[k + distance])
+            prefetch(values, rows[k + distance])
+        tile_row = tile[rows[k]]
+        value = values[rows[k]]
+        if from_feature < words_begin:
+            add_one_by_one(tile_row, value, np.uint64(from_feature), np.uint64(words_begin), shift_bits, offset, cells)
         for w in range(from_word, to_word):
-            add_eight_at(row[w], value, offset, w << np.uint64(3), cells)
-        if tail < rest:
-            add_four_at(row[to_word], value, offset, np.uint64(tail), cells)
+            add_eight_at(tile_row[w], value, offset, w << np.uint64(3), cells)
+        if words_end < rest_begin:
+            add_four_at(tile_row[to_word], value, offset, np.uint64(words_end), cells)
         if n_few > 0:
-            add_few_at(row[last_word] >> shift, value, offset, np.uint64(rest), n_few, cells)
-        elif rest < end:
-            add_one_by_one(row, value, np.uint64(rest), np.uint64(end), n_bits, offset, cells)
+            add_few_at(tile_row[last_word] >> shift, value, offset, np.uint64(rest_begin), n_few, cells)
+        elif rest_begin < to_feature:
+            add_one_by_one(tile_row, value, np.uint64(rest_begin), np.uint64(to_feature), shift_bits, offset, cells)
 
 
 @kernel()
-def feature_cell(offset, begin, j, n):
-    """Where the cells of feature ``begin + j`` begin; beyond the last of n, those of the last."""
-    return np.uint64(offset[begin + min(j, n - 1)])
+def feature_cell(offset, first, j, n):
+    """Return the first cell of feature ``first + j``; beyond the last of n features, that of the last."""
+    return np.uint64(offset[first + min(j, n - 1)])
 
 
 @kernel(noinline=True)
-def add_one_word(tile, order, values, first, last, begin, n, offset, cells):
-    """``add_at_offsets`` for one to eight features from ``begin`` on, all in one word: offsets are looked up once."""
-    w = np.uint64(begin // 8)
-    shift = np.uint64(8 * (begin % 8))
-    at_0 = feature_cell(offset, begin, 0, n)
-    at_1 = feature_cell(offset, begin, 1, n)
-    at_2 = feature_cell(offset, begin, 2, n)
-    at_3 = feature_cell(offset, begin, 3, n)
-    at_4 = feature_cell(offset, begin, 4, n)
-    at_5 = feature_cell(offset, begin, 5, n)
-    at_6 = feature_cell(offset, begin, 6, n)
-    at_7 = feature_cell(offset, begin, 7, n)
+def add_one_word(tile, rows, values, first, last, first_feature, n, offset, cells):
+    """Do ``add_at_offsets`` for one to eight features that share a word, looking their offsets up once."""
+    w = np.uint64(first_feature // 8)
+    shift = np.uint64(8 * (first_feature % 8))
+    cell_0 = feature_cell(offset, first_feature, 0, n)
+    cell_1 = feature_cell(offset, first_feature, 1, n)
+    cell_2 = feature_cell(offset, first_feature, 2, n)
+    cell_3 = feature_cell(offset, first_feature, 3, n)
+    cell_4 = feature_cell(offset, first_feature, 4, n)
+    cell_5 = feature_cell(offset, first_feature, 5, n)
+    cell_6 = feature_cell(offset, first_feature, 6, n)
+    cell_7 = feature_cell(offset, first_feature, 7, n)
     stop = np.uint64(last)
-    ahead = prefetch_distance(order, first, last)
+    distance = prefetch_distance(rows, first, last)
     for k in range(np.uint64(first), stop):
-        if k + ahead < stop:
-            prefetch(tile, order[k + ahead])
-            prefetch(values, order[k + ahead])
-        word = tile[order[k], w] >> shift
-        value = values[order[k]]
-        cells[at_0 + (word & BYTE_MASK)] += value
+        if k + distance < stop:
+            prefetch(tile, rows[k + distance])
+            prefetch(values, rows[k + distance])
+        word = tile[rows[k], w] >> shift
+        value = values[rows[k]]
+        cells[cell_0 + (word & BYTE_MASK)] += value
         if n > 1:
-            cells[at_1 + ((word >> np.uint64(8)) & BYTE_MASK)] += value
+            cells[cell_1 + ((word >> np.uint64(8)) & BYTE_MASK)] += value
         if n > 2:
-            cells[at_2 + ((word >> np.uint64(16)) & BYTE_MASK)] += value
+            cells[cell_2 + ((word >> np.uint64(16)) & BYTE_MASK)] += value
         if n > 3:
-            cells[at_3 + ((word >> np.uint64(24)) & BYTE_MASK)] += value
+            cells[cell_3 + ((word >> np.uint64(24)) & BYTE_MASK)] += value
         if n > 4:
-            cells[at_4 + ((word >> np.uint64(32)) & BYTE_MASK)] += value
+            cells[cell_4 + ((word >> np.uint64(32)) & BYTE_MASK)] += value
         if n > 5:
-            cells[at_5 + ((word >> np.uint64(40)) & BYTE_MASK)] += value
+            cells[cell_5 + ((word >> np.uint64(40)) & BYTE_MASK)] += value
         if n > 6:
-            cells[at_6 + ((word >> np.uint64(48)) & BYTE_MASK)] += value
+            cells[cell_6 + ((word >> np.uint64(48)) & BYTE_MASK)] += value
         if n > 7:
-            cells[at_7 + (word >> np.uint64(56))] += value
+            cells[cell_7 + (word >> np.uint64(56))] += value
 
 
 @kernel()
-def add_unstrided(tile, order, values, first, last, begin, end, bits, offset, cells):
-    """Add features that do not lie ``STRIDE`` apart, in one word or in several."""
-    if bits == 3 and begin < end and begin // 8 == (end - 1) // 8:
-        add_one_word(tile, order, values, first, last, begin, end - begin, offset, cells)
+def add_unstrided(tile, rows, values, first, last, from_feature, to_feature, log2_bits, offset, cells):
+    """Add the values at some positions to features that do not lie ``FEATURE_STRIDE`` apart."""
+    if log2_bits == 3 and from_feature < to_feature and from_feature // 8 == (to_feature - 1) // 8:
+        add_one_word(tile, rows, values, first, last, from_feature, to_feature - from_feature, offset, cells)
     else:
-        add_at_offsets(tile, order, values, first, last, begin, end, bits, offset, cells)
+        add_at_offsets(tile, rows, values, first, last, from_feature, to_feature, log2_bits, offset, cells)
 
 
 @kernel()
-def add_rows(tile, order, values, first, last, begin, end, bits, offset, cells):
-    """Add the values at positions ``first`` to ``last`` to the cells of features ``begin`` to ``end`` of a tile.
+def add_rows(tile, rows, values, first, last, from_feature, to_feature, log2_bits, offset, cells):
+    """Add the values at positions ``first`` to ``last`` to the cells of some features of a tile.
 
     A row of a tile is half a cache line at most, and its cells lie in different features, so that no addition waits for
-    the one before. Where features are of two kinds, rows are near when the second comes.
+    the one before. Where some features are strided and others not, rows are taken in blocks that stay in the cache.
     """
+    word = from_feature // 8
     n_words = 0
-    half = False
-    done = begin
-    if bits == 3 and begin % 8 == 0:
-        n_words = count_strided_words(offset, begin // 8, end // 8)
-        done = begin + 8 * n_words
-        half = 0 < n_words < 4 and end - done >= 4
-        for j in range(done, done + 4 if half else done):
-            half = half and offset[j] - offset[j - 1] == FEATURE_STRIDE
-        done += 4 if half else 0
-    if n_words == 0 or done == end:
+    with_four = False
+    strided_end = from_feature
+    if log2_bits == 3 and from_feature % 8 == 0:
+        n_words = count_strided_words(offset, word, to_feature // 8)
+        strided_end = from_feature + 8 * n_words
+        with_four = 0 < n_words < 4 and to_feature - strided_end >= 4
+        for j in range(strided_end, strided_end + 4 if with_four else strided_end):
+            with_four = with_four and offset[j] - offset[j - 1] == FEATURE_STRIDE
+        strided_end += 4 if with_four else 0
+    if n_words == 0 or strided_end == to_feature:
         if n_words > 0:
-            add_strided(tile, order, values, first, last, begin // 8, n_words, half, offset[begin], cells)
+            add_strided(tile, rows, values, first, last, word, n_words, with_four, offset[from_feature], cells)
         else:
-            add_unstrided(tile, order, values, first, last, begin, end, bits, offset, cells)
+            add_unstrided(tile, rows, values, first, last, from_feature, to_feature, log2_bits, offset, cells)
         return
     for a in range(first, last, BLOCK):
-        e = min(a + BLOCK, last)
-        add_strided(tile, order, values, a, e, begin // 8, n_words, half, offset[begin], cells)
-        add_unstrided(tile, order, values, a, e, done, end, bits, offset, cells)
+        stop = min(a + BLOCK, last)
+        add_strided(tile, rows, values, a, stop, word, n_words, with_four, offset[from_feature], cells)
+        add_unstrided(tile, rows, values, a, stop, strided_end, to_feature, log2_bits, offset, cells)
 
 
 @kernel()
-def add_planes(tiles, order, pairs, first, last, from_feature, to_feature, bits, start, out):
-    """Add all planes of the rows at positions ``first`` to ``last`` to a histogram.
+def add_planes(tiles, rows, pairs, first, last, from_feature, to_feature, log2_bits, offset, out):
+    """Add all planes of the pairs of the rows at positions ``first`` to ``last`` to a histogram.
 
-    With several planes, rows are taken in blocks, so that they are near when the next plane comes.
+    With several planes, rows are taken in blocks that stay in the cache for the next plane.
     """
-    n_cells = start[start.shape[0] - 1]
-    width = tiles.shape[2] << (6 - bits)
+    n_cells = count_cells(offset)
+    width = tiles.shape[2] << (6 - log2_bits)
     n_planes = pairs.shape[0]
     step = BLOCK if n_planes > 1 else max(1, last - first)
     for t in range(from_feature // width, (to_feature + width - 1) // width):
-        begin = max(from_feature - t * width, 0)
-        end = min(to_feature - t * width, width)
-        offset = start[t * width :]
+        from_column = max(from_feature - t * width, 0)
+        to_column = min(to_feature - t * width, width)
+        tile_offset = offset[t * width :]
         for a in range(first, last, step):
             for p in range(n_planes):
                 plane = out[p * n_cells : (p + 1) * n_cells]
-                add_rows(tiles[t], order, pairs[p], a, min(a + step, last), begin, end, bits, offset, plane)
+                stop = min(a + step, last)
+                add_rows(tiles[t], rows, pairs[p], a, stop, from_column, to_column, log2_bits, tile_offset, plane)
 
 
 @kernel()
-def merge_partials(work, parts, out, from_feature, to_feature, start, n_planes):
-    """Add the members' parts into ``out``, for some features."""
-    n_cells = start[start.shape[0] - 1]
+def merge_partials(partial, parts, out, from_feature, to_feature, offset, n_planes):
+    """Write the sum of the members' partial histograms to ``out``, for some features."""
+    n_cells = count_cells(offset)
     for p in range(n_planes):
-        begin = np.uint64(p * n_cells + start[from_feature])
-        end = np.uint64(p * n_cells + start[to_feature])
-        first = work[0]
+        begin = np.uint64(p * n_cells + offset[from_feature])
+        end = np.uint64(p * n_cells + offset[to_feature])
+        first = partial[0]
         for j in range(begin, end):
             out[j] = first[j]
         for t in range(1, parts):
-            part = work[t]
+            other = partial[t]
             for j in range(begin, end):
-                out[j] += part[j]
+                out[j] += other[j]

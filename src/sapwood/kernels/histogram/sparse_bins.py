@@ -1,7 +1,7 @@
-"""Columns that nearly always have the same bin: each row lists the cells of those in which it differs.
+"""Sparse features: the bins that differ from a feature's default bin, stored as cells by row (CSR) and by cell (CSC).
 
-A listed column costs what it differs, not a byte per row. Rows add their listed cells to histograms; what is left of
-the leaf's sums belongs to the usual bin.
+A row adds its pair to its stored cells of a histogram. The rest of the leaf's sums belongs to the default bins
+(``active_features.fill_default_bins``).
 """
 
 from __future__ import annotations
@@ -9,138 +9,141 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.histogram.active_features import clear_active
+from sapwood.kernels.histogram.cells import count_cells
 from sapwood.native.runtime.intrinsics import prefetch
 from sapwood.native.runtime.kernel import kernel
 
 PREFETCH_DISTANCE = np.uint64(16)
-# Rows that can be written while one list is searched.
+# Rows that are written in the time of one binary search.
 BISECTION_COST = 32
 
 
 @kernel()
-def add_sparse_plane(row_start, entries, order, values, first, last, low, high, out):
-    """Add the values at positions ``first`` to ``last`` to the cells from ``low`` to ``high`` that the rows list."""
+def add_sparse_plane(csr_start, csr_cells, rows, values, first, last, first_cell, end_cell, out):
+    """Add the values at positions ``first`` to ``last`` to the stored cells of the rows, of a range of cells."""
     stop = np.uint64(last)
-    from_cell = np.uint32(low)
-    to_cell = np.uint32(high)
+    from_cell = np.uint32(first_cell)
+    to_cell = np.uint32(end_cell)
     for k in range(np.uint64(first), stop):
         if k + PREFETCH_DISTANCE < stop:
-            prefetch(entries, np.uint64(row_start[order[k + PREFETCH_DISTANCE]]))
-        row = np.uint64(order[k])
+            prefetch(csr_cells, np.uint64(csr_start[rows[k + PREFETCH_DISTANCE]]))
+        row = np.uint64(rows[k])
         value = values[row]
-        for e in range(np.uint64(row_start[row]), np.uint64(row_start[row + np.uint64(1)])):
-            cell = entries[e]
+        for e in range(np.uint64(csr_start[row]), np.uint64(csr_start[row + np.uint64(1)])):
+            cell = csr_cells[e]
             if cell >= from_cell and cell < to_cell:
                 out[np.uint64(cell)] += value
 
 
 @kernel()
-def add_sparse_planes(feature, order, pairs, first, last, low, high, out):
-    """Add all planes of the rows at positions ``first`` to ``last`` to the listed cells of a histogram."""
-    n_cells = feature.offset[feature.offset.shape[0] - 1]
+def add_sparse_planes(features, rows, pairs, first, last, from_cell, to_cell, out):
+    """Add all planes of the rows at positions ``first`` to ``last`` to their stored cells of a histogram."""
+    n_cells = count_cells(features.offset)
     for p in range(pairs.shape[0]):
         plane = out[p * n_cells : (p + 1) * n_cells]
-        add_sparse_plane(feature.csr_start, feature.csr_cells, order, pairs[p], first, last, low, high, plane)
+        add_sparse_plane(features.csr_start, features.csr_cells, rows, pairs[p], first, last, from_cell, to_cell, plane)
 
 
 @kernel()
-def count_sparse_rows(feature, order, first, last, step, low, high, counts):
-    """Add ``step`` to the cells from ``low`` to ``high`` for every row at some positions that lists them."""
-    from_cell = np.uint32(low)
-    to_cell = np.uint32(high)
+def count_sparse_rows(features, rows, first, last, increment, first_cell, end_cell, counts):
+    """Add ``increment`` to the counts of the stored cells of the rows at some positions, of a range of cells."""
+    from_cell = np.uint32(first_cell)
+    to_cell = np.uint32(end_cell)
     for k in range(np.uint64(first), np.uint64(last)):
-        row = np.uint64(order[k])
-        for e in range(np.uint64(feature.csr_start[row]), np.uint64(feature.csr_start[row + np.uint64(1)])):
-            cell = feature.csr_cells[e]
+        row = np.uint64(rows[k])
+        for e in range(np.uint64(features.csr_start[row]), np.uint64(features.csr_start[row + np.uint64(1)])):
+            cell = features.csr_cells[e]
             if cell >= from_cell and cell < to_cell:
-                counts[np.uint64(cell)] += np.int32(step)
+                counts[np.uint64(cell)] += np.int32(increment)
 
 
 @kernel()
-def count_sparse_leaf(live, from_lane, to_lane, feature, order, first, last, counts):
-    """Count the rows of a leaf that list each cell of the features of lanes; nothing where counts have no room."""
+def count_sparse_leaf(active, from_slice, to_slice, features, rows, first, last, counts):
+    """Count the rows of a leaf stored in each cell of the features of some slices, unless ``counts`` is empty."""
     if counts.shape[0] == 0:
         return
-    low = feature.offset[feature.slices[from_lane]]
-    high = feature.offset[feature.slices[to_lane]]
-    clear_active(live, from_lane, to_lane, feature.slices, feature.offset, 1, counts)
-    count_sparse_rows(feature, order, first, last, 1, low, high, counts)
+    from_cell = features.offset[features.slices[from_slice]]
+    to_cell = features.offset[features.slices[to_slice]]
+    clear_active(active, from_slice, to_slice, features.slices, features.offset, 1, counts)
+    count_sparse_rows(features, rows, first, last, 1, from_cell, to_cell, counts)
 
 
 @kernel()
-def count_sparse_root(live, member, feature, rows, counts):
-    """``count_sparse_leaf`` for a member's share of the root, whose rows may be all of them."""
-    if counts.shape[0] == 0 or rows.rows.shape[0] < rows.pairs.shape[1]:
-        count_sparse_leaf(live, member, member + 1, feature, rows.rows, 0, rows.rows.shape[0], counts)
+def count_sparse_root(active, member, features, partition, counts):
+    """Do ``count_sparse_leaf`` for a member's slice of the root, whose rows may be all of them."""
+    if counts.shape[0] == 0 or partition.rows.shape[0] < partition.pairs.shape[1]:
+        count_sparse_leaf(active, member, member + 1, features, partition.rows, 0, partition.rows.shape[0], counts)
         return
-    low = np.uint64(feature.offset[feature.slices[member]])
-    for j in range(low, np.uint64(feature.offset[feature.slices[member + 1]])):
-        counts[j] = np.int32(feature.csc_start[j + np.uint64(1)] - feature.csc_start[j])
+    from_cell = np.uint64(features.offset[features.slices[member]])
+    for j in range(from_cell, np.uint64(features.offset[features.slices[member + 1]])):
+        counts[j] = np.int32(features.csc_start[j + np.uint64(1)] - features.csc_start[j])
 
 
 @kernel()
-def copy_bin_counts(feature, f, n_rows, listed, counts):
-    """Write how many of ``n_rows`` rows are in each bin of a listed feature, given how many list each cell.
+def copy_bin_counts(features, f, n_rows, sparse_counts, counts):
+    """Write the number of the ``n_rows`` rows of a leaf in each bin of a sparse feature, from its counts.
 
-    The usual cell has the number of rows that list any.
+    The cell of the default bin counts the rows stored in any other bin.
     """
-    for b in range(feature.n_bins[f] + 1):
-        counts[b] = np.int64(listed[feature.offset[f] + b])
-    counts[feature.default_bin[f]] = n_rows - counts[feature.default_bin[f]]
+    for b in range(features.n_bins[f] + 1):
+        counts[b] = np.int64(sparse_counts[features.offset[f] + b])
+    counts[features.default_bin[f]] = n_rows - counts[features.default_bin[f]]
 
 
 @kernel()
-def sparse_bin(row_start, entries, row, low, n_bins, usual):
-    """The bin of a row in the listed feature whose first cell is ``low``."""
-    begin = np.uint64(row_start[row])
-    end = np.uint64(row_start[row + np.uint64(1)])
-    stop = end
-    while begin < end:
-        middle = (begin + end) >> np.uint64(1)
-        if np.int64(entries[middle]) < low:
-            begin = middle + np.uint64(1)
+def sparse_bin(csr_start, csr_cells, row, first_cell, n_bins, default_bin):
+    """Return the bin of a row in the sparse feature whose first cell is ``first_cell``, by binary search."""
+    low = np.uint64(csr_start[row])
+    high = np.uint64(csr_start[row + np.uint64(1)])
+    row_end = high
+    while low < high:
+        middle = (low + high) >> np.uint64(1)
+        if np.int64(csr_cells[middle]) < first_cell:
+            low = middle + np.uint64(1)
         else:
-            end = middle
-    if begin < stop and np.int64(entries[begin]) <= low + n_bins:
-        return np.int64(entries[begin]) - low
-    return usual
+            high = middle
+    if low < row_end and np.int64(csr_cells[low]) <= first_cell + n_bins:
+        return np.int64(csr_cells[low]) - first_cell
+    return default_bin
 
 
 @kernel()
-def decode_feature(feature, f, order, first, last, out):
-    """Write the bins of a listed feature for the rows at some positions into ``out``, by row.
+def decode_feature(features, f, rows, first, last, out):
+    """Write the bins of a sparse feature for the rows at some positions into ``out``, by row.
 
-    Where these are many, all rows that list the feature are written, wherever they are; else their lists are searched.
+    For many rows all stored bins of the feature are written, those of other rows too; for few they are searched.
     """
-    low = feature.offset[f]
-    n_bins = feature.n_bins[f]
-    usual = feature.default_bin[f]
-    if feature.csc_start[low + n_bins + 1] - feature.csc_start[low] <= BISECTION_COST * (last - first):
+    first_cell = features.offset[f]
+    n_bins = features.n_bins[f]
+    default_bin = features.default_bin[f]
+    if features.csc_start[first_cell + n_bins + 1] - features.csc_start[first_cell] <= BISECTION_COST * (last - first):
         for k in range(np.uint64(first), np.uint64(last)):
-            out[np.uint64(order[k])] = usual
+            out[np.uint64(rows[k])] = default_bin
         for b in range(n_bins + 1):
-            for j in range(np.uint64(feature.csc_start[low + b]), np.uint64(feature.csc_start[low + b + 1])):
-                out[np.uint64(feature.csc_rows[j])] = b
+            for j in range(
+                np.uint64(features.csc_start[first_cell + b]), np.uint64(features.csc_start[first_cell + b + 1])
+            ):
+                out[np.uint64(features.csc_rows[j])] = b
         return
     for k in range(np.uint64(first), np.uint64(last)):
-        row = np.uint64(order[k])
-        out[row] = sparse_bin(feature.csr_start, feature.csr_cells, row, low, n_bins, usual)
+        row = np.uint64(rows[k])
+        out[row] = sparse_bin(features.csr_start, features.csr_cells, row, first_cell, n_bins, default_bin)
 
 
 @kernel("i64[:], u32[:], i64[:], u32[:]")
-def transpose_csr(row_start, entries, cell_start, listers):
-    """List the rows of each cell, ascending, from the cells of each row."""
-    for j in range(cell_start.shape[0]):
-        cell_start[j] = 0
-    for e in range(entries.shape[0]):
-        cell_start[entries[e]] += 1
-    for j in range(1, cell_start.shape[0]):
-        cell_start[j] += cell_start[j - 1]
-    for i in range(row_start.shape[0] - 1):
-        row = row_start.shape[0] - 2 - i
-        for e in range(row_start[row], row_start[row + 1]):
-            cell_start[entries[e]] -= 1
-            listers[cell_start[entries[e]]] = np.uint32(row)
+def transpose_csr(csr_start, csr_cells, csc_start, csc_rows):
+    """Turn cells by row (CSR) into rows by cell (CSC), ascending."""
+    for j in range(csc_start.shape[0]):
+        csc_start[j] = 0
+    for e in range(csr_cells.shape[0]):
+        csc_start[csr_cells[e]] += 1
+    for j in range(1, csc_start.shape[0]):
+        csc_start[j] += csc_start[j - 1]
+    for i in range(csr_start.shape[0] - 1):
+        row = csr_start.shape[0] - 2 - i
+        for e in range(csr_start[row], csr_start[row + 1]):
+            csc_start[csr_cells[e]] -= 1
+            csc_rows[csc_start[csr_cells[e]]] = np.uint32(row)
 
 
 @kernel(
@@ -148,11 +151,12 @@ def transpose_csr(row_start, entries, cell_start, listers):
     "u16[:,:,:], i64[:,:], i64[:], u32[:], i32[:], i32[:], u8[:], i32[:], f64[:,:], i64, f64[:,:]",
 )
 def add_scores_sparse(
-    member, members, sync, tiles, columns, row_start, entries, feature, bin, missing_left, left, value, output, out
+    member, members, sync, tiles, columns, csr_start, csr_cells, feature, bin, missing_left, left, value, output, out
 ):
-    """Add one tree's answers for binned rows, some of whose columns are listed, to ``out`` (outputs, rows).
+    """Add the values of one tree to the scores ``out`` (outputs, rows) of binned rows with sparse features.
 
-    A line of ``columns`` is the place of a column in the tiles (−1: listed), its first cell, bins and usual bin.
+    A row of ``columns`` is the column of a feature in the tiles (−1: sparse), its first cell, number of bins and
+    default bin.
     """
     n = out.shape[1]
     width = tiles.shape[2]
@@ -161,11 +165,11 @@ def add_scores_sparse(
         node = np.int64(0)
         while feature[node] >= 0:
             f = np.int64(feature[node])
-            place = columns[f, 0]
-            if place >= 0:
-                b = np.int64(tiles[place // width, i, place % width])
+            column = columns[f, 0]
+            if column >= 0:
+                b = np.int64(tiles[column // width, i, column % width])
             else:
-                b = sparse_bin(row_start, entries, row, columns[f, 1], columns[f, 2], columns[f, 3])
+                b = sparse_bin(csr_start, csr_cells, row, columns[f, 1], columns[f, 2], columns[f, 3])
             right = b > bin[node] or (b == 0 and missing_left[node] == 0)
             node = np.int64(left[node]) + np.int64(right)
         for k in range(value.shape[1]):

@@ -1,4 +1,4 @@
-"""Sets of bins: SET_WORDS words of 64 bits."""
+"""Sets of bins: BITSET_WORDS words of 64 bits."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ ONE = np.uint64(1)
 
 @kernel()
 def in_bitset(words, bin):
-    """1 if the set has the bin."""
+    """Return 1 if the set has the bin."""
     b = np.uint64(bin)
     return (np.uint64(words[b >> np.uint64(6)]) >> (b & np.uint64(63))) & ONE
 
 
 @kernel()
 def add_to_bitset(words, bin):
-    """Put a bin into the set."""
+    """Add a bin to the set."""
     b = np.uint64(bin)
     words[b >> np.uint64(6)] |= np.int64(ONE << (b & np.uint64(63)))

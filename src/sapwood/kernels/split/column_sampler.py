@@ -1,4 +1,4 @@
-"""Choose the features that a leaf may use."""
+"""Sample the features that a leaf may use, by level and by node, and apply interaction constraints."""
 
 from __future__ import annotations
 
@@ -11,88 +11,91 @@ ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel()
-def select_threshold(hashes, allowed, wanted):
-    """The hash below or at which exactly ``wanted`` of the allowed features lie."""
-    low = np.uint64(0)
-    high = ALL_BITS
-    while low < high:
-        middle = low + ((high - low) >> np.uint64(1))
-        n = 0
+def select_threshold(hashes, allowed, n):
+    """Return the threshold of hashes at or below which exactly ``n`` of the allowed features lie."""
+    lower = np.uint64(0)
+    upper = ALL_BITS
+    while lower < upper:
+        middle = lower + ((upper - lower) >> np.uint64(1))
+        n_below = 0
         for f in range(hashes.shape[0]):
             if allowed[f] != 0 and hashes[f] <= middle:
-                n += 1
-        if n >= wanted:
-            high = middle
+                n_below += 1
+        if n_below >= n:
+            upper = middle
         else:
-            low = middle + np.uint64(1)
-    return high
+            lower = middle + np.uint64(1)
+    return upper
 
 
 @kernel()
-def hash_feature(key, id, number, f):
-    """A hash of (id, the number of feature f)."""
-    return draw(key, np.uint64(id) * np.uint64(number.shape[0]) + np.uint64(number[f]))
+def hash_feature(key, id, feature_ids, f):
+    """Return a hash of ``id`` and the id of feature f."""
+    return draw(key, np.uint64(id) * np.uint64(feature_ids.shape[0]) + np.uint64(feature_ids[f]))
 
 
 @kernel()
-def hash_features(key, id, number, hashes):
-    """The same for every feature."""
+def hash_features(key, id, feature_ids, hashes):
+    """Write ``hash_feature`` of every feature."""
     for f in range(hashes.shape[0]):
-        hashes[f] = hash_feature(key, id, number, f)
+        hashes[f] = hash_feature(key, id, feature_ids, f)
 
 
 @kernel()
-def narrow_groups(member, leaf, new, f, choice):
+def narrow_groups(member, leaf, right_leaf, f, sampler):
     """After a split on feature f, only the interaction groups that contain f stay active below."""
     if member != 0:
         return
-    for g in range(choice.groups.shape[0]):
-        stays = choice.active_groups[leaf, g] & choice.groups[g, f]
-        choice.active_groups[leaf, g] = stays
-        choice.active_groups[new, g] = stays
+    for g in range(sampler.groups.shape[0]):
+        is_active = sampler.active_groups[leaf, g] & sampler.groups[g, f]
+        sampler.active_groups[leaf, g] = is_active
+        sampler.active_groups[right_leaf, g] = is_active
 
 
 @kernel()
-def is_in_active_group(f, leaf, choice):
-    """Tell whether interaction constraints let a leaf use feature f."""
-    n_groups = choice.groups.shape[0]
+def is_in_active_group(f, leaf, sampler):
+    """Return whether interaction constraints allow a leaf to use feature f."""
+    n_groups = sampler.groups.shape[0]
     if n_groups == 0:
         return True
     for g in range(n_groups):
-        if choice.active_groups[leaf, g] != 0 and choice.groups[g, f] != 0:
+        if sampler.active_groups[leaf, g] != 0 and sampler.groups[g, f] != 0:
             return True
     return False
 
 
 @kernel()
-def sample_features(member, own, end, child, leaf, node, depth, number, choice, draws, allowed):
-    """Write down which of the features ``own`` to ``end`` a leaf may use.
+def sample_features(
+    member, from_feature, to_feature, row, leaf, node, depth, feature_ids, sampler, random_key, allowed
+):
+    """Write which of the features ``from_feature`` to ``to_feature`` a leaf may use to a ``row`` of ``allowed``.
 
-    Level and node draw a fixed number of features by the smallest hashes; every member computes the same bounds.
+    Level and node draw a fixed number of features, those of the smallest hashes; all members compute the same
+    thresholds.
     """
-    if choice.n_per_level == 0 and choice.n_per_node == 0 and choice.groups.shape[0] == 0:
-        for f in range(np.uint64(own), np.uint64(end)):
-            allowed[child, f] = choice.in_tree[f]
+    if sampler.n_per_level == 0 and sampler.n_per_node == 0 and sampler.groups.shape[0] == 0:
+        for f in range(np.uint64(from_feature), np.uint64(to_feature)):
+            allowed[row, f] = sampler.in_tree[f]
         return
-    hashes = choice.hashes[member]
+    hashes = sampler.hashes[member]
     level_bound = ALL_BITS
     node_bound = ALL_BITS
-    level_key = stream_key(draws.seed, LEVEL_COLUMNS, draws.round)
-    node_key = stream_key(draws.seed, NODE_COLUMNS, draws.round)
-    if choice.n_per_level > 0:
-        hash_features(level_key, depth, number, hashes)
-        level_bound = select_threshold(hashes, choice.in_tree, choice.n_per_level)
-    if choice.n_per_node > 0:
-        hash_features(node_key, node, number, hashes)
-        if choice.n_per_level > 0:
-            for f in range(number.shape[0]):
-                if hash_feature(level_key, depth, number, f) > level_bound:
+    level_key = stream_key(random_key.seed, LEVEL_COLUMNS, random_key.round)
+    node_key = stream_key(random_key.seed, NODE_COLUMNS, random_key.round)
+    if sampler.n_per_level > 0:
+        hash_features(level_key, depth, feature_ids, hashes)
+        level_bound = select_threshold(hashes, sampler.in_tree, sampler.n_per_level)
+    if sampler.n_per_node > 0:
+        hash_features(node_key, node, feature_ids, hashes)
+        if sampler.n_per_level > 0:
+            for f in range(feature_ids.shape[0]):
+                if hash_feature(level_key, depth, feature_ids, f) > level_bound:
                     hashes[f] = ALL_BITS
-        node_bound = select_threshold(hashes, choice.in_tree, choice.n_per_node)
-    for f in range(own, end):
-        fits = choice.in_tree[f] != 0 and is_in_active_group(f, leaf, choice)
-        if choice.n_per_level > 0:
-            fits = fits and hash_feature(level_key, depth, number, f) <= level_bound
-        if choice.n_per_node > 0:
-            fits = fits and hashes[f] <= node_bound
-        allowed[child, f] = np.uint8(fits)
+        node_bound = select_threshold(hashes, sampler.in_tree, sampler.n_per_node)
+    for f in range(from_feature, to_feature):
+        is_allowed = sampler.in_tree[f] != 0 and is_in_active_group(f, leaf, sampler)
+        if sampler.n_per_level > 0:
+            is_allowed = is_allowed and hash_feature(level_key, depth, feature_ids, f) <= level_bound
+        if sampler.n_per_node > 0:
+            is_allowed = is_allowed and hashes[f] <= node_bound
+        allowed[row, f] = np.uint8(is_allowed)

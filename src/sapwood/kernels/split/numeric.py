@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.kernels.histogram.cells import count_cells
 from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_COUNTED, CANDIDATE_MISSING_LEFT, CANDIDATE_SUMS
-from sapwood.kernels.numeric.fixed_point import gradient_sum, hessian_sum
-from sapwood.kernels.split.gain import clip_value, is_l2_only, leaf_value, split_gain, value_score
+from sapwood.kernels.numeric.fixed_point import hessian_sum
+from sapwood.kernels.split.gain import is_l2_only, leaf_score, split_gain
+from sapwood.kernels.split.leaf_size import first_bin, has_two_sides, last_bin
+from sapwood.kernels.split.monotone import breaks_monotone
 from sapwood.kernels.split.multi_output import locate_outputs, scan_outputs
 from sapwood.kernels.split.numeric_vectorized import (
     INVALID,
-    has_two_sides,
     locate_packed,
     locate_wide,
     min_hessian,
@@ -19,159 +21,141 @@ from sapwood.kernels.split.numeric_vectorized import (
 )
 from sapwood.native.runtime.kernel import kernel
 
-# Products of two smaller hessians could be lost.
+# The product of two smaller hessians could underflow.
 MIN_DIVISOR = 1e-100
 
 
 @kernel()
-def bounded_value(sums, k, low, high, rules, quantum):
-    """The value of output k of a leaf with these sums, between its bounds."""
-    g = gradient_sum(sums, k, rules.wide, quantum)
-    h = hessian_sum(sums, k, rules.wide, quantum)
-    return clip_value(leaf_value(g, h, rules), low, high)
-
-
-@kernel()
-def leaf_score(sums, low, high, rules, quantum):
-    """The score of a leaf with these sums, all outputs together."""
-    score = 0.0
-    for k in range(quantum.shape[0]):
-        g = gradient_sum(sums, k, rules.wide, quantum)
-        h = hessian_sum(sums, k, rules.wide, quantum)
-        score += value_score(g, h, clip_value(leaf_value(g, h, rules), low, high), rules)
-    return score
-
-
-@kernel()
-def has_min_hessian(sums, rules, scales):
-    """Tell whether a leaf with these sums may have enough hessian."""
+def has_min_hessian(sums, params, scales):
+    """Return whether the hessian of a leaf with these sums reaches the minimum in every output."""
     for k in range(scales.histogram.shape[0]):
-        h = hessian_sum(sums, k, rules.wide, scales.histogram)
-        if h < min_hessian(rules, scales, k) or h + rules.reg_lambda <= 0.0:
+        h = hessian_sum(sums, k, params.wide, scales.histogram)
+        if h < min_hessian(params, scales, k) or h + params.reg_lambda <= 0.0:
             return False
     return True
 
 
 @kernel()
-def split_score(left, right, direction, low, high, rules, scales):
-    """The score of both sides of a cut, or IMPOSSIBLE where it breaks a rule."""
-    if not has_min_hessian(left, rules, scales) or not has_min_hessian(right, rules, scales):
+def split_score(left, right, direction, lower, upper, params, scales):
+    """Return the sum of the scores of both sides of a split, INVALID if it breaks a minimum or a constraint."""
+    if not has_min_hessian(left, params, scales) or not has_min_hessian(right, params, scales):
         return INVALID
-    if direction != 0:
-        below = bounded_value(left, 0, low, high, rules, scales.histogram)
-        above = bounded_value(right, 0, low, high, rules, scales.histogram)
-        if np.float64(direction) * (above - below) < 0.0:
-            return INVALID
-    return leaf_score(left, low, high, rules, scales.histogram) + leaf_score(right, low, high, rules, scales.histogram)
+    if direction != 0 and breaks_monotone(left, right, direction, lower, upper, params, scales.histogram):
+        return INVALID
+    score = leaf_score(left, lower, upper, params, scales.histogram)
+    return score + leaf_score(right, lower, upper, params, scales.histogram)
 
 
 @kernel()
-def is_first_allowed(b, side, n_bins, limits):
-    """Tell whether rows were counted and this is the first bin after which a cut leaves enough of them."""
-    return b == limits[2 * side] and limits[2 * side + 1] <= n_bins
+def is_first_allowed(b, missing_left, n_bins, limits):
+    """Return whether rows were counted and this is the first bin of a split that leaves enough of them."""
+    return b == first_bin(limits, missing_left) and last_bin(limits, missing_left) <= n_bins
 
 
 @kernel()
-def scan_general(cells, stride, n_bins, direction, sums, low, high, limits, rules, scales, running, cut):
-    """Scan one feature under every rule (several outputs, wide cells, L1, bounds); return the gain and fill ``cut``.
+def scan_general(cells, n_cells, n_bins, direction, sums, lower, upper, limits, params, scales, buffer, candidate):
+    """Find the best split of a feature in general: several outputs, L1, bounds. Return the gain, fill ``candidate``.
 
-    ``cells`` begin with the feature's missing bin, planes are ``stride`` apart. ``limits`` are the first and last bin
-    after which a cut is allowed with missing on the right, then on the left. After a bin whose sums are 0 a cut is that
-    after the bin before, unless that one is not allowed.
+    ``cells`` begin with the feature's missing bin, planes are ``n_cells`` apart. A split after a bin whose sums are 0
+    is the same as that after the bin before, and is skipped unless the one before is not allowed.
     """
     n_planes = sums.shape[0]
-    left = running[:n_planes]
-    right = running[n_planes : 2 * n_planes]
-    before = leaf_score(sums, low, high, rules, scales.histogram)
+    left = buffer[:n_planes]
+    right = buffer[n_planes : 2 * n_planes]
+    parent_score = leaf_score(sums, lower, upper, params, scales.histogram)
     missing = has_two_sides(limits)
     for p in range(n_planes):
-        if cells[p * stride] != 0:
+        if cells[p * n_cells] != 0:
             missing = 1
     best = 0.0
-    for side in range(1 + missing):
+    for missing_left in range(1 + missing):
         for p in range(n_planes):
-            left[p] = cells[p * stride] if side == 1 else np.int64(0)
-        for b in range(1, n_bins + (missing if side == 0 else 0)):
+            left[p] = cells[p * n_cells] if missing_left == 1 else np.int64(0)
+        for b in range(1, n_bins + (missing if missing_left == 0 else 0)):
             used = 0
             for p in range(n_planes):
-                value = cells[p * stride + b]
+                value = cells[p * n_cells + b]
                 if value != 0:
                     used = 1
                 left[p] += value
                 right[p] = sums[p] - left[p]
-            if used == 0 and not is_first_allowed(b, side, n_bins, limits):
+            if used == 0 and not is_first_allowed(b, missing_left, n_bins, limits):
                 continue
-            if b < limits[2 * side] or b > limits[2 * side + 1]:
+            if b < first_bin(limits, missing_left) or b > last_bin(limits, missing_left):
                 continue
-            score = split_score(left, right, direction, low, high, rules, scales)
-            gain = split_gain(score, before, rules.min_split_gain)
+            score = split_score(left, right, direction, lower, upper, params, scales)
+            gain = split_gain(score, parent_score, params.min_split_gain)
             if score != INVALID and gain > best:
                 best = gain
-                cut[CANDIDATE_BIN] = b
-                cut[CANDIDATE_MISSING_LEFT] = side
+                candidate[CANDIDATE_BIN] = b
+                candidate[CANDIDATE_MISSING_LEFT] = missing_left
                 for p in range(n_planes):
-                    cut[CANDIDATE_SUMS + p] = left[p]
+                    candidate[CANDIDATE_SUMS + p] = left[p]
     return best
 
 
 @kernel()
-def is_vectorizable(sums, rules, scales):
-    """Tell whether the usual case holds: one output, no rule but λ, and nothing that divides by next to nothing."""
-    usual = is_l2_only(rules) and sums.shape[0] == 1 + rules.wide
-    return usual and min_hessian(rules, scales, 0) + rules.reg_lambda > MIN_DIVISOR
+def is_vectorizable(sums, params, scales):
+    """Return whether vector code can scan a leaf: one output, L2 regularisation only, no division by nearly 0."""
+    is_simple = is_l2_only(params) and sums.shape[0] == 1 + params.wide
+    return is_simple and min_hessian(params, scales, 0) + params.reg_lambda > MIN_DIVISOR
 
 
 @kernel()
-def are_outputs_vectorizable(rules, scales):
-    """Tell whether the same holds for each of several outputs."""
-    if scales.histogram.shape[0] == 1 or not is_l2_only(rules):
+def are_outputs_vectorizable(params, scales):
+    """Return whether ``is_vectorizable`` holds for each of several outputs."""
+    if scales.histogram.shape[0] == 1 or not is_l2_only(params):
         return False
     for k in range(scales.histogram.shape[0]):
-        if min_hessian(rules, scales, k) + rules.reg_lambda <= MIN_DIVISOR:
+        if min_hessian(params, scales, k) + params.reg_lambda <= MIN_DIVISOR:
             return False
     return True
 
 
 @kernel()
-def scan_feature(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut):
-    """The largest gain of one feature in a leaf that ``limits`` allow, 0 when there is none.
+def scan_feature(histogram, f, features, sums, lower, upper, limits, params, scales, buffer, candidate):
+    """Return the largest gain of a feature in a leaf within ``limits``, 0 if there is none.
 
-    ``cut`` takes the cut, or bin 0 where it still has to be located.
+    ``candidate`` takes the split, or bin 0 where it has yet to be located by ``locate_split``.
     """
-    cut[CANDIDATE_COUNTED] = 0
-    cut[CANDIDATE_BIN] = 0
-    cells = histogram[feature.offset[f] :]
-    n_bins = feature.n_bins[f]
-    stride = feature.offset[feature.offset.shape[0] - 1]
-    room = running[2 * sums.shape[0] :]
-    if is_vectorizable(sums, rules, scales):
-        floor = min_hessian(rules, scales, 0)
-        price = rules.min_split_gain
-        if rules.wide != 0:
+    candidate[CANDIDATE_COUNTED] = 0
+    candidate[CANDIDATE_BIN] = 0
+    cells = histogram[features.offset[f] :]
+    n_bins = features.n_bins[f]
+    n_cells = count_cells(features.offset)
+    rest = buffer[2 * sums.shape[0] :]
+    if is_vectorizable(sums, params, scales):
+        min_h = min_hessian(params, scales, 0)
+        gamma = params.min_split_gain
+        if params.wide != 0:
             return scan_wide(
-                cells, stride, n_bins, sums, floor, rules.reg_lambda, price, limits, scales.histogram, room
+                cells, n_cells, n_bins, sums, min_h, params.reg_lambda, gamma, limits, scales.histogram, rest
             )
-        return scan_packed(cells, n_bins, sums[0], floor, rules.reg_lambda, price, limits, scales, room)
-    if are_outputs_vectorizable(rules, scales):
-        return scan_outputs(cells, stride, n_bins, sums, limits, rules, scales, room)
-    return locate_split(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut)
+        return scan_packed(cells, n_bins, sums[0], min_h, params.reg_lambda, gamma, limits, scales, rest)
+    if are_outputs_vectorizable(params, scales):
+        return scan_outputs(cells, n_cells, n_bins, sums, limits, params, scales, rest)
+    return locate_split(histogram, f, features, sums, lower, upper, limits, params, scales, buffer, candidate)
 
 
 @kernel()
-def locate_split(histogram, f, feature, sums, low, high, limits, rules, scales, running, cut):
-    """The first cut of a feature with the largest gain that ``limits`` allow; return the gain and fill ``cut``."""
-    cells = histogram[feature.offset[f] :]
-    n_bins = feature.n_bins[f]
-    stride = feature.offset[feature.offset.shape[0] - 1]
-    room = running[2 * sums.shape[0] :]
-    if is_vectorizable(sums, rules, scales):
-        floor = min_hessian(rules, scales, 0)
-        lam = rules.reg_lambda
-        price = rules.min_split_gain
-        if rules.wide != 0:
-            return locate_wide(cells, stride, n_bins, sums, floor, lam, price, limits, scales.histogram, room, cut)
-        return locate_packed(cells, n_bins, sums[0], floor, lam, price, limits, scales.histogram, cut)
-    if are_outputs_vectorizable(rules, scales):
-        return locate_outputs(cells, stride, n_bins, sums, limits, rules, scales, room, cut)
-    direction = feature.monotone[f]
-    return scan_general(cells, stride, n_bins, direction, sums, low, high, limits, rules, scales, running, cut)
+def locate_split(histogram, f, features, sums, lower, upper, limits, params, scales, buffer, candidate):
+    """Find the first split of the largest gain of a feature within ``limits``; return the gain, fill ``candidate``."""
+    cells = histogram[features.offset[f] :]
+    n_bins = features.n_bins[f]
+    n_cells = count_cells(features.offset)
+    rest = buffer[2 * sums.shape[0] :]
+    if is_vectorizable(sums, params, scales):
+        min_h = min_hessian(params, scales, 0)
+        lam = params.reg_lambda
+        gamma = params.min_split_gain
+        if params.wide != 0:
+            return locate_wide(
+                cells, n_cells, n_bins, sums, min_h, lam, gamma, limits, scales.histogram, rest, candidate
+            )  # fmt: skip
+        return locate_packed(cells, n_bins, sums[0], min_h, lam, gamma, limits, scales.histogram, candidate)
+    if are_outputs_vectorizable(params, scales):
+        return locate_outputs(cells, n_cells, n_bins, sums, limits, params, scales, rest, candidate)
+    direction = features.monotone[f]
+    return scan_general(
+        cells, n_cells, n_bins, direction, sums, lower, upper, limits, params, scales, buffer, candidate
+    )  # fmt: skip

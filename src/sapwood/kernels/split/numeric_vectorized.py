@@ -1,4 +1,4 @@
-"""Find the best threshold where λ is the only rule and there is one output: the usual case, as vector code."""
+"""Find the best threshold for one output and L2 regularisation only, by loops that become vector code."""
 
 from __future__ import annotations
 
@@ -6,40 +6,27 @@ import numpy as np
 
 from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_MISSING_LEFT, CANDIDATE_SUMS
 from sapwood.kernels.numeric.fixed_point import LOW_HALF, high_half, int_to_float, low_half
-from sapwood.kernels.split.gain import l2_score, split_gain
+from sapwood.kernels.split.gain import l2_score, l2_split_score, split_gain
+from sapwood.kernels.split.leaf_size import first_bin, has_two_sides, last_bin
 from sapwood.native.runtime.intrinsics import bits_float, float_bits
 from sapwood.native.runtime.kernel import kernel
 
 INVALID = -1.0
 INVALID_BITS = np.int64(-0x4010000000000000)  # the bits of -1.0
-# Room behind the sums of a feature, so that vector code can do eight at a time.
+# Entries behind the sums of a feature, so that vector code can process eight at a time.
 PADDING = 8
 
 
 @kernel()
-def has_two_sides(limits):
-    """1 if rows were counted and the sides of missing differ: there are missing rows, though their sums may be 0."""
-    return 1 if limits[0] != limits[2] or limits[1] != limits[3] else 0
-
-
-@kernel()
-def min_hessian(rules, scales, k):
-    """The H below which a leaf of output k certainly breaks a minimum."""
-    rows = np.float64(rules.min_child_samples) * np.float64(scales.hessian_range[k, 0]) / scales.histogram[k, 1]
-    return max(rules.min_child_weight, rows * (1.0 - 1e-12))
-
-
-@kernel()
-def l2_split_score(g_left, h_left, g_all, h_all):
-    """The score of both sides of a cut where λ, already in both h, is the only rule; one division for the two."""
-    g_right = g_all - g_left
-    h_right = h_all - h_left
-    return (g_left * g_left * h_right + g_right * g_right * h_left) / (h_left * h_right)
+def min_hessian(params, scales, k):
+    """Return the H below which a leaf certainly breaks ``min_child_weight`` or ``min_child_samples``, in output k."""
+    of_rows = np.float64(params.min_child_samples) * np.float64(scales.hessian_range[k, 0]) / scales.histogram[k, 1]
+    return max(params.min_child_weight, of_rows * (1.0 - 1e-12))
 
 
 @kernel(noinline=True)
-def max_score(sums, first, last, g_all, h_all, floor, reg_lambda, unit_g, unit_h):
-    """The largest score of the cuts after bins ``first`` to ``last``, given the sums up to each; −1 if none is allowed.
+def max_score(sums, first, last, g_all, h_all, min_h, reg_lambda, unit_g, unit_h):
+    """Return the largest score of some splits, from the packed sums on the left of each; −1 if none is allowed.
 
     Scores are positive, and positive floats are ordered like the integers that have their bits.
     """
@@ -47,34 +34,34 @@ def max_score(sums, first, last, g_all, h_all, floor, reg_lambda, unit_g, unit_h
     for b in range(np.uint64(first), np.uint64(last)):
         h_left = low_half(sums[b]) * unit_h
         score = l2_split_score(high_half(sums[b]) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
-        fits = (h_left >= floor) & (h_all - h_left >= floor)
+        fits = (h_left >= min_h) & (h_all - h_left >= min_h)
         best = max(best, float_bits(score) if fits else INVALID_BITS)
     return bits_float(best)
 
 
 @kernel(noinline=True)
-def max_score_few_bins(cells, start, n_bins, g_all, h_all, floor, reg_lambda, unit_g, unit_h):
-    """``max_score`` of all cuts of a feature without missing values, whose cells begin at ``start``."""
+def max_score_few_bins(cells, start, n_bins, g_all, h_all, min_h, reg_lambda, unit_g, unit_h):
+    """Return ``max_score`` of all splits of a feature without missing values, whose cells begin at ``start``."""
     best = INVALID_BITS
     left = np.int64(0)
     for b in range(np.uint64(start + 1), np.uint64(start + n_bins)):
         left += cells[b]
         h_left = low_half(left) * unit_h
         score = l2_split_score(high_half(left) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
-        fits = (h_left >= floor) & (h_all - h_left >= floor)
+        fits = (h_left >= min_h) & (h_all - h_left >= min_h)
         best = max(best, float_bits(score) if fits else INVALID_BITS)
     return bits_float(best)
 
 
 @kernel()
 def has_empty_bins(total, n_bins, hessian_range):
-    """Tell whether a leaf of so many hessian steps may have fewer rows than a feature has bins."""
+    """Return whether a leaf with the quantised hessian ``total`` may have fewer rows than a feature has bins."""
     return total < n_bins * hessian_range[0, 1]
 
 
 @kernel()
 def pad_to_eight(sums, n):
-    """Repeat the last of n sums until there are eights; return how many there are."""
+    """Repeat the last of n sums up to a multiple of eight; return that."""
     stop = (n + 7) & ~np.int64(7)
     for k in range(np.uint64(n), np.uint64(stop)):
         sums[k] = sums[np.uint64(n - 1)]
@@ -83,7 +70,7 @@ def pad_to_eight(sums, n):
 
 @kernel()
 def sum_bins_before(cells, stop):
-    """The sum of the value bins before ``stop``."""
+    """Return the sum of the value bins before ``stop``."""
     total = np.int64(0)
     for b in range(np.uint64(1), np.uint64(stop)):
         total += cells[b]
@@ -92,104 +79,106 @@ def sum_bins_before(cells, stop):
 
 @kernel()
 def cumulate_nonempty(cells, first, stop, sums):
-    """The sums up to each bin from ``first`` to before ``stop``, but for further bins of sum 0, which repeat them.
+    """Write the sums up to each bin from ``first`` to before ``stop``, bins of sum 0 after the first left out.
 
-    Return how many there are, in eights.
+    Return how many there are, padded to a multiple of eight.
     """
     if stop <= first:
         return np.int64(0)
-    running = sum_bins_before(cells, first + 1)
-    sums[0] = running
+    total = sum_bins_before(cells, first + 1)
+    sums[0] = total
     n = np.uint64(1)
     for b in range(np.uint64(first + 1), np.uint64(stop)):
         value = cells[b]
-        running += value
-        sums[n] = running
+        total += value
+        sums[n] = total
         n += np.uint64(value != 0)
     return pad_to_eight(sums, np.int64(n))
 
 
 @kernel()
-def cumulate_side(cells, n, side, sums):
-    """The sums of a plane up to each of n bins, with missing values where they go left."""
-    running = cells[0] if side == 1 else np.int64(0)
+def cumulate_side(cells, n, missing_left, sums):
+    """Write the sums of a plane up to each of n bins, with those of missing values if they go left."""
+    total = cells[0] if missing_left == 1 else np.int64(0)
     for b in range(np.uint64(n)):
-        running += cells[b + np.uint64(1)]
-        sums[b] = running
+        total += cells[b + np.uint64(1)]
+        sums[b] = total
 
 
 @kernel()
 def cumulate(cells, first, stop, sums):
-    """The sums up to each bin from ``first`` to before ``stop``; return how many."""
-    running = sum_bins_before(cells, first)
+    """Write the sums up to each bin from ``first`` to before ``stop``; return how many."""
+    total = sum_bins_before(cells, first)
     for b in range(np.uint64(first), np.uint64(stop)):
-        running += cells[b]
-        sums[b - np.uint64(first)] = running
+        total += cells[b]
+        sums[b - np.uint64(first)] = total
     return max(stop - first, 0)
 
 
 @kernel()
-def scan_packed(cells, n_bins, total, floor, reg_lambda, price, limits, scales, sums):
-    """The largest gain of a feature of packed cells with one output where λ is the only rule: the usual case."""
+def scan_packed(cells, n_bins, total, min_h, reg_lambda, min_split_gain, limits, scales, sums):
+    """Return the largest gain of a feature within ``limits``, 0 if there is none. Packed cells."""
     unit_g = 1.0 / scales.histogram[0, 0]
     unit_h = 1.0 / scales.histogram[0, 1]
     g_all = high_half(total) * unit_g
     h_all = low_half(total) * unit_h
     missing = 1 if cells[0] != 0 else has_two_sides(limits)
-    stop = min(n_bins + missing, limits[1] + 1)
+    stop = min(n_bins + missing, last_bin(limits, 0) + 1)
     if has_empty_bins(total & LOW_HALF, n_bins, scales.hessian_range):
-        n = cumulate_nonempty(cells, limits[0], stop, sums)
+        n = cumulate_nonempty(cells, first_bin(limits, 0), stop, sums)
     else:
-        n = cumulate(cells, limits[0], stop, sums)
-    best = max_score(sums, 0, n, g_all, h_all, floor, reg_lambda, unit_g, unit_h)
+        n = cumulate(cells, first_bin(limits, 0), stop, sums)
+    best = max_score(sums, 0, n, g_all, h_all, min_h, reg_lambda, unit_g, unit_h)
     if missing != 0:
-        n = cumulate(cells, limits[2], min(n_bins, limits[3] + 1), sums)
+        n = cumulate(cells, first_bin(limits, 1), min(n_bins, last_bin(limits, 1) + 1), sums)
         for b in range(np.uint64(n)):
             sums[b] += cells[0]
-        best = max(best, max_score(sums, 0, n, g_all, h_all, floor, reg_lambda, unit_g, unit_h))
-    return split_gain(best, l2_score(g_all, h_all, reg_lambda), price) if best > 0.0 else 0.0
+        best = max(best, max_score(sums, 0, n, g_all, h_all, min_h, reg_lambda, unit_g, unit_h))
+    return split_gain(best, l2_score(g_all, h_all, reg_lambda), min_split_gain) if best > 0.0 else 0.0
 
 
 @kernel()
-def locate_packed(cells, n_bins, total, floor, reg_lambda, price, limits, quantum, cut):
-    """The first cut of the largest gain that ``limits`` allow; return the gain and fill ``cut``."""
-    unit_g = 1.0 / quantum[0, 0]
-    unit_h = 1.0 / quantum[0, 1]
+def locate_packed(cells, n_bins, total, min_h, reg_lambda, min_split_gain, limits, scale, candidate):
+    """Find the first split of the largest gain within ``limits``; return the gain, fill ``candidate``. Packed cells."""
+    unit_g = 1.0 / scale[0, 0]
+    unit_h = 1.0 / scale[0, 1]
     g_all = high_half(total) * unit_g
     h_all = low_half(total) * unit_h
     missing = 1 if cells[0] != 0 else has_two_sides(limits)
     best = INVALID
-    for side in range(1 + missing):
-        left = cells[0] if side == 1 else np.int64(0)
-        for b in range(1, n_bins + (missing if side == 0 else 0)):
+    for missing_left in range(1 + missing):
+        left = cells[0] if missing_left == 1 else np.int64(0)
+        for b in range(1, n_bins + (missing if missing_left == 0 else 0)):
             left += cells[b]
             h_left = low_half(left) * unit_h
-            if h_left < floor or h_all - h_left < floor or b < limits[2 * side] or b > limits[2 * side + 1]:
+            if h_left < min_h or h_all - h_left < min_h:
+                continue
+            if b < first_bin(limits, missing_left) or b > last_bin(limits, missing_left):
                 continue
             score = l2_split_score(high_half(left) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
             if score > best:
                 best = score
-                cut[CANDIDATE_BIN] = b
-                cut[CANDIDATE_MISSING_LEFT] = side
-                cut[CANDIDATE_SUMS] = left
-    return split_gain(best, l2_score(g_all, h_all, reg_lambda), price) if best > 0.0 else 0.0
+                candidate[CANDIDATE_BIN] = b
+                candidate[CANDIDATE_MISSING_LEFT] = missing_left
+                candidate[CANDIDATE_SUMS] = left
+    return split_gain(best, l2_score(g_all, h_all, reg_lambda), min_split_gain) if best > 0.0 else 0.0
 
 
 @kernel(noinline=True)
-def max_score_wide(sums_g, sums_h, first, last, g_all, h_all, floor, reg_lambda, unit_g, unit_h):
-    """``max_score`` from gradient and hessian sums that are integers of their own."""
+def max_score_wide(sums_g, sums_h, first, last, g_all, h_all, min_h, reg_lambda, unit_g, unit_h):
+    """Return ``max_score`` from separate gradient and hessian sums."""
     best = INVALID_BITS
     for b in range(np.uint64(first), np.uint64(last)):
         h_left = int_to_float(sums_h[b]) * unit_h
         score = l2_split_score(int_to_float(sums_g[b]) * unit_g, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
-        fits = (h_left >= floor) & (h_all - h_left >= floor)
+        fits = (h_left >= min_h) & (h_all - h_left >= min_h)
         best = max(best, float_bits(score) if fits else INVALID_BITS)
     return bits_float(best)
 
 
 @kernel()
 def cumulate_nonempty_wide(gradients, hessians, first, stop, sums_g, sums_h):
-    """``cumulate_nonempty`` of two planes."""
+    """Do ``cumulate_nonempty`` for two planes."""
     if stop <= first:
         return np.int64(0)
     g = sum_bins_before(gradients, first + 1)
@@ -210,69 +199,70 @@ def cumulate_nonempty_wide(gradients, hessians, first, stop, sums_g, sums_h):
 
 
 @kernel()
-def scan_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, limits, quantum, room):
-    """The largest gain of a feature of wide cells with one output where λ is the only rule."""
-    unit_g = 1.0 / quantum[0, 0]
-    unit_h = 1.0 / quantum[0, 1]
+def scan_wide(cells, n_cells, n_bins, sums, min_h, reg_lambda, min_split_gain, limits, scale, buffer):
+    """Return the largest gain of a feature within ``limits``, 0 if there is none. Wide cells."""
+    unit_g = 1.0 / scale[0, 0]
+    unit_h = 1.0 / scale[0, 1]
     g_all = np.float64(sums[0]) * unit_g
     h_all = np.float64(sums[1]) * unit_h
     gradients = cells
-    hessians = cells[stride:]
-    sums_g = room
-    sums_h = room[n_bins + PADDING :]
+    hessians = cells[n_cells:]
+    sums_g = buffer
+    sums_h = buffer[n_bins + PADDING :]
     missing = 1 if gradients[0] != 0 or hessians[0] != 0 else has_two_sides(limits)
-    stop = min(n_bins + missing, limits[1] + 1)
-    n = cumulate_nonempty_wide(gradients, hessians, limits[0], stop, sums_g, sums_h)
-    best = max_score_wide(sums_g, sums_h, 0, n, g_all, h_all, floor, reg_lambda, unit_g, unit_h)
+    stop = min(n_bins + missing, last_bin(limits, 0) + 1)
+    n = cumulate_nonempty_wide(gradients, hessians, first_bin(limits, 0), stop, sums_g, sums_h)
+    best = max_score_wide(sums_g, sums_h, 0, n, g_all, h_all, min_h, reg_lambda, unit_g, unit_h)
     if missing != 0:
-        n = cumulate_nonempty_wide(gradients, hessians, limits[2], min(n_bins, limits[3] + 1), sums_g, sums_h)
+        stop = min(n_bins, last_bin(limits, 1) + 1)
+        n = cumulate_nonempty_wide(gradients, hessians, first_bin(limits, 1), stop, sums_g, sums_h)
         for b in range(np.uint64(n)):
             sums_g[b] += gradients[0]
             sums_h[b] += hessians[0]
-        other = max_score_wide(sums_g, sums_h, 0, n, g_all, h_all, floor, reg_lambda, unit_g, unit_h)
+        other = max_score_wide(sums_g, sums_h, 0, n, g_all, h_all, min_h, reg_lambda, unit_g, unit_h)
         best = max(best, other)
-    return split_gain(best, l2_score(g_all, h_all, reg_lambda), price) if best > 0.0 else 0.0
+    return split_gain(best, l2_score(g_all, h_all, reg_lambda), min_split_gain) if best > 0.0 else 0.0
 
 
 @kernel()
-def list_nonempty(gradients, hessians, stop, always, used):
+def list_nonempty(gradients, hessians, stop, always, out):
     """List the bins before ``stop`` with a sum other than 0, and the bin ``always``; return how many."""
     n = np.uint64(0)
     for b in range(np.uint64(1), np.uint64(stop)):
-        used[n] = np.int64(b)
+        out[n] = np.int64(b)
         n += np.uint64(((gradients[b] | hessians[b]) != 0) | (np.int64(b) == always))
     return n
 
 
 @kernel()
-def locate_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, limits, quantum, used, cut):
-    """``locate_packed`` with wide cells.
+def locate_wide(cells, n_cells, n_bins, sums, min_h, reg_lambda, min_split_gain, limits, scale, nonempty, candidate):
+    """Find the first split of the largest gain within ``limits``; return the gain and fill ``candidate``. Wide cells.
 
-    A cut after a first bin without rows is that after the last with the sides exchanged: rounding may set the two
-    apart. It is never taken, but the gain is the larger of both, as ``scan_wide`` has it.
+    A split after a first bin without rows is that after the last with the sides exchanged, but rounding may give it
+    another score. It is never taken, but the gain returned is the larger of both, as in ``scan_wide``.
     """
-    unit_g = 1.0 / quantum[0, 0]
-    unit_h = 1.0 / quantum[0, 1]
+    unit_g = 1.0 / scale[0, 0]
+    unit_h = 1.0 / scale[0, 1]
     g_all = np.float64(sums[0]) * unit_g
     h_all = np.float64(sums[1]) * unit_h
     gradients = cells
-    hessians = cells[stride:]
+    hessians = cells[n_cells:]
     missing = 1 if gradients[0] != 0 or hessians[0] != 0 else has_two_sides(limits)
     best = INVALID
     largest = INVALID
-    for side in range(1 + missing):
-        left_g = gradients[0] if side == 1 else np.int64(0)
-        left_h = hessians[0] if side == 1 else np.int64(0)
-        first = limits[2 * side]
-        last = limits[2 * side + 1]
-        stop = min(n_bins + (missing if side == 0 else 0), last + 1)
-        n = list_nonempty(gradients, hessians, stop, first, used)
+    for missing_left in range(1 + missing):
+        left_g = gradients[0] if missing_left == 1 else np.int64(0)
+        left_h = hessians[0] if missing_left == 1 else np.int64(0)
+        first = first_bin(limits, missing_left)
+        last = last_bin(limits, missing_left)
+        stop = min(n_bins + (missing if missing_left == 0 else 0), last + 1)
+        n = list_nonempty(gradients, hessians, stop, first, nonempty)
         for k in range(n):
-            b = used[k]
+            b = nonempty[k]
             left_g += gradients[b]
             left_h += hessians[b]
             h_left = np.float64(left_h) * unit_h
-            if h_left < floor or h_all - h_left < floor or b < first:
+            if h_left < min_h or h_all - h_left < min_h or b < first:
                 continue
             g_left = np.float64(left_g) * unit_g
             score = l2_split_score(g_left, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
@@ -280,8 +270,8 @@ def locate_wide(cells, stride, n_bins, sums, floor, reg_lambda, price, limits, q
             is_taken = gradients[b] != 0 or hessians[b] != 0 or last <= n_bins
             if score > best and is_taken:
                 best = score
-                cut[CANDIDATE_BIN] = b
-                cut[CANDIDATE_MISSING_LEFT] = side
-                cut[CANDIDATE_SUMS] = left_g
-                cut[CANDIDATE_SUMS + 1] = left_h
-    return split_gain(largest, l2_score(g_all, h_all, reg_lambda), price) if best > 0.0 else 0.0
+                candidate[CANDIDATE_BIN] = b
+                candidate[CANDIDATE_MISSING_LEFT] = missing_left
+                candidate[CANDIDATE_SUMS] = left_g
+                candidate[CANDIDATE_SUMS + 1] = left_h
+    return split_gain(largest, l2_score(g_all, h_all, reg_lambda), min_split_gain) if best > 0.0 else 0.0

@@ -1,10 +1,12 @@
-"""Search small leaves by their rows, sorted by every feature, in place of histograms.
+"""Search small leaves by their rows, sorted by every feature, instead of histograms.
 
-A leaf of 60 rows has at most 60 of a feature's bins. Every feature keeps a list of the tree's rows, sorted inside each
-leaf by its bins; a leaf owns the same range of all lists. A place in a list tells how many rows are on either side, so
-that leaf sizes are exact. The cuts, their scores and which of equals is taken are those of histograms.
+A leaf of 60 rows occupies at most 60 of a feature's bins. Every feature keeps the rows of the tree, sorted by its bins
+inside each leaf; a leaf owns the same range of positions in all of them. The position of a row says how many rows are
+on either side of a split, so that leaf sizes are exact. The candidate splits, their scores and the choice among equal
+ones are those of histograms.
 
-``lists`` holds the lists of the root, those of the tree at hand, and room for each member of the team.
+``sorted_rows`` (2 F + T, n) holds for each feature the rows of the root, then those of the tree that is being grown,
+and scratch memory for each member.
 """
 
 from __future__ import annotations
@@ -25,64 +27,58 @@ from sapwood.kernels.layout import (
     SPLIT_MISSING_LEFT,
 )
 from sapwood.kernels.split.best_split import best_feature, set_split
-from sapwood.kernels.split.gain import l2_score, split_gain
-from sapwood.kernels.split.numeric_vectorized import (
-    INVALID,
-    l2_split_score,
-    max_score_wide,
-    min_hessian,
-    pad_to_eight,
-)
+from sapwood.kernels.split.gain import l2_score, l2_split_score, split_gain
+from sapwood.kernels.split.numeric_vectorized import INVALID, max_score_wide, min_hessian, pad_to_eight
 from sapwood.native.runtime.kernel import kernel
 
 ONE = np.uint64(1)
 
 
 @kernel()
-def init_sorted_rows(own, end, n_features, lists):
-    """Give the features ``own`` to ``end`` the lists of the root."""
-    for f in range(own, end):
-        source = lists[f]
-        target = lists[n_features + f]
+def init_sorted_rows(from_feature, to_feature, n_features, sorted_rows):
+    """Copy the sorted rows of the root for some features."""
+    for f in range(from_feature, to_feature):
+        source = sorted_rows[f]
+        target = sorted_rows[n_features + f]
         for i in range(np.uint64(source.shape[0])):
             target[i] = source[i]
 
 
 @kernel()
-def partition_sorted_rows(member, own, end, bytes, split, n_left, lists):
-    """Send the rows of the leaf whose integers are given to its sides, in the lists of some features."""
-    n_features = bytes.shape[0]
-    bins = bytes[split[SPLIT_FEATURE]]
-    first = split[LEAF_BEGIN]
-    last = split[LEAF_END]
-    shift = np.uint32(1) if split[SPLIT_MISSING_LEFT] == 0 else np.uint32(0)
-    most = np.uint32(split[SPLIT_BIN]) - shift
-    spare = lists[2 * n_features + member]
-    for f in range(own, end):
-        line = lists[n_features + f]
-        partition_by_bin(bins, shift, most, line, line, spare, first, last)
-        copy_reversed(spare, line, last - 1, last - first - n_left, first + n_left)
+def partition_sorted_rows(member, from_feature, to_feature, bins_u8, leaf_ints, n_left, sorted_rows):
+    """Partition the sorted rows of a leaf by its split, for some features."""
+    n_features = bins_u8.shape[0]
+    bins = bins_u8[leaf_ints[SPLIT_FEATURE]]
+    first = leaf_ints[LEAF_BEGIN]
+    last = leaf_ints[LEAF_END]
+    shift = np.uint32(1) if leaf_ints[SPLIT_MISSING_LEFT] == 0 else np.uint32(0)
+    max_bin = np.uint32(leaf_ints[SPLIT_BIN]) - shift
+    scratch = sorted_rows[2 * n_features + member]
+    for f in range(from_feature, to_feature):
+        rows = sorted_rows[n_features + f]
+        partition_by_bin(bins, shift, max_bin, rows, rows, scratch, first, last)
+        copy_reversed(scratch, rows, last - 1, last - first - n_left, first + n_left)
 
 
 @kernel(noinline=True)
-def cumulate_sorted_rows(line, first, last, least, bins, gradients, hessians, sums_g, sums_h):
-    """The sums up to each cut of a leaf that leaves ``least`` rows on both sides; return how many, in eights."""
+def cumulate_sorted_rows(rows, first, last, min_rows, bins, gradients, hessians, sums_g, sums_h):
+    """Write the sums on the left of each split of a leaf with ``min_rows`` on both sides; return how many, padded."""
     g = np.int64(0)
     h = np.int64(0)
-    start = np.uint64(first + least - 1)
+    start = np.uint64(first + min_rows - 1)
     for i in range(np.uint64(first), start):
-        row = line[i]
+        row = rows[i]
         g += gradients[row]
         h += hessians[row]
     n = np.uint64(0)
-    row = line[start]
+    row = rows[start]
     b = bins[row]
-    for i in range(start, np.uint64(last - least)):
+    for i in range(start, np.uint64(last - min_rows)):
         g += gradients[row]
         h += hessians[row]
         sums_g[n] = g
         sums_h[n] = h
-        row = line[i + ONE]
+        row = rows[i + ONE]
         after = bins[row]
         n += np.uint64(after != b)
         b = after
@@ -93,79 +89,91 @@ def cumulate_sorted_rows(line, first, last, least, bins, gradients, hessians, su
 
 
 @kernel()
-def search_sorted_rows(own, end, child, first, last, sums, bytes, pairs, lists, rules, scales, search, room):
-    """Find the largest gain of each of the features ``own`` to ``end``, for a leaf with these rows and sums."""
-    n_features = bytes.shape[0]
-    least = max(1, rules.min_child_samples)
+def search_sorted_rows(from_feature, to_feature, row, leaf, buffer, state):
+    """Find the largest gain of each of some features for a new leaf, into a ``row`` of the candidates."""
+    params = state.params
+    scales = state.scales
+    bins_u8 = state.bins.bins_u8
+    pairs = state.partition.pairs
+    sorted_rows = state.histograms.sorted_rows
+    n_features = bins_u8.shape[0]
+    min_rows = max(1, params.min_child_samples)
     unit_g = 1.0 / scales.histogram[0, 0]
     unit_h = 1.0 / scales.histogram[0, 1]
-    g_all = np.float64(sums[0]) * unit_g
-    h_all = np.float64(sums[1]) * unit_h
-    floor = min_hessian(rules, scales, 0)
-    before = l2_score(g_all, h_all, rules.reg_lambda)
-    sums_h = room[room.shape[0] // 2 :]
-    for f in range(own, end):
+    g_all = np.float64(leaf.sums[0]) * unit_g
+    h_all = np.float64(leaf.sums[1]) * unit_h
+    min_h = min_hessian(params, scales, 0)
+    parent_score = l2_score(g_all, h_all, params.reg_lambda)
+    sums_h = buffer[buffer.shape[0] // 2 :]
+    for f in range(from_feature, to_feature):
         best = INVALID
-        if search.allowed[child, f] != 0:
+        if state.candidates.allowed[row, f] != 0:
             n = cumulate_sorted_rows(
-                lists[n_features + f], first, last, least, bytes[f], pairs[0], pairs[1], room, sums_h
-            )
-            best = max_score_wide(room, sums_h, 0, n, g_all, h_all, floor, rules.reg_lambda, unit_g, unit_h)
-        search.gain[child, f] = split_gain(best, before, rules.min_split_gain) if best > 0.0 else 0.0
+                sorted_rows[n_features + f], leaf.begin, leaf.end, min_rows, bins_u8[f], pairs[0], pairs[1],
+                buffer, sums_h,
+            )  # fmt: skip
+            best = max_score_wide(buffer, sums_h, 0, n, g_all, h_all, min_h, params.reg_lambda, unit_g, unit_h)
+        gain = split_gain(best, parent_score, params.min_split_gain) if best > 0.0 else 0.0
+        state.candidates.gain[row, f] = gain
 
 
 @kernel()
-def first_best_split(sums_g, sums_h, n, sums, rules, scales):
-    """The place of the first cut of the largest score."""
+def first_best_split(sums_g, sums_h, n, sums, params, scales):
+    """Return the index of the first split of the largest score."""
     unit_g = 1.0 / scales.histogram[0, 0]
     unit_h = 1.0 / scales.histogram[0, 1]
     g_all = np.float64(sums[0]) * unit_g
     h_all = np.float64(sums[1]) * unit_h
-    lam = rules.reg_lambda
-    floor = min_hessian(rules, scales, 0)
+    lam = params.reg_lambda
+    min_h = min_hessian(params, scales, 0)
     best = INVALID
-    at = np.int64(0)
+    best_index = np.int64(0)
     for k in range(n):
         h_left = np.float64(sums_h[k]) * unit_h
-        if h_left < floor or h_all - h_left < floor:
+        if h_left < min_h or h_all - h_left < min_h:
             continue
         score = l2_split_score(np.float64(sums_g[k]) * unit_g, h_left + lam, g_all, h_all + 2.0 * lam)
         if score > best:
             best = score
-            at = k
-    return at
+            best_index = k
+    return best_index
 
 
 @kernel()
-def bin_of_split(line, start, bins, number):
-    """The bin after which a cut lies: that of the row at ``start``, or the one so many occupied bins further."""
-    b = bins[line[start]]
+def bin_of_split(rows, start, bins, n_further):
+    """Return the bin of a split: that of the row at ``start``, or the one ``n_further`` occupied bins further."""
+    b = bins[rows[start]]
     i = start
-    while number > 0:
+    while n_further > 0:
         i += 1
-        number -= np.int64(bins[line[i]] != b)
-        b = bins[line[i]]
+        n_further -= np.int64(bins[rows[i]] != b)
+        b = bins[rows[i]]
     return np.int64(b)
 
 
 @kernel()
-def choose_sorted_split(leaf, child, bytes, pairs, lists, rules, scales, leaves, search, room):
-    """Give a leaf its best split, if it has one, from a line of gains."""
-    integers = leaves.ints
-    gain = search.gain[child]
-    f = best_feature(gain, 0, gain.shape[0], integers[leaf, LEAF_NODE], rules)
+def choose_sorted_split(leaf, row, buffer, state):
+    """Give a leaf its best split, if it has one, from the gains in a ``row`` of the candidates."""
+    params = state.params
+    leaf_ints = state.leaves.ints[leaf]
+    bins_u8 = state.bins.bins_u8
+    pairs = state.partition.pairs
+    gain = state.candidates.gain[row]
+    f = best_feature(gain, 0, gain.shape[0], leaf_ints[LEAF_NODE], params)
     if gain[f] <= 0.0:
         return
-    first = integers[leaf, LEAF_BEGIN]
-    least = max(1, rules.min_child_samples)
-    sums = integers[leaf, LEAF_SUMS : LEAF_SUMS + 2]
-    sums_h = room[room.shape[0] // 2 :]
-    line = lists[bytes.shape[0] + f]
-    n = cumulate_sorted_rows(line, first, integers[leaf, LEAF_END], least, bytes[f], pairs[0], pairs[1], room, sums_h)
-    at = first_best_split(room, sums_h, n, sums, rules, scales)
-    cut = search.split[child, f]
-    cut[CANDIDATE_BIN] = bin_of_split(line, first + least - 1, bytes[f], at)
-    cut[CANDIDATE_MISSING_LEFT] = 0
-    cut[CANDIDATE_SUMS] = room[at]
-    cut[CANDIDATE_SUMS + 1] = sums_h[at]
-    set_split(leaf, f, gain[f], cut, False, 1, leaves)
+    first = leaf_ints[LEAF_BEGIN]
+    min_rows = max(1, params.min_child_samples)
+    sums = leaf_ints[LEAF_SUMS : LEAF_SUMS + 2]
+    sums_h = buffer[buffer.shape[0] // 2 :]
+    rows = state.histograms.sorted_rows[bins_u8.shape[0] + f]
+    n = cumulate_sorted_rows(
+        rows, first, leaf_ints[LEAF_END], min_rows, bins_u8[f], pairs[0], pairs[1], buffer, sums_h
+    )  # fmt: skip
+    best = first_best_split(buffer, sums_h, n, sums, params, state.scales)
+    candidate = state.candidates.split[row, f]
+    candidate[CANDIDATE_BIN] = bin_of_split(rows, first + min_rows - 1, bins_u8[f], best)
+    candidate[CANDIDATE_MISSING_LEFT] = 0
+    candidate[CANDIDATE_SUMS] = buffer[best]
+    candidate[CANDIDATE_SUMS + 1] = sums_h[best]
+    set_split(leaf, f, gain[f], candidate, False, 1, state.leaves)

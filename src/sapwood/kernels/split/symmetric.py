@@ -1,217 +1,227 @@
-"""Find the cut that is best for all leaves of a level together.
+"""Find the split that is best for all leaves of a level of a symmetric (oblivious) tree together.
 
-With the *l2* score the worth of a cut is the sum of the leaves' scores; with *cosine* it is Σ G w / √Σ H w² over all
-sides, w the value of the side, which is not a sum over leaves. A side of a leaf that is empty or lighter than
-``min_child_weight`` leaves that leaf as it was: it adds what the leaf is worth unsplit.
+With the *l2* score, the score of a split is the sum of the scores of all children; with *cosine* it is
+Σ G w / √Σ H w² over all children, w the value of a child, which is not a sum over leaves. Where a child of a leaf would
+be empty or lighter than ``min_child_weight``, the leaf counts as unsplit.
+
+``scores`` (2 sides of missing values, 2, bins + 1) hold for every split the sum over the leaves, and with cosine the
+sum that the square root is taken of.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from sapwood.kernels.histogram.cells import count_cells
 from sapwood.kernels.layout import LEAF_HIST, LEAF_LOWER, LEAF_SUMS, LEAF_UPPER
 from sapwood.kernels.numeric.fixed_point import gradient_sum, hessian_sum, high_half, low_half
 from sapwood.kernels.split.best_split import draw_split_noise, has_missing
-from sapwood.kernels.split.gain import clip_value, is_l2_only, l2_score, leaf_value, split_gain, value_score
-from sapwood.kernels.split.numeric import MIN_DIVISOR, bounded_value
-from sapwood.kernels.split.numeric_vectorized import cumulate_side, l2_split_score
+from sapwood.kernels.split.gain import (
+    clip_value,
+    cosine_score,
+    is_l2_only,
+    l2_score,
+    l2_split_score,
+    l2_step,
+    leaf_value,
+    split_gain,
+    value_score,
+)
+from sapwood.kernels.split.monotone import breaks_monotone
+from sapwood.kernels.split.numeric import MIN_DIVISOR
+from sapwood.kernels.split.numeric_vectorized import cumulate_side
 from sapwood.native.runtime.kernel import kernel
 
 INFINITE = np.inf
-# What a member keeps of its best cut: worth with luck, feature, bin, side of missing, and worth without luck.
+# Columns of a member's best split: its score with noise, feature, bin, side of missing values, and score without noise.
 BEST_SCORE, BEST_FEATURE, BEST_BIN, BEST_MISSING_LEFT, BEST_NOISELESS_SCORE = range(5)
 
 
 @kernel()
-def add_leaf_score(sums, low, high, rules, quantum, out):
-    """Add the score of a leaf to ``out[0]``, and to ``out[1]`` the sum that cosine divides by."""
-    for k in range(quantum.shape[0]):
-        g = gradient_sum(sums, k, rules.wide, quantum)
-        h = hessian_sum(sums, k, rules.wide, quantum)
-        value = clip_value(leaf_value(g, h, rules), low, high)
-        if rules.cosine_score != 0:
+def add_leaf_score(sums, lower, upper, params, scale, out):
+    """Add the score of a leaf to ``out[0]``, and with cosine the term of the divisor to ``out[1]``."""
+    for k in range(scale.shape[0]):
+        g = gradient_sum(sums, k, params.wide, scale)
+        h = hessian_sum(sums, k, params.wide, scale)
+        value = clip_value(leaf_value(g, h, params), lower, upper)
+        if params.cosine_score != 0:
             out[0] += -g * value
             out[1] += h * value * value
         else:
-            out[0] += value_score(g, h, value, rules)
+            out[0] += value_score(g, h, value, params)
 
 
 @kernel()
-def is_too_light(sums, rules, quantum):
-    """Tell whether a side is empty or too light to be a leaf of its own."""
-    for k in range(quantum.shape[0]):
-        h = hessian_sum(sums, k, rules.wide, quantum)
-        if h < rules.min_child_weight or h + rules.reg_lambda <= 0.0:
+def is_too_light(sums, params, scale):
+    """Return whether a child is empty or has less than ``min_child_weight``."""
+    for k in range(scale.shape[0]):
+        h = hessian_sum(sums, k, params.wide, scale)
+        if h < params.min_child_weight or h + params.reg_lambda <= 0.0:
             return True
     return False
 
 
 @kernel()
-def score_leaf(cells, stride, n_bins, n_sides, direction, sums, low, high, rules, quantum, running, worth):
-    """Add one leaf's part to the worth of every cut of a feature; worth is (2 sides of missing, 2, bins + 1)."""
+def score_leaf(cells, n_cells, n_bins, n_sides, direction, sums, lower, upper, params, scale, buffer, scores):
+    """Add the terms of one leaf to the scores of every split of a feature."""
     n_planes = sums.shape[0]
-    left = running[:n_planes]
-    right = running[n_planes : 2 * n_planes]
-    for side in range(n_sides):
+    left = buffer[:n_planes]
+    right = buffer[n_planes : 2 * n_planes]
+    for missing_left in range(n_sides):
         for p in range(n_planes):
-            left[p] = cells[p * stride] if side == 1 else np.int64(0)
+            left[p] = cells[p * n_cells] if missing_left == 1 else np.int64(0)
         for b in range(1, n_bins + 1):
             for p in range(n_planes):
-                left[p] += cells[p * stride + b]
+                left[p] += cells[p * n_cells + b]
                 right[p] = sums[p] - left[p]
-            if is_too_light(left, rules, quantum) or is_too_light(right, rules, quantum):
-                add_leaf_score(sums, low, high, rules, quantum, worth[side, :, b])
+            if is_too_light(left, params, scale) or is_too_light(right, params, scale):
+                add_leaf_score(sums, lower, upper, params, scale, scores[missing_left, :, b])
                 continue
-            if direction != 0:
-                below = bounded_value(left, 0, low, high, rules, quantum)
-                above = bounded_value(right, 0, low, high, rules, quantum)
-                if np.float64(direction) * (above - below) < 0.0:
-                    worth[side, 0, b] = -INFINITE
-            add_leaf_score(left, low, high, rules, quantum, worth[side, :, b])
-            add_leaf_score(right, low, high, rules, quantum, worth[side, :, b])
+            if direction != 0 and breaks_monotone(left, right, direction, lower, upper, params, scale):
+                scores[missing_left, 0, b] = -INFINITE
+            add_leaf_score(left, lower, upper, params, scale, scores[missing_left, :, b])
+            add_leaf_score(right, lower, upper, params, scale, scores[missing_left, :, b])
 
 
 @kernel()
-def score_leaf_l2(cells, n_bins, n_sides, total, floor, reg_lambda, quantum, running, worth):
-    """The same for packed cells with one output where λ is the only rule, as vector code."""
-    unit_g = 1.0 / quantum[0, 0]
-    unit_h = 1.0 / quantum[0, 1]
+def score_leaf_l2(cells, n_bins, n_sides, total, min_h, reg_lambda, scale, buffer, scores):
+    """Add the terms of one leaf as ``score_leaf`` does, for packed cells, one output and L2 only; vector code."""
+    unit_g = 1.0 / scale[0, 0]
+    unit_h = 1.0 / scale[0, 1]
     g_all = high_half(total) * unit_g
     h_all = low_half(total) * unit_h
-    before = l2_score(g_all, h_all, reg_lambda) if h_all + reg_lambda > 0.0 else 0.0
-    for side in range(n_sides):
-        cumulate_side(cells, n_bins, side, running[1:])
-        line = worth[side, 0]
+    parent_score = l2_score(g_all, h_all, reg_lambda) if h_all + reg_lambda > 0.0 else 0.0
+    for missing_left in range(n_sides):
+        cumulate_side(cells, n_bins, missing_left, buffer[1:])
+        side_scores = scores[missing_left, 0]
         for b in range(np.uint64(1), np.uint64(n_bins + 1)):
-            h_left = low_half(running[b]) * unit_h
-            g_left = high_half(running[b]) * unit_g
+            h_left = low_half(buffer[b]) * unit_h
+            g_left = high_half(buffer[b]) * unit_g
             score = l2_split_score(g_left, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
-            fits = (h_left >= floor) & (h_all - h_left >= floor)
-            line[b] += score if fits else before
+            is_allowed = (h_left >= min_h) & (h_all - h_left >= min_h)
+            side_scores[b] += score if is_allowed else parent_score
 
 
 @kernel()
-def score_leaf_cosine(cells, n_bins, n_sides, total, floor, reg_lambda, quantum, running, worth):
-    """The same for the cosine score: the numbers of ``score_leaf``, in its order."""
-    unit_g = 1.0 / quantum[0, 0]
-    unit_h = 1.0 / quantum[0, 1]
+def score_leaf_cosine(cells, n_bins, n_sides, total, min_h, reg_lambda, scale, buffer, scores):
+    """Add the terms of one leaf as ``score_leaf`` does for cosine, in the same order; vector code."""
+    unit_g = 1.0 / scale[0, 0]
+    unit_h = 1.0 / scale[0, 1]
     g_all = high_half(total) * unit_g
     h_all = low_half(total) * unit_h
-    value = g_all / (h_all + reg_lambda) if h_all + reg_lambda > 0.0 else 0.0
-    before = g_all * value
-    before_below = h_all * value * value
-    for side in range(n_sides):
-        cumulate_side(cells, n_bins, side, running[1:])
-        line = worth[side, 0]
-        below = worth[side, 1]
+    step = l2_step(g_all, h_all, reg_lambda) if h_all + reg_lambda > 0.0 else 0.0
+    parent_score = g_all * step
+    parent_divisor = h_all * step * step
+    for missing_left in range(n_sides):
+        cumulate_side(cells, n_bins, missing_left, buffer[1:])
+        side_scores = scores[missing_left, 0]
+        divisors = scores[missing_left, 1]
         for b in range(np.uint64(1), np.uint64(n_bins + 1)):
-            g_left = high_half(running[b]) * unit_g
-            h_left = low_half(running[b]) * unit_h
+            g_left = high_half(buffer[b]) * unit_g
+            h_left = low_half(buffer[b]) * unit_h
             g_right = g_all - g_left
             h_right = h_all - h_left
-            value_left = g_left / (h_left + reg_lambda)
-            value_right = g_right / (h_right + reg_lambda)
-            fits = (h_left >= floor) & (h_right >= floor)
-            line[b] += g_left * value_left if fits else before
-            line[b] += g_right * value_right if fits else 0.0
-            below[b] += h_left * value_left * value_left if fits else before_below
-            below[b] += h_right * value_right * value_right if fits else 0.0
+            step_left = l2_step(g_left, h_left, reg_lambda)
+            step_right = l2_step(g_right, h_right, reg_lambda)
+            is_allowed = (h_left >= min_h) & (h_right >= min_h)
+            side_scores[b] += g_left * step_left if is_allowed else parent_score
+            side_scores[b] += g_right * step_right if is_allowed else 0.0
+            divisors[b] += h_left * step_left * step_left if is_allowed else parent_divisor
+            divisors[b] += h_right * step_right * step_right if is_allowed else 0.0
 
 
 @kernel()
-def total_score(pair, cosine):
-    """The worth of a cut from its two sums."""
-    if cosine != 0:
-        return pair[0] / np.sqrt(pair[1]) if pair[1] > 0.0 else 0.0
-    return pair[0]
+def total_score(terms, cosine):
+    """Return the score of a split from its two sums."""
+    return cosine_score(terms[0], terms[1]) if cosine != 0 else terms[0]
 
 
 @kernel()
-def is_better(worth, f, best, number):
-    """Tell whether a cut of feature f is worth more than the best, or as much and its feature has a lower number."""
-    if worth != best[BEST_SCORE] or best[BEST_FEATURE] < 0.0:
-        return worth > best[BEST_SCORE]
-    return number[f] < number[np.int64(best[BEST_FEATURE])]
+def is_better(score, f, best, feature_ids):
+    """Return whether a split of feature f has a higher score than the best, or the same and a smaller feature id."""
+    if score != best[BEST_SCORE] or best[BEST_FEATURE] < 0.0:
+        return score > best[BEST_SCORE]
+    return feature_ids[f] < feature_ids[np.int64(best[BEST_FEATURE])]
 
 
 @kernel()
-def search_level_features(member, n_leaves, feature, rules, quantum, cells, leaves, allowed, running, worth, best):
-    """Find the best cut of the member's share of features over all leaves; ``best`` takes it."""
-    n_planes = cells.pool.shape[1] // feature.offset[feature.offset.shape[0] - 1]
-    stride = feature.offset[feature.offset.shape[0] - 1]
-    usual = is_l2_only(rules) and rules.wide == 0 and n_planes == 1
-    quick = usual and rules.cosine_score == 0 and rules.min_child_weight > MIN_DIVISOR
-    quick_cosine = usual and rules.cosine_score != 0 and rules.min_child_weight + rules.reg_lambda > MIN_DIVISOR
+def search_level_features(member, n_leaves, features, params, scale, histograms, leaves, allowed, buffer, scores, best):
+    """Find the best split of the member's slice of the features over all leaves, into ``best``."""
+    n_planes = histograms.pool.shape[1] // count_cells(features.offset)
+    n_cells = count_cells(features.offset)
+    is_simple = is_l2_only(params) and params.wide == 0 and n_planes == 1
+    is_l2 = is_simple and params.cosine_score == 0 and params.min_child_weight > MIN_DIVISOR
+    is_l2_cosine = is_simple and params.cosine_score != 0 and params.min_child_weight + params.reg_lambda > MIN_DIVISOR
     best[BEST_SCORE] = -INFINITE
     best[BEST_FEATURE] = -1.0
-    for f in range(feature.slices[member], feature.slices[member + 1]):
-        n_bins = feature.n_bins[f]
+    for f in range(features.slices[member], features.slices[member + 1]):
+        n_bins = features.n_bins[f]
         if allowed[0, f] == 0:
             continue
         missing = 0
         for leaf in range(n_leaves):
-            if has_missing(cells.pool[leaves.ints[leaf, LEAF_HIST]], feature.offset[f], stride, n_planes):
+            if has_missing(histograms.pool[leaves.ints[leaf, LEAF_HIST]], features.offset[f], n_cells, n_planes):
                 missing = 1
-        for side in range(1 + missing):
+        for missing_left in range(1 + missing):
             for b in range(n_bins + 1):
-                worth[side, 0, b] = 0.0
-                worth[side, 1, b] = 0.0
+                scores[missing_left, 0, b] = 0.0
+                scores[missing_left, 1, b] = 0.0
         for leaf in range(n_leaves):
-            histogram = cells.pool[leaves.ints[leaf, LEAF_HIST]][feature.offset[f] :]
+            histogram = histograms.pool[leaves.ints[leaf, LEAF_HIST]][features.offset[f] :]
             sums = leaves.ints[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
-            if quick:
-                floor = rules.min_child_weight
-                score_leaf_l2(histogram, n_bins, 1 + missing, sums[0], floor, rules.reg_lambda, quantum, running, worth)
+            if is_l2:
+                min_h = params.min_child_weight
+                score_leaf_l2(histogram, n_bins, 1 + missing, sums[0], min_h, params.reg_lambda, scale, buffer, scores)
                 continue
-            if quick_cosine:
-                floor = rules.min_child_weight
+            if is_l2_cosine:
+                min_h = params.min_child_weight
                 score_leaf_cosine(
-                    histogram, n_bins, 1 + missing, sums[0], floor, rules.reg_lambda, quantum, running, worth
+                    histogram, n_bins, 1 + missing, sums[0], min_h, params.reg_lambda, scale, buffer, scores
                 )
                 continue
-            low = leaves.floats[leaf, LEAF_LOWER]
-            high = leaves.floats[leaf, LEAF_UPPER]
-            direction = feature.monotone[f]
+            lower = leaves.floats[leaf, LEAF_LOWER]
+            upper = leaves.floats[leaf, LEAF_UPPER]
+            direction = features.monotone[f]
             score_leaf(
-                histogram, stride, n_bins, 1 + missing, direction, sums, low, high, rules, quantum, running, worth
+                histogram, n_cells, n_bins, 1 + missing, direction, sums, lower, upper, params, scale, buffer, scores
             )
-        chance = draw_split_noise(rules, n_leaves, feature.ids[f]) if rules.split_noise > 0.0 else 0.0
-        for side in range(1 + missing):
-            for b in range(1, n_bins + (missing if side == 0 else 0)):
-                value = total_score(worth[side, :, b], rules.cosine_score)
-                if is_better(value + chance, f, best, feature.ids):
-                    best[BEST_SCORE] = value + chance
-                    best[BEST_NOISELESS_SCORE] = value
+        noise = draw_split_noise(params, n_leaves, features.ids[f]) if params.split_noise > 0.0 else 0.0
+        for missing_left in range(1 + missing):
+            for b in range(1, n_bins + (missing if missing_left == 0 else 0)):
+                score = total_score(scores[missing_left, :, b], params.cosine_score)
+                if is_better(score + noise, f, best, features.ids):
+                    best[BEST_SCORE] = score + noise
+                    best[BEST_NOISELESS_SCORE] = score
                     best[BEST_FEATURE] = np.float64(f)
                     best[BEST_BIN] = np.float64(b)
-                    best[BEST_MISSING_LEFT] = np.float64(side if missing != 0 else 1)
+                    best[BEST_MISSING_LEFT] = np.float64(missing_left if missing != 0 else 1)
 
 
 @kernel()
-def best_member(members, number, bests):
-    """The number of the member with the best cut."""
+def best_member(members, feature_ids, bests):
+    """Return the member with the best split."""
     winner = 0
     for t in range(1, members):
-        if is_better(bests[t, BEST_SCORE], np.int64(bests[t, BEST_FEATURE]), bests[winner], number):
+        if is_better(bests[t, BEST_SCORE], np.int64(bests[t, BEST_FEATURE]), bests[winner], feature_ids):
             winner = t
     return winner
 
 
 @kernel()
-def choose_level_split(members, n_leaves, n_planes, number, rules, quantum, leaves, scratch, bests):
-    """The number of the member with the best cut, or −1 when no cut is worth anything."""
-    winner = best_member(members, number, bests)
-    pair = scratch[:2]
-    pair[0] = 0.0
-    pair[1] = 0.0
+def choose_level_split(members, n_leaves, n_planes, feature_ids, params, scale, leaves, out, bests):
+    """Return the member with the best split, or −1 if no split has a gain; write the gain to ``out[2]``."""
+    winner = best_member(members, feature_ids, bests)
+    terms = out[:2]
+    terms[0] = 0.0
+    terms[1] = 0.0
     for leaf in range(n_leaves):
         sums = leaves.ints[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
-        add_leaf_score(sums, leaves.floats[leaf, LEAF_LOWER], leaves.floats[leaf, LEAF_UPPER], rules, quantum, pair)
-    before = total_score(pair, rules.cosine_score)
+        add_leaf_score(sums, leaves.floats[leaf, LEAF_LOWER], leaves.floats[leaf, LEAF_UPPER], params, scale, terms)
+    parent_score = total_score(terms, params.cosine_score)
     gain = (
-        split_gain(bests[winner, BEST_NOISELESS_SCORE], before, rules.min_split_gain)
+        split_gain(bests[winner, BEST_NOISELESS_SCORE], parent_score, params.min_split_gain)
         if bests[winner, BEST_FEATURE] >= 0.0
         else 0.0
     )
-    scratch[2] = gain
+    out[2] = gain
     return winner if gain > 0.0 else -1
