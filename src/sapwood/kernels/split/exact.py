@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_MISSING_LEFT, CANDIDATE_NEXT_BIN, CANDIDATE_SUMS
-from sapwood.kernels.split.gain import is_l2_only, l2_score, split_gain
-from sapwood.kernels.split.numeric import leaf_score, split_score
+from sapwood.kernels.split.gain import is_l2_only, l2_score, leaf_score, split_gain
+from sapwood.kernels.split.numeric import split_score
 from sapwood.kernels.split.numeric_vectorized import INVALID
 from sapwood.native.runtime.kernel import kernel
 
