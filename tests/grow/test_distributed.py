@@ -9,7 +9,7 @@ from sapwood import SapwoodRegressor, distributed
 from sapwood.distributed import Communicator
 from sapwood.grow import workspace
 from tests.distributed.worker_threads import run_workers
-from tests.grow.test_pool import SHAPES, table
+from tests.grow.test_workspace import SHAPES, table
 
 
 @pytest.mark.parametrize("by", ["rows", "features"])

@@ -125,7 +125,7 @@ class Evaluation:
         workers: Workers = LOCAL,
         monitored: Monitored | None = None,
     ) -> None:
-        """Where ``workers`` have rows of their own, each has some rows of every set; metrics are those of all rows."""
+        """If ``workers`` have rows of their own, each has some rows of every set; metrics are those of all rows."""
         self.sets = tuple(sets)
         self._workers = workers
         self._targets = [one.target.gathered(workers) for one in self.sets]

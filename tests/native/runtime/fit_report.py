@@ -165,8 +165,8 @@ def fit_of_listed_columns() -> str:
 
 
 @case
-def fit_on_one_rank() -> str:
-    """Step by step, as ranks grow trees."""
+def fit_on_one_worker() -> str:
+    """Step by step, as workers of a distributed fit grow trees."""
 
     class Lonely(distributed.Reducer):
         def exchange(self, parts: Sequence[bytes]) -> Sequence[bytes]:
