@@ -9,7 +9,7 @@ from sapwood.boost.early_stopping import INTERRUPTED, TIME_LIMIT
 from sapwood.boost.interrupt import InterruptedBeforeFirstRound
 from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.boost.learning_task import LearningTask
-from sapwood.boost.training import Training, train_rows
+from sapwood.boost.training_pipeline import Training, train_rows
 from sapwood.params.declaration import Params
 
 CHECKPOINT_SUFFIX = ".refit"

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sapwood.boost.compatibility_facts import fit_context
 from sapwood.boost.early_stopping import INTERRUPTED
 from sapwood.boost.eval_sets import monitored_set, read_eval_rows, read_held_out_rows
 from sapwood.boost.fit_arguments import FitArguments
-from sapwood.boost.fit_facts import fit_context
 from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.boost.learning_task import LearningTask, read_task
 from sapwood.boost.refit import refit_on_all_rows
-from sapwood.boost.training import Training, train_rows
+from sapwood.boost.training_pipeline import Training, train_rows
 from sapwood.boost.validation_split import rows_to_split_off
 from sapwood.boost.worker_agreement import check_workers
 from sapwood.errors import TrainingInterrupted
