@@ -19,11 +19,14 @@ from sapwood.boost.validation_split import rows_to_split_off
 from sapwood.boost.worker_agreement import check_workers
 from sapwood.errors import TrainingInterrupted
 from sapwood.model.model import Model
+from sapwood.params.aliases.alias import FIT
 from sapwood.params.compatibility import check_compatibility
+from sapwood.params.unknown_arguments import explains_arguments
 
 VALIDATION = "validation"
 
 
+@explains_arguments(FIT)
 def train(
     params: Mapping[str, Any] | None,
     X: Any,

@@ -13,8 +13,10 @@ from sapwood.boost.fit_arguments import FitArguments
 from sapwood.errors import ParameterError
 from sapwood.estimators.constructor import captures_parameters
 from sapwood.estimators.fitted import FittedEstimator
+from sapwood.params.aliases.alias import FIT
 from sapwood.params.declaration import AUTO
-from sapwood.params.resolve import unknown_parameter
+from sapwood.params.unknown_arguments import explains_arguments
+from sapwood.params.unknown_names import unknown_parameter
 
 Estimator = TypeVar("Estimator", bound="SapwoodEstimator")
 
@@ -78,7 +80,7 @@ class SapwoodEstimator(FittedEstimator):
     ) -> None: ...
 
     def set_params(self, **params: Any) -> SapwoodEstimator:
-        """Set parameters by name; the error for an unknown one names the nearest match.
+        """Set parameters by name; the error for an unknown one names the one to use.
 
         Returns
         -------
@@ -87,11 +89,12 @@ class SapwoodEstimator(FittedEstimator):
         known = self._get_param_names()
         for name in params:
             if name.partition("__")[0] not in known:
-                raise ParameterError(unknown_parameter(name, known))
+                raise ParameterError(unknown_parameter(name, known, {**vars(self), **params}))
         return super().set_params(**params)
 
     # --- training -----------------------------------------------------------------------------------------------------
 
+    @explains_arguments(FIT)
     def fit(
         self: Estimator,
         X: Any,
@@ -172,5 +175,5 @@ def _warn_of_column_vector(y: Any) -> None:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected; pass y.ravel() instead.",
             DataConversionWarning,
-            stacklevel=3,
+            stacklevel=4,
         )

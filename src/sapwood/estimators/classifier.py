@@ -12,7 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from sapwood.boost.fit_arguments import CLASSIFICATION
 from sapwood.estimators.base import SapwoodEstimator
 from sapwood.estimators.constructor import captures_parameters
+from sapwood.params.aliases.alias import PREDICT
 from sapwood.params.declaration import AUTO
+from sapwood.params.unknown_arguments import explains_arguments
 
 
 class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
@@ -34,6 +36,7 @@ class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
         assert self.model_.classes is not None
         return self.model_.classes
 
+    @explains_arguments(PREDICT)
     def predict_proba(self, X: Any, iterations: int | None = None) -> np.ndarray:
         """Predict the probability of each class.
 
@@ -51,6 +54,7 @@ class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
         """
         return _probabilities_of_both(self._predict(X, iterations))
 
+    @explains_arguments(PREDICT)
     def predict(self, X: Any, iterations: int | None = None) -> np.ndarray:
         """Predict the most probable label of each row.
 

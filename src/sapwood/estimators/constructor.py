@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from sapwood.errors import InputTypeError
-from sapwood.params.resolve import unknown_parameter
+from sapwood.params.unknown_names import unknown_parameter
 
 Init = TypeVar("Init", bound=Callable[..., None])
 
@@ -33,7 +33,7 @@ def captures_parameters(*inherited: Callable[..., None]) -> Callable[[Init], Ini
                 raise InputTypeError(f"{name} accepts only keyword arguments, got {args[0]!r}: pass it by its name")
             for name in values:
                 if name not in defaults:
-                    raise InputTypeError(unknown_parameter(name, defaults))
+                    raise InputTypeError(unknown_parameter(name, defaults, values))
             vars(self).update({**defaults, **values})
 
         self_parameter = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -18,7 +18,9 @@ from sapwood.errors import ParameterError
 from sapwood.explain.importance import FeatureImportance, feature_importances, importance
 from sapwood.model.model import Model
 from sapwood.objectives.links import link_from_name
+from sapwood.params.aliases.alias import PREDICT
 from sapwood.params.resolve import check_value
+from sapwood.params.unknown_arguments import explains_arguments
 
 
 class FittedEstimator(BaseEstimator):
@@ -82,6 +84,7 @@ class FittedEstimator(BaseEstimator):
         check_is_fitted(self)
         return importance(self.model_, kind, percent=percent)
 
+    @explains_arguments(PREDICT)
     def predict_raw(self, X: Any, iterations: int | None = None) -> np.ndarray:
         """Return the scores before the link function, with the first ``iterations`` rounds or all.
 

@@ -10,6 +10,8 @@ from sklearn.base import RegressorMixin
 
 from sapwood.boost.fit_arguments import REGRESSION
 from sapwood.estimators.base import SapwoodEstimator
+from sapwood.params.aliases.alias import PREDICT
+from sapwood.params.unknown_arguments import explains_arguments
 
 
 class SapwoodRegressor(RegressorMixin, SapwoodEstimator):
@@ -20,6 +22,7 @@ class SapwoodRegressor(RegressorMixin, SapwoodEstimator):
 
     task: ClassVar[str] = REGRESSION
 
+    @explains_arguments(PREDICT)
     def predict(self, X: Any, iterations: int | None = None) -> np.ndarray:
         """Predict the target of each row.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import importlib
 import pkgutil
 from collections.abc import Callable
@@ -13,6 +12,8 @@ from typing import Any
 import sapwood.metrics
 from sapwood.errors import ParameterError
 from sapwood.metrics.base import ANY, CustomMetric, Metric, MetricInputs
+from sapwood.params.aliases.alias import METRIC
+from sapwood.params.unknown_names import find_name, unknown_name
 
 _METRICS: dict[str, Metric] = {}
 
@@ -59,12 +60,11 @@ def resolve_metric(spec: str | Metric | Callable[..., Any]) -> Metric:
 def _metric_of_name(spec: str) -> Metric:
     name, _, values = spec.partition("@")
     registered = metrics()
-    if name not in registered:
-        near = difflib.get_close_matches(name, registered, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+    found = find_name(METRIC, name, registered)
+    if found is None:
         names = ", ".join(sorted({metric.name for metric in registered.values()}))
-        raise ParameterError(f"metric {name!r} is not known; {hint}allowed is a function or one of {names}")
-    metric = registered[name]
+        raise ParameterError(unknown_name(METRIC, spec, registered, f"a function or one of {names}"))
+    metric = registered[found]
     if not values:
         return metric
     if not metric.params:

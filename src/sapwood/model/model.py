@@ -26,6 +26,8 @@ from sapwood.model.predict.tree_packing import PackedTrees, pack_trees
 from sapwood.model.tree import frozen_array
 from sapwood.native.threads.team import current_team
 from sapwood.objectives.links import Link, link_from_name
+from sapwood.params.aliases.alias import PREDICT
+from sapwood.params.unknown_arguments import explains_arguments
 from sapwood.params.validators import is_integer
 
 
@@ -116,6 +118,7 @@ class Model:
 
     # --- prediction ---------------------------------------------------------------------------------------------------
 
+    @explains_arguments(PREDICT)
     def predict(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
         """Predict values (regression) or probabilities: of the second class if there are two, else (rows, classes)."""
         _check_jobs(n_jobs)
@@ -134,6 +137,7 @@ class Model:
             return None
         return np.array([self._row_predictor.predict(X[0])])
 
+    @explains_arguments(PREDICT)
     def predict_raw(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
         """Return the scores before the link, (rows,) or (rows, outputs), after ``iterations`` rounds (default: all)."""
         return _by_row(self._scores(self._transform(self._align(X)), iterations, n_jobs))

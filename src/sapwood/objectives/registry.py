@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import pkgutil
 import re
@@ -14,6 +13,8 @@ from typing import Any, TypeVar
 import sapwood.objectives.losses
 from sapwood.errors import ParameterError
 from sapwood.objectives.base import Objective
+from sapwood.params.aliases.alias import OBJECTIVE
+from sapwood.params.unknown_names import find_name, unknown_name
 
 _PACKAGE = "sapwood.objectives.losses"
 _LOSSES: dict[str, type[Objective]] = {}
@@ -75,14 +76,11 @@ def _loss_of_name(name: str) -> type[Objective]:
     if name in _LOSSES:
         return _LOSSES[name]
     known = losses()
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+    found = find_name(OBJECTIVE, name, known)
+    if found is None:
         names = ", ".join(sorted({loss.name for loss in known.values()}))
-        raise ParameterError(
-            f"objective {name!r} is not known; {hint}allowed is a function of (y, score) or one of {names}"
-        )
-    return known[name]
+        raise ParameterError(unknown_name(OBJECTIVE, name, known, f"a function of (y, score) or one of {names}"))
+    return known[found]
 
 
 def _import_module(name: str) -> None:

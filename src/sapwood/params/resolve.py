@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from sapwood.errors import ParameterError
-from sapwood.params.aliases import alias_of
 from sapwood.params.compatibility import check_compatibility
 from sapwood.params.declaration import AUTO, FIELDS, GROUPS, Params
 from sapwood.params.fit_context import Context
 from sapwood.params.options import Mvs, Uniform, linear_of, sampling_of, symmetric_of
 from sapwood.params.presets import CATBOOST_BINARY, PRESETS, catboost_learning_rate
+from sapwood.params.unknown_names import unknown_parameter
 
 DEFAULT_SYMMETRIC_DEPTH = 6
 MAX_VECTOR_LEAVES = 127
@@ -32,7 +31,7 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: i
     given = {name: value for name, value in user.items() if not _is_unset(value)}
     for name in given:
         if name not in FIELDS:
-            raise ParameterError(unknown_parameter(name))
+            raise ParameterError(unknown_parameter(name, given=given))
     preset = check_value("preset", given.get("preset", AUTO))
     values: dict[str, Any] = {name: field.default for name, field in FIELDS.items()} | PRESETS[preset] | given
     values = {name: check_value(name, value) for name, value in values.items()}
@@ -70,23 +69,6 @@ def check_value(name: str, value: Any) -> Any:
     """Return the value of a parameter as a plain Python value, its declared default if it is unset."""
     field = FIELDS[name]
     return field.default if _is_unset(value) else field.metadata["validator"].check(name, value)
-
-
-def unknown_parameter(name: str, known: Iterable[str] = ()) -> str:
-    """Return the error message for an unknown parameter, with the parameter that was probably meant."""
-    names = list(known) or list(FIELDS)
-    if name in FIELDS:
-        return f"unknown parameter {name}: it is a parameter of SapwoodClassifier only"
-    alias = alias_of(name)
-    if alias is not None and alias.ours in names:
-        return f"unknown parameter {name}: did you mean {alias.ours}? {alias.note}".rstrip()
-    if alias is not None:
-        note = alias.note if alias.ours is None else ""
-        return f"unknown parameter {name}: {alias.library} has it, Sapwood has no counterpart. {note}".rstrip()
-    nearest = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
-    if nearest:
-        return f"unknown parameter {name}: did you mean {nearest[0]}?"
-    return f"unknown parameter {name}: the parameters are {', '.join(sorted(names))}"
 
 
 def resolve_seed(random_state: Any) -> int:

@@ -72,5 +72,5 @@ def test_rare_classes_become_more_probable():
 
 
 def test_the_spelling_of_others_is_answered_with_ours():
-    with pytest.raises(TypeError, match=r"scale_pos_weight: did you mean class_weight\? class_weight={0: 1, 1: value}"):
+    with pytest.raises(TypeError, match=r"scale_pos_weight: did you mean class_weight=\{0: 1, 1: 3\}\?"):
         SapwoodClassifier(scale_pos_weight=3)
