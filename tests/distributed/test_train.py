@@ -22,7 +22,7 @@ from sapwood import (
     Uniform,
     distributed,
 )
-from sapwood.data.binning import edges as numeric
+from sapwood.data.binning import bin_edges as numeric
 from sapwood.distributed import Reducer
 from sapwood.errors import InputError, InputTypeError, ParameterError, TrainingError
 from sapwood.objectives import Huber, Quantile, Softmax

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sapwood import SapwoodClassifier, SapwoodRegressor, distributed
-from sapwood.data.binning import edges as numeric
+from sapwood.data.binning import bin_edges as numeric
 from sapwood.distributed import Reducer
 
 Data = dict[str, np.ndarray]

@@ -10,9 +10,9 @@ from sklearn.linear_model import LinearRegression
 
 from sapwood import LastRows, SapwoodClassifier, SapwoodRegressor
 from sapwood.errors import InputError, ParameterError
-from sapwood.params import conditions as c
+from sapwood.params import compatibility_conditions as c
 from sapwood.params.compatibility import RULES, check_compatibility, is_compatible
-from sapwood.params.conditions import Condition
+from sapwood.params.compatibility_conditions import Condition
 from sapwood.params.declaration import FIELDS, Params
 from sapwood.params.encodings import Ordered, Partition
 from sapwood.params.fit_context import Context, DatasetConflict, InitModel

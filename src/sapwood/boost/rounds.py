@@ -11,7 +11,6 @@ import numpy as np
 
 from sapwood.boost.boosters.plain import Booster, DatasetView
 from sapwood.boost.checkpoint.checkpoint import Checkpoint
-from sapwood.boost.context import TrainingContext, make_booster
 from sapwood.boost.early_stopping import ALL_ROUNDS, CALLBACK, EARLY_STOPPING, INTERRUPTED, TIME_LIMIT, BestRound
 from sapwood.boost.evaluation import Evaluation
 from sapwood.boost.initial_scores import InitialScores
@@ -21,6 +20,7 @@ from sapwood.boost.sampling.base import SampledRows
 from sapwood.boost.score_update import find_nodes
 from sapwood.boost.split_noise import split_noise_scale
 from sapwood.boost.target import Target
+from sapwood.boost.training_context import TrainingContext, make_booster
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.categories.transformer import DerivedFeature
 from sapwood.errors import TrainingError

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sapwood.boost.compatibility_facts import fit_context
+from sapwood.boost.compatibility_context import fit_context
 from sapwood.boost.early_stopping import INTERRUPTED
 from sapwood.boost.eval_sets import monitored_set, read_eval_rows, read_held_out_rows
 from sapwood.boost.fit_arguments import FitArguments

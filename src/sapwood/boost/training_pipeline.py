@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from sapwood.boost.data_preparation import prepare
 from sapwood.boost.evaluation import EvalSet, Evaluation, Monitored, eval_metrics, find_metric
 from sapwood.boost.initial_scores import FittedInit
 from sapwood.boost.labeled_rows import LabeledRows, eval_set_in_errors
 from sapwood.boost.learning_task import LearningTask
 from sapwood.boost.memory import DataSize, check_memory
-from sapwood.boost.prepare import prepare
 from sapwood.boost.rounds import TrainResult, boost
 from sapwood.data.categories.transformer import FeatureTransformer
 from sapwood.data.tables.schema import Schema

@@ -12,7 +12,7 @@ from sapwood.boost import train as engine
 from sapwood.boost.fit_arguments import FitArguments
 from sapwood.errors import ParameterError
 from sapwood.estimators.constructor import captures_parameters
-from sapwood.estimators.fitted import FittedEstimator
+from sapwood.estimators.fitted_estimator import FittedEstimator
 from sapwood.params.aliases.alias import FIT
 from sapwood.params.declaration import AUTO
 from sapwood.params.unknown_arguments import explains_arguments

@@ -6,9 +6,9 @@ import dataclasses
 
 import numpy as np
 
+from sapwood.data.binning.bin_edges import midpoints
 from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.binning.edges import midpoints
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels import layout

@@ -1,12 +1,9 @@
 """Custom losses: a function of (y, score), differentiated automatically, or one that returns gradient and hessian.
 
-::
-
-    SapwoodRegressor(objective=lambda y, f: np.log1p((y - f) ** 2))
-
-The function is written with elementwise NumPy operations. Its first and second derivatives come from forward-mode
-automatic differentiation (``autodiff/dual.py``). If the kernels have all of its operations, it is traced onto a tape
-that one kernel evaluates (``autodiff/tape.py``); otherwise NumPy evaluates it, a chunk of rows at a time.
+:: SapwoodRegressor(objective=lambda y, f: np.log1p((y - f) ** 2)) The function is written with elementwise NumPy
+operations. Its first and second derivatives come from forward-mode automatic differentiation
+(``autodiff/dual_numbers.py``). If the kernels have all of its operations, it is traced onto a tape that one kernel
+evaluates (``autodiff/tape.py``); otherwise NumPy evaluates it, a chunk of rows at a time.
 """
 
 from __future__ import annotations
@@ -19,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import ParameterError
-from sapwood.kernels.losses.gradient_pairs import MIN_HESSIAN
+from sapwood.kernels.numeric.gradient_pairs import MIN_HESSIAN
 from sapwood.kernels.numeric.sums import fixed_mean, fixed_sum
 from sapwood.native.runtime.kernel import Run, run_serial
-from sapwood.objectives.autodiff.dual import REMEDY
+from sapwood.objectives.autodiff.dual_numbers import REMEDY
 from sapwood.objectives.autodiff.traced_loss import Function, TracedLoss, check_row_independence, trace_loss
 from sapwood.objectives.base import Objective
 from sapwood.objectives.best_constant import minimize_from

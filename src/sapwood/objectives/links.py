@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from sapwood.errors import ModelFileError
-from sapwood.kernels.losses import links as kernels
 from sapwood.kernels.numeric import elementwise
 from sapwood.kernels.numeric.elementwise import apply_elementwise
+from sapwood.kernels.predict import links as kernels
 from sapwood.native.runtime.kernel import SERIAL_SYNC, Kernel, Run, run_serial
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sapwood.errors import InputError, ParameterError, SapwoodError
-from sapwood.params import conditions as c
-from sapwood.params.conditions import MAX_SYMMETRIC_DEPTH, Condition
+from sapwood.params import compatibility_conditions as c
+from sapwood.params.compatibility_conditions import MAX_SYMMETRIC_DEPTH, Condition
 from sapwood.params.fit_context import Context
 
 

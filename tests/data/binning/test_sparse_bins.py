@@ -36,7 +36,7 @@ def target(X: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("max_bins", [3, 255])
 def test_bins_are_those_of_the_dense_table(monkeypatch, max_bins, weighted):
-    monkeypatch.setattr("sapwood.data.binning.edges.SAMPLE_ROWS", 200)
+    monkeypatch.setattr("sapwood.data.binning.bin_edges.SAMPLE_ROWS", 200)
     X = dense()
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(X)) if weighted else None
     first, second = (BinMapper.fit(read_table(form), weight, max_bins, seed=3) for form in (X, sp.csr_matrix(X)))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.data.binning.edges import quantile_edges
+from sapwood.data.binning.bin_edges import quantile_edges
 from sapwood.kernels.encode import bin_edges
 from sapwood.kernels.numeric.random import BIN_EDGES, draw_many
 from sapwood.native.runtime.kernel import new_sync

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.data.binning.edges import pad_edges
+from sapwood.data.binning.bin_edges import pad_edges
 from sapwood.kernels.encode import binning
 from tests.kernels.encode.test_bin_edges import ODD, ODD32, run_members
 

@@ -8,7 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from sapwood.native.compiler import build, objects
+from sapwood.native.compiler import build
+from sapwood.native.compiler import object_files as objects
 from sapwood.native.compiler.elf import undefined_symbols
 from sapwood.native.runtime import kernel
 from sapwood.native.runtime import library as load

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.native.runtime.kernel import run_serial
-from sapwood.objectives.autodiff.dual import Dual
+from sapwood.objectives.autodiff.dual_numbers import Dual
 from sapwood.objectives.autodiff.tape import Tape, Trace, UnsupportedOperationError
 from sapwood.objectives.autodiff.traced_loss import NumPyLoss, TapeLoss
-from tests.objectives.autodiff.test_dual import EXPRESSIONS, evaluate
+from tests.objectives.autodiff.test_dual_numbers import EXPRESSIONS, evaluate
 
 RANDOM = np.random.default_rng(0)
 N = 600

@@ -145,7 +145,7 @@ def test_a_metric_is_accepted_translated_or_declined(alias):
 
 
 def test_the_constants_in_notes_are_true():
-    from sapwood.data.binning.edges import SAMPLE_ROWS
+    from sapwood.data.binning.bin_edges import SAMPLE_ROWS
 
     note = aliases_of(PARAMETER, "subsample_for_bin")[0].note
     assert f"{SAMPLE_ROWS:,} rows" in note

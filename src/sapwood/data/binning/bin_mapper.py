@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sapwood.cached_property import cached_property
-from sapwood.data.binning.edges import find_edges, gather_columns, pad_edges
+from sapwood.data.binning.bin_edges import find_edges, gather_columns, pad_edges
 from sapwood.data.binning.sparse_bins import (
     SparseBins,
     choose_sparse_columns,

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from sapwood.data.binning.bin_edges import fixed_point_weights, gather_columns, midpoints, quantile_edges, sample_rows
 from sapwood.data.binning.bundling import Bundler
-from sapwood.data.binning.edges import fixed_point_weights, gather_columns, midpoints, quantile_edges, sample_rows
 from sapwood.data.tables.sparse import SparseTable
 from sapwood.kernels.encode import binning
 from sapwood.native.runtime.kernel import Run, run_serial

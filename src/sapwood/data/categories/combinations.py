@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sapwood.data.binning.edges import find_edges
+from sapwood.data.binning.bin_edges import find_edges
 from sapwood.data.categories.combination_codes import CodeMatrix, CombinationWorkspace, Sources, encode_number_columns
 from sapwood.data.categories.encoders import Combination, EncodingInputs
 from sapwood.data.categories.plan import EncodingPlan

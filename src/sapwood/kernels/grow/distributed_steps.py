@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.grow.children import make_children, replace_leaf, set_child_sums
+from sapwood.kernels.grow.child_leaves import make_children, replace_leaf, set_child_sums
 from sapwood.kernels.grow.histogram_pool import release_histograms, reserve_histograms
 from sapwood.kernels.grow.leaf_queue import add_leaf, count_planes, init_node, next_leaf, split_node
 from sapwood.kernels.grow.row_partition import partition_leaf

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.grow.children import set_child_sums
+from sapwood.kernels.grow.child_leaves import set_child_sums
 from sapwood.kernels.grow.leaf_queue import add_leaf, can_split, init_node, next_leaf, split_node
 from sapwood.kernels.histogram.builder import sum_root
 from sapwood.kernels.layout import (

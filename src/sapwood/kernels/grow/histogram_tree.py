@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.grow.children import make_children, partition_children, smaller_child
+from sapwood.kernels.grow.child_leaves import make_children, partition_children, smaller_child
 from sapwood.kernels.grow.histogram_pool import release_histograms, reserve_histograms
 from sapwood.kernels.grow.leaf_queue import add_leaf, can_split, child_slot, init_node
 from sapwood.kernels.grow.leaf_scheduler import claim_leaf, init_schedule, schedule_next

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.grow.children import make_children, partition_children, replace_leaf, smaller_child
+from sapwood.kernels.grow.child_leaves import make_children, partition_children, replace_leaf, smaller_child
 from sapwood.kernels.grow.histogram_tree import GROW_SIGNATURE
 from sapwood.kernels.grow.leaf_queue import add_leaf, can_split, count_planes, init_node, split_node
 from sapwood.kernels.grow.leaf_scheduler import ALONE_ROWS, is_small

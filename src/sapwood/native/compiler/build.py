@@ -1,7 +1,7 @@
 """Build the libraries: compile every kernel for each CPU level, and link one shared library per level.
 
 ``python -m sapwood.native.compiler.build [level ...]`` builds in place and reports progress on stderr. Objects are
-cached (``objects.py``), so that a change recompiles only what it touches. Several processes compile, because Numba
+cached (``object_files.py``), so that a change recompiles only what it touches. Several processes compile, because Numba
 compiles one function at a time.
 """
 
@@ -18,7 +18,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
-from sapwood.native.compiler import objects, sources
+from sapwood.native.compiler import object_files as objects
+from sapwood.native.compiler import sources
 from sapwood.native.compiler.elf import undefined_symbols
 from sapwood.native.runtime.kernel import REGISTRY
 from sapwood.native.system.cpu_count import usable_cpus

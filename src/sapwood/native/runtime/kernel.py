@@ -185,7 +185,7 @@ def _describe(value: Any) -> str:
 def _launcher(kernel: Kernel) -> Launch:
     chosen = mode()
     if chosen == "native":
-        from sapwood.native.runtime.calls import Launcher
+        from sapwood.native.runtime.kernel_calls import Launcher
 
         return Launcher(kernel)
     if chosen == "jit":

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.native.runtime.calls import Call
 from sapwood.native.runtime.kernel import Kernel, RepeatedCall, mode, new_sync
+from sapwood.native.runtime.kernel_calls import Call
 from sapwood.native.system.cpu_count import usable_cpus
 from sapwood.native.threads.spin_wait import (
     BLOCK,

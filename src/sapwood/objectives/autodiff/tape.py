@@ -3,7 +3,7 @@
 The function is called once with a ``TraceNode`` in place of the score. Each operation on nodes becomes a node of the
 ``Trace``; equal operations are recorded once (common subexpression elimination), and values that depend on the target
 alone are computed immediately and stored as one array per value. ``Tape`` compiles a trace into instructions on
-registers for the interpreter in ``kernels/losses/tape.py``.
+registers for the interpreter in ``kernels/autodiff/tape.py``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from sapwood.kernels.losses import tape as op
+from sapwood.kernels.autodiff import tape as op
 from sapwood.kernels.threads.slices import count_members
 from sapwood.native.runtime.kernel import Run
 

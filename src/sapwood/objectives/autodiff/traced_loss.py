@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import ParameterError
-from sapwood.kernels.losses.gradient_pairs import store_derivatives
+from sapwood.kernels.numeric.gradient_pairs import store_derivatives
 from sapwood.kernels.numeric.sums import fixed_mean, fixed_sum
 from sapwood.native.runtime.kernel import Run
-from sapwood.objectives.autodiff.dual import REMEDY, Dual
+from sapwood.objectives.autodiff.dual_numbers import REMEDY, Dual
 from sapwood.objectives.autodiff.tape import Tape, Trace, UnsupportedOperationError
 from sapwood.objectives.base import flat_pairs
 from sapwood.params.validators import read_only

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sapwood.kernels.losses.gradient_pairs import LOSS, PAIRS, sign, store_pair
+from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS, sign, store_pair
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
-from sapwood.objectives.families import QuantileLeafObjective
+from sapwood.objectives.loss_families import QuantileLeafObjective
 from sapwood.objectives.registry import register
 
 

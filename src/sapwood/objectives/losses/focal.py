@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sapwood.kernels.losses.gradient_pairs import LOSS, PAIRS, store_pair
 from sapwood.kernels.numeric.elementary import exp, log1p
+from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS, store_pair
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import Run, kernel, run_serial
 from sapwood.objectives.base import check_setting
 from sapwood.objectives.best_constant import constant_between
-from sapwood.objectives.families import MAX_LOG_ODDS, BinaryObjective
+from sapwood.objectives.loss_families import MAX_LOG_ODDS, BinaryObjective
 from sapwood.objectives.registry import register
 
 

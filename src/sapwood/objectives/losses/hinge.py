@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.losses.gradient_pairs import LOSS, PAIRS, store_pair
+from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS, store_pair
 from sapwood.kernels.numeric.sums import fixed_mean
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import Run, kernel, run_serial
-from sapwood.objectives.families import BinaryObjective
 from sapwood.objectives.links import Margin
+from sapwood.objectives.loss_families import BinaryObjective
 from sapwood.objectives.registry import register
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sapwood.kernels.losses.gradient_pairs import LOSS, PAIRS, sign, store_pair
+from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS, sign, store_pair
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
 from sapwood.objectives.base import check_setting
-from sapwood.objectives.families import ResidualObjective
+from sapwood.objectives.loss_families import ResidualObjective
 from sapwood.objectives.registry import register
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sapwood.kernels.losses.gradient_pairs import LOSS, PAIRS, store_pair
 from sapwood.kernels.numeric.elementary import log_cosh, tanh
+from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS, store_pair
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
-from sapwood.objectives.families import ResidualObjective
+from sapwood.objectives.loss_families import ResidualObjective
 from sapwood.objectives.registry import register
 
 

@@ -6,13 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from sapwood.kernels.losses.gradient_pairs import LOSS, PAIRS
 from sapwood.kernels.numeric.elementary import exp_nonpositive, exp_nonpositive_pair, softplus
+from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS
 from sapwood.kernels.numeric.sums import fixed_mean
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import Run, kernel, run_serial
 from sapwood.objectives.base import Objective
-from sapwood.objectives.families import BinaryObjective, log_odds
+from sapwood.objectives.loss_families import BinaryObjective, log_odds
 from sapwood.objectives.losses.softmax import Softmax
 from sapwood.objectives.registry import register
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.losses.gradient_pairs import LOSS, MAX_FLOAT32, PAIRS, sign, store_pair
+from sapwood.kernels.numeric.gradient_pairs import LOSS, MAX_FLOAT32, PAIRS, sign, store_pair
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
 from sapwood.objectives.base import reject_targets
-from sapwood.objectives.families import QuantileLeafObjective
+from sapwood.objectives.loss_families import QuantileLeafObjective
 from sapwood.objectives.registry import register
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.losses.gradient_pairs import LOSS, PAIRS, store_pair
 from sapwood.kernels.numeric.elementary import exp
+from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS, store_pair
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
 from sapwood.objectives.base import MAX_TARGET, reject_targets
-from sapwood.objectives.families import LogMeanObjective
+from sapwood.objectives.loss_families import LogMeanObjective
 from sapwood.objectives.registry import register
 
 

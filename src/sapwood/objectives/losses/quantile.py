@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import ParameterError
-from sapwood.kernels.losses.gradient_pairs import LOSS, PAIRS, store_pair
+from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS, store_pair
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
-from sapwood.objectives.families import QuantileLeafObjective
 from sapwood.objectives.links import Identity, Link, Sorted
+from sapwood.objectives.loss_families import QuantileLeafObjective
 from sapwood.objectives.registry import register
 
 

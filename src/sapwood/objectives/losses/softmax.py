@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sapwood.kernels.losses.gradient_pairs import store_pair
 from sapwood.kernels.numeric.elementary import exp, exp_nonpositive, log
 from sapwood.kernels.numeric.elementwise import apply_elementwise, log_values
+from sapwood.kernels.numeric.gradient_pairs import store_pair
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import Run, kernel, run_serial
 from sapwood.objectives import links
 from sapwood.objectives.base import check_setting, flat_pairs
-from sapwood.objectives.families import MIN_PROBABILITY, MulticlassObjective
+from sapwood.objectives.loss_families import MIN_PROBABILITY, MulticlassObjective
 from sapwood.objectives.registry import register
 
 BLOCK = 512  # rows that are processed for all classes before the next, so that their workspace stays in the L1 cache

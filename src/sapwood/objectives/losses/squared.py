@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.losses.gradient_pairs import LOSS, PAIRS, store_pair
+from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS, store_pair
 from sapwood.kernels.numeric.sums import fixed_mean
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import Run, kernel, run_serial

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.losses.gradient_pairs import sign
 from sapwood.kernels.numeric.elementary import exp, expm1, log, log1p, sigmoid, softplus, tanh
+from sapwood.kernels.numeric.gradient_pairs import sign
 from sapwood.native.runtime.kernel import kernel
 
 BLOCK = 256  # rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sapwood.kernels.losses.gradient_pairs import MAX_FLOAT32, MIN_HESSIAN, sign, store_derivatives
+from sapwood.kernels.numeric.gradient_pairs import MAX_FLOAT32, MIN_HESSIAN, sign, store_derivatives
 from sapwood.native.threads.team import Team
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.data.binning import edges as numeric
-from sapwood.data.binning.edges import find_edges, fixed_point_weights, midpoints, pad_edges, sample_rows
+from sapwood.data.binning import bin_edges as numeric
+from sapwood.data.binning.bin_edges import find_edges, fixed_point_weights, midpoints, pad_edges, sample_rows
 from sapwood.data.tables.table import read_table
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from sapwood.errors import ParameterError
-from sapwood.objectives.autodiff.derivatives import DERIVATIVES, Derivatives, sigmoid
+from sapwood.objectives.autodiff.elementary_derivatives import DERIVATIVES, Derivatives, sigmoid
 
 REMEDY = "write it with operations on each row, or give gradient and hessian yourself: objective=GradientLoss(function)"
 

@@ -36,7 +36,7 @@ def reads(monkeypatch):
         tables.append(X)
         return read_table(X)
 
-    for module in ("sapwood.estimators.fitted", "sapwood.model.model"):
+    for module in ("sapwood.estimators.fitted_estimator", "sapwood.model.model"):
         monkeypatch.setattr(f"{module}.read_table", counted)
     return tables
 

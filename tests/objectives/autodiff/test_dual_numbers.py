@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.errors import ParameterError
-from sapwood.objectives.autodiff.dual import Dual
+from sapwood.objectives.autodiff.dual_numbers import Dual
 
 Y = np.array([0.3, -1.2, 2.0])
 F = np.array([0.7, 0.4, -0.9])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sapwood.kernels.numeric import random
-from sapwood.native.compiler import objects
+from sapwood.native.compiler import object_files as objects
 from sapwood.native.runtime import kernel
 from sapwood.native.runtime.kernel import Kernel
 from sapwood.native.system.cpu_level import cpu_levels

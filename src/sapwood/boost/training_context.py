@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sapwood.boost.assemble import TreeAssembler
 from sapwood.boost.boosters.dart import DartBooster
 from sapwood.boost.boosters.forest import ForestBooster
 from sapwood.boost.boosters.ordered import OrderedBooster
 from sapwood.boost.boosters.plain import Booster, DatasetView, TrainingState
+from sapwood.boost.ensemble_assembly import TreeAssembler
 from sapwood.boost.evaluation import Evaluation
 from sapwood.boost.initial_scores import InitialScores
 from sapwood.boost.leaf_refit import LeafRefit, RefitSettings, SupportingModels

@@ -1,0 +1,1 @@
+"""Kernels of automatic differentiation: run recorded losses."""

@@ -1,1 +1,0 @@
-"""Kernels of losses: gradient pairs, loss values and link functions."""
