@@ -57,7 +57,7 @@ class LinearLeaves:
         bounds = np.empty((members, n_terms, 2))
         self.team.run(linear.bound_terms, *values, grown.leaf_rows, terms, scratch, bounds)
         unit = centre_and_scale(bounds[:, :, 0].min(axis=0), bounds[:, :, 1].max(axis=0))
-        sums = np.empty((members, terms.place[-1]), dtype=np.int64)
+        sums = np.empty((members, terms.sums_start[-1]), dtype=np.int64)
         scale = grower.scales.exact[0]
         self.team.run(linear.sum_terms, *values, grown.leaf_rows, terms, pairs, weight, scale, unit, scratch, sums)
         intercept, slopes = np.empty(len(grown.leaf_node)), np.empty((n_terms, 2))
@@ -84,7 +84,7 @@ def find_leaf_terms(grown: GrownTree, is_number: np.ndarray) -> linear.LeafTerms
         span=grown.leaf_ranges,
         start=np.concatenate([[0], np.cumsum(n_terms)]).astype(np.int64),
         feature=np.array([feature for of_leaf in features for feature in of_leaf], dtype=np.int64),
-        place=np.concatenate([[0], np.cumsum(linear.HEAD + n_terms * (n_terms + 5) // 2)]).astype(np.int64),
+        sums_start=np.concatenate([[0], np.cumsum(linear.HEAD + n_terms * (n_terms + 5) // 2)]).astype(np.int64),
     )
 
 

@@ -1,4 +1,4 @@
-"""What leaves answer: values from the true gradients of their rows, added to the scores."""
+"""Leaf values from the true gradients of their rows, and their addition to scores."""
 
 from __future__ import annotations
 
@@ -24,28 +24,29 @@ from sapwood.kernels.layout import (
     UNPENALISED,
 )
 from sapwood.kernels.split.gain import clip_value, leaf_value
+from sapwood.kernels.split.monotone import midpoint
 from sapwood.kernels.threads.barrier import barrier
 from sapwood.native.runtime.intrinsics import prefetch
 from sapwood.native.runtime.kernel import kernel
 
 INFINITE = np.inf
 ONE, TWO = np.uint64(1), np.uint64(2)
-# Rows whose leaves stay near while they are read for every output.
+# Rows whose leaves stay in the cache while they are read for every output.
 BLOCK = 4096
-# Rows ahead of the one that is looked up; hides the time it takes to come from memory.
+# Rows ahead of the one that is looked up; hides the latency of memory.
 PREFETCH_DISTANCE = np.uint64(32)
 
 
 @kernel()
-def sum_pairs(pairs, weight, order, start, stop, scale, out):
-    """Add the true pairs of the rows at some positions in fixed point. One output."""
+def sum_pairs(pairs, weight, rows, start, stop, scale, out):
+    """Write the sums of the true pairs of the rows at some positions, in fixed point. One output."""
     sum_g = np.int64(0)
     sum_h = np.int64(0)
     end = np.uint64(stop)
     for i in range(np.uint64(start), end):
         if i + PREFETCH_DISTANCE < end:
-            prefetch(pairs, TWO * np.uint64(order[i + PREFETCH_DISTANCE]))
-        row = order[i]
+            prefetch(pairs, TWO * np.uint64(rows[i + PREFETCH_DISTANCE]))
+        row = rows[i]
         w = weight[row] if weight.shape[0] > 0 else 1.0
         sum_g += np.int64(np.rint(w * np.float64(pairs[TWO * np.uint64(row)]) * scale[0]))
         sum_h += np.int64(np.rint(w * np.float64(pairs[TWO * np.uint64(row) + ONE]) * scale[1]))
@@ -54,180 +55,189 @@ def sum_pairs(pairs, weight, order, start, stop, scale, out):
 
 
 @kernel()
-def sum_weights(weight, order, start, stop, scale):
-    """Add the weights of the rows at some positions in fixed point."""
+def sum_weights(weight, rows, start, stop, scale):
+    """Return the sum of the weights of the rows at some positions, in fixed point."""
     total = np.int64(0)
     for i in range(np.uint64(start), np.uint64(stop)):
-        total += np.int64(np.rint(weight[order[i]] * scale))
+        total += np.int64(np.rint(weight[rows[i]] * scale))
     return total
 
 
 @kernel()
-def sum_leaf_pairs(member, members, n_leaves, leaf_integers, grad, order, exact, partial):
-    """Add the true pairs and weights of the member's share of the rows, leaf by leaf."""
-    n = order.shape[0]
-    n_outputs = grad.pairs.shape[0]
+def sum_leaf_pairs(member, members, n_leaves, leaf_ints, gradients, rows, exact, leaf_sums):
+    """Write the sums of the true pairs and weights of the member's slice of the rows, leaf by leaf."""
+    n = rows.shape[0]
+    n_outputs = gradients.pairs.shape[0]
     width = 2 * n_outputs + 1
     for leaf in range(n_leaves):
-        start = max(leaf_integers[leaf, LEAF_BEGIN], member * n // members)
-        stop = max(start, min(leaf_integers[leaf, LEAF_END], (member + 1) * n // members))
-        at = leaf * width
+        start = max(leaf_ints[leaf, LEAF_BEGIN], member * n // members)
+        stop = max(start, min(leaf_ints[leaf, LEAF_END], (member + 1) * n // members))
+        base = leaf * width
         for k in range(n_outputs):
-            out = partial[member, at + 2 * k : at + 2 * k + 2]
-            sum_pairs(grad.pairs[k], grad.weight, order, start, stop, exact[k], out)
-        if grad.weight.shape[0] > 0:
-            partial[member, at + width - 1] = sum_weights(grad.weight, order, start, stop, grad.weight_scale)
+            out = leaf_sums[member, base + 2 * k : base + 2 * k + 2]
+            sum_pairs(gradients.pairs[k], gradients.weight, rows, start, stop, exact[k], out)
+        if gradients.weight.shape[0] > 0:
+            leaf_sums[member, base + width - 1] = sum_weights(
+                gradients.weight, rows, start, stop, gradients.weight_scale
+            )
         else:
-            partial[member, at + width - 1] = stop - start
+            leaf_sums[member, base + width - 1] = stop - start
 
 
 @kernel()
-def mark_leaves(member, members, n_leaves, spans, order, leaf_of_row):
-    """Write down the leaf of the rows at the member's share of positions; ``spans`` begin with first and last."""
-    n = order.shape[0]
+def mark_leaves(member, members, n_leaves, spans, rows, leaf_of_row):
+    """Write the leaf of each row at the member's slice of positions; ``spans`` begin with the positions of a leaf."""
+    n = rows.shape[0]
     for leaf in range(n_leaves):
         start = max(spans[leaf, 0], member * n // members)
         stop = max(start, min(spans[leaf, 1], (member + 1) * n // members))
         for i in range(np.uint64(start), np.uint64(stop)):
-            leaf_of_row[order[i]] = np.uint32(leaf)
+            leaf_of_row[rows[i]] = np.uint32(leaf)
 
 
 @kernel(noinline=True)
-def sum_row_by_row(member, members, n_leaves, grad, leaf_of_row, exact, partial):
-    """``sum_leaf_pairs`` from the leaf of every row: a row's outputs together, rows as they lie in memory."""
+def sum_row_by_row(member, members, n_leaves, gradients, leaf_of_row, exact, leaf_sums):
+    """Do ``sum_leaf_pairs`` from the leaf of every row, rows in the order of memory, all outputs of a row together."""
     n = leaf_of_row.shape[0]
-    n_outputs = np.uint64(grad.pairs.shape[0])
+    n_outputs = np.uint64(gradients.pairs.shape[0])
     width = TWO * n_outputs + ONE
-    own = partial[member]
+    member_sums = leaf_sums[member]
     for j in range(np.uint64(n_leaves) * width):
-        own[j] = 0
+        member_sums[j] = 0
     for i in range(np.uint64(member * n // members), np.uint64((member + 1) * n // members)):
-        at = np.uint64(leaf_of_row[i]) * width
-        w = grad.weight[i] if grad.weight.shape[0] > 0 else 1.0
+        base = np.uint64(leaf_of_row[i]) * width
+        w = gradients.weight[i] if gradients.weight.shape[0] > 0 else 1.0
         for k in range(n_outputs):
-            own[at + TWO * k] += np.int64(np.rint(w * np.float64(grad.pairs[k, TWO * i]) * exact[k, 0]))
-            own[at + TWO * k + ONE] += np.int64(np.rint(w * np.float64(grad.pairs[k, TWO * i + ONE]) * exact[k, 1]))
-        own[at + width - ONE] += np.int64(np.rint(w * grad.weight_scale))
+            member_sums[base + TWO * k] += np.int64(np.rint(w * np.float64(gradients.pairs[k, TWO * i]) * exact[k, 0]))
+            member_sums[base + TWO * k + ONE] += np.int64(
+                np.rint(w * np.float64(gradients.pairs[k, TWO * i + ONE]) * exact[k, 1])
+            )
+        member_sums[base + width - ONE] += np.int64(np.rint(w * gradients.weight_scale))
 
 
 @kernel()
-def set_leaf_sums(members, n_leaves, leaf_integers, weight_scale, exact, partial, nodes):
-    """Merge the members' sums into the leaves' nodes."""
+def set_leaf_sums(members, n_leaves, leaf_ints, weight_scale, exact, leaf_sums, nodes):
+    """Write the sums over all members to the nodes of the leaves."""
     n_outputs = exact.shape[0]
     width = 2 * n_outputs + 1
     for leaf in range(n_leaves):
-        node = leaf_integers[leaf, LEAF_NODE]
-        nodes.ints[node, NODE_COUNT] = leaf_integers[leaf, LEAF_END] - leaf_integers[leaf, LEAF_BEGIN]
+        node = leaf_ints[leaf, LEAF_NODE]
+        nodes.ints[node, NODE_COUNT] = leaf_ints[leaf, LEAF_END] - leaf_ints[leaf, LEAF_BEGIN]
         for j in range(width):
             total = np.int64(0)
             for t in range(members):
-                total += partial[t, leaf * width + j]
+                total += leaf_sums[t, leaf * width + j]
             if j == width - 1:
                 nodes.floats[node, NODE_WEIGHT] = np.float64(total) / weight_scale
             else:
-                at = NODE_OUTPUTS + NODE_PER_OUTPUT * (j // 2) + j % 2
-                nodes.floats[node, at] = np.float64(total) / exact[j // 2, j % 2]
+                column = NODE_OUTPUTS + NODE_PER_OUTPUT * (j // 2) + j % 2
+                nodes.floats[node, column] = np.float64(total) / exact[j // 2, j % 2]
 
 
 @kernel()
-def set_node_values(integers, numbers, n_nodes, n_outputs, rules, monotone):
-    """Sum up inner nodes from their children, then give every node its value.
+def set_node_values(ints, floats, n_nodes, n_outputs, params, monotone):
+    """Sum inner nodes from their children, then give every node its value.
 
-    Both sides of a split by a set of levels pay the penalty of sets: which levels are in it was chosen by these rows.
-    One of few levels pays none.
+    ``category_lambda`` is added for both children of a bitset split: these rows chose which categories are in the set.
+    A split of one of few categories is exempt.
     """
     for back in range(n_nodes):
         node = n_nodes - 1 - back
-        if integers[node, NODE_FEATURE] < 0:
+        if ints[node, NODE_FEATURE] < 0:
             continue
-        left = integers[node, NODE_LEFT]
-        integers[node, NODE_COUNT] = integers[left, NODE_COUNT] + integers[left + 1, NODE_COUNT]
-        numbers[node, NODE_WEIGHT] = numbers[left, NODE_WEIGHT] + numbers[left + 1, NODE_WEIGHT]
+        left = ints[node, NODE_LEFT]
+        ints[node, NODE_COUNT] = ints[left, NODE_COUNT] + ints[left + 1, NODE_COUNT]
+        floats[node, NODE_WEIGHT] = floats[left, NODE_WEIGHT] + floats[left + 1, NODE_WEIGHT]
         for k in range(n_outputs):
             for j in range(NODE_OUTPUTS + NODE_PER_OUTPUT * k, NODE_OUTPUTS + NODE_PER_OUTPUT * k + 2):
-                numbers[node, j] = numbers[left, j] + numbers[left + 1, j]
+                floats[node, j] = floats[left, j] + floats[left + 1, j]
     for node in range(n_nodes):
         for j in range(NODE_OUTPUTS, NODE_OUTPUTS + NODE_PER_OUTPUT * n_outputs, NODE_PER_OUTPUT):
-            numbers[node, j + 2] = leaf_value(numbers[node, j], numbers[node, j + 1], rules)
+            floats[node, j + 2] = leaf_value(floats[node, j], floats[node, j + 1], params)
     for node in range(n_nodes):
-        is_set = integers[node, NODE_FEATURE] >= 0 and integers[node, NODE_BIN] == BITSET_SPLIT
-        if is_set and integers[node, NODE_MISSING_LEFT] < UNPENALISED:
-            left = integers[node, NODE_LEFT]
+        is_bitset = ints[node, NODE_FEATURE] >= 0 and ints[node, NODE_BIN] == BITSET_SPLIT
+        if is_bitset and ints[node, NODE_MISSING_LEFT] < UNPENALISED:
+            left = ints[node, NODE_LEFT]
             for child in range(left, left + 2):
                 for j in range(NODE_OUTPUTS, NODE_OUTPUTS + NODE_PER_OUTPUT * n_outputs, NODE_PER_OUTPUT):
-                    h = numbers[child, j + 1] + rules.category_lambda
-                    numbers[child, j + 2] = leaf_value(numbers[child, j], h, rules)
-    if rules.has_monotone != 0:
-        project_monotone(integers, numbers, n_nodes, monotone)
+                    penalised_h = floats[child, j + 1] + params.category_lambda
+                    floats[child, j + 2] = leaf_value(floats[child, j], penalised_h, params)
+    if params.has_monotone != 0:
+        project_monotone(ints, floats, n_nodes, monotone)
 
 
 @kernel()
-def project_monotone(integers, numbers, n_nodes, monotone):
-    """Keep values monotone, parents first: a child stays on its side of the middle of the two, with all its subtree.
+def project_monotone(ints, floats, n_nodes, monotone):
+    """Clip values to be monotone, parents first: a child and its subtree stay on their side of the midpoint of the two.
 
-    The middle comes from these same values, so that the constraint holds for what the tree answers.
+    The midpoint comes from these same values, so that the constraint holds for the predictions of the tree.
     """
     value = NODE_OUTPUTS + 2
-    numbers[0, NODE_LOWER] = -INFINITE
-    numbers[0, NODE_UPPER] = INFINITE
+    floats[0, NODE_LOWER] = -INFINITE
+    floats[0, NODE_UPPER] = INFINITE
     for node in range(n_nodes):
-        low = numbers[node, NODE_LOWER]
-        high = numbers[node, NODE_UPPER]
-        numbers[node, value] = clip_value(numbers[node, value], low, high)
-        f = integers[node, NODE_FEATURE]
+        lower = floats[node, NODE_LOWER]
+        upper = floats[node, NODE_UPPER]
+        floats[node, value] = clip_value(floats[node, value], lower, upper)
+        f = ints[node, NODE_FEATURE]
         if f < 0:
             continue
-        left = integers[node, NODE_LEFT]
+        left = ints[node, NODE_LEFT]
         for child in range(left, left + 2):
-            numbers[child, NODE_LOWER] = low
-            numbers[child, NODE_UPPER] = high
+            floats[child, NODE_LOWER] = lower
+            floats[child, NODE_UPPER] = upper
         if monotone[f] != 0:
-            first = clip_value(numbers[left, value], low, high)
-            second = clip_value(numbers[left + 1, value], low, high)
-            lower = left if monotone[f] > 0 else left + 1
-            numbers[lower, NODE_UPPER] = 0.5 * first + 0.5 * second
-            numbers[2 * left + 1 - lower, NODE_LOWER] = 0.5 * first + 0.5 * second
+            left_value = clip_value(floats[left, value], lower, upper)
+            right_value = clip_value(floats[left + 1, value], lower, upper)
+            low_child = left if monotone[f] > 0 else left + 1
+            floats[low_child, NODE_UPPER] = midpoint(left_value, right_value)
+            floats[2 * left + 1 - low_child, NODE_LOWER] = midpoint(left_value, right_value)
 
 
 @kernel()
-def set_leaf_values(member, members, sync, n_leaves, monotone, rules, grad, rows, scales, scratch, leaves, nodes):
-    """Give the nodes of a grown tree their true sums and values."""
-    has_places = grad.pairs.shape[0] > 1 or grad.weight.shape[0] > 0  # of more than one number each
-    if has_places and 2 * rows.rows.shape[0] == grad.pairs.shape[1]:
-        mark_leaves(member, members, n_leaves, leaves.ints, rows.rows, rows.scratch)
+def set_leaf_values(
+    member, members, sync, n_leaves, monotone, params, gradients, partition, scales, scratch, leaves, nodes
+):
+    """Give the nodes of a grown tree their exact sums and values."""
+    # Leaf by leaf, each output and the weights would read the rows once more.
+    is_row_wise = gradients.pairs.shape[0] > 1 or gradients.weight.shape[0] > 0
+    if is_row_wise and 2 * partition.rows.shape[0] == gradients.pairs.shape[1]:
+        mark_leaves(member, members, n_leaves, leaves.ints, partition.rows, partition.scratch)
         if barrier(sync, members) != 0:
             return
-        sum_row_by_row(member, members, n_leaves, grad, rows.scratch, scales.exact, scratch.leaf_sums)
+        sum_row_by_row(member, members, n_leaves, gradients, partition.scratch, scales.exact, scratch.leaf_sums)
     else:
-        sum_leaf_pairs(member, members, n_leaves, leaves.ints, grad, rows.rows, scales.exact, scratch.leaf_sums)
+        sum_leaf_pairs(
+            member, members, n_leaves, leaves.ints, gradients, partition.rows, scales.exact, scratch.leaf_sums
+        )
     if barrier(sync, members) != 0 or member != 0:
         return
     nodes.info[N_LEAVES] = n_leaves
-    set_leaf_sums(members, n_leaves, leaves.ints, grad.weight_scale, scales.exact, scratch.leaf_sums, nodes)
-    set_node_values(nodes.ints, nodes.floats, nodes.info[N_NODES], grad.pairs.shape[0], rules, monotone)
+    set_leaf_sums(members, n_leaves, leaves.ints, gradients.weight_scale, scales.exact, scratch.leaf_sums, nodes)
+    set_node_values(nodes.ints, nodes.floats, nodes.info[N_NODES], gradients.pairs.shape[0], params, monotone)
 
 
 @kernel("u32[:], i64[:,:], i64, f64[:,:], i64, f64[:,:]")
-def add_leaf_values(member, members, sync, order, leaves, n_leaves, values, first_output, scores):
-    """Add what the nodes of the leaves answer, ``values`` of all nodes, to the scores of their rows in ``order``."""
-    n = order.shape[0]
+def add_leaf_values(member, members, sync, rows, leaf_ints, n_leaves, values, first_output, scores):
+    """Add the values of the leaves to the scores of their rows; ``values`` are those of all nodes."""
+    n = rows.shape[0]
     for leaf in range(n_leaves):
-        start = max(leaves[leaf, LEAF_BEGIN], member * n // members)
-        stop = min(leaves[leaf, LEAF_END], (member + 1) * n // members)
+        start = max(leaf_ints[leaf, LEAF_BEGIN], member * n // members)
+        stop = min(leaf_ints[leaf, LEAF_END], (member + 1) * n // members)
         for k in range(values.shape[1]):
-            value = values[leaves[leaf, LEAF_NODE], k]
+            value = values[leaf_ints[leaf, LEAF_NODE], k]
             target = scores[first_output + k]
             for i in range(np.uint64(start), np.uint64(max(start, stop))):
-                target[order[i]] += value
+                target[rows[i]] += value
 
 
 @kernel("u32[:], i64[:,:], f64[:,:], u32[:], f64[:,:]")
-def add_leaf_vectors(member, members, sync, order, span, values, leaf_of_row, scores):
-    """Add the values of leaves to all outputs of their rows, which are all rows; scores are gone through in order."""
-    mark_leaves(member, members, span.shape[0], span, order, leaf_of_row)
+def add_leaf_vectors(member, members, sync, rows, span, values, leaf_of_row, scores):
+    """Add the values of the leaves (leaves, outputs) to the scores of all rows, in the order of memory."""
+    mark_leaves(member, members, span.shape[0], span, rows, leaf_of_row)
     if barrier(sync, members) != 0:
         return
-    n = order.shape[0]
+    n = rows.shape[0]
     for a in range(member * n // members, (member + 1) * n // members, BLOCK):
         stop = np.uint64(min(a + BLOCK, (member + 1) * n // members))
         for k in range(values.shape[1]):
