@@ -13,13 +13,11 @@ import numpy as np
 from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.data.tables.table import Block
 from sapwood.grow.grown_tree import FittedTree, GrownTree
-from sapwood.kernels.histogram.sparse_bins import add_scores_sparse
 from sapwood.kernels.leaves.leaf_refit import add_node_values
 from sapwood.kernels.leaves.leaf_values import add_leaf_values, add_leaf_vectors
 from sapwood.kernels.predict.binned_columns import BLOCK, add_small_tree, add_symmetric_tree
-from sapwood.kernels.predict.binned_rows import add_scores_binned
+from sapwood.kernels.predict.binned_rows import add_scores_binned, add_scores_sparse, find_binned_leaves
 from sapwood.kernels.predict.linear_leaves import LinearForest, add_linear_leaves
-from sapwood.kernels.split.categorical import find_leaves
 from sapwood.model.tree import LEAF
 from sapwood.native.runtime.kernel import Run
 from sapwood.native.threads.team import Team
@@ -107,7 +105,7 @@ def _add_values(
     elif grown.sets is not None:
         leaves = np.empty(tiles.shape[1], dtype=np.int32)
         team.run(
-            find_leaves, tiles, grown.feature, grown.bin, grown.missing_left, grown.left,
+            find_binned_leaves, tiles, grown.feature, grown.bin, grown.missing_left, grown.left,
             np.ascontiguousarray(grown.sets), leaves,
         )  # fmt: skip
         scores[output : output + value.shape[1]] += value[leaves].T

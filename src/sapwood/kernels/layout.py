@@ -248,7 +248,7 @@ class TreeNodes(NamedTuple):
 
 @layout
 class GrowState(NamedTuple):
-    """What the steps of growing a tree on histograms read and write; kernels pass it on as one argument."""
+    """The arrays that the steps of growing a tree on histograms work on, passed between kernels as one argument."""
 
     bins: BinMatrix
     features: FeatureMeta

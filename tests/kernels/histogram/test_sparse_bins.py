@@ -177,38 +177,3 @@ def test_a_column_is_unpacked_to_its_bins(table, bisection, monkeypatch):
         guards.check()
         rows = table.rows[4:31]
         assert np.array_equal(out[rows], table.bins[f, rows])
-
-
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
-def test_a_tree_answers_listed_rows_like_rows_in_full(table, dtype):
-    """Three splits, the first on the column in tiles, missing values left at one and right at the others."""
-    tiles = np.zeros((1, N, 32 // np.dtype(dtype).itemsize), dtype=dtype)
-    tiles[0, :, 0] = table.bins[0]
-    feature = np.array([0, 2, 4, -1, -1, -1, -1], dtype=np.int32)
-    bins = np.array([1, int(table.default_bin[2]), int(table.default_bin[4]), 0, 0, 0, 0], dtype=np.int32)
-    missing_left = np.array([1, 0, 0, 0, 0, 0, 0], dtype=np.uint8)
-    left = np.array([1, 3, 5, 0, 0, 0, 0], dtype=np.int32)
-    value = np.arange(7.0)[:, None]
-    guards = Guards()
-    out = guards.copy(np.ones((2, N)))
-    sparse_bins.add_scores_sparse(
-        tiles,
-        table.sparse.table,
-        table.sparse.start,
-        table.sparse.entries,
-        feature,
-        bins,
-        missing_left,
-        left,
-        value,
-        1,
-        out,
-    )
-    guards.check()
-    for row in range(N):
-        node = 0
-        while feature[node] >= 0:
-            b = table.bins[feature[node], row]
-            goes_left = b <= bins[node] if b > 0 else bool(missing_left[node])
-            node = left[node] + (0 if goes_left else 1)
-        assert out[:, row].tolist() == [1.0, 1.0 + node]

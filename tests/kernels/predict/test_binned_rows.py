@@ -3,7 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sapwood.kernels import layout
 from sapwood.kernels.predict import binned_rows as predict_bins
+from tests.guarded import Guards
+from tests.kernels.histogram.test_sparse_bins import N, Table
 from tests.model.forests import random_ensemble
 
 
@@ -44,3 +47,55 @@ def test_binned_scores_equal_those_of_a_walk_row_by_row(dtype, tile_width, width
     for member in range(members):
         bound(member, members)
     np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_of_sparse_features_are_predicted_like_rows_in_full(seed, dtype):
+    """Three splits, the first on the column in tiles, missing values left at one and right at the others."""
+    table = Table(seed)
+    tiles = np.zeros((1, N, 32 // np.dtype(dtype).itemsize), dtype=dtype)
+    tiles[0, :, 0] = table.bins[0]
+    feature = np.array([0, 2, 4, -1, -1, -1, -1], dtype=np.int32)
+    bins = np.array([1, int(table.default_bin[2]), int(table.default_bin[4]), 0, 0, 0, 0], dtype=np.int32)
+    missing_left = np.array([1, 0, 0, 0, 0, 0, 0], dtype=np.uint8)
+    left = np.array([1, 3, 5, 0, 0, 0, 0], dtype=np.int32)
+    value = np.arange(7.0)[:, None]
+    guards = Guards()
+    out = guards.copy(np.ones((2, N)))
+    predict_bins.add_scores_sparse(
+        tiles,
+        table.sparse.table,
+        table.sparse.start,
+        table.sparse.entries,
+        feature,
+        bins,
+        missing_left,
+        left,
+        value,
+        1,
+        out,
+    )
+    guards.check()
+    for row in range(N):
+        node = 0
+        while feature[node] >= 0:
+            b = table.bins[feature[node], row]
+            goes_left = b <= bins[node] if b > 0 else bool(missing_left[node])
+            node = left[node] + (0 if goes_left else 1)
+        assert out[:, row].tolist() == [1.0, 1.0 + node]
+
+
+def test_rows_find_their_leaves_by_sets_and_by_bins():
+    tiles = np.zeros((1, 6, 32), dtype=np.uint8)
+    tiles[0, :, 0] = [0, 1, 2, 70, 200, 255]
+    tiles[0, :, 1] = [3, 0, 5, 3, 4, 9]
+    feature = np.array([0, 1, -1, -1, -1], dtype=np.int32)
+    bins = np.array([layout.BITSET_SPLIT, 3, 0, 0, 0], dtype=np.int32)
+    left = np.array([1, 3, 0, 0, 0], dtype=np.int32)
+    sets = np.zeros((5, layout.BITSET_WORDS), dtype=np.int64)
+    for b in (0, 1, 70, 255):
+        sets[0].view(np.uint64)[b >> 6] |= np.uint64(1) << np.uint64(b & 63)
+    out = np.full(6, 77, dtype=np.int32)
+    predict_bins.find_binned_leaves(tiles, feature, bins, np.array([0, 0, 0, 0, 0], dtype=np.uint8), left, sets, out)
+    assert out.tolist() == [3, 4, 2, 3, 2, 4]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sapwood.kernels import layout
-from sapwood.kernels.split.categorical import find_leaves, scan_one_hot, scan_partitions
+from sapwood.kernels.split.categorical import scan_one_hot, scan_partitions
 from sapwood.kernels.split.category_order import CATEGORY_SCRATCH
 
 N_BINS = 6
@@ -137,21 +137,6 @@ def test_a_single_level_is_the_best_of_all_that_leave_rows_enough(seed):
             (b,) = chosen
             assert gains[b] == pytest.approx(gain)
             assert left.tolist() == [g[b], h[b]]
-
-
-def test_rows_find_their_leaves_by_sets_and_by_bins():
-    tiles = np.zeros((1, 6, 32), dtype=np.uint8)
-    tiles[0, :, 0] = [0, 1, 2, 70, 200, 255]
-    tiles[0, :, 1] = [3, 0, 5, 3, 4, 9]
-    feature = np.array([0, 1, -1, -1, -1], dtype=np.int32)
-    bins = np.array([layout.BITSET_SPLIT, 3, 0, 0, 0], dtype=np.int32)
-    left = np.array([1, 3, 0, 0, 0], dtype=np.int32)
-    sets = np.zeros((5, layout.BITSET_WORDS), dtype=np.int64)
-    for b in (0, 1, 70, 255):
-        sets[0].view(np.uint64)[b >> 6] |= np.uint64(1) << np.uint64(b & 63)
-    out = np.full(6, 77, dtype=np.int32)
-    find_leaves(tiles, feature, bins, np.array([0, 0, 0, 0, 0], dtype=np.uint8), left, sets, out)
-    assert out.tolist() == [3, 4, 2, 3, 2, 4]
 
 
 def test_rare_levels_stay_and_sets_grow_by_groups_of_rows():

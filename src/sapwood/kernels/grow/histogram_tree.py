@@ -68,9 +68,9 @@ def search_new_leaf(member, members, alone, row, leaf, new, active, buffer, stat
 
     ``leaf`` is its number when it is in the leaf table, ``active`` the features that its parent may be split on.
     """
-    own = slice_of(member, members, alone)
-    from_feature = state.features.slices[own]
-    to_feature = state.features.slices[own + 1]
+    my_slice = slice_of(member, members, alone)
+    from_feature = state.features.slices[my_slice]
+    to_feature = state.features.slices[my_slice + 1]
     sample_features(
         member, from_feature, to_feature, row, leaf, new.node, new.depth, state.features.ids, state.sampler,
         state.random_key, state.candidates.allowed,
@@ -170,9 +170,9 @@ def expand_leaf(member, members, sync, alone, leaf, hist, state):
     )  # fmt: skip
     active = state.histograms.active[parent_hist] if parent_hist >= 0 else features.all_active
     if has_sorted_rows and (left_open or right_open):
-        own = slice_of(member, members, alone)
+        my_slice = slice_of(member, members, alone)
         partition_sorted_rows(
-            member, features.slices[own], features.slices[own + 1], state.bins.bins_u8, ints[leaf], n_left,
+            member, features.slices[my_slice], features.slices[my_slice + 1], state.bins.bins_u8, ints[leaf], n_left,
             state.histograms.sorted_rows,
         )  # fmt: skip
     elif needs_histograms and build_children(

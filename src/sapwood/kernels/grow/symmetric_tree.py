@@ -133,8 +133,8 @@ def set_level_split(members, n_leaves, best, gain, features, histograms, leaves,
 def split_level(member, members, sync, n_leaves, has_next, state):
     """Split all leaves of a level: large ones together, then small ones each by the member that is free."""
     first_node = state.nodes.info[N_NODES] - 2 * n_leaves
-    for turn in range(2):
-        alone = turn == 1
+    for phase in range(2):
+        alone = phase == 1
         leaf = atomic_add(sync, COUNTER, 1) if alone else np.int64(0)
         while leaf < n_leaves:
             if (state.leaves.ints[leaf, LEAF_ALONE] != 0) == alone:

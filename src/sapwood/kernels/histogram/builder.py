@@ -55,9 +55,9 @@ def build_histogram(
     """
     n_planes = partition.pairs.shape[0]
     offset = features.offset
-    own = slice_of(member, members, alone)
-    from_feature = features.slices[own]
-    to_feature = features.slices[own + 1]
+    my_slice = slice_of(member, members, alone)
+    from_feature = features.slices[my_slice]
+    to_feature = features.slices[my_slice + 1]
     is_parallel = members > 1 and not alone and last - first >= MIN_PARALLEL_ROWS
     n_parts = members if is_parallel else 1
     part = member if is_parallel else 0
@@ -65,8 +65,8 @@ def build_histogram(
     stop = first + (part + 1) * (last - first) // n_parts
     from_cell = offset[0 if is_parallel else from_feature]
     to_cell = offset[features.n_bins.shape[0] if is_parallel else to_feature]
-    from_column = 0 if is_parallel else features.tile_slices[own]
-    to_column = features.tile_offset.shape[0] - 1 if is_parallel else features.tile_slices[own + 1]
+    from_column = 0 if is_parallel else features.tile_slices[my_slice]
+    to_column = features.tile_offset.shape[0] - 1 if is_parallel else features.tile_slices[my_slice + 1]
     if partition.pairs_by_row.shape[0] > 0:
         n_cells = count_cells(offset)
         clear_interleaved(partials[member], partition.pairs_by_row.shape[1], n_cells, from_cell, to_cell)

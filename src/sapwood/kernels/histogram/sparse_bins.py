@@ -144,33 +144,3 @@ def transpose_csr(csr_start, csr_cells, csc_start, csc_rows):
         for e in range(csr_start[row], csr_start[row + 1]):
             csc_start[csr_cells[e]] -= 1
             csc_rows[csc_start[csr_cells[e]]] = np.uint32(row)
-
-
-@kernel(
-    "u8[:,:,:], i64[:,:], i64[:], u32[:], i32[:], i32[:], u8[:], i32[:], f64[:,:], i64, f64[:,:]",
-    "u16[:,:,:], i64[:,:], i64[:], u32[:], i32[:], i32[:], u8[:], i32[:], f64[:,:], i64, f64[:,:]",
-)
-def add_scores_sparse(
-    member, members, sync, tiles, columns, csr_start, csr_cells, feature, bin, missing_left, left, value, output, out
-):
-    """Add the values of one tree to the scores ``out`` (outputs, rows) of binned rows with sparse features.
-
-    A row of ``columns`` is the column of a feature in the tiles (−1: sparse), its first cell, number of bins and
-    default bin.
-    """
-    n = out.shape[1]
-    width = tiles.shape[2]
-    for i in range(member * n // members, (member + 1) * n // members):
-        row = np.uint64(i)
-        node = np.int64(0)
-        while feature[node] >= 0:
-            f = np.int64(feature[node])
-            column = columns[f, 0]
-            if column >= 0:
-                b = np.int64(tiles[column // width, i, column % width])
-            else:
-                b = sparse_bin(csr_start, csr_cells, row, columns[f, 1], columns[f, 2], columns[f, 3])
-            right = b > bin[node] or (b == 0 and missing_left[node] == 0)
-            node = np.int64(left[node]) + np.int64(right)
-        for k in range(value.shape[1]):
-            out[output + k, i] += value[node, k]

@@ -177,23 +177,3 @@ def count_left_rows(words, counts, n_bins):
     for b in range(n_bins + 1):
         n += counts[b] * np.int64(in_bitset(words, b))
     return n
-
-
-@kernel(
-    "u8[:,:,:], i32[:], i32[:], u8[:], i32[:], i64[:,:], i32[:]",
-    "u16[:,:,:], i32[:], i32[:], u8[:], i32[:], i64[:,:], i32[:]",
-)
-def find_leaves(member, members, sync, tiles, feature, bin, missing_left, left, sets, out):
-    """Write the leaf in which each binned row ends; nodes whose bin is BITSET_SPLIT send a set of bins to the left."""
-    n, width = tiles.shape[1], tiles.shape[2]
-    for row in range(member * n // members, (member + 1) * n // members):
-        node = 0
-        while feature[node] >= 0:
-            f = np.int64(feature[node])
-            b = np.int64(tiles[f // width, row, f % width])
-            if bin[node] == BITSET_SPLIT:
-                goes_left = in_bitset(sets[node], b) != np.uint64(0)
-            else:
-                goes_left = missing_left[node] != 0 if b == 0 else b <= np.int64(bin[node])
-            node = np.int64(left[node]) + (0 if goes_left else 1)
-        out[row] = node

@@ -1,7 +1,7 @@
 """Leaf sizes for ``min_child_samples``: exact, though histograms hold no row counts.
 
-What a hessian sum says about the number of rows is often enough: a side with H of at least ``min_child_samples`` times
-the largest hessian of any row is certainly large enough. Otherwise the rows of the leaf are counted, and a feature
+The hessian sum often proves that a side is large enough: an H of at least ``min_child_samples`` times the largest
+hessian of any row does. Otherwise the rows of the leaf are counted, and a feature
 whose best split is not allowed is searched again between the limits that are.
 
 ``limits`` are the first and last bin of a split that leaves enough rows on both sides, with missing values on the
