@@ -1,9 +1,12 @@
 """Custom losses: a function of (y, score), differentiated automatically, or one that returns gradient and hessian.
 
-:: SapwoodRegressor(objective=lambda y, f: np.log1p((y - f) ** 2)) The function is written with elementwise NumPy
-operations. Its first and second derivatives come from forward-mode automatic differentiation
-(``autodiff/dual_numbers.py``). If the kernels have all of its operations, it is traced onto a tape that one kernel
-evaluates (``autodiff/tape.py``); otherwise NumPy evaluates it, a chunk of rows at a time.
+::
+
+    SapwoodRegressor(objective=lambda y, f: np.log1p((y - f) ** 2))
+
+The function is written with elementwise NumPy operations. Its first and second derivatives come from forward-mode
+automatic differentiation (``autodiff/dual_numbers.py``). If the kernels have all of its operations, it is traced onto
+a tape that one kernel evaluates (``autodiff/tape.py``); otherwise NumPy evaluates it, a chunk of rows at a time.
 """
 
 from __future__ import annotations
