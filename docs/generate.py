@@ -9,6 +9,7 @@ from typing import Any
 from sapwood.objectives.base import Objective
 from sapwood.objectives.registry import losses
 from sapwood.params.aliases.alias import FIT, LIBRARIES, METRIC, OBJECTIVE, PARAMETER, PREDICT, SAME, Alias, all_aliases
+from sapwood.params.aliases.values import VALUES
 from sapwood.params.compatibility import SECTIONS
 from sapwood.params.declaration import FIELDS, GROUPS
 from sapwood.params.presets import PRESETS
@@ -82,6 +83,14 @@ def peers_page() -> str:
             rows = [peer_row(row) for row in all_aliases() if (row.library, row.kind) == (library, kind)]
             parts.append(f"### {title}\n")
             parts.append(table((library, "Sapwood", "Translation"), rows))
+    parts.append("## Values\n")
+    parts.append("Values of these libraries are refused with ours.\n")
+    rows = [
+        (f"`{name}`", ", ".join(shown(value) for value in values if values[value] == ours), f"`{ours}`")
+        for name, values in VALUES.items()
+        for ours in dict.fromkeys(values.values())
+    ]
+    parts.append(table(("Parameter", "Theirs", "Sapwood"), rows))
     return "\n".join(parts)
 
 

@@ -75,7 +75,11 @@ def test_the_leaf_limit_is_the_smallest_that_applies(limits, n_rows, expected):
         ("reg_lambda", float("nan"), "reg_lambda must be a number of at least 0, got nan"),
         ("reg_alpha", float("inf"), "reg_alpha must be a number of at least 0, got inf"),
         ("precision", "double", "precision must be one of 'auto', 'packed', 'wide', got 'double'"),
-        ("n_jobs", 0, "n_jobs must be an integer other than 0, or None (as many as allowed), got 0"),
+        (
+            "n_jobs",
+            0,
+            "n_jobs must be an integer other than 0, or None (as many as allowed), got 0; did you mean None?",
+        ),
     ],
 )
 def test_a_value_out_of_range_is_refused_with_what_is_allowed(name, value, text):

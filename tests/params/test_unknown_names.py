@@ -184,3 +184,10 @@ def test_a_metric_that_means_the_same_is_accepted(name, ours):
 def test_another_metric_gets_its_translation_or_the_reason(name, message):
     with pytest.raises(ParameterError, match=f"^metric '{name}':? {message}"):
         resolve_metric(name)
+
+
+def test_unknown_names_are_reported_before_an_unknown_objective():
+    with pytest.raises(
+        ParameterError, match=r"^unknown parameter quantile_alpha: did you mean objective=Quantile\(0.9\)"
+    ):
+        sapwood.train({"objective": "reg:quantileerror", "quantile_alpha": 0.9}, np.zeros((30, 1)), np.arange(30.0))

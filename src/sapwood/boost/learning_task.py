@@ -33,7 +33,7 @@ from sapwood.grow.constraints import check_constraints
 from sapwood.objectives.base import Objective
 from sapwood.objectives.registry import resolve
 from sapwood.params.declaration import AUTO, Params
-from sapwood.params.resolve import resolve_params, widen_vector_trees
+from sapwood.params.resolve import check_names, resolve_params, widen_vector_trees
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +61,7 @@ def metric_task(classes: np.ndarray | None) -> str:
 
 def read_task(arguments: FitArguments) -> tuple[LearningTask, LabeledRows]:
     """Read and check the arguments of a fit: X once, the target, weights and all parameters."""
+    check_names(arguments.params)
     warm_start, workers = WarmStart.read(arguments.init_model), arguments.workers
     X, table, bins = _read_table(arguments, warm_start)
     n_rows = workers.count_rows(table.n_rows)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import ParameterError
+from sapwood.params.aliases.values import value_here
 from sapwood.params.compatibility import check_compatibility
 from sapwood.params.declaration import AUTO, FIELDS, GROUPS, Params
 from sapwood.params.fit_context import Context
@@ -28,10 +29,8 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: i
 
     ``task`` is "regression" or "classification"; some defaults depend on it, on ``n_rows`` and on ``n_classes``.
     """
+    check_names(user)
     given = {name: value for name, value in user.items() if not _is_unset(value)}
-    for name in given:
-        if name not in FIELDS:
-            raise ParameterError(unknown_parameter(name, given=given))
     preset = check_value("preset", given.get("preset", AUTO))
     values: dict[str, Any] = {name: field.default for name, field in FIELDS.items()} | PRESETS[preset] | given
     values = {name: check_value(name, value) for name, value in values.items()}
@@ -65,10 +64,23 @@ def widen_vector_trees(params: Params, user: Mapping[str, Any], n_outputs: int, 
     return dataclasses.replace(params, tree=widened)
 
 
+def check_names(user: Mapping[str, Any]) -> None:
+    """Raise a ParameterError for the first name that is not a parameter."""
+    for name in user:
+        if name not in FIELDS:
+            raise ParameterError(unknown_parameter(name, given=user))
+
+
 def check_value(name: str, value: Any) -> Any:
     """Return the value of a parameter as a plain Python value, its declared default if it is unset."""
     field = FIELDS[name]
-    return field.default if _is_unset(value) else field.metadata["validator"].check(name, value)
+    if _is_unset(value):
+        return field.default
+    validator = field.metadata["validator"]
+    ours = None if validator.accepts(value) else value_here(name, value, validator.accepts)
+    if ours is not None:
+        raise ParameterError(f"{name} must be {validator.allowed}, got {value!r}; did you mean {ours}?")
+    return validator.check(name, value)
 
 
 def resolve_seed(random_state: Any) -> int:

@@ -25,7 +25,7 @@ def explains_arguments(kind: str) -> Callable[[Function], Function]:
 
         @functools.wraps(function)
         def checked(*args: Any, **given: Any) -> Any:
-            if not given.keys() <= known:
+            if given and not given.keys() <= known:
                 # The declaration of parameters is not needed for prediction, so it is imported with the messages.
                 from sapwood.params.unknown_names import Call, unknown_argument
 

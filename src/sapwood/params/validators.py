@@ -157,6 +157,12 @@ def callback_tuple(value: Any) -> tuple[Callable[..., Any], ...]:
     """Return callbacks as a tuple; raise a ParameterError if one does not take a ``progress`` argument."""
     functions = (value,) if callable(value) else tuple(value)
     for function in functions:
+        library = type(function).__module__.partition(".")[0]
+        if library in ("lightgbm", "xgboost", "catboost"):
+            raise ParameterError(
+                f"callbacks: a {type(function).__name__} of {library} is not supported; use a function of a Progress, "
+                "early_stopping_rounds or verbose (evals_result_ has the values of each round)"
+            )
         check_signature(function, "callbacks", "progress")
     return functions
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sapwood.params.aliases.alias import FIT, OBJECTIVE, PARAMETER, PREDICT
+from sapwood.params.resolve import check_value
 from tests.params.aliases.peers import arguments, check_all_explained, methods, rows
 from tests.params.aliases.same_results import (
     LEARNING_RATE,
@@ -74,3 +75,10 @@ def test_accepted_metrics_mean_the_same(name):
         return value
 
     check_metric(name, evaluate)
+
+
+def test_callbacks_are_refused_with_the_parameters_to_use():
+    with pytest.raises(
+        ValueError, match="callbacks: a _EarlyStoppingCallback of lightgbm is not supported; use a func"
+    ):
+        check_value("callbacks", [lightgbm.early_stopping(5)])
