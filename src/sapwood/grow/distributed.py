@@ -16,6 +16,7 @@ from sapwood.grow.fixed_point import scale_for
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.grow.histogram import HistogramGrower, is_wide
 from sapwood.kernels import layout
+from sapwood.kernels.grow import distributed_search as search
 from sapwood.kernels.grow import distributed_steps as steps
 from sapwood.kernels.grow.leaf_queue import can_split
 from sapwood.kernels.histogram import quantised_gradients as quantise
@@ -175,17 +176,17 @@ class DistributedGrower(HistogramGrower):
 
     def _search_leaf(self, leaf: int, rows: layout.RowPartition, key: layout.RandomKey) -> None:
         """Give a leaf the best split of all workers; rows are counted where sums do not prove that children suffice."""
-        counted, found = steps.ALL_FEATURES, np.empty(2)
+        counted, found = search.ALL_FEATURES, np.empty(2)
         while True:
             self._team.run(
-                steps.search_leaf, leaf, counted, self._own_features, self.grow_params(), self._scales, self._scratch,
+                search.search_leaf, leaf, counted, self._own_features, self.grow_params(), self._scales, self._scratch,
                 self._histograms, self._leaves, self._candidates, self._column_sampler, key, found,
             )  # fmt: skip
             if self._adopt_best(leaf, found):
                 return
             counted = int(self._leaves.ints[leaf, layout.SPLIT_FEATURE])
             counts = self._histograms.bin_counts[0]
-            steps.count_bins_step(leaf, counted, self._bins, rows, self._features, self._leaves, counts)
+            search.count_bins_step(leaf, counted, self._bins, rows, self._features, self._leaves, counts)
             used = slice(None, int(self._features.n_bins[counted]) + 1)
             counts[used] = self._workers.sum(counts[used].copy())
 
