@@ -84,7 +84,7 @@ def peers_page() -> str:
             parts.append(f"### {title}\n")
             parts.append(table((library, "Sapwood", "Translation"), rows))
     parts.append("## Values\n")
-    parts.append("Values of these libraries are refused with ours.\n")
+    parts.append("A value of these libraries, in any case of letters, is refused by an error that names ours.\n")
     rows = [
         (f"`{name}`", ", ".join(shown(value) for value in values if values[value] == ours), f"`{ours}`")
         for name, values in VALUES.items()

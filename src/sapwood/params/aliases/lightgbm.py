@@ -183,8 +183,8 @@ num_threads num_thread nthread nthreads n_jobs | n_jobs |
 OBJECTIVES = """
 regression regression_l2 l2 mean_squared_error mse l2_root root_mean_squared_error rmse | squared |
 regression_l1 l1 mean_absolute_error mae | absolute |
-huber | objective=Huber(0.9) | 0.9 is the default there, 1 here
-quantile | objective=Quantile(0.9) | 0.9 is the default there, 0.5 here
+huber | objective=Huber(0.9) | "huber" alone means 0.9 there, 1 here
+quantile | objective=Quantile(0.9) | "quantile" alone means 0.9 there, 0.5 (the median) here
 mape mean_absolute_percentage_error | mape | absolute targets below 1 count as 1 there
 poisson | poisson |
 gamma | gamma |
@@ -205,7 +205,7 @@ l1 mean_absolute_error mae regression_l1 | mae |
 l2 mean_squared_error mse regression_l2 regression | mse |
 rmse root_mean_squared_error l2_root | rmse |
 r2 | r2 |
-quantile | eval_metric="quantile@0.9" | 0.9 is the default there, 0.5 here
+quantile | eval_metric="quantile@0.9" | "quantile" alone means 0.9 there, 0.5 here
 mape mean_absolute_percentage_error | mape | absolute targets below 1 count as 1 there
 huber fair | - | there is no such metric; leave `eval_metric` unset for the mean of the loss itself
 poisson | poisson_deviance | the negative log-likelihood there: half of the deviance and a constant

@@ -12,8 +12,8 @@ alpha | objective=Huber(delta) | with the Huber loss; there a quantile of the ab
 n_estimators max_iter | n_estimators |
 learning_rate | learning_rate |
 max_leaf_nodes | max_leaves | None is without limit in both
-max_depth | max_depth | the default of GradientBoosting* is 3, as with `preset="gbdt"`
-min_samples_leaf | min_child_samples | the default of GradientBoosting* is 1, as with `preset="gbdt"`
+max_depth | max_depth | the default of GradientBoostingClassifier is 3, as with `preset="gbdt"`
+min_samples_leaf | min_child_samples | the default of GradientBoostingClassifier is 1, as with `preset="gbdt"`
 min_samples_split | - | leaves have a minimum of rows, nodes have not; raise `min_child_samples`
 min_weight_fraction_leaf | - | leaves have a minimum sum of hessians; use `min_child_weight`
 min_impurity_decrease | min_split_gain | for squared error, times half the number of rows
@@ -54,7 +54,7 @@ OBJECTIVES = """
 squared_error ls least_squares | squared |
 absolute_error lad least_absolute_deviation | absolute |
 huber | objective=Huber(1.0) | with a fixed residual in place of a quantile of the residuals
-quantile | objective=Quantile(0.9) | 0.9 is the default of GradientBoostingRegressor, 0.5 here
+quantile | objective=Quantile(0.9) | "quantile" alone means 0.9 in GradientBoostingRegressor, 0.5 (the median) here
 poisson | poisson |
 gamma | gamma |
 log_loss deviance binary_crossentropy | logistic | for more than two classes, "softmax"

@@ -53,8 +53,8 @@ monotone_constraints | monotone_constraints | a list or a dict; "(1,-1)" is `[1,
 interaction_constraints | interaction_constraints | a list; "[[0, 1]]" is `[[0, 1]]`
 missing | zero_as_missing | `missing=0` is `zero_as_missing=True`; replace other values by NaN
 default_direction | - | each split learns the direction of missing values; impute them
-eval_metric metric | eval_metric | the names of metrics are below; in a list the first decides early stopping here, the
-    last there
+eval_metric | eval_metric | the names of metrics are below; in a list the first decides early stopping here, the last
+    there
 disable_default_eval_metric | - | metrics are evaluated only if there are validation rows; leave it out
 early_stopping_rounds | early_stopping_rounds |
 callbacks | callbacks | `EarlyStopping(n)` is `early_stopping_rounds=n`; a callback is a function of a `Progress` here
@@ -62,7 +62,7 @@ random_state seed | random_state |
 seed_per_iteration | - | random numbers always differ by round; leave it out
 n_jobs nthread | n_jobs | 0 there is None here; the model does not depend on it
 verbosity verbose_eval silent | verbose | 0 and 1 there are 0 here
-importance_type | importance(kind) |
+importance_type | importance(kind) | the kinds have the same names; the default there is "gain"
 device gpu_id predictor fail_on_invalid_gpu_id use_rmm | - | training uses the CPU only; leave it out
 validate_parameters | - | parameters are always checked; leave it out
 updater process_type refresh_leaf | - | trees are not updated after they are grown; continue the model with
