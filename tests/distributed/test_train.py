@@ -22,7 +22,7 @@ from sapwood import (
     Uniform,
     distributed,
 )
-from sapwood.data.binning import bin_edges as numeric
+from sapwood.data.binning import bin_edges
 from sapwood.distributed import Reducer
 from sapwood.errors import InputError, InputTypeError, ParameterError, TrainingError
 from sapwood.objectives import Huber, Quantile, Softmax
@@ -194,7 +194,7 @@ def test_edges_come_from_the_sample_that_one_worker_would_draw(
     processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
     data = make_data(weighted=True)
-    monkeypatch.setattr(numeric, "SAMPLE_ROWS", 100)
+    monkeypatch.setattr(bin_edges, "SAMPLE_ROWS", 100)
     alone = fit_alone("regression", data, {"max_bins": 30}).model_.fingerprint()
     assert set(processes.run(3, fit_sampled_edges, data)) == {alone}
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sapwood import SapwoodClassifier, SapwoodRegressor, distributed
-from sapwood.data.binning import bin_edges as numeric
+from sapwood.data.binning import bin_edges
 from sapwood.distributed import Reducer
 
 Data = dict[str, np.ndarray]
@@ -78,11 +78,11 @@ def fit_features(reducer: Reducer, task: str, data: Data, params: dict[str, Any]
 
 def fit_sampled_edges(reducer: Reducer, data: Data) -> str:
     """Train on the worker's rows with edges from a sample of 100 of them."""
-    numeric.SAMPLE_ROWS = 100
+    bin_edges.SAMPLE_ROWS = 100
     try:
         return fit_rows(reducer, "regression", data, {"max_bins": 30})[0]
     finally:
-        numeric.SAMPLE_ROWS = 200_000
+        bin_edges.SAMPLE_ROWS = 200_000
 
 
 def fit_uneven(reducer: Reducer, data: Data, params: dict[str, Any]) -> tuple[str, Any, dict[str, int]]:

@@ -8,7 +8,7 @@ import pytest
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.binning.bundling import BundleLayout
 from sapwood.data.tables.table import read_table
-from sapwood.grow import row_subset as compaction
+from sapwood.grow import row_subset
 from sapwood.grow.histogram import HistogramGrower
 from sapwood.grow.row_subset import RowSubset
 from sapwood.grow.workspace import make_bins
@@ -79,7 +79,7 @@ def test_a_tree_does_not_show_that_rows_were_copied(kind, growth, monkeypatch):
     params = TreeParams(growth=growth, max_leaves=8, max_depth=3, precision="packed")
     grown = []
     for most in (0.0, 1.0):
-        monkeypatch.setattr(compaction, "MAX_FRACTION", most)
+        monkeypatch.setattr(row_subset, "MAX_FRACTION", most)
         grower = HistogramGrower(dataset, 1, params, 9, Team(2))
         tree = grower.grow(pairs, weight, 0, rows)
         grown.append(

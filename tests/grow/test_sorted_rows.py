@@ -8,7 +8,7 @@ import pytest
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.tables.table import read_table
-from sapwood.grow import histogram as histogram_grower
+from sapwood.grow import histogram
 from sapwood.grow.histogram import HistogramGrower
 from sapwood.grow.sorted_rows import sort_rows
 from sapwood.kernels import layout
@@ -30,7 +30,7 @@ def sorts(X: np.ndarray, **params: object) -> bool:
 
 
 def with_histograms(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(histogram_grower, "prefers_sorted_rows", lambda *_: False)
+    monkeypatch.setattr(histogram, "prefers_sorted_rows", lambda *_: False)
 
 
 def test_small_tables_are_sorted():

@@ -16,10 +16,9 @@ from sapwood.grow.fixed_point import scale_for
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.grow.histogram import HistogramGrower, is_wide
 from sapwood.kernels import layout
-from sapwood.kernels.grow import distributed_search as search
-from sapwood.kernels.grow import distributed_steps as steps
+from sapwood.kernels.grow import distributed_search, distributed_steps
 from sapwood.kernels.grow.leaf_queue import can_split
-from sapwood.kernels.histogram import quantised_gradients as quantise
+from sapwood.kernels.histogram import quantised_gradients
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import TreeParams
 
@@ -59,7 +58,7 @@ class DistributedGrower(HistogramGrower):
         if not self._workers.splits_rows or len(weight) == 0:
             return super()._weight_scale(weight)
         top, n = self._workers.max(np.array([weight.max()])), self._n_total_rows
-        return scale_for(quantise.EXACT_LIMIT, float(top[0]) * n, n)
+        return scale_for(quantised_gradients.EXACT_LIMIT, float(top[0]) * n, n)
 
     def _quantise(self, rows: layout.RowPartition, gradients: layout.Gradients, key: layout.RandomKey) -> None:
         if not self._workers.splits_rows:
@@ -102,15 +101,15 @@ class DistributedGrower(HistogramGrower):
     def _init_root(self, rows: layout.RowPartition) -> None:
         """Make the root a leaf."""
         self._workers.begin("level 0")
-        self._team.run(steps.sum_root_step, rows, self._scratch)
+        self._team.run(distributed_steps.sum_root_step, rows, self._scratch)
         sums = self._workers.sum(self._scratch.ints[0, : self._size.n_planes].copy())
         self._n_rows[0] = self._workers.sum(np.array([len(rows.rows)]))[0]
-        steps.init_root_step(len(rows.rows), sums, self._leaves, self._nodes)
+        distributed_steps.init_root_step(len(rows.rows), sums, self._leaves, self._nodes)
 
     def _next_leaf(self, n_leaves: int) -> int:
         """Return the leaf to split next, −1 if there is none."""
         out = np.empty(1, dtype=np.int64)
-        steps.find_next_leaf(n_leaves, self.grow_params().growth, self._leaves, out)
+        distributed_steps.find_next_leaf(n_leaves, self.grow_params().growth, self._leaves, out)
         return int(out[0])
 
     def _depth(self, leaf: int) -> int:
@@ -126,9 +125,10 @@ class DistributedGrower(HistogramGrower):
         """
         n_left = np.empty(1, dtype=np.int64)
         self._team.run(
-            steps.partition_step, leaf, self._bins, self._features, rows, self._leaves, self._candidates, n_left
+            distributed_steps.partition_step,
+            leaf, self._bins, self._features, rows, self._leaves, self._candidates, n_left
         )  # fmt: skip
-        steps.split_leaf_step(
+        distributed_steps.split_leaf_step(
             leaf, new, child, int(n_left[0]), self._features, self.grow_params(), self._scales, self._scratch,
             self._leaves, self._column_sampler, self._nodes,
         )  # fmt: skip
@@ -142,7 +142,7 @@ class DistributedGrower(HistogramGrower):
         small, large = (leaf, new) if self._n_rows[leaf] <= self._n_rows[new] else (new, leaf)
         has_parent = self._leaves.ints[leaf, layout.LEAF_HIST] >= 0
         hists = np.empty(2, dtype=np.int64)
-        steps.assign_histograms(leaf, new, small, free, self._leaves, hists)
+        distributed_steps.assign_histograms(leaf, new, small, free, self._leaves, hists)
         self._build_histogram(small, rows)
         if has_parent:
             self._own_cells(large)[:] -= self._own_cells(small)
@@ -154,11 +154,11 @@ class DistributedGrower(HistogramGrower):
         begin, end = self._leaves.ints[leaf, layout.LEAF_BEGIN : layout.LEAF_END + 1].tolist()
         if not self._workers.splits_rows:
             self._team.run(
-                steps.build_slices, begin, end, self._bins, rows, self._own_features, self._histogram(leaf)
+                distributed_steps.build_slices, begin, end, self._bins, rows, self._own_features, self._histogram(leaf)
             )  # fmt: skip
             return
         partial = self._histograms.partial[0]
-        self._team.run(steps.build_slices, begin, end, self._bins, rows, self._features, partial)
+        self._team.run(distributed_steps.build_slices, begin, end, self._bins, rows, self._features, partial)
         cells = self._features.offset[self._worker_slices]
         planes = partial.reshape(self._size.n_planes, -1)
         self._own_cells(leaf)[:] = self._workers.communicator.reduce_scatter(planes, cells)
@@ -176,17 +176,18 @@ class DistributedGrower(HistogramGrower):
 
     def _search_leaf(self, leaf: int, rows: layout.RowPartition, key: layout.RandomKey) -> None:
         """Give a leaf the best split of all workers; rows are counted where sums do not prove that children suffice."""
-        counted, found = search.ALL_FEATURES, np.empty(2)
+        counted, found = distributed_search.ALL_FEATURES, np.empty(2)
         while True:
             self._team.run(
-                search.search_leaf, leaf, counted, self._own_features, self.grow_params(), self._scales, self._scratch,
+                distributed_search.search_leaf,
+                leaf, counted, self._own_features, self.grow_params(), self._scales, self._scratch,
                 self._histograms, self._leaves, self._candidates, self._column_sampler, key, found,
             )  # fmt: skip
             if self._adopt_best(leaf, found):
                 return
             counted = int(self._leaves.ints[leaf, layout.SPLIT_FEATURE])
             counts = self._histograms.bin_counts[0]
-            search.count_bins_step(leaf, counted, self._bins, rows, self._features, self._leaves, counts)
+            distributed_search.count_bins_step(leaf, counted, self._bins, rows, self._features, self._leaves, counts)
             used = slice(None, int(self._features.n_bins[counted]) + 1)
             counts[used] = self._workers.sum(counts[used].copy())
 
@@ -211,13 +212,14 @@ class DistributedGrower(HistogramGrower):
         self._workers.begin("leaves")
         leaf_sums, width = self._scratch.leaf_sums, 2 * self._size.n_outputs + 1
         self._team.run(
-            steps.sum_leaf_rows, n_leaves, gradients, rows.rows, self._scales.exact, self._leaves.ints, leaf_sums
+            distributed_steps.sum_leaf_rows,
+            n_leaves, gradients, rows.rows, self._scales.exact, self._leaves.ints, leaf_sums
         )  # fmt: skip
         used = slice(None, n_leaves * width)
         leaf_sums[0, used] = self._workers.sum(leaf_sums[:, used].sum(axis=0))
         leaf_ints = self._leaves.ints[:n_leaves].copy()
         leaf_ints[:, layout.LEAF_BEGIN], leaf_ints[:, layout.LEAF_END] = 0, self._n_rows[:n_leaves]
-        steps.set_true_values(
+        distributed_steps.set_true_values(
             leaf_ints, gradients.weight_scale, self._features.monotone, self.grow_params(), self._scales.exact,
             leaf_sums, self._nodes,
         )  # fmt: skip

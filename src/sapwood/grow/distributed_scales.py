@@ -6,7 +6,7 @@ import numpy as np
 
 from sapwood.distributed.workers import Workers
 from sapwood.kernels import layout
-from sapwood.kernels.grow import distributed_steps as steps
+from sapwood.kernels.grow import distributed_steps
 from sapwood.native.threads.team import Team
 
 Arrays = tuple[layout.RowPartition, layout.Gradients, int, layout.RandomKey, layout.Scales, layout.Scratch, np.ndarray]
@@ -19,21 +19,21 @@ def quantise_rows(arrays: Arrays, team: Team, workers: Workers) -> int:
     n = int(workers.sum(np.array([len(rows.rows)], dtype=np.int64))[0])
     used = slice(None, 2 * len(scales.exact))  # a pair for each output
 
-    team.run(steps.quantise_step, steps.FIND_MAX, *arrays)
+    team.run(distributed_steps.quantise_step, distributed_steps.FIND_MAX, *arrays)
     top = workers.max(np.append(scratch.floats[:, used].max(axis=0), info[layout.STATUS]))
     if top[-1] != layout.OK:
         return int(top[-1])
     scratch.floats[0, used] = top[:-1]
-    steps.set_scales_step(steps.FIND_MAX, n, wide, scales, scratch)
+    distributed_steps.set_scales_step(distributed_steps.FIND_MAX, n, wide, scales, scratch)
 
-    team.run(steps.quantise_step, steps.ADD_UP, *arrays)
+    team.run(distributed_steps.quantise_step, distributed_steps.ADD_UP, *arrays)
     scratch.ints[0, used] = workers.sum(scratch.ints[:, used].sum(axis=0))
-    steps.set_scales_step(steps.ADD_UP, n, wide, scales, scratch)
+    distributed_steps.set_scales_step(distributed_steps.ADD_UP, n, wide, scales, scratch)
 
-    team.run(steps.quantise_step, steps.ROUND, *arrays)
+    team.run(distributed_steps.quantise_step, distributed_steps.ROUND, *arrays)
     ranges = scratch.ints[:, used].copy()
     ranges[:, ::2] *= -1  # the maximum of these is the minimum
     scratch.ints[0, used] = workers.max(ranges.max(axis=0))
     scratch.ints[0, used][::2] *= -1
-    steps.set_scales_step(steps.ROUND, n, wide, scales, scratch)
+    distributed_steps.set_scales_step(distributed_steps.ROUND, n, wide, scales, scratch)
     return layout.OK

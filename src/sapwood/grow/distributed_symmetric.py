@@ -7,7 +7,7 @@ import numpy as np
 from sapwood.grow.distributed import DistributedGrower
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels import layout
-from sapwood.kernels.grow import distributed_search as search
+from sapwood.kernels.grow import distributed_search
 from sapwood.kernels.split.symmetric import BEST_FEATURE, BEST_SCORE
 
 
@@ -43,7 +43,8 @@ class DistributedSymmetricGrower(DistributedGrower):
         scores, bests = self._level_scores
         gain = np.zeros(1)
         self._team.run(
-            search.search_level, n_leaves, depth, self._own_features, self.grow_params(), self._scales, self._scratch,
+            distributed_search.search_level,
+            n_leaves, depth, self._own_features, self.grow_params(), self._scales, self._scratch,
             self._histograms, self._leaves, self._candidates, self._column_sampler, key, scores, bests, gain,
         )  # fmt: skip
         splits = np.concatenate(self._workers.communicator.gather(np.append(bests[0], gain)[None]))
@@ -52,7 +53,7 @@ class DistributedSymmetricGrower(DistributedGrower):
 
     def _set_split(self, n_leaves: int, split: np.ndarray, gain: float) -> None:
         """Give every leaf of the level the same split; the worker that has the feature knows the sums of left sides."""
-        search.split_level_nodes(
+        distributed_search.split_level_nodes(
             n_leaves, split, gain, self._features, self._histograms, self._leaves, self._nodes
         )  # fmt: skip
         slices = self._own_features.slices

@@ -12,7 +12,7 @@ from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels import layout
-from sapwood.kernels.grow import exact_tree as grow_exact
+from sapwood.kernels.grow import exact_tree
 from sapwood.model.tree import LEAF
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import TreeParams
@@ -36,7 +36,7 @@ class ExactGrower(Grower):
             next_bin=np.empty(self._size.max_nodes, np.int64),
         )
         counts = np.empty((team.size, int(dataset.n_bins.max()) + 2), np.int64)
-        team.run(grow_exact.sort_columns, self._columns, self._features.n_bins, counts, self._presorted.all_rows)
+        team.run(exact_tree.sort_columns, self._columns, self._features.n_bins, counts, self._presorted.all_rows)
 
     def set_dataset(self, dataset: BinnedDataset) -> None:
         """Check that the dataset is the one that was sorted."""
@@ -47,7 +47,7 @@ class ExactGrower(Grower):
 
     def _grow_tree(self, gradients: layout.Gradients, rows: layout.RowPartition, key: layout.RandomKey) -> GrownTree:
         self._team.run(
-            grow_exact.grow_exact_tree, self._columns, self._presorted, self._features, self.grow_params(), gradients,
+            exact_tree.grow_exact_tree, self._columns, self._presorted, self._features, self.grow_params(), gradients,
             rows, self._scales, self._scratch, self._leaves, self._candidates, self._column_sampler, key, self._nodes,
         )  # fmt: skip
         grown = GrownTree.read(self._nodes, self._leaves, rows.rows)

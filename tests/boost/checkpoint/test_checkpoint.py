@@ -19,7 +19,7 @@ import sapwood
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.boost.checkpoint.log import LENGTH_BYTES, MAGIC, CheckpointLog
 from sapwood.errors import CheckpointError, ParameterError
-from sapwood.model.io import safetensors_file as container
+from sapwood.model.io import safetensors_file
 from tests.processes import PYTHONPATH
 
 SETTINGS = {"n_estimators": 14, "subsample": 0.7, "colsample_bynode": 0.6, "max_leaves": 6, "checkpoint_every": 0}
@@ -341,6 +341,6 @@ def test_the_layout_of_segments_is_that_of_model_files(path):
     start, end = ends_of_segments(path)[:2]
     data = path.read_bytes()[start + LENGTH_BYTES : end]
 
-    text, arrays = container.read(io.BytesIO(data), len(data))
+    text, arrays = safetensors_file.read(io.BytesIO(data), len(data))
     assert '"rounds": 1' in text
     assert "integers" in arrays

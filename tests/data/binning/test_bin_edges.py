@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.data.binning import bin_edges as numeric
+from sapwood.data.binning import bin_edges
 from sapwood.data.binning.bin_edges import find_edges, fixed_point_weights, midpoints, pad_edges, sample_rows
 from sapwood.data.tables.table import read_table
 
@@ -19,7 +19,7 @@ def edges_of(X, weight=None, max_bins=255, seed=0, row_ids=None):
 
 @pytest.fixture
 def small_sample(monkeypatch):
-    monkeypatch.setattr(numeric, "SAMPLE_ROWS", 100)
+    monkeypatch.setattr(bin_edges, "SAMPLE_ROWS", 100)
 
 
 # --- the sample -------------------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ def test_edges_are_those_of_the_sampled_rows(small_sample):
 def test_columns_gathered_in_groups_give_the_same_edges(monkeypatch):
     X = np.random.default_rng(0).normal(size=(50, 7))
     expected = edges_of(X)
-    monkeypatch.setattr(numeric, "GATHERED_VALUES", 100)
+    monkeypatch.setattr(bin_edges, "GATHERED_VALUES", 100)
     for a, b in zip(edges_of(X), expected, strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -89,7 +89,7 @@ def test_the_scale_of_equal_weights_does_not_matter(scale):
 def test_whole_weights_are_kept_exactly(weights):
     units = fixed_point_weights(np.array(weights, dtype=np.float64))
     assert (units * weights[0] == units[0] * np.array(weights)).all()
-    assert units.sum() <= 2**numeric.WEIGHT_BITS
+    assert units.sum() <= 2**bin_edges.WEIGHT_BITS
 
 
 def test_weights_pull_the_edges():

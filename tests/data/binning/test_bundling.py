@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood import Bundle, Dataset, SapwoodClassifier, SapwoodRegressor
-from sapwood.data.binning import binned_dataset as binned
-from sapwood.data.binning import bundling
+from sapwood.data.binning import binned_dataset, bundling
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.binning.bundling import BundleLayout, Bundler
 from sapwood.data.tables.table import read_table
@@ -101,7 +100,7 @@ def counts(n: int = 4000, n_columns: int = 12, share: float = 0.04) -> np.ndarra
 def test_where_columns_of_a_bundle_meet_only_the_first_keeps_its_value():
     X = np.zeros((40, 3))
     X[:8, 0], X[7:12, 1], X[20:30, 2] = 1.0, 1.0, 1.0
-    found = bundling.remove_conflicts(binned.BinnedDataset.build(read_table(X)), 1 / 40)
+    found = bundling.remove_conflicts(binned_dataset.BinnedDataset.build(read_table(X)), 1 / 40)
     expected = X + 1.0
     expected[7, 1] = 1.0
     np.testing.assert_array_equal(found.columns, expected.T)
@@ -109,7 +108,7 @@ def test_where_columns_of_a_bundle_meet_only_the_first_keeps_its_value():
 
 
 def test_the_rows_that_were_given_keep_all_values():
-    dataset = binned.BinnedDataset.build(read_table(counts()))
+    dataset = binned_dataset.BinnedDataset.build(read_table(counts()))
     columns, tiles = dataset.columns.copy(), dataset.tiles.copy()
     assert not np.array_equal(bundling.remove_conflicts(dataset, 0.02).columns, columns)
     np.testing.assert_array_equal(dataset.columns, columns)
@@ -119,7 +118,7 @@ def test_the_rows_that_were_given_keep_all_values():
 def test_columns_that_are_mostly_missing_lose_values_too():
     X = np.full((40, 2), np.nan)
     X[:8, 0], X[7:12, 1] = np.arange(8) % 2, np.arange(5) % 2
-    found = bundling.remove_conflicts(binned.BinnedDataset.build(read_table(X)), 1 / 40)
+    found = bundling.remove_conflicts(binned_dataset.BinnedDataset.build(read_table(X)), 1 / 40)
     assert found.columns[:, 7].tolist() == [2, 0]
 
 
@@ -128,14 +127,14 @@ def test_columns_that_do_not_fit_into_a_byte_together_lose_nothing(n_bins, kept)
     """Missing values have a cell as well: 2 · 128 are more than 255."""
     X = np.zeros((600, 2))
     X[: n_bins - 1, 0] = X[n_bins - 2 : 2 * n_bins - 3, 1] = np.arange(1, n_bins)
-    dataset = binned.BinnedDataset.build(read_table(X))
+    dataset = binned_dataset.BinnedDataset.build(read_table(X))
     assert dataset.n_bins.tolist() == [n_bins, n_bins]
     found = bundling.remove_conflicts(dataset, 1 / 600)
     assert int((found.columns[:, n_bins - 2] != 1).sum()) == kept
 
 
 def test_too_many_conflicts_change_nothing():
-    dataset = binned.BinnedDataset.build(read_table(counts(share=0.4)))
+    dataset = binned_dataset.BinnedDataset.build(read_table(counts(share=0.4)))
     found = bundling.remove_conflicts(dataset, 0.001)
     np.testing.assert_array_equal(found.columns, dataset.columns)
 
@@ -162,7 +161,7 @@ def test_columns_beside_sparse_bins_lose_the_same_values(monkeypatch):
     X[:, 1] = source.random(2000) < 0.4
     X[:, 4] = (source.random(2000) < 0.45) * source.integers(-3, 2, 2000)
     full, sparse = (
-        bundling.remove_conflicts(binned.BinnedDataset.build(read_table(table)), 0.3)
+        bundling.remove_conflicts(binned_dataset.BinnedDataset.build(read_table(table)), 0.3)
         for table in (X, scipy.sparse.csr_matrix(X))
     )
     assert sparse.sparse_bins is not None and sparse.sparse_bins.column.tolist() == [-1, 0, -1, -1, 1, -1]

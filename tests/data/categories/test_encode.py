@@ -18,8 +18,7 @@ import pytest
 import sapwood
 from sapwood import Dataset, SapwoodClassifier, SapwoodRegressor
 from sapwood.errors import InputError, InputTypeError, ModelFileError, ParameterError, SchemaError
-from sapwood.model.io import safetensors_file as container
-from sapwood.model.io import serialize
+from sapwood.model.io import safetensors_file, serialize
 from sapwood.model.io.safetensors_file import parse_json
 from sapwood.objectives import Softmax
 from sapwood.params.encodings import ENCODINGS, Ordered, Partition
@@ -171,11 +170,11 @@ def damage(change) -> bytes:
     model = SapwoodRegressor(**SMALL).fit(X, Y).model_
     object.__setattr__(model, "metadata", {})
     data = serialize.to_bytes(model)
-    text, tensors = container.read(io.BytesIO(data), len(data))
+    text, tensors = safetensors_file.read(io.BytesIO(data), len(data))
     described = parse_json(text, "metadata")
     tensors = dict(tensors)
     change(described, tensors)
-    return container.write(json.dumps(described), tensors)
+    return safetensors_file.write(json.dumps(described), tensors)
 
 
 DAMAGES = {

@@ -14,8 +14,7 @@ import sapwood
 from sapwood import Crossing, SapwoodClassifier, SapwoodRegressor
 from sapwood.data.tables.table import read_table
 from sapwood.errors import ModelFileError, ParameterError
-from sapwood.model.io import safetensors_file as container
-from sapwood.model.io import serialize
+from sapwood.model.io import safetensors_file, serialize
 from sapwood.model.io.safetensors_file import parse_json
 
 STUMPS = {"category_encoding": "ordered", "n_estimators": 20, "learning_rate": 0.5, "max_leaves": 2, "n_jobs": 1}
@@ -130,7 +129,7 @@ def test_only_numbers_and_combinations_are_taken():
 def test_files_with_cuts_have_their_own_version_and_others_the_one_they_had(fitted):
     def version(model) -> int:
         data = serialize.to_bytes(model)
-        return parse_json(container.read(io.BytesIO(data), len(data))[0], "metadata")["version"]
+        return parse_json(safetensors_file.read(io.BytesIO(data), len(data))[0], "metadata")["version"]
 
     assert version(fitted.model_) == 6
     assert version(SapwoodClassifier(**STUMPS).fit(ROWS, Y).model_) == 2
@@ -158,8 +157,8 @@ DAMAGES = {
 def test_damaged_cuts_are_refused(fitted, name):
     change, message = DAMAGES[name]
     data = serialize.to_bytes(fitted.model_)
-    text, tensors = container.read(io.BytesIO(data), len(data))
+    text, tensors = safetensors_file.read(io.BytesIO(data), len(data))
     described, tensors = parse_json(text, "metadata"), dict(tensors)
     change(described, tensors)
     with pytest.raises(ModelFileError, match=message):
-        serialize.from_bytes(container.write(json.dumps(described), tensors))
+        serialize.from_bytes(safetensors_file.write(json.dumps(described), tensors))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.kernels.grow import rare_side_partition as skewed
+from sapwood.kernels.grow import rare_side_partition
 from tests.guarded import Guards
 
 
@@ -34,9 +34,9 @@ def test_rows_go_to_their_sides_in_their_order(n, share, kept, missing_left, is_
     spare = guards.array(len(before), np.uint32)
     start, stop = 2, 2 + len(order)
 
-    side = skewed.RARE_LEFT if is_left_rare else skewed.RARE_RIGHT
+    side = rare_side_partition.RARE_LEFT if is_left_rare else rare_side_partition.RARE_RIGHT
     with np.errstate(over="ignore"):
-        n_left = skewed.partition_rare_side(
+        n_left = rare_side_partition.partition_rare_side(
             bins, *limits(2, missing_left), side, before, before if in_place else spare, spare, start, stop
         )
 
@@ -50,7 +50,7 @@ def test_rows_go_to_their_sides_in_their_order(n, share, kept, missing_left, is_
 
 def side_of(bins: np.ndarray, order: np.ndarray) -> int:
     with np.errstate(over="ignore"):
-        return int(skewed.find_rare_side(bins, *limits(1, False), order.astype(np.uint32), 0, len(order)))
+        return int(rare_side_partition.find_rare_side(bins, *limits(1, False), order.astype(np.uint32), 0, len(order)))
 
 
 @pytest.mark.parametrize(
@@ -59,22 +59,22 @@ def side_of(bins: np.ndarray, order: np.ndarray) -> int:
 )
 def test_the_rare_side_is_told_from_samples(n_left, side):
     bins = np.tile(np.repeat([1, 2], [n_left, 64 - n_left]), 80).astype(np.uint8)
-    assert side_of(bins, np.arange(len(bins))) == getattr(skewed, side)
+    assert side_of(bins, np.arange(len(bins))) == getattr(rare_side_partition, side)
 
 
 def test_few_rows_and_rows_far_apart_are_asked_one_by_one():
     bins = np.ones(30_000, dtype=np.uint8)
-    assert side_of(bins, np.arange(skewed.MIN_ROWS)) == skewed.RARE_RIGHT
-    assert side_of(bins, np.arange(skewed.MIN_ROWS - 1)) == skewed.NO_RARE_SIDE
-    assert side_of(bins, np.arange(0, 30_000, 2)) == skewed.RARE_RIGHT
-    assert side_of(bins, np.arange(0, 30_000, 3)) == skewed.NO_RARE_SIDE
+    assert side_of(bins, np.arange(rare_side_partition.MIN_ROWS)) == rare_side_partition.RARE_RIGHT
+    assert side_of(bins, np.arange(rare_side_partition.MIN_ROWS - 1)) == rare_side_partition.NO_RARE_SIDE
+    assert side_of(bins, np.arange(0, 30_000, 2)) == rare_side_partition.RARE_RIGHT
+    assert side_of(bins, np.arange(0, 30_000, 3)) == rare_side_partition.NO_RARE_SIDE
 
 
 @pytest.mark.parametrize("behind", [1, 63])
 def test_samples_end_with_the_rows_of_the_leaf(behind):
     """A sample that begins behind them, or reaches beyond them, is not taken: the column may end there."""
-    bins = np.repeat([1, 2], [skewed.MIN_ROWS, behind]).astype(np.uint8)
-    assert side_of(bins, np.arange(len(bins))) == skewed.RARE_RIGHT
+    bins = np.repeat([1, 2], [rare_side_partition.MIN_ROWS, behind]).astype(np.uint8)
+    assert side_of(bins, np.arange(len(bins))) == rare_side_partition.RARE_RIGHT
 
 
 @pytest.mark.parametrize("missing_left", [False, True])
@@ -82,5 +82,8 @@ def test_samples_end_with_the_rows_of_the_leaf(behind):
 def test_the_largest_bins_go_to_their_sides(limit, missing_left):
     """Missing is bin 0, which is beyond every limit where it goes right."""
     with np.errstate(over="ignore"):
-        goes = [bool(skewed.goes_left(np.uint16(b), *limits(limit, missing_left))) for b in (0, 1, 65_534, 65_535)]
+        goes = [
+            bool(rare_side_partition.goes_left(np.uint16(b), *limits(limit, missing_left)))
+            for b in (0, 1, 65_534, 65_535)
+        ]
     assert goes == [missing_left, True, True, limit == 65_535]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.data.binning.tiles import tile_width
-from sapwood.kernels.histogram import dense_bins as histogram
+from sapwood.kernels.histogram import dense_bins
 from sapwood.kernels.layout import FEATURE_STRIDE
 from tests.guarded import Guards
 
@@ -73,8 +73,8 @@ def test_some_rows_are_added_to_some_features_and_nothing_else_is_touched(n, n_f
     with np.errstate(all="ignore"):
         for p in range(n_planes):
             begin = p * table.n_cells
-            histogram.clear_cells(cells, begin + table.start[from_feature], begin + table.start[to_feature])
-        histogram.add_planes(
+            dense_bins.clear_cells(cells, begin + table.start[from_feature], begin + table.start[to_feature])
+        dense_bins.add_planes(
             table.words, table.order, table.pairs, first, last, from_feature, to_feature, table.bits, table.start, cells
         )
     guards.check()
@@ -85,7 +85,7 @@ def check_sums(table: Table, n: int, from_feature: int, to_feature: int) -> None
     """Add the first n positions to some features, and compare with the slow sums."""
     cells = np.zeros(len(table.pairs) * table.n_cells, np.int64)
     with np.errstate(all="ignore"):
-        histogram.add_planes(
+        dense_bins.add_planes(
             table.words, table.order, table.pairs, 0, n, from_feature, to_feature, table.bits, table.start, cells
         )
     check_cells(cells, np.zeros_like(cells), table.slow_sums(0, n, range(from_feature, to_feature)))
@@ -107,7 +107,7 @@ def test_features_at_even_distances_and_others_behind_them_are_added(n_regular, 
 
 @pytest.mark.parametrize(("n_regular", "n_features", "n_planes"), [(8, 10, 1), (0, 3, 2), (8, 10, 2)])
 def test_every_row_of_several_blocks_is_added(n_regular, n_features, n_planes):
-    n = 2 * histogram.BLOCK + 9
+    n = 2 * dense_bins.BLOCK + 9
     check_sums(Table(n, n_features, n_planes, regular=n_regular), n, 0, n_features)
 
 
@@ -122,6 +122,6 @@ def test_parts_are_merged_for_some_features_and_nothing_else_is_touched(parts):
             total = sum(work[:, cell].tolist())
             expected[cell] = (total + 2**63) % 2**64 - 2**63
     with np.errstate(all="ignore"):
-        histogram.merge_partials(work, parts, cells, 2, 5, table.start, 2)
+        dense_bins.merge_partials(work, parts, cells, 2, 5, table.start, 2)
     guards.check()
     check_cells(cells, before, expected)

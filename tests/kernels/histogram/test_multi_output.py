@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.kernels.histogram import multi_output as lines
+from sapwood.kernels.histogram import multi_output
 from tests.guarded import Guards
 from tests.kernels.histogram.test_dense_bins import Table, check_cells
 
@@ -15,8 +15,8 @@ from tests.kernels.histogram.test_dense_bins import Table, check_cells
 def lines_of(table: Table) -> np.ndarray:
     """The integers of the rows side by side, by row."""
     n_planes, n = table.pairs.shape
-    made = np.zeros((n, lines.padded_planes(n_planes)), np.int64)
-    lines.interleave_planes(table.pairs, table.order, 0, n, made)
+    made = np.zeros((n, multi_output.padded_planes(n_planes)), np.int64)
+    multi_output.interleave_planes(table.pairs, table.order, 0, n, made)
     return made
 
 
@@ -45,21 +45,21 @@ def test_all_planes_of_some_rows_are_added_to_some_features_and_nothing_else_is_
     middle = (first + last) // 2
     with np.errstate(all="ignore"):
         for part, a, e in ((0, first, middle), (1, middle, last)):
-            lines.clear_interleaved(work[part], own.shape[1], n_cells, *span)
-            lines.add_interleaved(
+            multi_output.clear_interleaved(work[part], own.shape[1], n_cells, *span)
+            multi_output.add_interleaved(
                 table.words, table.order, own, a, e, from_feature, to_feature, table.bits, table.start, work[part]
             )
-        lines.merge_interleaved(work, 0, 2, n_planes, n_cells, *span, cells)
+        multi_output.merge_interleaved(work, 0, 2, n_planes, n_cells, *span, cells)
     guards.check()
     check_cells(cells, before, table.slow_sums(first, last, range(from_feature, to_feature)))
 
 
-@pytest.mark.parametrize("n_rows", [lines.BLOCK - 1, lines.BLOCK, 2 * lines.BLOCK + 1])
+@pytest.mark.parametrize("n_rows", [multi_output.BLOCK - 1, multi_output.BLOCK, 2 * multi_output.BLOCK + 1])
 def test_rows_beyond_a_block_are_added_for_every_group(n_rows):
     table = Table(n_rows, 2, 9)
     own = lines_of(table)
     work, cells = np.zeros((1, 12 * table.n_cells), np.int64), np.zeros(9 * table.n_cells, np.int64)
     with np.errstate(all="ignore"):
-        lines.add_interleaved(table.words, table.order, own, 0, n_rows, 0, 2, table.bits, table.start, work[0])
-        lines.merge_interleaved(work, 0, 1, 9, table.n_cells, 0, table.n_cells, cells)
+        multi_output.add_interleaved(table.words, table.order, own, 0, n_rows, 0, 2, table.bits, table.start, work[0])
+        multi_output.merge_interleaved(work, 0, 1, 9, table.n_cells, 0, table.n_cells, cells)
     check_cells(cells, cells, table.slow_sums(0, n_rows, range(2)))

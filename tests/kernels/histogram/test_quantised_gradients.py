@@ -11,13 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.kernels import layout
-from sapwood.kernels.histogram import quantised_gradients as quantise
+from sapwood.kernels.histogram import quantised_gradients
 from sapwood.kernels.numeric.fixed_point import gradient_sum, quantised_hessian
 from sapwood.native.threads.team import Team
 from tests.guarded import Guards
 from tests.reference.quantise import quantise_slowly
 
-LIMITS = [quantise.PACKED_GRADIENT_LIMIT, quantise.PACKED_HESSIAN_LIMIT, quantise.EXACT_LIMIT]
+LIMITS = [
+    quantised_gradients.PACKED_GRADIENT_LIMIT,
+    quantised_gradients.PACKED_HESSIAN_LIMIT,
+    quantised_gradients.EXACT_LIMIT,
+]
 IDENTITY = np.empty(0, dtype=np.uint64)
 
 
@@ -58,7 +62,9 @@ def run(pairs, weight=None, ids=IDENTITY, wide=False, draw=(0, 0), members=1, n=
     )
     info = guards.copy(np.zeros(3, np.int64))
     grad = layout.Gradients(pairs.reshape(n_outputs, -1), np.empty(0) if weight is None else weight, ids, 1.0)
-    Team(members).run(quantise.quantise, rows, grad, int(wide), layout.RandomKey(*draw), scales, scratch, info)
+    Team(members).run(
+        quantised_gradients.quantise, rows, grad, int(wide), layout.RandomKey(*draw), scales, scratch, info
+    )
     guards.check()
     return Outcome(rows.pairs, scales.histogram, scales.exact, scales.hessian_range, info)
 
@@ -75,7 +81,7 @@ def table(n: int, seed: int = 0, spread: float = 1.0) -> tuple[np.ndarray, np.nd
 @pytest.mark.parametrize("members", [1, 3])
 def test_many_rows_that_follow_each_other_are_rounded_as_chosen_ones(wide, weighted, members):
     """A table with one more row has the others chosen, by loops that look each row up."""
-    n = quantise.MIN_CONTIGUOUS_ROWS + 1
+    n = quantised_gradients.MIN_CONTIGUOUS_ROWS + 1
     pairs, weight = table(n + 1, 8)
     ids = np.random.default_rng(9).permutation(n + 1).astype(np.uint64)
     parts = (pairs[:n], weight[:n], ids[:n]) if weighted else (pairs[:n], None, IDENTITY)
@@ -96,12 +102,12 @@ def test_the_loops_over_many_rows_do_what_those_over_chosen_ones_do(n, seed, spr
     largest, sums = np.empty((2, 2)), np.empty((2, 2), np.int64)
     planes, ranges = np.empty((2, n), np.int64), np.array([[2**62, 0], [2**62, 0]])
     with np.errstate(all="ignore"):
-        quantise.find_max_contiguous(pairs, weight, 0, n, largest[0], info)
-        quantise.find_max(pairs, weight, order, 0, n, largest[1], info)
-        quantise.add_up_contiguous(pairs, weight, 0, n, scale, sums[0])
-        quantise.add_up(pairs, weight, order, 0, n, scale, sums[1])
-        quantise.round_packed_contiguous(pairs, weight, ids, 0, n, scale, key, planes[0], ranges[0])
-        quantise.round_packed(pairs, weight, ids, order, 0, n, scale, key, planes[1], ranges[1])
+        quantised_gradients.find_max_contiguous(pairs, weight, 0, n, largest[0], info)
+        quantised_gradients.find_max(pairs, weight, order, 0, n, largest[1], info)
+        quantised_gradients.add_up_contiguous(pairs, weight, 0, n, scale, sums[0])
+        quantised_gradients.add_up(pairs, weight, order, 0, n, scale, sums[1])
+        quantised_gradients.round_packed_contiguous(pairs, weight, ids, 0, n, scale, key, planes[0], ranges[0])
+        quantised_gradients.round_packed(pairs, weight, ids, order, 0, n, scale, key, planes[1], ranges[1])
     for found in (largest, sums, planes, ranges):
         assert found[0].tolist() == found[1].tolist()
 
@@ -111,13 +117,13 @@ def test_the_loops_over_many_rows_do_what_those_over_chosen_ones_do(n, seed, spr
 )
 @pytest.mark.parametrize("place", [0, 1000, -1])
 def test_many_rows_tell_of_one_that_is_not_finite(pair, place):
-    pairs, _ = table(quantise.MIN_CONTIGUOUS_ROWS)
+    pairs, _ = table(quantised_gradients.MIN_CONTIGUOUS_ROWS)
     pairs[place] = pair
     assert run(pairs).info[layout.STATUS] == layout.NOT_FINITE
 
 
 def test_a_hessian_of_minus_zero_is_zero():
-    pairs, _ = table(quantise.MIN_CONTIGUOUS_ROWS)
+    pairs, _ = table(quantised_gradients.MIN_CONTIGUOUS_ROWS)
     pairs[7, 1] = -0.0
     assert run(pairs).info[layout.STATUS] == layout.OK
 
@@ -127,7 +133,7 @@ def test_a_hessian_of_minus_zero_is_zero():
 
 def scale_for(limit: float, bound: float, n: int) -> Fraction:
     out = np.array([np.nan, np.nan, np.nan])
-    quantise.find_scale(limit, bound, n, out[1:2])
+    quantised_gradients.find_scale(limit, bound, n, out[1:2])
     assert np.isnan(out[[0, 2]]).all()
     return Fraction(float(out[1]))
 
@@ -155,12 +161,12 @@ def test_the_scale_holds_where_the_bound_is_next_to_a_power_of_two(limit, n, pow
 
 
 def test_where_there_is_nothing_to_add_the_scale_is_one():
-    assert scale_for(quantise.PACKED_GRADIENT_LIMIT, 0.0, 10) == 1
+    assert scale_for(quantised_gradients.PACKED_GRADIENT_LIMIT, 0.0, 10) == 1
 
 
 @pytest.mark.parametrize("bound", [5e-324, 1e-310, 1e-305])
 def test_the_scale_of_next_to_nothing_is_finite(bound):
-    assert scale_for(quantise.EXACT_LIMIT, bound, 10) == 2**1000
+    assert scale_for(quantised_gradients.EXACT_LIMIT, bound, 10) == 2**1000
 
 
 @settings(max_examples=60)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.kernels import layout
-from sapwood.kernels.leaves import leaf_values as leaves
+from sapwood.kernels.leaves import leaf_values
 from sapwood.native.runtime.kernel import SERIAL_SYNC
 from sapwood.native.threads.team import Team
 from tests.guarded import Guards
@@ -50,13 +50,13 @@ def test_members_add_up_every_row_of_every_leaf_once(n, n_leaves, members, n_out
     grad = layout.Gradients(pairs.reshape(n_outputs, -1), weight, np.empty(0, np.uint64), weight_scale)
     leaf_of_row = guards.array(n, np.uint32)
     for member in range(members):
-        leaves.mark_leaves(member, members, n_leaves, integers, order, leaf_of_row)
+        leaf_values.mark_leaves(member, members, n_leaves, integers, order, leaf_of_row)
     for member in range(members):
         if row_by_row:
-            leaves.sum_row_by_row(member, members, n_leaves, grad, leaf_of_row, exact, partial)
+            leaf_values.sum_row_by_row(member, members, n_leaves, grad, leaf_of_row, exact, partial)
         else:
-            leaves.sum_leaf_pairs(member, members, n_leaves, integers, grad, order, exact, partial)
-    leaves.set_leaf_sums(members, n_leaves, integers, weight_scale, exact, partial, nodes)
+            leaf_values.sum_leaf_pairs(member, members, n_leaves, integers, grad, order, exact, partial)
+    leaf_values.set_leaf_sums(members, n_leaves, integers, weight_scale, exact, partial, nodes)
     guards.check()
 
     for leaf, (first, last) in enumerate(spans):
@@ -89,7 +89,7 @@ def test_several_outputs_are_summed_over_the_rows_of_the_tree(rows):
     )
     scales = layout.Scales(np.ones((2, 2)), np.full((2, 2), 2.0**30), np.zeros((2, 2), np.int64))
     scratch = layout.Scratch(np.empty((1, 8)), np.empty((1, 8), np.int64), np.full((1, 10), 7))
-    leaves.set_leaf_values(
+    leaf_values.set_leaf_values(
         0, 1, SERIAL_SYNC, 2, np.zeros(1, np.int64), make_rules(reg_lambda=1.0), grad, places, scales, scratch,
         layout.LeafTable(integers, np.empty((2, layout.LEAF_FLOATS))), nodes,
     )  # fmt: skip
@@ -103,7 +103,9 @@ def test_a_sum_is_exact_where_its_terms_are():
     """Odd integers beyond 2^52 are whole already; rounding must leave them alone."""
     values = np.array([[2.0**52 + 1.0, 0.0], [2.0**52 + 3.0, 0.0]])
     out = np.zeros(2, dtype=np.int64)
-    leaves.sum_pairs(values.reshape(-1), np.empty(0), np.arange(2, dtype=np.uint32), 0, 2, np.array([1.0, 1.0]), out)
+    leaf_values.sum_pairs(
+        values.reshape(-1), np.empty(0), np.arange(2, dtype=np.uint32), 0, 2, np.array([1.0, 1.0]), out
+    )
     assert out[0] == 2**53 + 4
 
 
@@ -138,7 +140,7 @@ def leaves_below(integers: np.ndarray, node: int) -> list[int]:
 def test_inner_nodes_hold_what_their_leaves_hold_together(n_splits, seed):
     integers, numbers = random_tree(n_splits, np.random.default_rng(seed))
     of_leaves = integers.copy(), numbers.copy()
-    leaves.set_node_values(integers, numbers, len(integers), 1, make_rules(reg_lambda=1.0), np.zeros(4, np.int64))
+    leaf_values.set_node_values(integers, numbers, len(integers), 1, make_rules(reg_lambda=1.0), np.zeros(4, np.int64))
     for node in range(len(integers)):
         below = leaves_below(integers, node)
         assert integers[node, COUNT] == of_leaves[0][below, COUNT].sum()
@@ -154,7 +156,7 @@ def test_both_sides_of_a_split_by_a_set_pay_its_penalty_unless_it_is_free(missin
     integers[0, layout.NODE_BIN] = layout.BITSET_SPLIT
     integers[0, layout.NODE_MISSING_LEFT] = missing_left + (layout.UNPENALISED if is_free else 0)
     rules = make_rules(reg_lambda=1.0, category_lambda=5.0)
-    leaves.set_node_values(integers, numbers, 3, 1, rules, np.zeros(4, np.int64))
+    leaf_values.set_node_values(integers, numbers, 3, 1, rules, np.zeros(4, np.int64))
     for node, penalty in ((0, 1.0), (1, 1.0 if is_free else 6.0), (2, 1.0 if is_free else 6.0)):
         assert numbers[node, VALUE] == -numbers[node, GRADIENT] / (numbers[node, HESSIAN] + penalty)
 
@@ -164,7 +166,7 @@ def test_projected_values_rise_and_fall_as_they_should(n_splits, seed, direction
     """Below every split on a monotone feature, each leaf of one side is at most each leaf of the other."""
     integers, numbers = random_tree(n_splits, np.random.default_rng(seed))
     rules, monotone = make_rules(reg_lambda=1.0, has_monotone=1), np.array(directions)
-    leaves.set_node_values(integers, numbers, len(integers), 1, rules, monotone)
+    leaf_values.set_node_values(integers, numbers, len(integers), 1, rules, monotone)
     for node in range(len(integers)):
         feature, left = integers[node, layout.NODE_FEATURE], integers[node, layout.NODE_LEFT]
         if feature < 0 or directions[feature] == 0:
@@ -178,8 +180,8 @@ def test_values_that_keep_the_direction_are_left_alone():
     integers, numbers = random_tree(1, np.random.default_rng(0))
     numbers[1:, GRADIENT] = 3.0, -3.0
     free, bound = numbers.copy(), numbers.copy()
-    leaves.set_node_values(integers.copy(), free, 3, 1, make_rules(reg_lambda=1.0), np.zeros(4, np.int64))
-    leaves.set_node_values(integers, bound, 3, 1, make_rules(reg_lambda=1.0, has_monotone=1), np.ones(4, np.int64))
+    leaf_values.set_node_values(integers.copy(), free, 3, 1, make_rules(reg_lambda=1.0), np.zeros(4, np.int64))
+    leaf_values.set_node_values(integers, bound, 3, 1, make_rules(reg_lambda=1.0, has_monotone=1), np.ones(4, np.int64))
     assert bound[:, VALUE].tolist() == free[:, VALUE].tolist()
 
 
@@ -196,7 +198,7 @@ def test_the_values_of_leaves_are_added_to_the_scores_of_their_rows(members, wid
     values = source.normal(size=(5, width))
     scores = guards.copy(source.normal(size=(5, n)))
     before = scores.copy()
-    Team(members).run(leaves.add_leaf_values, order, lines, 3, values, 1, scores)
+    Team(members).run(leaf_values.add_leaf_values, order, lines, 3, values, 1, scores)
     guards.check()
     for k in range(5):
         for first, last, node in lines[:3]:
@@ -208,21 +210,21 @@ def test_the_values_of_leaves_are_added_to_the_scores_of_their_rows(members, wid
 @pytest.mark.parametrize("members", [1, 2, 7])
 def test_the_values_of_all_outputs_are_added_together_where_leaves_have_all_rows(members):
     source, guards = np.random.default_rng(8), Guards()
-    n = leaves.BLOCK + 101
+    n = leaf_values.BLOCK + 101
     order = source.permutation(n).astype(np.uint32)
     span = np.array([[40, n], [0, 13], [13, 40]])
     values = source.normal(size=(3, 4))
     scores, leaf_of_row = guards.copy(source.normal(size=(4, n))), guards.array(n, np.uint32)
     expected = scores.copy()
-    Team(1).run(leaves.add_leaf_values, order, np.column_stack([span, [0, 1, 2]]), 3, values, 0, expected)
-    Team(members).run(leaves.add_leaf_vectors, order, span, values, leaf_of_row, scores)
+    Team(1).run(leaf_values.add_leaf_values, order, np.column_stack([span, [0, 1, 2]]), 3, values, 0, expected)
+    Team(members).run(leaf_values.add_leaf_vectors, order, span, values, leaf_of_row, scores)
     guards.check()
     np.testing.assert_array_equal(scores, expected)
 
 
 def test_rows_outside_all_leaves_keep_their_scores():
     order, scores = np.arange(6, dtype=np.uint32), np.zeros((1, 6))
-    leaves.add_leaf_values(order, np.array([[1, 3, 0]]), 1, np.array([[2.5]]), 0, scores)
+    leaf_values.add_leaf_values(order, np.array([[1, 3, 0]]), 1, np.array([[2.5]]), 0, scores)
     assert scores.tolist() == [[0.0, 2.5, 2.5, 0.0, 0.0, 0.0]]
 
 
@@ -231,7 +233,7 @@ def test_rows_outside_all_leaves_keep_their_scores():
 def test_the_sum_of_a_leaf_is_within_a_step_per_row_of_the_true_sum(values):
     pairs = np.array([[v, abs(v)] for v in values], dtype=np.float32)
     out, scale = np.zeros(2, dtype=np.int64), 2.0**30
-    leaves.sum_pairs(
+    leaf_values.sum_pairs(
         pairs.reshape(-1), np.empty(0), np.arange(len(values), dtype=np.uint32), 0, len(values), np.full(2, scale), out
     )
     true = sum(Fraction(float(v)) for v in pairs[:, 0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sapwood.kernels import layout
-from sapwood.kernels.predict import binned_rows as predict_bins
+from sapwood.kernels.predict import binned_rows
 from tests.guarded import Guards
 from tests.kernels.histogram.test_sparse_bins import N, Table
 from tests.model.forests import random_ensemble
@@ -41,7 +41,7 @@ def test_binned_scores_equal_those_of_a_walk_row_by_row(dtype, tile_width, width
     first = 1 if width == 1 else 0
     for i in range(11, 190):
         expected[first : first + width, i] += tree.value[slow_leaf_of_bins(tree, bins, rows[i])]
-    bound = predict_bins.add_scores_binned.bind(
+    bound = binned_rows.add_scores_binned.bind(
         np.zeros(64, np.int64), tiles, tree.feature, bins, tree.missing_left, tree.left, tree.value, first, out, 11, 190
     )
     for member in range(members):
@@ -63,7 +63,7 @@ def test_rows_of_sparse_features_are_predicted_like_rows_in_full(seed, dtype):
     value = np.arange(7.0)[:, None]
     guards = Guards()
     out = guards.copy(np.ones((2, N)))
-    predict_bins.add_scores_sparse(
+    binned_rows.add_scores_sparse(
         tiles,
         table.sparse.table,
         table.sparse.start,
@@ -97,5 +97,5 @@ def test_rows_find_their_leaves_by_sets_and_by_bins():
     for b in (0, 1, 70, 255):
         sets[0].view(np.uint64)[b >> 6] |= np.uint64(1) << np.uint64(b & 63)
     out = np.full(6, 77, dtype=np.int32)
-    predict_bins.find_binned_leaves(tiles, feature, bins, np.array([0, 0, 0, 0, 0], dtype=np.uint8), left, sets, out)
+    binned_rows.find_binned_leaves(tiles, feature, bins, np.array([0, 0, 0, 0, 0], dtype=np.uint8), left, sets, out)
     assert out.tolist() == [3, 4, 2, 3, 2, 4]

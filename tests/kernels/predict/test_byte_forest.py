@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.data.tables.table import read_table
-from sapwood.kernels.predict import byte_forest as predict_bytes
+from sapwood.kernels.predict import byte_forest
 from sapwood.model.ensemble_builder import EnsembleBuilder
-from sapwood.model.predict import batch_predictor as predictor
+from sapwood.model.predict import batch_predictor
 from sapwood.model.predict.tree_packing import pack_trees
 from tests.model.forests import leaf_tree, random_ensemble, random_rows, slow_scores, small_tree
 
@@ -22,7 +22,7 @@ def byte_scores(ensemble, x, base, n_jobs=None):
     packed = pack_trees(ensemble).byte_trees
     assert packed is not None
     out = np.repeat(np.asarray(base, dtype=np.float64)[:, None], len(x), axis=1)
-    predictor.add_byte_scores(packed, read_table(x), range(ensemble.n_trees), out, n_jobs)
+    batch_predictor.add_byte_scores(packed, read_table(x), range(ensemble.n_trees), out, n_jobs)
     return out
 
 
@@ -65,9 +65,11 @@ def test_scores_do_not_depend_on_the_number_of_members(members, monkeypatch):
     ensemble = random_ensemble(rng, n_trees=3, leaves=(2, 80))
     x = random_rows(rng, 1700, 4)
     monkeypatch.setenv("SAPWOOD_TEAM", members)
-    monkeypatch.setattr(predictor, "_call_rows", lambda *args: 1100)
+    monkeypatch.setattr(batch_predictor, "_call_rows", lambda *args: 1100)
     expected = np.full((1, len(x)), 0.1)
-    predictor.traverse(predictor.predict.add_scores, pack_trees(ensemble), read_table(x), range(3), expected, None)
+    batch_predictor.traverse(
+        batch_predictor.predict.add_scores, pack_trees(ensemble), read_table(x), range(3), expected, None
+    )
     np.testing.assert_array_equal(byte_scores(ensemble, x, [0.1]), expected)
 
 
@@ -109,18 +111,18 @@ def test_scores_of_any_forest_equal_those_of_a_walk(seed, n_trees, n_outputs, ve
 @pytest.mark.parametrize("members", ["1", "3"])
 def test_nothing_is_written_outside_the_output_and_workspaces_may_hold_anything(members, monkeypatch):
     monkeypatch.setenv("SAPWOOD_TEAM", members)
-    workspaces = predictor._byte_workspaces
+    workspaces = batch_predictor._byte_workspaces
 
     def filled(packed, members):
         return tuple(np.full_like(array, 0xAB) for array in workspaces(packed, members))
 
-    monkeypatch.setattr(predictor, "_byte_workspaces", filled)
+    monkeypatch.setattr(batch_predictor, "_byte_workspaces", filled)
     rng = np.random.default_rng(12)
     ensemble = random_ensemble(rng, n_trees=4, n_outputs=2, leaves=(2, 90))
     x = random_rows(rng, 733, 4)
     memory = np.full(50 + 2 * 733 + 50, 7.0)
     out = memory[50:-50].reshape(2, 733)
-    predictor.add_byte_scores(pack_trees(ensemble).byte_trees, read_table(x), range(4), out, None)
+    batch_predictor.add_byte_scores(pack_trees(ensemble).byte_trees, read_table(x), range(4), out, None)
     assert np.all(memory[:50] == 7.0)
     assert np.all(memory[-50:] == 7.0)
     np.testing.assert_array_equal(out, slow_scores(ensemble, x, [7.0, 7.0]))
@@ -134,12 +136,12 @@ def test_tables_that_come_in_several_blocks_are_answered_in_their_places(monkeyp
     table = read_table(pd.DataFrame(x))
     assert [block.start for block in table.blocks()] == [0, 100, 200]
     by_bytes, by_words = np.zeros((2, 1, 250))
-    predictor.add_byte_scores(packed.byte_trees, table, range(3), by_bytes, None)
-    predictor.traverse(predictor.predict.add_scores, packed, table, range(3), by_words, None)
+    batch_predictor.add_byte_scores(packed.byte_trees, table, range(3), by_bytes, None)
+    batch_predictor.traverse(batch_predictor.predict.add_scores, packed, table, range(3), by_words, None)
     np.testing.assert_array_equal(by_bytes, slow_scores(ensemble, x, [0.0]))
     np.testing.assert_array_equal(by_words, slow_scores(ensemble, x, [0.0]))
-    leaves = predictor.leaf_indices(packed, table, range(3), None)
-    np.testing.assert_array_equal(leaves, predictor.leaf_indices(packed, read_table(x), range(3), None))
+    leaves = batch_predictor.leaf_indices(packed, table, range(3), None)
+    np.testing.assert_array_equal(leaves, batch_predictor.leaf_indices(packed, read_table(x), range(3), None))
 
 
 def test_only_the_asked_trees_are_added():
@@ -147,7 +149,7 @@ def test_only_the_asked_trees_are_added():
     ensemble = random_ensemble(rng, n_trees=6, leaves=(2, 80))
     x = random_rows(rng, 20, 4)
     out = np.zeros((1, 20))
-    predictor.add_byte_scores(pack_trees(ensemble).byte_trees, read_table(x), range(2, 5), out, None)
+    batch_predictor.add_byte_scores(pack_trees(ensemble).byte_trees, read_table(x), range(2, 5), out, None)
     np.testing.assert_array_equal(out, slow_scores(ensemble.slice(2, 5), x, [0.0]))
 
 
@@ -158,7 +160,7 @@ def test_larger_trees_and_more_thresholds_than_bytes_can_tell_apart_are_not_pack
     for n_cuts in (254, 255):
         numbers = np.minimum(np.cumsum(ensemble.feature >= 0), n_cuts)
         cut = replace(ensemble, threshold=np.where(ensemble.feature >= 0, numbers * 1.0, 0.0))
-        assert (pack_trees(cut).byte_trees is None) == (n_cuts > predict_bytes.MAX_THRESHOLDS)
+        assert (pack_trees(cut).byte_trees is None) == (n_cuts > byte_forest.MAX_THRESHOLDS)
     assert pack_trees(random_ensemble(rng, 2, leaves=(1, 1))).byte_trees is None
 
 
@@ -166,6 +168,6 @@ def test_bytes_are_used_where_many_rows_meet_many_splits():
     rng = np.random.default_rng(11)
     packed = pack_trees(random_ensemble(rng, 60, n_features=4, leaves=(20, 31)))
     many, few = read_table(random_rows(rng, 400, 4)), read_table(random_rows(rng, 20, 4))
-    assert predictor.choose_byte_trees(packed, many, range(60)) is packed.byte_trees
-    assert predictor.choose_byte_trees(packed, many, range(1)) is None
-    assert predictor.choose_byte_trees(packed, few, range(60)) is None
+    assert batch_predictor.choose_byte_trees(packed, many, range(60)) is packed.byte_trees
+    assert batch_predictor.choose_byte_trees(packed, many, range(1)) is None
+    assert batch_predictor.choose_byte_trees(packed, few, range(60)) is None

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sapwood.data.tables.table import read_table
 from sapwood.model.ensemble_builder import EnsembleBuilder
-from sapwood.model.predict import batch_predictor as predictor
+from sapwood.model.predict import batch_predictor
 from sapwood.model.predict.tree_packing import pack_trees
 from tests.model.forests import leaf_of, leaf_tree, random_ensemble, random_rows, slow_scores, small_tree
 
@@ -16,12 +16,12 @@ SIZES = {"narrow": (1, 32), "broad": (33, 64), "deep": (65, 90), "mixed": (1, 10
 
 @pytest.fixture(autouse=True)
 def without_bytes(monkeypatch):
-    monkeypatch.setattr(predictor, "MIN_BYTE_ROWS", 1 << 40)
+    monkeypatch.setattr(batch_predictor, "MIN_BYTE_ROWS", 1 << 40)
 
 
 def fast_scores(ensemble, x, base, n_jobs=None):
     out = np.repeat(np.asarray(base, dtype=np.float64)[:, None], len(x), axis=1)
-    predictor.add_scores(pack_trees(ensemble), read_table(x), range(ensemble.n_trees), out, n_jobs)
+    batch_predictor.add_scores(pack_trees(ensemble), read_table(x), range(ensemble.n_trees), out, n_jobs)
     return out
 
 
@@ -91,7 +91,7 @@ def test_scores_do_not_depend_on_how_calls_are_cut(monkeypatch):
     ensemble = random_ensemble(rng, n_trees=4)
     x = random_rows(rng, 700, 4)
     expected = fast_scores(ensemble, x, [0.1])
-    monkeypatch.setattr(predictor, "rows_per_call", lambda *args: 130)
+    monkeypatch.setattr(batch_predictor, "rows_per_call", lambda *args: 130)
     np.testing.assert_array_equal(fast_scores(ensemble, x, [0.1]), expected)
 
 
@@ -132,7 +132,7 @@ def test_leaf_indices_are_the_nodes_where_rows_end(size):
     rng = np.random.default_rng(8)
     ensemble = random_ensemble(rng, n_trees=4, leaves=SIZES[size])
     x = random_rows(rng, 140, 4)
-    found = predictor.leaf_indices(pack_trees(ensemble), read_table(x), range(4))
+    found = batch_predictor.leaf_indices(pack_trees(ensemble), read_table(x), range(4))
     assert found.tolist() == [[leaf_of(tree, row) for tree in ensemble] for row in x]
 
 
@@ -159,8 +159,8 @@ def test_workspaces_may_hold_anything_at_first(dtype, monkeypatch):
             array.view(np.uint8)[:] = 0xFF
         return work
 
-    workspaces = predictor._workspaces
-    monkeypatch.setattr(predictor, "_workspaces", filled)
+    workspaces = batch_predictor._workspaces
+    monkeypatch.setattr(batch_predictor, "_workspaces", filled)
     np.testing.assert_array_equal(fast_scores(ensemble, x, [0.0]), slow_scores(ensemble, x, [0.0]))
 
 
@@ -172,7 +172,7 @@ def test_nothing_is_written_outside_the_output(members, monkeypatch):
     x = random_rows(rng, 333, 4)
     memory = np.full(50 + 2 * 333 + 50, 7.0)
     out = memory[50:-50].reshape(2, 333)
-    predictor.add_scores(pack_trees(ensemble), read_table(x), range(6), out)
+    batch_predictor.add_scores(pack_trees(ensemble), read_table(x), range(6), out)
     assert np.all(memory[:50] == 7.0)
     assert np.all(memory[-50:] == 7.0)
     np.testing.assert_array_equal(out, slow_scores(ensemble, x, [7.0, 7.0]))
@@ -183,5 +183,5 @@ def test_only_the_asked_trees_are_added():
     ensemble = random_ensemble(rng, n_trees=6, leaves=(1, 80))
     x = random_rows(rng, 20, 4)
     out = np.zeros((1, 20))
-    predictor.add_scores(pack_trees(ensemble), read_table(x), range(2, 5), out)
+    batch_predictor.add_scores(pack_trees(ensemble), read_table(x), range(2, 5), out)
     np.testing.assert_array_equal(out, slow_scores(ensemble.slice(2, 5), x, [0.0]))

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from sapwood.kernels import layout
-from sapwood.kernels.split import histogram_search
-from sapwood.kernels.split import numeric_vectorized as split_quick
+from sapwood.kernels.split import histogram_search, numeric_vectorized
 from sapwood.kernels.split.numeric import scan_feature
 
 RULES = layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | {"min_child_weight": 0.5, "reg_lambda": 1.0})
@@ -158,5 +157,5 @@ def test_cut_by_cut_the_largest_score_is_the_same(n_bins):
         total = cells[2:].sum()
         numbers = (float(total >> 32) / 16.0, float(total & 0xFFFFFFFF) / 32.0, 0.5, 1.0, 1.0 / 16.0, 1.0 / 32.0)
         sums = np.cumsum(cells[2 : n_bins + 1])
-        expected = split_quick.max_score(sums, 0, n_bins - 1, *numbers)
-        assert split_quick.max_score_few_bins(cells, 1, n_bins, *numbers) == expected
+        expected = numeric_vectorized.max_score(sums, 0, n_bins - 1, *numbers)
+        assert numeric_vectorized.max_score_few_bins(cells, 1, n_bins, *numbers) == expected

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from sapwood.kernels import layout
 from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_MISSING_LEFT, CANDIDATE_SUMS
 from sapwood.kernels.numeric import fixed_point as steps
-from sapwood.kernels.split import numeric as split_numeric
-from sapwood.kernels.split import numeric_vectorized as split_quick
+from sapwood.kernels.split import numeric, numeric_vectorized
 from tests.guarded import Guards
 from tests.reference.grower import CLOSE, TooCloseError
 
@@ -72,13 +71,13 @@ class Scan:
         scales = layout.Scales(np.array([[UNIT_G, UNIT_H]] * n_outputs), np.ones((n_outputs, 2)), hessian_range)
         sums = np.array([sum(plane) for plane in planes])
         cut = guards.array(CANDIDATE_SUMS + n_planes, np.int64)
-        running = guards.array(2 * n_planes + 3 * (self.n_bins + split_quick.PADDING), np.int64)
+        running = guards.array(2 * n_planes + 3 * (self.n_bins + numeric_vectorized.PADDING), np.int64)
         arguments = histogram.reshape(-1), 1, feature, sums, *self.bounds
         with np.errstate(all="ignore"):
-            gain = split_numeric.scan_feature(*arguments, EVERYWHERE, self.rules, scales, running, cut)
+            gain = numeric.scan_feature(*arguments, EVERYWHERE, self.rules, scales, running, cut)
             narrow = (self.limits != EVERYWHERE).any()
             if narrow or (gain > 0 and cut[CANDIDATE_BIN] == 0):
-                located = split_numeric.locate_split(*arguments, self.limits, self.rules, scales, running, cut)
+                located = numeric.locate_split(*arguments, self.limits, self.rules, scales, running, cut)
                 assert narrow or located == gain
                 gain = located
         guards.check()

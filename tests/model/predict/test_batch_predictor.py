@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 
-from sapwood.model.predict import batch_predictor as predictor
+from sapwood.model.predict import batch_predictor
 from sapwood.model.predict.tree_packing import pack_trees
 from tests.model.example_models import class_model, regression_model
 from tests.model.forests import random_ensemble, random_rows
@@ -36,12 +36,15 @@ def test_few_rows_start_no_threads(monkeypatch):
 def test_blocks_are_shorter_where_rows_are_wide():
     narrow = pack_trees(random_ensemble(np.random.default_rng(0), 5, n_features=4))
     wide = pack_trees(random_ensemble(np.random.default_rng(0), 99, n_features=900, leaves=(20, 30)))
-    assert predictor.block_rows(narrow, np.dtype(np.float32)) == predictor.MAX_BLOCK_ROWS
-    assert predictor.block_rows(wide, np.dtype(np.float64)) == predictor.MIN_BLOCK_ROWS
+    assert batch_predictor.block_rows(narrow, np.dtype(np.float32)) == batch_predictor.MAX_BLOCK_ROWS
+    assert batch_predictor.block_rows(wide, np.dtype(np.float64)) == batch_predictor.MIN_BLOCK_ROWS
 
 
 def test_a_call_takes_fewer_rows_the_more_trees_there_are():
     packed = pack_trees(random_ensemble(np.random.default_rng(0), 400))
-    many, few = predictor.rows_per_call(packed, range(400), 2), predictor.rows_per_call(packed, range(10), 2)
+    many, few = (
+        batch_predictor.rows_per_call(packed, range(400), 2),
+        batch_predictor.rows_per_call(packed, range(10), 2),
+    )
     assert 512 <= many < few
-    assert predictor.rows_per_call(packed, range(0), 1) > 0
+    assert batch_predictor.rows_per_call(packed, range(0), 1) > 0

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 from sapwood.data.tables.table import read_table
-from sapwood.kernels.predict import packed_forest as predict
+from sapwood.kernels.predict import packed_forest
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.ensemble_builder import EnsembleBuilder
-from sapwood.model.predict import batch_predictor as predictor
+from sapwood.model.predict import batch_predictor
 from sapwood.model.predict.tree_packing import EXIT_POSITIONS, pack_trees
 from tests.model.forests import random_ensemble, random_rows, slow_scores, tree_of
 
 
 def scores_of(ensemble: Ensemble, x: np.ndarray) -> np.ndarray:
     out = np.zeros((1, len(x)))
-    predictor.add_scores(pack_trees(ensemble), read_table(x), range(ensemble.n_trees), out)
+    batch_predictor.add_scores(pack_trees(ensemble), read_table(x), range(ensemble.n_trees), out)
     return out
 
 
@@ -46,8 +46,8 @@ def test_a_chain_of_any_length_is_walked(n_leaves, missing_left):
 @pytest.mark.parametrize("n_leaves", [32, 33])
 def test_trees_with_more_than_32_leaves_are_deep(n_leaves):
     trees = pack_trees(chain(n_leaves)).forest.trees
-    assert trees[0, predict.KIND] == (predict.DEEP if n_leaves > 32 else predict.SHALLOW)
-    assert trees[0, predict.SPLITS_END] - trees[0, predict.SPLITS_BEGIN] == 31
+    assert trees[0, packed_forest.KIND] == (packed_forest.DEEP if n_leaves > 32 else packed_forest.SHALLOW)
+    assert trees[0, packed_forest.SPLITS_END] - trees[0, packed_forest.SPLITS_BEGIN] == 31
 
 
 def symmetric_ensemble(rng: np.random.Generator, depths: list[int], width: int = 1) -> Ensemble:
@@ -72,11 +72,11 @@ def symmetric_ensemble(rng: np.random.Generator, depths: list[int], width: int =
 def test_symmetric_trees_find_leaves_by_one_bit_per_depth(dtype):
     rng = np.random.default_rng(3)
     ensemble = symmetric_ensemble(rng, [1, 2, 5, 6, 9])
-    assert pack_trees(ensemble).forest.trees[:, predict.KIND].tolist() == [predict.SYMMETRIC] * 5
+    assert pack_trees(ensemble).forest.trees[:, packed_forest.KIND].tolist() == [packed_forest.SYMMETRIC] * 5
     x = random_rows(rng, 700, 5).astype(dtype)
     np.testing.assert_array_equal(scores_of(ensemble, x), slow_scores(ensemble, x, [0.0]))
-    found = predictor.leaf_indices(pack_trees(ensemble), read_table(x), range(5))
-    plain = predictor.leaf_indices(pack_trees(ensemble, with_tops=False), read_table(x), range(5))
+    found = batch_predictor.leaf_indices(pack_trees(ensemble), read_table(x), range(5))
+    plain = batch_predictor.leaf_indices(pack_trees(ensemble, with_tops=False), read_table(x), range(5))
     np.testing.assert_array_equal(found, plain)
 
 
@@ -85,8 +85,8 @@ def test_one_split_that_differs_makes_a_tree_ordinary():
     threshold = ensemble.threshold.copy()
     threshold[ensemble.tree_start[1] + 4] += 0.25
     ensemble = Ensemble(**{**ensemble.__dict__, "threshold": threshold})
-    kinds = pack_trees(ensemble).forest.trees[:, predict.KIND].tolist()
-    assert kinds == [predict.SYMMETRIC, predict.SHALLOW, predict.SYMMETRIC]
+    kinds = pack_trees(ensemble).forest.trees[:, packed_forest.KIND].tolist()
+    assert kinds == [packed_forest.SYMMETRIC, packed_forest.SHALLOW, packed_forest.SYMMETRIC]
     x = random_rows(np.random.default_rng(1), 300, 5)
     np.testing.assert_array_equal(scores_of(ensemble, x), slow_scores(ensemble, x, [0.0]))
 

@@ -8,8 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from sapwood.native.compiler import build
-from sapwood.native.compiler import object_files as objects
+from sapwood.native.compiler import build, object_files
 from sapwood.native.compiler.elf import undefined_symbols
 from sapwood.native.runtime import kernel
 from sapwood.native.runtime import library as load
@@ -40,7 +39,7 @@ def test_a_build_with_nothing_to_do_returns_the_libraries_at_once(libraries, mon
 
 
 def test_every_entry_point_is_in_the_library():
-    objects.import_kernels()
+    object_files.import_kernels()
     library = load.library()
     for made in kernel.REGISTRY.values():
         for variant in range(len(made.variants)):
@@ -104,7 +103,7 @@ def test_the_build_reports_progress_on_stderr(monkeypatch, tmp_path, capsys):
         code = "import sys, time, pathlib; pathlib.Path(sys.argv[1], 'draw_many_0').touch(); time.sleep(1)"
         return subprocess.Popen([sys.executable, "-c", code, claims], stdout=output, text=True)
 
-    objects.import_kernels()
+    object_files.import_kernels()
     monkeypatch.setattr(build, "_start", start)
     monkeypatch.setattr(build, "REPORT_SECONDS", 0.1)
     build._compile(["x86-64-v3"], ["draw_many"], tmp_path)
@@ -116,7 +115,7 @@ def test_a_failed_compilation_shows_what_the_compiler_said(monkeypatch, tmp_path
         return subprocess.Popen([sys.executable, "-c", "print('no such type', flush=True); raise SystemExit(1)"],
                                 stdout=output, text=True)  # fmt: skip
 
-    objects.import_kernels()
+    object_files.import_kernels()
     monkeypatch.setattr(build, "_start", start)
     with pytest.raises(build.BuildError, match=r"(?s)compiling the kernels failed.*no such type"):
         build._compile(["x86-64-v3"], ["draw_many"], tmp_path)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sapwood.kernels.numeric import random
-from sapwood.native.compiler import object_files as objects
+from sapwood.native.compiler import object_files
 from sapwood.native.runtime import kernel
 from sapwood.native.runtime.kernel import Kernel
 from sapwood.native.system.cpu_level import cpu_levels
@@ -20,7 +20,7 @@ def _scaled(pair, out):
 
 def name_of(made: Kernel) -> str:
     """The name of its object in the cache."""
-    return objects.object_path(made, 0, next(iter(cpu_levels())), Path("cache")).name
+    return object_files.object_path(made, 0, next(iter(cpu_levels())), Path("cache")).name
 
 
 def name_with(monkeypatch, **fields: str) -> str:
@@ -47,13 +47,13 @@ def test_the_object_changes_with_a_constant(monkeypatch):
 
 def test_the_object_changes_with_the_compiler(monkeypatch):
     before = name_of(random.draw_many)
-    monkeypatch.setattr(objects, "compiler_versions", lambda: {"numba": "0.1", "llvmlite": "0.1"})
+    monkeypatch.setattr(object_files, "compiler_versions", lambda: {"numba": "0.1", "llvmlite": "0.1"})
     assert name_of(random.draw_many) != before
 
 
 def test_the_object_changes_with_the_cpu_level():
     levels = ("x86-64-v2", "x86-64-v3")
-    names = {objects.object_path(random.draw_many, 0, level, Path("cache")).name for level in levels}
+    names = {object_files.object_path(random.draw_many, 0, level, Path("cache")).name for level in levels}
     assert len(names) == 2
 
 
@@ -70,4 +70,4 @@ def test_the_object_changes_with_a_kernel_far_below(monkeypatch):
 def test_comments_and_docstrings_do_not_change_the_object():
     plain = "def f(x):\n    return x + 1\n"
     documented = 'def f(x):\n    """Add one."""\n    # a comment\n    return x + 1\n'
-    assert objects._without_comments(documented) == objects._without_comments(plain)
+    assert object_files._without_comments(documented) == object_files._without_comments(plain)

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from sapwood.native.compiler import sources
-from sapwood.native.runtime import library as load
+from sapwood.native.runtime import library
 from sapwood.native.runtime.library import LibraryError
 from sapwood.native.system.cpu_level import best_cpu_level
 
@@ -16,7 +16,7 @@ from sapwood.native.system.cpu_level import best_cpu_level
 @pytest.fixture
 def unloaded(monkeypatch):
     """A process that has not opened the library yet."""
-    monkeypatch.setattr(load, "_library", None)
+    monkeypatch.setattr(library, "_library", None)
 
 
 @pytest.fixture
@@ -28,25 +28,25 @@ def stale(unloaded, monkeypatch):
 def test_a_stale_library_is_never_loaded_outside_a_checkout(stale, monkeypatch, tmp_path):
     monkeypatch.setattr(sources, "PACKAGE", tmp_path / "site-packages" / "sapwood")
     with pytest.raises(LibraryError, match=r"missing or belong to other sources: reinstall sapwood"):
-        load.library()
+        library.library()
 
 
 def test_a_stale_library_is_never_loaded_without_numba(stale, monkeypatch):
-    monkeypatch.setattr(load, "find_spec", lambda name: None)
+    monkeypatch.setattr(library, "find_spec", lambda name: None)
     with pytest.raises(LibraryError, match=r"SAPWOOD_KERNELS=jit with sapwood\[jit\]"):
-        load.library()
+        library.library()
 
 
 def test_a_build_that_fails_says_why(stale, monkeypatch):
-    broken = [load.sys.executable, "-c", "import sys; sys.exit('no space left')"]
+    broken = [library.sys.executable, "-c", "import sys; sys.exit('no space left')"]
     run = subprocess.run
     monkeypatch.setattr(subprocess, "run", lambda command, **settings: run(broken, **settings))
     with pytest.raises(LibraryError, match=r"(?s)rebuilding the kernels failed.*no space left"):
-        load.library()
+        library.library()
 
 
 def test_the_library_says_what_it_was_made_of():
-    made_of = json.loads(load.manifest())
+    made_of = json.loads(library.manifest())
     assert made_of["sources"] == sources.source_hash()
     assert made_of["level"] == best_cpu_level()
     assert {"numba", "llvmlite"} <= made_of.keys()

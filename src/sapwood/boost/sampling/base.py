@@ -14,7 +14,7 @@ from sapwood.boost.target import Target
 from sapwood.cached_property import cached_property
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.numeric.random import SAMPLING
-from sapwood.kernels.sampling import row_sampling as sample
+from sapwood.kernels.sampling import row_sampling
 from sapwood.native.runtime.kernel import Kernel
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import BoostingParams
@@ -128,7 +128,7 @@ class Sampler(ABC):
 
     def _draw_hashes(self, round: int) -> np.ndarray:
         """Return 64 random bits for each row in a round."""
-        self.context.team.run(sample.draw_hashes, self.context.seed, SAMPLING, round, self._row_ids, self._hashes)
+        self.context.team.run(row_sampling.draw_hashes, self.context.seed, SAMPLING, round, self._row_ids, self._hashes)
         return self._hashes
 
     def _select_weighted(self, kernel: Kernel, *args: Any) -> SampledRows:

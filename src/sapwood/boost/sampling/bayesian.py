@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.boost.sampling.base import SampledRows, Sampler, sampler_for
-from sapwood.kernels.sampling import row_sampling as sample
+from sapwood.kernels.sampling import row_sampling
 from sapwood.params.options import Bayesian
 
 
@@ -19,6 +19,6 @@ class BayesianSampler(Sampler):
             return SampledRows(None, self.context.weight)
         hashes, weight = self._draw_hashes(round), np.empty(self.context.n_rows)
         self.context.team.run(
-            sample.bayesian_weights, hashes, self.option.temperature, self.context.weight, weight
+            row_sampling.bayesian_weights, hashes, self.option.temperature, self.context.weight, weight
         )  # fmt: skip
         return SampledRows(None, weight)

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from sapwood.distributed.workers import LOCAL, Workers
-from sapwood.kernels.sampling import row_sampling as sample
+from sapwood.kernels.sampling import row_sampling
 from sapwood.native.threads.team import Team
 
 DIGIT_BITS = 11
@@ -67,13 +67,13 @@ def proportion_threshold(
     them and S the sum of the others, μ = S / (wanted − c). The digits of the largest integer v with
     c(v)·v + S(v) ≥ wanted·v are found one by one, in exact arithmetic.
     """
-    counts = np.empty((team.size, sample.DIGITS), dtype=np.int64)
+    counts = np.empty((team.size, row_sampling.DIGITS), dtype=np.int64)
     sums = np.empty_like(counts)
     search = ThresholdSearch(max(1, int(wanted * ROW_UNITS)))
     prefix = 0
     for shift, width in digit_positions(max(1, largest.bit_length())):
         position = np.array([shift, width], dtype=np.int64)
-        team.run(sample.count_digits, amounts, np.uint64(prefix), position, counts, sums)
+        team.run(row_sampling.count_digits, amounts, np.uint64(prefix), position, counts, sums)
         n_of, sum_of = workers.sum(counts.sum(axis=0)), workers.sum(sums.sum(axis=0))
         used = np.flatnonzero(n_of)
         chosen = search.narrow((prefix << width) + used, shift, n_of[used], sum_of[used])
@@ -129,5 +129,5 @@ def _collect(keys: np.ndarray, prefix: int, shift: int, counts: np.ndarray, team
     """Return the keys whose digits down to a shift are ``prefix``; each member has ``counts`` of them."""
     begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     found = np.empty(int(begin[-1]), dtype=np.uint64)
-    team.run(sample.collect_prefixed_keys, keys, np.uint64(prefix), shift, begin, found)
+    team.run(row_sampling.collect_prefixed_keys, keys, np.uint64(prefix), shift, begin, found)
     return found

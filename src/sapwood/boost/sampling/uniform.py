@@ -9,7 +9,7 @@ import numpy as np
 from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext, sampler_for
 from sapwood.kernels.numeric.elementwise import apply_elementwise, exp_values
 from sapwood.kernels.numeric.random import SAMPLING
-from sapwood.kernels.sampling import row_sampling as sample
+from sapwood.kernels.sampling import row_sampling
 from sapwood.params.declaration import BoostingParams
 from sapwood.params.options import Uniform
 
@@ -35,14 +35,17 @@ class UniformSampler(Sampler):
         if self._repeat_bounds is not None:
             hashes = self._draw_hashes(round)
             return self._at_least_one(
-                self._select_weighted(sample.sample_with_replacement, hashes, self._repeat_bounds, context.weight),
+                self._select_weighted(
+                    row_sampling.sample_with_replacement, hashes, self._repeat_bounds, context.weight
+                ),
                 round,
             )
         if self._classes:
             return SampledRows(self._sample_classes(self._draw_hashes(round)), context.weight)
         counts = np.zeros(context.team.size, dtype=np.int64)
         context.team.run(
-            sample.sample_uniformly, context.seed, SAMPLING, round, self._row_ids, self._bound, counts, self._scratch,
+            row_sampling.sample_uniformly,
+            context.seed, SAMPLING, round, self._row_ids, self._bound, counts, self._scratch,
             self._rows,
         )  # fmt: skip
         return self._at_least_one(SampledRows(self._rows[: int(counts.sum())], context.weight), round)

@@ -9,9 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sapwood.data.tables.table import Table
-from sapwood.kernels.predict import byte_forest as predict_bytes
-from sapwood.kernels.predict import linear_leaves as predict_linear
-from sapwood.kernels.predict import packed_forest as predict
+from sapwood.kernels.predict import byte_forest, linear_leaves, packed_forest
 from sapwood.model.predict.byte_packing import PackedByteTrees
 from sapwood.model.predict.tree_packing import PackedTrees
 from sapwood.native.runtime.kernel import Kernel
@@ -37,13 +35,13 @@ def add_scores(packed: PackedTrees, table: Table, trees: range, out: np.ndarray,
     elif (byte_trees := choose_byte_trees(packed, table, trees)) is not None:
         add_byte_scores(byte_trees, table, trees, out, n_jobs)
     else:
-        traverse(predict.add_scores, packed, table, trees, out, n_jobs)
+        traverse(packed_forest.add_scores, packed, table, trees, out, n_jobs)
 
 
 def leaf_indices(packed: PackedTrees, table: Table, trees: range, n_jobs: int | None = None) -> np.ndarray:
     """Return the leaf of each row in each tree as its node number within the tree: int32 (rows, trees)."""
     out = np.empty((table.n_rows, len(trees)), dtype=np.int32)
-    traverse(predict.leaf_indices, packed, table, trees, out, n_jobs)
+    traverse(packed_forest.leaf_indices, packed, table, trees, out, n_jobs)
     return out
 
 
@@ -64,13 +62,13 @@ def add_byte_scores(
     team = current_team(n_jobs, table.n_rows * len(trees))
     arguments = (packed.forest, *packed.bin_search(table.dtype), *_byte_workspaces(packed, team.size))
     cost = SEARCH_NANOSECONDS * len(packed.forest.features) + BYTE_NANOSECONDS * packed.n_entries(trees)
-    n_rows = _call_rows(cost + ADD_NANOSECONDS * len(trees), team.size, predict_bytes.BLOCK)
-    _run(team, predict_bytes.add_scores_by_bytes, table, n_rows, trees, arguments, out)
+    n_rows = _call_rows(cost + ADD_NANOSECONDS * len(trees), team.size, byte_forest.BLOCK)
+    _run(team, byte_forest.add_scores_by_bytes, table, n_rows, trees, arguments, out)
 
 
 def _add_linear(
     packed: PackedTrees,
-    forest: predict_linear.LinearForest,
+    forest: linear_leaves.LinearForest,
     table: Table,
     trees: range,
     out: np.ndarray,
@@ -83,9 +81,9 @@ def _add_linear(
     leaves = np.empty((min(n_rows, table.n_rows), len(trees)), dtype=np.int32)
     for rows in _row_ranges(table, n_rows):
         bounds = np.array([rows.begin, rows.end, -rows.begin, trees.start, trees.stop], dtype=np.int64)
-        team.run(predict.leaf_indices, *rows.memory, *arguments, bounds, leaves)
+        team.run(packed_forest.leaf_indices, *rows.memory, *arguments, bounds, leaves)
         bounds = np.array([rows.begin, rows.end, rows.offset, trees.start], dtype=np.int64)
-        team.run(predict_linear.add_linear_leaves, *rows.memory, leaves, forest, bounds, out)
+        team.run(linear_leaves.add_linear_leaves, *rows.memory, leaves, forest, bounds, out)
 
 
 class _RowRange(NamedTuple):
@@ -131,7 +129,7 @@ def choose_byte_trees(packed: PackedTrees, table: Table, trees: range) -> Packed
     if table.is_sparse or table.n_rows < MIN_BYTE_ROWS or len(trees) == 0:
         return None
     chosen = packed.forest.trees[trees.start : trees.stop]
-    if (chosen[:, predict.KIND] == predict.SYMMETRIC).any():
+    if (chosen[:, packed_forest.KIND] == packed_forest.SYMMETRIC).any():
         return None
     n_splits, n_deep = split_counts(packed, trees)
     saved = SPLIT_NANOSECONDS * n_splits * table.dtype.itemsize / 4 + WALK_NANOSECONDS * n_deep
@@ -155,7 +153,7 @@ def _workspaces(packed: PackedTrees, dtype: np.dtype, members: int) -> tuple[np.
 
 def _byte_workspaces(packed: PackedByteTrees, members: int) -> tuple[np.ndarray, ...]:
     heights = (packed.n_bin_rows, packed.n_planes + 2)
-    return tuple(np.empty((members, height, predict_bytes.BLOCK), dtype=np.uint8) for height in heights)
+    return tuple(np.empty((members, height, byte_forest.BLOCK), dtype=np.uint8) for height in heights)
 
 
 def rows_per_call(packed: PackedTrees, trees: range, members: int) -> int:
@@ -169,8 +167,8 @@ def rows_per_call(packed: PackedTrees, trees: range, members: int) -> int:
 def split_counts(packed: PackedTrees, trees: range) -> tuple[int, int]:
     """Return the number of splits in the tops of some trees, and the number of these trees that are deep."""
     chosen = packed.forest.trees[trees.start : trees.stop]
-    n_splits = chosen[:, predict.SPLITS_END] - chosen[:, predict.SPLITS_BEGIN]
-    return int(n_splits.sum()), int((chosen[:, predict.KIND] == predict.DEEP).sum())
+    n_splits = chosen[:, packed_forest.SPLITS_END] - chosen[:, packed_forest.SPLITS_BEGIN]
+    return int(n_splits.sum()), int((chosen[:, packed_forest.KIND] == packed_forest.DEEP).sum())
 
 
 def _call_rows(cost: float, members: int, block: int) -> int:

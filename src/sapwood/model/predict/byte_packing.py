@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sapwood.cached_property import cached_property
-from sapwood.kernels.predict import byte_forest as predict_bytes
+from sapwood.kernels.predict import byte_forest
 from sapwood.model.predict.float32_thresholds import Thresholds
 from sapwood.model.predict.node_index import NodeIndex, count_true_before
 
@@ -28,7 +28,7 @@ class BinSearch(NamedTuple):
 class PackedByteTrees:
     """The trees of an ensemble and their thresholds, those of each feature together."""
 
-    forest: predict_bytes.ByteForest
+    forest: byte_forest.ByteForest
     edges: Thresholds
 
     @cached_property
@@ -51,22 +51,22 @@ class PackedByteTrees:
     @property
     def n_planes(self) -> int:
         """Number of planes of the largest tree."""
-        return int(self.forest.trees[:, predict_bytes.N_PLANES].max())
+        return int(self.forest.trees[:, byte_forest.N_PLANES].max())
 
     def n_entries(self, trees: range) -> int:
         """Return the number of pairs of split and plane in some trees."""
         chosen = self.forest.trees[trees.start : trees.stop]
-        return int((chosen[:, predict_bytes.SPLITS_END] - chosen[:, predict_bytes.SPLITS_BEGIN]).sum())
+        return int((chosen[:, byte_forest.SPLITS_END] - chosen[:, byte_forest.SPLITS_BEGIN]).sum())
 
 
 def pack_byte_trees(nodes: NodeIndex) -> PackedByteTrees | None:
     """Pack the splits plane by plane; None if a tree or a feature's thresholds are too many for bytes, or with sets."""
     ensemble, inner = nodes.ensemble, nodes.inner
     n_leaves = np.diff(count_true_before(~inner, ensemble.tree_start))
-    if not inner.any() or n_leaves.max() > predict_bytes.MAX_LEAVES or (nodes.bit >= 0).any():
+    if not inner.any() or n_leaves.max() > byte_forest.MAX_LEAVES or (nodes.bit >= 0).any():
         return None
     features, edge_start, edges, edge_number = _collect_edges(nodes)
-    if edge_number.max() > predict_bytes.MAX_THRESHOLDS:
+    if edge_number.max() > byte_forest.MAX_THRESHOLDS:
         return None
     counts, first, right_first = nodes.number_leaves(inner, smaller_first=True)
     splits = np.flatnonzero(inner)
@@ -84,12 +84,12 @@ def pack_byte_trees(nodes: NodeIndex) -> PackedByteTrees | None:
     values[:, (tables[nodes.tree] + first)[~inner]] = ensemble.value[~inner].T
     trees = np.zeros((ensemble.n_trees, 6), dtype=np.int64)
     ends = np.cumsum(np.bincount(tree, minlength=ensemble.n_trees))
-    trees[1:, predict_bytes.SPLITS_BEGIN], trees[:, predict_bytes.SPLITS_END] = ends[:-1], ends
-    trees[:, predict_bytes.CLEARS_LEFT_BEGIN] = ends - np.bincount(tree[clears_left], minlength=ensemble.n_trees)
-    trees[:, predict_bytes.N_PLANES], trees[:, predict_bytes.TABLE] = n_planes, tables[:-1]
-    trees[:, predict_bytes.OUTPUT] = ensemble.tree_output
+    trees[1:, byte_forest.SPLITS_BEGIN], trees[:, byte_forest.SPLITS_END] = ends[:-1], ends
+    trees[:, byte_forest.CLEARS_LEFT_BEGIN] = ends - np.bincount(tree[clears_left], minlength=ensemble.n_trees)
+    trees[:, byte_forest.N_PLANES], trees[:, byte_forest.TABLE] = n_planes, tables[:-1]
+    trees[:, byte_forest.OUTPUT] = ensemble.tree_output
     entries = np.stack([bin_row[split], (edge_number - missing_right)[split], plane, mask], axis=1)[order]
-    forest = predict_bytes.ByteForest(trees, entries.astype(np.int64), features, raised, edge_start, values)
+    forest = byte_forest.ByteForest(trees, entries.astype(np.int64), features, raised, edge_start, values)
     return PackedByteTrees(forest, Thresholds(edges))
 
 
@@ -124,14 +124,14 @@ def _build_search(edges: np.ndarray, edge_start: np.ndarray) -> BinSearch:
     low, high = np.full(n_features, np.inf, edges.dtype), np.full(n_features, -np.inf, edges.dtype)
     np.minimum.at(low, feature[finite], values[finite])
     np.maximum.at(high, feature[finite], values[finite])
-    last = edges.dtype.type(predict_bytes.GRID_CELLS - 1)
+    last = edges.dtype.type(byte_forest.GRID_CELLS - 1)
     with np.errstate(all="ignore"):
         scale = np.where(high > low, last / (high - low), 0)
         scale = np.where(np.isfinite(scale), scale, 0).astype(edges.dtype)
         low = np.where(np.isfinite(low), low, 0).astype(edges.dtype)
         position = (values - low[feature]) * scale[feature]
     part = np.where(position > 0, np.minimum(position, last), 0).astype(np.int64)
-    counts = np.zeros((n_features, predict_bytes.GRID_CELLS + 1), dtype=np.int64)
+    counts = np.zeros((n_features, byte_forest.GRID_CELLS + 1), dtype=np.int64)
     np.add.at(counts, (feature, part + 1), 1)
     guide = np.cumsum(counts, axis=1)
     guide[:, -1] = np.ceil(np.log2(counts.max(axis=1) + 1))

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sapwood.errors import InputError, SapwoodError
-from sapwood.kernels.predict import linear_leaves as predict_linear
-from sapwood.kernels.predict import packed_forest as predict
+from sapwood.kernels.predict import linear_leaves, packed_forest
 from sapwood.model.predict.tree_packing import PackedTrees
 from sapwood.native.runtime.kernel import new_sync
 from sapwood.objectives.links import Link
@@ -79,13 +78,13 @@ class RowPredictor:
         else:
             block = np.zeros((len(self._packed.forest.features), 1))
             places = np.zeros(8, dtype=np.uint64)
-            add_scores = predict.add_scores_of_row.bind(x, self._packed.forest, block, places, scores)
+            add_scores = packed_forest.add_scores_of_row.bind(x, self._packed.forest, block, places, scores)
         self._local.prepared = _PreparedCall(x, scores, add_scores, self._link.bind(scores))
         return self._local.prepared
 
 
 def _bind_linear(
-    packed: PackedTrees, forest: predict_linear.LinearForest, x: np.ndarray, scores: np.ndarray
+    packed: PackedTrees, forest: linear_leaves.LinearForest, x: np.ndarray, scores: np.ndarray
 ) -> Callable[[int, int], None]:
     """Return a call that finds the leaves of one row and adds the predictions of their linear models."""
     n_trees = len(packed.forest.trees)
@@ -98,8 +97,8 @@ def _bind_linear(
     )
     bounds = np.array([0, 1, 0, 0, n_trees], dtype=np.int64)
     thresholds = packed.thresholds.float64
-    find_leaves = predict.leaf_indices.bind(sync, *memory, packed.forest, thresholds, *work, bounds, leaves)
-    add_linear = predict_linear.add_linear_leaves.bind(sync, *memory, leaves, forest, bounds, scores[:, None])
+    find_leaves = packed_forest.leaf_indices.bind(sync, *memory, packed.forest, thresholds, *work, bounds, leaves)
+    add_linear = linear_leaves.add_linear_leaves.bind(sync, *memory, leaves, forest, bounds, scores[:, None])
 
     def call(member: int, members: int) -> None:
         find_leaves(member, members)

@@ -9,8 +9,7 @@ from functools import partial
 import numpy as np
 
 from sapwood.cached_property import cached_property
-from sapwood.kernels.predict import linear_leaves as predict_linear
-from sapwood.kernels.predict import packed_forest as predict
+from sapwood.kernels.predict import linear_leaves, packed_forest
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.predict.bitsets import BitsetTransformer
 from sapwood.model.predict.byte_packing import PackedByteTrees, pack_byte_trees
@@ -18,7 +17,7 @@ from sapwood.model.predict.float32_thresholds import Thresholds
 from sapwood.model.predict.node_index import NodeIndex, count_true_before
 
 # Position in a tree's table of each exit of its top, numbered from the left: the order of the de Bruijn products.
-EXIT_POSITIONS = ((np.int64(predict.DE_BRUIJN) << np.arange(predict.MAX_EXITS)) & 0xFFFFFFFF) >> 27
+EXIT_POSITIONS = ((np.int64(packed_forest.DE_BRUIJN) << np.arange(packed_forest.MAX_EXITS)) & 0xFFFFFFFF) >> 27
 MAX_SYMMETRIC_DEPTH = 16
 
 
@@ -29,9 +28,9 @@ class PackedTrees:
     ``linear`` holds linear leaves, if there are any; ``node_index`` returns the nodes that were packed.
     """
 
-    forest: predict.Forest
+    forest: packed_forest.Forest
     thresholds: Thresholds
-    linear: predict_linear.LinearForest | None = None
+    linear: linear_leaves.LinearForest | None = None
     node_index: Callable[[], NodeIndex] | None = None
 
     @cached_property
@@ -56,19 +55,19 @@ def pack_trees(ensemble: Ensemble, with_tops: bool = True, bitsets: BitsetTransf
     below = ~top & ~is_exit
     n_below = np.diff(count_true_before(below, ensemble.tree_start))
     n_leaves = np.diff(count_true_before(~nodes.inner, ensemble.tree_start))
-    tables = np.concatenate([[0], np.cumsum(np.where(symmetric, n_leaves, predict.MAX_EXITS + n_below))])
+    tables = np.concatenate([[0], np.cumsum(np.where(symmetric, n_leaves, packed_forest.MAX_EXITS + n_below))])
     exit_position = EXIT_POSITIONS[np.where(is_exit & ~in_symmetric, first_exit, 0)]
     exit_position = np.where(in_symmetric, first_exit, exit_position)
-    position = tables[nodes.tree] + np.where(is_exit, exit_position, predict.MAX_EXITS)
+    position = tables[nodes.tree] + np.where(is_exit, exit_position, packed_forest.MAX_EXITS)
     position[below] += (np.cumsum(below) - 1 - count_true_before(below, ensemble.tree_start)[nodes.tree])[below]
 
     # One split represents all splits of a depth of a symmetric tree: the leftmost.
     splits = top & (~in_symmetric | (first_exit == 0))
     trees = np.zeros((ensemble.n_trees, 5), dtype=np.int64)
     starts = count_true_before(splits, ensemble.tree_start)
-    trees[:, predict.SPLITS_BEGIN], trees[:, predict.SPLITS_END] = starts[:-1], starts[1:]
-    trees[:, predict.TABLE], trees[:, predict.OUTPUT] = tables[:-1], ensemble.tree_output
-    trees[:, predict.KIND] = np.where(symmetric, predict.SYMMETRIC, n_below > 0)
+    trees[:, packed_forest.SPLITS_BEGIN], trees[:, packed_forest.SPLITS_END] = starts[:-1], starts[1:]
+    trees[:, packed_forest.TABLE], trees[:, packed_forest.OUTPUT] = tables[:-1], ensemble.tree_output
+    trees[:, packed_forest.KIND] = np.where(symmetric, packed_forest.SYMMETRIC, n_below > 0)
 
     features, slots = _feature_slots(nodes)
     n_left = np.where(in_symmetric[splits], 0, n_exits[nodes.left[splits]])
@@ -77,12 +76,12 @@ def pack_trees(ensemble: Ensemble, with_tops: bool = True, bitsets: BitsetTransf
     values[position[~top]] = ensemble.value[~top]
     numbers = np.zeros(len(links), dtype=np.int32)
     numbers[position[~top]] = nodes.number[~top]
-    forest = predict.Forest(
+    forest = packed_forest.Forest(
         trees=trees,
         slots=np.where(
             nodes.bit[splits] < 0,
             2 * slots[splits] + (ensemble.missing_left[splits] == 0),
-            -1 - (predict.WORD_BITS * slots[splits] + nodes.bit[splits]),
+            -1 - (packed_forest.WORD_BITS * slots[splits] + nodes.bit[splits]),
         ),
         masks=_clear_masks(first_exit[splits], n_left),
         features=features,
@@ -97,13 +96,13 @@ def pack_trees(ensemble: Ensemble, with_tops: bool = True, bitsets: BitsetTransf
 
 def pack_linear_leaves(
     ensemble: Ensemble, bitsets: BitsetTransformer | None = None
-) -> predict_linear.LinearForest | None:
+) -> linear_leaves.LinearForest | None:
     """Return the coefficients of linear leaves for the kernels; None if all leaves are constant."""
     coefficients = ensemble.leaf_coefficients
     if coefficients is None:
         return None
     feature = coefficients.feature
-    return predict_linear.LinearForest(
+    return linear_leaves.LinearForest(
         tree_start=ensemble.tree_start,
         tree_output=ensemble.tree_output,
         value=ensemble.value.reshape(-1),
@@ -143,7 +142,7 @@ def _choose_tops(nodes: NodeIndex) -> np.ndarray:
     order = np.lexsort((nodes.number, -rows, nodes.tree))
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = nodes.number  # trees keep their ranges, so the n-th node of a tree in this order has rank n
-    return nodes.inner & (rank < predict.MAX_EXITS - 1)
+    return nodes.inner & (rank < packed_forest.MAX_EXITS - 1)
 
 
 def _feature_slots(nodes: NodeIndex) -> tuple[np.ndarray, np.ndarray]:
@@ -171,9 +170,9 @@ def _pack_links(
     missing_right = inner & (nodes.ensemble.missing_left[included] == 0)
     is_bitset = nodes.bit[included] >= 0
     link = position[child].astype(np.uint64)
-    link |= missing_right.astype(np.uint64) << predict.MISSING_RIGHT_BIT
-    link |= slots[included].astype(np.uint64) << predict.SLOT_BIT
-    link |= is_bitset.astype(np.uint64) << predict.BITSET_BIT
+    link |= missing_right.astype(np.uint64) << packed_forest.MISSING_RIGHT_BIT
+    link |= slots[included].astype(np.uint64) << packed_forest.SLOT_BIT
+    link |= is_bitset.astype(np.uint64) << packed_forest.BITSET_BIT
     place = position[included]
     links[place, 0] = link
     links.view(np.float64)[place, 1] = np.where(inner, nodes.ensemble.threshold[included], np.inf)

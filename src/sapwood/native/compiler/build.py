@@ -18,8 +18,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
-from sapwood.native.compiler import object_files as objects
-from sapwood.native.compiler import sources
+from sapwood.native.compiler import object_files, sources
 from sapwood.native.compiler.elf import undefined_symbols
 from sapwood.native.runtime.kernel import REGISTRY
 from sapwood.native.system.cpu_count import usable_cpus
@@ -77,9 +76,9 @@ def _build(levels: list[str], folder: Path) -> list[Path]:
     paths = {level: sources.library_path(level, identity) for level in levels}
     missing = [level for level, path in paths.items() if not path.exists()]
     if missing:
-        _compile(missing, objects.missing_kernels(missing, folder), folder)
+        _compile(missing, object_files.missing_kernels(missing, folder), folder)
     for level in missing:
-        linked = objects.object_paths(level, folder)
+        linked = object_files.object_paths(level, folder)
         _link([*linked, _manifest(level, folder)], paths[level])
         for old in set((folder / level).glob("*.o")) - set(linked):
             old.unlink(missing_ok=True)
@@ -124,8 +123,8 @@ def _start(levels: list[str], names: list[str], folder: Path, claims: str, outpu
     # The child has our search path, whatever build front ends do to it when Python starts.
     search = [str(sources.PACKAGE.parent), *(path for path in sys.path if path)]
     code = (
-        f"import sys; sys.path[:] = {search!r}; from sapwood.native.compiler import objects; "
-        f"objects.compile_objects({levels!r}, {names!r}, {str(folder)!r}, {claims!r})"
+        f"import sys; sys.path[:] = {search!r}; from sapwood.native.compiler import object_files; "
+        f"object_files.compile_objects({levels!r}, {names!r}, {str(folder)!r}, {claims!r})"
     )
     return subprocess.Popen(
         [sys.executable, "-c", code],
@@ -137,12 +136,14 @@ def _manifest(level: str, folder: Path) -> Path:
     """Write an object file that holds the versions, CPU level and sources that the library was compiled from."""
     from sapwood.native.compiler import llvm
 
-    text = json.dumps({**objects.compiler_versions(), "level": level, "sources": sources.source_hash()}, sort_keys=True)
+    text = json.dumps(
+        {**object_files.compiler_versions(), "level": level, "sources": sources.source_hash()}, sort_keys=True
+    )
     data = text.encode() + b"\0"
     body = "".join(f"\\{byte:02X}" for byte in data)
     path = folder / level / "manifest.o"
     code = f'@sapwood_manifest = constant [{len(data)} x i8] c"{body}"\n'
-    objects.write_atomically(path, llvm.plain_object(code, level))
+    object_files.write_atomically(path, llvm.plain_object(code, level))
     return path
 
 
