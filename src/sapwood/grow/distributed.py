@@ -18,7 +18,7 @@ from sapwood.grow.histogram import HistogramGrower, is_wide
 from sapwood.kernels import layout
 from sapwood.kernels.grow import distributed_search, distributed_steps
 from sapwood.kernels.grow.leaf_queue import can_split
-from sapwood.kernels.histogram import quantised_gradients
+from sapwood.kernels.histogram import gradient_scales
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import TreeParams
 
@@ -58,7 +58,7 @@ class DistributedGrower(HistogramGrower):
         if not self._workers.splits_rows or len(weight) == 0:
             return super()._weight_scale(weight)
         top, n = self._workers.max(np.array([weight.max()])), self._n_total_rows
-        return scale_for(quantised_gradients.EXACT_LIMIT, float(top[0]) * n, n)
+        return scale_for(gradient_scales.EXACT_LIMIT, float(top[0]) * n, n)
 
     def _quantise(self, rows: layout.RowPartition, gradients: layout.Gradients, key: layout.RandomKey) -> None:
         if not self._workers.splits_rows:

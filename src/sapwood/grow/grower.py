@@ -24,7 +24,8 @@ from sapwood.grow.workspace import (
     make_tree_nodes,
 )
 from sapwood.kernels import layout
-from sapwood.kernels.histogram import quantised_gradients
+from sapwood.kernels.histogram.gradient_scales import EXACT_LIMIT, MAX_GRADIENT
+from sapwood.kernels.histogram.quantised_gradients import quantise
 from sapwood.kernels.numeric.random import SPLIT_NOISE, draw_many
 from sapwood.native.runtime.kernel import RepeatedCall
 from sapwood.native.threads.team import Team
@@ -75,7 +76,7 @@ class Grower(ABC):
         self._tree_number = 0
         self.split_noise = 0.0
         self.needs_leaf_rows = True
-        self._quantise_kernel = RepeatedCall(quantised_gradients.quantise)
+        self._quantise_kernel = RepeatedCall(quantise)
         self._last_pairs = EMPTY
         self._gradients = layout.Gradients(EMPTY, EMPTY, EMPTY, 1.0)
         self._fixed_params = self._make_params()
@@ -166,7 +167,7 @@ class Grower(ABC):
         if len(weight) == 0:
             return 1.0
         n = self._dataset.n_rows
-        return scale_for(quantised_gradients.EXACT_LIMIT, float(weight.max()) * n, n)
+        return scale_for(EXACT_LIMIT, float(weight.max()) * n, n)
 
     def _sampled_counts(self, n_features: int) -> tuple[int, int]:
         """Return the numbers of features sampled by each level and by each node, 0 for all."""
@@ -228,13 +229,13 @@ class Grower(ABC):
         for pairs in gradients.pairs.reshape(len(gradients.pairs), -1, 2)[:, used].astype(np.float64):
             with np.errstate(over="ignore", invalid="ignore"):
                 g, h = weight * np.abs(pairs[:, 0]), weight * pairs[:, 1]
-            fits = (g <= quantised_gradients.MAX_GRADIENT) & (h >= 0.0) & (h <= quantised_gradients.MAX_GRADIENT)
+            fits = (g <= MAX_GRADIENT) & (h >= 0.0) & (h <= MAX_GRADIENT)
             if not fits.all():
                 break
         k = int(np.argmin(fits))
         raise TrainingError(
             f"round {round + 1}: the gradient of row {int(self._dataset.row_ids[used[k]])}, times its weight, is not "
-            f"a finite number up to {quantised_gradients.MAX_GRADIENT:.0e} (or its hessian is negative): gradient "
+            f"a finite number up to {MAX_GRADIENT:.0e} (or its hessian is negative): gradient "
             f"{pairs[k, 0]:g}, hessian {pairs[k, 1]:g}, weight {weight[k]:g}; check the target, weight and "
             "scores of this row, or lower the learning rate"
         )

@@ -14,7 +14,7 @@ from sapwood.grow.workspace import make_bins, make_histograms, make_level_scores
 from sapwood.kernels import layout
 from sapwood.kernels.grow.histogram_tree import grow_tree
 from sapwood.kernels.grow.symmetric_tree import grow_symmetric_tree
-from sapwood.kernels.histogram import quantised_gradients
+from sapwood.kernels.histogram import gradient_scales
 from sapwood.native.runtime.kernel import RepeatedCall
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import TreeParams
@@ -29,7 +29,7 @@ def is_wide(precision: str, n_rows: int) -> bool:
     """Return whether histograms have wide cells."""
     if precision != "auto":
         return precision == "wide"
-    return n_rows < MIN_PACKED_ROWS or quantised_gradients.PACKED_GRADIENT_LIMIT / n_rows < MIN_PACKED_STEPS
+    return n_rows < MIN_PACKED_ROWS or gradient_scales.PACKED_GRADIENT_LIMIT / n_rows < MIN_PACKED_STEPS
 
 
 class HistogramGrower(Grower):

@@ -12,7 +12,7 @@ from sapwood.data.binning.tiles import aligned_zeros
 from sapwood.kernels import layout
 from sapwood.kernels.histogram.multi_output import padded_planes
 from sapwood.kernels.split.category_order import CATEGORY_SCRATCH
-from sapwood.kernels.split.numeric_vectorized import PADDING
+from sapwood.kernels.split.cumulative_sums import PADDING
 
 ANY_BIN = 1 << 40
 POOL_BYTES = 1 << 29

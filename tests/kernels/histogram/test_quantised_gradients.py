@@ -11,17 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.kernels import layout
-from sapwood.kernels.histogram import quantised_gradients
+from sapwood.kernels.histogram import gradient_scales, quantised_gradients
 from sapwood.kernels.numeric.fixed_point import gradient_sum, quantised_hessian
 from sapwood.native.threads.team import Team
 from tests.guarded import Guards
 from tests.reference.quantise import quantise_slowly
 
-LIMITS = [
-    quantised_gradients.PACKED_GRADIENT_LIMIT,
-    quantised_gradients.PACKED_HESSIAN_LIMIT,
-    quantised_gradients.EXACT_LIMIT,
-]
 IDENTITY = np.empty(0, dtype=np.uint64)
 
 
@@ -81,7 +76,7 @@ def table(n: int, seed: int = 0, spread: float = 1.0) -> tuple[np.ndarray, np.nd
 @pytest.mark.parametrize("members", [1, 3])
 def test_many_rows_that_follow_each_other_are_rounded_as_chosen_ones(wide, weighted, members):
     """A table with one more row has the others chosen, by loops that look each row up."""
-    n = quantised_gradients.MIN_CONTIGUOUS_ROWS + 1
+    n = gradient_scales.MIN_CONTIGUOUS_ROWS + 1
     pairs, weight = table(n + 1, 8)
     ids = np.random.default_rng(9).permutation(n + 1).astype(np.uint64)
     parts = (pairs[:n], weight[:n], ids[:n]) if weighted else (pairs[:n], None, IDENTITY)
@@ -102,10 +97,10 @@ def test_the_loops_over_many_rows_do_what_those_over_chosen_ones_do(n, seed, spr
     largest, sums = np.empty((2, 2)), np.empty((2, 2), np.int64)
     planes, ranges = np.empty((2, n), np.int64), np.array([[2**62, 0], [2**62, 0]])
     with np.errstate(all="ignore"):
-        quantised_gradients.find_max_contiguous(pairs, weight, 0, n, largest[0], info)
-        quantised_gradients.find_max(pairs, weight, order, 0, n, largest[1], info)
-        quantised_gradients.add_up_contiguous(pairs, weight, 0, n, scale, sums[0])
-        quantised_gradients.add_up(pairs, weight, order, 0, n, scale, sums[1])
+        gradient_scales.find_max_contiguous(pairs, weight, 0, n, largest[0], info)
+        gradient_scales.find_max(pairs, weight, order, 0, n, largest[1], info)
+        gradient_scales.add_up_contiguous(pairs, weight, 0, n, scale, sums[0])
+        gradient_scales.add_up(pairs, weight, order, 0, n, scale, sums[1])
         quantised_gradients.round_packed_contiguous(pairs, weight, ids, 0, n, scale, key, planes[0], ranges[0])
         quantised_gradients.round_packed(pairs, weight, ids, order, 0, n, scale, key, planes[1], ranges[1])
     for found in (largest, sums, planes, ranges):
@@ -117,56 +112,18 @@ def test_the_loops_over_many_rows_do_what_those_over_chosen_ones_do(n, seed, spr
 )
 @pytest.mark.parametrize("place", [0, 1000, -1])
 def test_many_rows_tell_of_one_that_is_not_finite(pair, place):
-    pairs, _ = table(quantised_gradients.MIN_CONTIGUOUS_ROWS)
+    pairs, _ = table(gradient_scales.MIN_CONTIGUOUS_ROWS)
     pairs[place] = pair
     assert run(pairs).info[layout.STATUS] == layout.NOT_FINITE
 
 
 def test_a_hessian_of_minus_zero_is_zero():
-    pairs, _ = table(quantised_gradients.MIN_CONTIGUOUS_ROWS)
+    pairs, _ = table(gradient_scales.MIN_CONTIGUOUS_ROWS)
     pairs[7, 1] = -0.0
     assert run(pairs).info[layout.STATUS] == layout.OK
 
 
-# --- the scale rule ---------------------------------------------------------------------------------------------------
-
-
-def scale_for(limit: float, bound: float, n: int) -> Fraction:
-    out = np.array([np.nan, np.nan, np.nan])
-    quantised_gradients.find_scale(limit, bound, n, out[1:2])
-    assert np.isnan(out[[0, 2]]).all()
-    return Fraction(float(out[1]))
-
-
-@settings(max_examples=500)
-@given(st.sampled_from(LIMITS), st.floats(1e-300, 1e280), st.integers(1, 2**26))
-def test_the_scale_is_the_largest_power_of_two_at_which_nothing_overflows(limit, bound, n):
-    """s * bound + n < limit; twice as much would break it, but for the last bits of a float's rounding."""
-    scale = scale_for(limit, bound, n)
-    assert (scale.numerator & (scale.numerator - 1)) == 0
-    assert (scale.denominator & (scale.denominator - 1)) == 0
-    assert scale * Fraction(bound) + n < limit
-    assert scale == 2**1000 or 2 * scale * Fraction(bound) + n >= Fraction(limit) * (1 - Fraction(1, 10**14))
-
-
-@pytest.mark.parametrize("limit", LIMITS)
-@pytest.mark.parametrize("n", [1, 2, 1000, 2**20, 2**26])
-@pytest.mark.parametrize("power", [-200, -31, -1, 0, 1, 10, 31, 200])
-@pytest.mark.parametrize("nudge", [-1, 0, 1])
-def test_the_scale_holds_where_the_bound_is_next_to_a_power_of_two(limit, n, power, nudge):
-    """Where (limit - n) / bound is nearly a power of two, rounding must not lift the scale over it."""
-    bound = float((Fraction(limit) - n) * Fraction(2) ** power)
-    bound = bound if nudge == 0 else float(np.nextafter(bound, np.inf * nudge))
-    assert scale_for(limit, bound, n) * Fraction(bound) + n < limit
-
-
-def test_where_there_is_nothing_to_add_the_scale_is_one():
-    assert scale_for(quantised_gradients.PACKED_GRADIENT_LIMIT, 0.0, 10) == 1
-
-
-@pytest.mark.parametrize("bound", [5e-324, 1e-310, 1e-305])
-def test_the_scale_of_next_to_nothing_is_finite(bound):
-    assert scale_for(quantised_gradients.EXACT_LIMIT, bound, 10) == 2**1000
+# --- overflow ---------------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=60)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from sapwood.kernels import layout
 from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_MISSING_LEFT, CANDIDATE_SUMS
 from sapwood.kernels.numeric import fixed_point as steps
-from sapwood.kernels.split import numeric, numeric_vectorized
+from sapwood.kernels.split import numeric as split_numeric
+from sapwood.kernels.split.cumulative_sums import PADDING
 from tests.guarded import Guards
 from tests.reference.grower import CLOSE, TooCloseError
 
@@ -71,7 +72,7 @@ class Scan:
         scales = layout.Scales(np.array([[UNIT_G, UNIT_H]] * n_outputs), np.ones((n_outputs, 2)), hessian_range)
         sums = np.array([sum(plane) for plane in planes])
         cut = guards.array(CANDIDATE_SUMS + n_planes, np.int64)
-        running = guards.array(2 * n_planes + 3 * (self.n_bins + numeric_vectorized.PADDING), np.int64)
+        running = guards.array(2 * n_planes + 3 * (self.n_bins + PADDING), np.int64)
         arguments = histogram.reshape(-1), 1, feature, sums, *self.bounds
         with np.errstate(all="ignore"):
             gain = numeric.scan_feature(*arguments, EVERYWHERE, self.rules, scales, running, cut)

@@ -28,7 +28,7 @@ from sapwood import (
     Uniform,
     distributed,
 )
-from sapwood.kernels.histogram import quantised_gradients
+from sapwood.kernels.histogram import gradient_scales
 from sapwood.kernels.numeric import elementwise, random
 from sapwood.model.model import Model
 
@@ -81,7 +81,7 @@ def scales() -> str:
     out = np.empty(1)
     found = []
     for bound in (1e-300, 1e-3, 1.0, 12345.6, 1e200):
-        quantised_gradients.find_scale(quantised_gradients.PACKED_GRADIENT_LIMIT, bound, 1000, out)
+        gradient_scales.find_scale(gradient_scales.PACKED_GRADIENT_LIMIT, bound, 1000, out)
         found.append(out[0])
     return digest(np.array(found))
 

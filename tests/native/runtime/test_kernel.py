@@ -9,7 +9,7 @@ import pytest
 
 from sapwood.kernels import layout
 from sapwood.kernels.encode import bin_edges
-from sapwood.kernels.histogram import quantised_gradients
+from sapwood.kernels.histogram import gradient_scales
 from sapwood.kernels.numeric import random
 from sapwood.kernels.threads.barrier import check_barrier
 from sapwood.native.runtime import kernel as kernels
@@ -87,7 +87,7 @@ def test_a_list_is_no_array():
 
 def test_too_few_arguments_are_refused():
     with pytest.raises(TypeError, match="find_scale takes 4 arguments, got 2"):
-        quantised_gradients.find_scale(1.0, 2.0)
+        gradient_scales.find_scale(1.0, 2.0)
 
 
 def test_of_several_signatures_the_one_that_fits_is_called():

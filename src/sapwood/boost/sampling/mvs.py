@@ -10,7 +10,7 @@ import numpy as np
 from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext, sampler_for
 from sapwood.boost.sampling.thresholds import proportion_threshold
 from sapwood.grow.fixed_point import scale_for
-from sapwood.kernels.histogram.quantised_gradients import EXACT_LIMIT
+from sapwood.kernels.histogram.gradient_scales import EXACT_LIMIT
 from sapwood.kernels.numeric.random import SAMPLING
 from sapwood.kernels.sampling import row_sampling
 from sapwood.params.declaration import BoostingParams

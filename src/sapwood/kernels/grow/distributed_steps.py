@@ -15,16 +15,8 @@ from sapwood.kernels.grow.row_partition import partition_leaf
 from sapwood.kernels.histogram.builder import sum_root
 from sapwood.kernels.histogram.cells import count_cells
 from sapwood.kernels.histogram.dense_bins import add_planes, clear_cells
-from sapwood.kernels.histogram.quantised_gradients import (
-    add_up,
-    find_max,
-    merge_hessian_ranges,
-    number_rows,
-    reset_range,
-    round_rows,
-    set_safe_scales,
-    set_scales,
-)
+from sapwood.kernels.histogram.gradient_scales import add_up, find_max, set_safe_scales, set_scales
+from sapwood.kernels.histogram.quantised_gradients import merge_hessian_ranges, number_rows, reset_range, round_rows
 from sapwood.kernels.layout import (
     LEAF_HIST,
     N_LEAVES,

@@ -9,13 +9,21 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.histogram.cells import count_cells
+from sapwood.kernels.histogram.tile_words import (
+    BYTE_MASK,
+    add_eight,
+    add_eight_at,
+    add_few_at,
+    add_four,
+    add_four_at,
+    add_one_by_one,
+)
 from sapwood.kernels.layout import FEATURE_STRIDE
 from sapwood.native.runtime.intrinsics import prefetch
 from sapwood.native.runtime.kernel import kernel
 
 # Rows ahead of the one being added; hides the latency of memory.
 PREFETCH_DISTANCE = np.uint64(24)
-BYTE_MASK = np.uint64(0xFF)
 # Rows that stay in the cache while they are read twice.
 BLOCK = 256
 
@@ -47,25 +55,6 @@ def count_strided_words(offset, from_word, to_word):
     return n - from_word
 
 
-@kernel()
-def add_four(word, value, cell, cells):
-    """Add a value to one cell of each of four features, ``FEATURE_STRIDE`` apart from ``cell`` on.
-
-    The bins of the features are the low bytes of ``word``.
-    """
-    cells[cell + (word & BYTE_MASK)] += value
-    cells[cell + np.uint64(FEATURE_STRIDE) + ((word >> np.uint64(8)) & BYTE_MASK)] += value
-    cells[cell + np.uint64(2 * FEATURE_STRIDE) + ((word >> np.uint64(16)) & BYTE_MASK)] += value
-    cells[cell + np.uint64(3 * FEATURE_STRIDE) + ((word >> np.uint64(24)) & BYTE_MASK)] += value
-
-
-@kernel()
-def add_eight(word, value, cell, cells):
-    """Add a value to one cell of each of eight features, ``FEATURE_STRIDE`` apart from ``cell`` on."""
-    add_four(word, value, cell, cells)
-    add_four(word >> np.uint64(32), value, cell + np.uint64(4 * FEATURE_STRIDE), cells)
-
-
 @kernel(noinline=True)
 def add_strided(tile, rows, values, first, last, word, n_words, with_four, first_cell, cells):
     """Add the values at some positions to the cells of one to four words of features that lie ``FEATURE_STRIDE`` apart.
@@ -92,49 +81,6 @@ def add_strided(tile, rows, values, first, last, word, n_words, with_four, first
         if with_four:
             n = np.uint64(n_words)
             add_four(tile_row[w + n], value, cell + (n << np.uint64(3)) * np.uint64(FEATURE_STRIDE), cells)
-
-
-@kernel()
-def add_eight_at(word, value, offset, j, cells):
-    """Add a value to one cell of each of feature j and the seven after it, whose bins are the bytes of a word."""
-    cells[np.uint64(offset[j]) + (word & BYTE_MASK)] += value
-    cells[np.uint64(offset[j + np.uint64(1)]) + ((word >> np.uint64(8)) & BYTE_MASK)] += value
-    cells[np.uint64(offset[j + np.uint64(2)]) + ((word >> np.uint64(16)) & BYTE_MASK)] += value
-    cells[np.uint64(offset[j + np.uint64(3)]) + ((word >> np.uint64(24)) & BYTE_MASK)] += value
-    cells[np.uint64(offset[j + np.uint64(4)]) + ((word >> np.uint64(32)) & BYTE_MASK)] += value
-    cells[np.uint64(offset[j + np.uint64(5)]) + ((word >> np.uint64(40)) & BYTE_MASK)] += value
-    cells[np.uint64(offset[j + np.uint64(6)]) + ((word >> np.uint64(48)) & BYTE_MASK)] += value
-    cells[np.uint64(offset[j + np.uint64(7)]) + (word >> np.uint64(56))] += value
-
-
-@kernel()
-def add_four_at(word, value, offset, j, cells):
-    """Add a value to one cell of each of feature j and the three after it, whose bins are the low bytes of a word."""
-    cells[np.uint64(offset[j]) + (word & BYTE_MASK)] += value
-    cells[np.uint64(offset[j + np.uint64(1)]) + ((word >> np.uint64(8)) & BYTE_MASK)] += value
-    cells[np.uint64(offset[j + np.uint64(2)]) + ((word >> np.uint64(16)) & BYTE_MASK)] += value
-    cells[np.uint64(offset[j + np.uint64(3)]) + ((word >> np.uint64(24)) & BYTE_MASK)] += value
-
-
-@kernel()
-def add_few_at(word, value, offset, j, n, cells):
-    """Add a value to one cell of each of one to three features from j on, whose bins are the low bytes of a word."""
-    cells[np.uint64(offset[j]) + (word & BYTE_MASK)] += value
-    if n > 1:
-        cells[np.uint64(offset[j + np.uint64(1)]) + ((word >> np.uint64(8)) & BYTE_MASK)] += value
-    if n > 2:
-        cells[np.uint64(offset[j + np.uint64(2)]) + ((word >> np.uint64(16)) & BYTE_MASK)] += value
-
-
-@kernel()
-def add_one_by_one(tile_row, value, from_feature, to_feature, log2_bits, offset, cells):
-    """Add a value to one cell of each of some features of a row; a bin takes 2^``log2_bits`` bits of a word."""
-    log2_bins = np.uint64(6) - log2_bits
-    mask = (np.uint64(1) << (np.uint64(1) << log2_bits)) - np.uint64(1)
-    for j in range(from_feature, to_feature):
-        word = tile_row[j >> log2_bins]
-        shift = (j & ((np.uint64(1) << log2_bins) - np.uint64(1))) << log2_bits
-        cells[np.uint64(offset[j]) + ((word >> shift) & mask)] += value
 
 
 @kernel(noinline=True)

@@ -10,12 +10,11 @@ import numpy as np
 
 from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_MISSING_LEFT, CANDIDATE_SUMS
 from sapwood.kernels.numeric.fixed_point import gradient_sum, hessian_sum, high_half, int_to_float, low_half
+from sapwood.kernels.split.cumulative_sums import PADDING, cumulate_side
 from sapwood.kernels.split.gain import l2_score, l2_split_score, split_gain
 from sapwood.kernels.split.leaf_size import first_bin, has_two_sides, last_bin
 from sapwood.kernels.split.numeric_vectorized import (
     INVALID_BITS,
-    PADDING,
-    cumulate_side,
     min_hessian,
 )
 from sapwood.native.runtime.intrinsics import bits_float, float_bits

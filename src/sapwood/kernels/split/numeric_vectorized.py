@@ -6,6 +6,13 @@ import numpy as np
 
 from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_MISSING_LEFT, CANDIDATE_SUMS
 from sapwood.kernels.numeric.fixed_point import LOW_HALF, high_half, int_to_float, low_half
+from sapwood.kernels.split.cumulative_sums import (
+    PADDING,
+    cumulate,
+    cumulate_nonempty,
+    cumulate_nonempty_wide,
+    list_nonempty,
+)
 from sapwood.kernels.split.gain import l2_score, l2_split_score, split_gain
 from sapwood.kernels.split.leaf_size import first_bin, has_two_sides, last_bin
 from sapwood.native.runtime.intrinsics import bits_float, float_bits
@@ -13,8 +20,6 @@ from sapwood.native.runtime.kernel import kernel
 
 INVALID = -1.0
 INVALID_BITS = np.int64(-0x4010000000000000)  # the bits of -1.0
-# Entries behind the sums of a feature, so that vector code can process eight at a time.
-PADDING = 8
 
 
 @kernel()
@@ -57,62 +62,6 @@ def max_score_few_bins(cells, start, n_bins, g_all, h_all, min_h, reg_lambda, un
 def has_empty_bins(total, n_bins, hessian_range):
     """Return whether a leaf with the quantised hessian ``total`` may have fewer rows than a feature has bins."""
     return total < n_bins * hessian_range[0, 1]
-
-
-@kernel()
-def pad_to_eight(sums, n):
-    """Repeat the last of n sums up to a multiple of eight; return that."""
-    stop = (n + 7) & ~np.int64(7)
-    for k in range(np.uint64(n), np.uint64(stop)):
-        sums[k] = sums[np.uint64(n - 1)]
-    return stop
-
-
-@kernel()
-def sum_bins_before(cells, stop):
-    """Return the sum of the value bins before ``stop``."""
-    total = np.int64(0)
-    for b in range(np.uint64(1), np.uint64(stop)):
-        total += cells[b]
-    return total
-
-
-@kernel()
-def cumulate_nonempty(cells, first, stop, sums):
-    """Write the sums up to each bin from ``first`` to before ``stop``, bins of sum 0 after the first left out.
-
-    Return how many there are, padded to a multiple of eight.
-    """
-    if stop <= first:
-        return np.int64(0)
-    total = sum_bins_before(cells, first + 1)
-    sums[0] = total
-    n = np.uint64(1)
-    for b in range(np.uint64(first + 1), np.uint64(stop)):
-        value = cells[b]
-        total += value
-        sums[n] = total
-        n += np.uint64(value != 0)
-    return pad_to_eight(sums, np.int64(n))
-
-
-@kernel()
-def cumulate_side(cells, n, missing_left, sums):
-    """Write the sums of a plane up to each of n bins, with those of missing values if they go left."""
-    total = cells[0] if missing_left == 1 else np.int64(0)
-    for b in range(np.uint64(n)):
-        total += cells[b + np.uint64(1)]
-        sums[b] = total
-
-
-@kernel()
-def cumulate(cells, first, stop, sums):
-    """Write the sums up to each bin from ``first`` to before ``stop``; return how many."""
-    total = sum_bins_before(cells, first)
-    for b in range(np.uint64(first), np.uint64(stop)):
-        total += cells[b]
-        sums[b - np.uint64(first)] = total
-    return max(stop - first, 0)
 
 
 @kernel()
@@ -177,28 +126,6 @@ def max_score_wide(sums_g, sums_h, first, last, g_all, h_all, min_h, reg_lambda,
 
 
 @kernel()
-def cumulate_nonempty_wide(gradients, hessians, first, stop, sums_g, sums_h):
-    """Do ``cumulate_nonempty`` for two planes."""
-    if stop <= first:
-        return np.int64(0)
-    g = sum_bins_before(gradients, first + 1)
-    h = sum_bins_before(hessians, first + 1)
-    sums_g[0] = g
-    sums_h[0] = h
-    n = np.uint64(1)
-    for b in range(np.uint64(first + 1), np.uint64(stop)):
-        more_g = gradients[b]
-        more_h = hessians[b]
-        g += more_g
-        h += more_h
-        sums_g[n] = g
-        sums_h[n] = h
-        n += np.uint64((more_g | more_h) != 0)
-    pad_to_eight(sums_g, np.int64(n))
-    return pad_to_eight(sums_h, np.int64(n))
-
-
-@kernel()
 def scan_wide(cells, n_cells, n_bins, sums, min_h, reg_lambda, min_split_gain, limits, scale, buffer):
     """Return the largest gain of a feature within ``limits``, 0 if there is none. Wide cells."""
     unit_g = 1.0 / scale[0, 0]
@@ -222,16 +149,6 @@ def scan_wide(cells, n_cells, n_bins, sums, min_h, reg_lambda, min_split_gain, l
         other = max_score_wide(sums_g, sums_h, 0, n, g_all, h_all, min_h, reg_lambda, unit_g, unit_h)
         best = max(best, other)
     return split_gain(best, l2_score(g_all, h_all, reg_lambda), min_split_gain) if best > 0.0 else 0.0
-
-
-@kernel()
-def list_nonempty(gradients, hessians, stop, always, out):
-    """List the bins before ``stop`` with a sum other than 0, and the bin ``always``; return how many."""
-    n = np.uint64(0)
-    for b in range(np.uint64(1), np.uint64(stop)):
-        out[n] = np.int64(b)
-        n += np.uint64(((gradients[b] | hessians[b]) != 0) | (np.int64(b) == always))
-    return n
 
 
 @kernel()

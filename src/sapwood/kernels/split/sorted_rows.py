@@ -27,8 +27,9 @@ from sapwood.kernels.layout import (
     SPLIT_MISSING_LEFT,
 )
 from sapwood.kernels.split.best_split import best_feature, set_split
+from sapwood.kernels.split.cumulative_sums import pad_to_eight
 from sapwood.kernels.split.gain import l2_score, l2_split_score, split_gain
-from sapwood.kernels.split.numeric_vectorized import INVALID, max_score_wide, min_hessian, pad_to_eight
+from sapwood.kernels.split.numeric_vectorized import INVALID, max_score_wide, min_hessian
 from sapwood.native.runtime.kernel import kernel
 
 ONE = np.uint64(1)

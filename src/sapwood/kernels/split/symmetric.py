@@ -16,6 +16,7 @@ from sapwood.kernels.histogram.cells import count_cells
 from sapwood.kernels.layout import LEAF_HIST, LEAF_LOWER, LEAF_SUMS, LEAF_UPPER
 from sapwood.kernels.numeric.fixed_point import gradient_sum, hessian_sum, high_half, low_half
 from sapwood.kernels.split.best_split import draw_split_noise, has_missing
+from sapwood.kernels.split.cumulative_sums import cumulate_side
 from sapwood.kernels.split.gain import (
     clip_value,
     cosine_score,
@@ -29,7 +30,6 @@ from sapwood.kernels.split.gain import (
 )
 from sapwood.kernels.split.monotone import breaks_monotone
 from sapwood.kernels.split.numeric import MIN_DIVISOR
-from sapwood.kernels.split.numeric_vectorized import cumulate_side
 from sapwood.native.runtime.kernel import kernel
 
 INFINITE = np.inf
