@@ -48,20 +48,20 @@ def in_garbage(grower: HistogramGrower) -> Guards:
     return guards
 
 
-RULES: dict[str, dict[str, Any]] = {
+CASES: dict[str, dict[str, Any]] = {
     "leafwise": {},
     "levelwise": {"growth": "levelwise", "max_depth": 4},
     "symmetric": {"growth": "symmetric", "max_depth": 4, "max_leaves": 16},
-    "all rules": {"reg_alpha": 0.05, "max_delta_step": 0.5, "min_split_gain": 0.01},
+    "all case": {"reg_alpha": 0.05, "max_delta_step": 0.5, "min_split_gain": 0.01},
     "constraints": {"monotone_constraints": [1, 0, -1, 0, 0, 0], "interaction_constraints": [[0, 1], [2, 3, 4]]},
     "columns": {"colsample_bytree": 0.8, "colsample_bylevel": 0.8, "colsample_bynode": 0.7},
 }
 
 
-@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("precision", ["packed", "wide"])
 @pytest.mark.parametrize(("members", "n_values"), [(1, 40), (3, 40), (3, 700)])
-def test_a_tree_does_not_depend_on_what_was_in_memory_and_leaves_the_rest_alone(rules, precision, members, n_values):
+def test_a_tree_does_not_depend_on_what_was_in_memory_and_leaves_the_rest_alone(case, precision, members, n_values):
     """700 values take bins of two bytes."""
     source = np.random.default_rng(2)
     n = 6000
@@ -70,7 +70,7 @@ def test_a_tree_does_not_depend_on_what_was_in_memory_and_leaves_the_rest_alone(
     pairs = np.stack([source.normal(size=n), source.uniform(0.1, 1.0, n)], axis=1).astype(np.float32)[None]
     weight = source.uniform(0.5, 2.0, n)
     dataset = BinnedDataset.build(read_table(X), max_bins=1000)
-    params = TreeParams(**{"max_leaves": 20, "min_child_samples": 25, "precision": precision} | RULES[rules])
+    params = TreeParams(**{"max_leaves": 20, "min_child_samples": 25, "precision": precision} | CASES[case])
     clean = HistogramGrower(dataset, 1, params, 5, Team(1)).grow(pairs, weight, 3)
     assert len(clean.feature) > 10
     grower = HistogramGrower(dataset, 1, params, 5, Team(members))
@@ -82,10 +82,10 @@ def test_a_tree_does_not_depend_on_what_was_in_memory_and_leaves_the_rest_alone(
         np.testing.assert_array_equal(getattr(dirty, name), getattr(clean, name), err_msg=name)
 
 
-@pytest.mark.parametrize("rules", RULES)
-@pytest.mark.parametrize("least", [1, 25])
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("min_rows", [1, 25])
 @pytest.mark.parametrize("members", [1, 3])
-def test_a_tree_on_sparse_features_does_not_depend_on_what_was_in_memory(rules, least, members):
+def test_a_tree_on_sparse_features_does_not_depend_on_what_was_in_memory(case, min_rows, members):
     """Cells of features that cannot be split any more hold anything."""
     source = np.random.default_rng(3)
     n, n_features = 6000, 60
@@ -95,8 +95,8 @@ def test_a_tree_on_sparse_features_does_not_depend_on_what_was_in_memory(rules, 
     pairs = pairs.astype(np.float32)[None]
     dataset = BinnedDataset.build(read_table(csr_matrix(X.astype(float))), max_bins=255)
     assert dataset.sparse_bins is not None
-    given = {name: value for name, value in RULES[rules].items() if not name.endswith("constraints")}
-    params = TreeParams(**{"max_leaves": 20, "min_child_samples": least} | given)
+    tree_params = {name: value for name, value in CASES[case].items() if not name.endswith("constraints")}
+    params = TreeParams(**{"max_leaves": 20, "min_child_samples": min_rows} | tree_params)
     clean = HistogramGrower(dataset, 1, params, 5, Team(1)).grow(pairs, np.empty(0), 3)
     assert len(clean.feature) > 10
     grower = HistogramGrower(dataset, 1, params, 5, Team(members))

@@ -18,7 +18,7 @@ LEAF_COLUMNS = layout.LEAF_SUMS + 2
 
 @dataclasses.dataclass
 class Tree:
-    """Four leaves of 100 rows at most, of eight; what comes of them is not needed here."""
+    """Four leaves of 100 rows at most, of eight; their children are not needed here."""
 
     gains: tuple[float, ...] = (1.0, 8.0, 2.0, 4.0)
     n_rows: tuple[int, ...] = (100, 100, 100, 100)
@@ -70,7 +70,7 @@ class Tree:
         """The leaf that all expand together, or those that are taken while none is handed in."""
         if not self.choose():
             return [int(self.schedule[layout.NEXT_LEAF])]
-        self.sync[ABORT] = 1  # who would wait for others leaves
+        self.sync[ABORT] = 1  # a member that would wait for others returns
         return list(iter(self.claim, -1))
 
 
@@ -94,14 +94,14 @@ def test_a_leaf_waits_for_its_turn_where_it_is_large_or_numbers_of_nodes_count_o
 
 
 def test_leaves_that_wait_with_their_children_count_among_those_that_will_be_split():
-    """Four splits to come, for which two leaves wait already."""
+    """Four splits to come; two leaves are expanded already."""
     one = Tree(gains=(1.0, 8.0, 2.0, 4.0, 3.0), n_rows=(100,) * 5, max_leaves=9)
     one.leaves.ints[[0, 2], layout.LEAF_STATE] = layout.EXPANDED
     assert one.chosen() == [1, 3]
 
 
 def test_slots_are_kept_for_all_splits_to_come():
-    """Four splits to come take four; each leaf before its turn may take one for nothing."""
+    """Four splits to come take four; each speculative leaf may take one for nothing."""
     assert Tree(max_leaves=8, n_hists=7).chosen() == [1, 3, 2, 0]
     assert Tree(max_leaves=8, n_hists=6).chosen() == [1, 3, 2]
     assert Tree(max_leaves=8, n_hists=4).chosen() == [1]
@@ -119,7 +119,7 @@ def test_who_takes_a_leaf_has_a_slot_of_its_own():
 
 
 def test_a_leaf_handed_in_is_split_when_those_before_it_are():
-    """The leaf of gain 4 is ready first; it waits for the one of gain 8."""
+    """The leaf of gain 4 is ready first; the one of gain 8 is split before it."""
     one = Tree(max_leaves=40)
     one.choose()
     first, second = one.claim(member=0), one.claim(member=1)
@@ -131,7 +131,7 @@ def test_a_leaf_handed_in_is_split_when_those_before_it_are():
 
 
 def test_who_finds_nothing_to_do_waits_for_what_others_bring():
-    """One split to come: the second member waits until the first hands in, and then there is nothing left."""
+    """One split to come: the second member waits until the first commits, and then nothing is left."""
     one, found = Tree(max_leaves=5), []
     one.choose()
     leaf = one.claim(member=0)

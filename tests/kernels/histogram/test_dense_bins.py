@@ -32,8 +32,8 @@ class Table:
         for f in range(n_features):
             self.tiles[f // width, :, f % width] = self.bins[:, f]
         self.words, self.bits = self.tiles.view(np.uint64), 3 if dtype is np.uint8 else 4
-        room = np.where(np.arange(n_features) < regular, FEATURE_STRIDE, self.n_bins + 1)
-        self.start = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
+        sizes = np.where(np.arange(n_features) < regular, FEATURE_STRIDE, self.n_bins + 1)
+        self.start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.n_cells = int(self.start[-1])
         self.order = source.permutation(n_rows).astype(np.uint32)
         self.pairs = source.integers(-(2**62), 2**62, (n_planes, n_rows))  # sums wrap, and must all the same be right

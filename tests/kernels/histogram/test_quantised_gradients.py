@@ -22,7 +22,7 @@ IDENTITY = np.empty(0, dtype=np.uint64)
 
 class Outcome(NamedTuple):
     planes: np.ndarray
-    quantum: np.ndarray
+    scale: np.ndarray
     exact: np.ndarray
     hessian_range: np.ndarray
     info: np.ndarray
@@ -56,9 +56,9 @@ def run(pairs, weight=None, ids=IDENTITY, wide=False, draw=(0, 0), members=1, n=
         guards.array((members, 3), np.int64),
     )
     info = guards.copy(np.zeros(3, np.int64))
-    grad = layout.Gradients(pairs.reshape(n_outputs, -1), np.empty(0) if weight is None else weight, ids, 1.0)
+    gradients = layout.Gradients(pairs.reshape(n_outputs, -1), np.empty(0) if weight is None else weight, ids, 1.0)
     Team(members).run(
-        quantised_gradients.quantise, rows, grad, int(wide), layout.RandomKey(*draw), scales, scratch, info
+        quantised_gradients.quantise, rows, gradients, int(wide), layout.RandomKey(*draw), scales, scratch, info
     )
     guards.check()
     return Outcome(rows.pairs, scales.histogram, scales.exact, scales.hessian_range, info)
@@ -83,7 +83,7 @@ def test_many_rows_that_follow_each_other_are_rounded_as_chosen_ones(wide, weigh
     every = (pairs, weight, ids) if weighted else (pairs, None, IDENTITY)
     quick = run(*parts, wide=wide, draw=(5, 1), members=members)
     slow = run(*every, wide=wide, draw=(5, 1), members=members, n=n)
-    for name in ("planes", "quantum", "exact", "hessian_range"):
+    for name in ("planes", "scale", "exact", "hessian_range"):
         np.testing.assert_array_equal(getattr(quick, name), getattr(slow, name), err_msg=name)
 
 
@@ -151,11 +151,11 @@ def test_even_if_every_row_were_rounded_up_nothing_overflows(n):
     for value in (1.0, 1.0000001, 0.9999999, 3.0, 1e-20, 7e20):
         done = run(np.full((n, 2), value, dtype=np.float32))
         for side, limit in ((0, 2**31), (1, 2**32)):
-            most = sum(abs(Fraction(float(np.float32(value)))) for _ in range(n)) * Fraction(
-                float(done.quantum[0, side])
+            max_error = sum(abs(Fraction(float(np.float32(value)))) for _ in range(n)) * Fraction(
+                float(done.scale[0, side])
             )
-            assert most + n < limit
-            assert 2 * most + n >= limit - 2**10
+            assert max_error + n < limit
+            assert 2 * max_error + n >= limit - 2**10
 
 
 def test_wide_sums_stay_far_from_the_end_of_64_bits():
@@ -175,7 +175,7 @@ def test_the_integers_are_those_of_the_slow_twin(n, seed, spread, wide, weighted
     ids = np.random.default_rng(seed).permutation(10 * n)[:n].astype(np.uint64)
     done = run(pairs, weight if weighted else None, ids, wide, (seed, 3))
     slow = quantise_slowly(pairs, weight if weighted else None, ids, wide, (seed, 3))
-    assert done.quantum[0].tolist() == [float(unit) for unit in slow.unit]
+    assert done.scale[0].tolist() == [float(unit) for unit in slow.unit]
     assert done.exact[0].tolist() == [float(unit) for unit in slow.exact_unit]
     assert done.gradient.tolist() == slow.gradient
     assert done.hessian.tolist() == slow.hessian
@@ -200,11 +200,11 @@ def test_rows_without_numbers_are_numbered_by_their_places():
 
 def test_wide_values_come_back_within_half_a_step_and_packed_ones_within_one():
     pairs, weight = table(200, 2)
-    for wide, most in ((True, 0.5), (False, 1.0)):
+    for wide, max_error in ((True, 0.5), (False, 1.0)):
         done = run(pairs, weight, wide=wide)
-        for side, steps in enumerate((done.gradient, done.hessian)):
-            true = pairs[:, side] * weight * done.quantum[0, side]
-            assert np.abs(steps - true).max() <= most
+        for side, quantised in enumerate((done.gradient, done.hessian)):
+            true = pairs[:, side] * weight * done.scale[0, side]
+            assert np.abs(quantised - true).max() <= max_error
 
 
 def test_rounding_is_right_on_average():
@@ -214,8 +214,8 @@ def test_rounding_is_right_on_average():
     total = np.zeros((2, n))
     for round in range(rounds):
         done = run(pairs, weight, draw=(1, round))
-        for side, steps in enumerate((done.gradient, done.hessian)):
-            total[side] += steps - pairs[:, side] * weight * done.quantum[0, side]
+        for side, quantised in enumerate((done.gradient, done.hessian)):
+            total[side] += quantised - pairs[:, side] * weight * done.scale[0, side]
     error = total / rounds
     assert np.abs(error).max() < 5 * 0.5 / rounds**0.5
     assert np.abs(error.mean(axis=1)).max() < 5 * 0.5 / (rounds * n) ** 0.5
@@ -224,7 +224,7 @@ def test_rounding_is_right_on_average():
 def test_outputs_with_the_same_gradients_are_not_rounded_alike():
     pairs, weight = table(100, 6)
     done = run(np.stack([pairs, pairs]), weight)
-    assert done.quantum[0].tolist() == done.quantum[1].tolist()
+    assert done.scale[0].tolist() == done.scale[1].tolist()
     for shift in (0, 32):  # hessians, gradients
         same = (done.planes[0] >> shift) % 2**32 == (done.planes[1] >> shift) % 2**32
         assert 20 < same.sum() < 80
@@ -249,8 +249,8 @@ def test_the_sum_of_any_packed_rows_unpacks_to_the_two_sums(n, seed, chosen):
     subset = np.array([bool(chosen >> i & 1) for i in range(n)])
     cell = np.array([done.planes[0, subset].sum()])
     assert quantised_hessian.function(cell, 0, 0) == done.hessian[subset].sum()
-    steps = gradient_sum.function(cell, 0, 0, done.quantum) * done.quantum[0, 0]
-    assert steps == done.gradient[subset].sum()
+    quantised = gradient_sum.function(cell, 0, 0, done.scale) * done.scale[0, 0]
+    assert quantised == done.gradient[subset].sum()
 
 
 def test_a_cell_less_one_of_its_parts_is_the_other_part():

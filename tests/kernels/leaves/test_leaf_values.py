@@ -1,4 +1,4 @@
-"""What leaves answer: exact sums of true gradients, values, monotone projection, and new scores."""
+"""Leaf values: exact sums of true gradients, values, monotone projection, and new scores."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ COUNT, WEIGHT, GAIN = layout.NODE_COUNT, layout.NODE_WEIGHT, layout.NODE_GAIN
 GRADIENT, HESSIAN, VALUE = range(layout.NODE_OUTPUTS, layout.NODE_OUTPUTS + 3)
 
 
-def make_rules(**given) -> layout.GrowParams:
-    return layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | given)
+def make_params(**chosen) -> layout.GrowParams:
+    return layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | chosen)
 
 
 # --- sums -------------------------------------------------------------------------------------------------------------
@@ -47,16 +47,16 @@ def test_members_add_up_every_row_of_every_leaf_once(n, n_leaves, members, n_out
         guards.array((n_leaves, layout.NODE_OUTPUTS + layout.NODE_PER_OUTPUT * n_outputs), np.float64),
         guards.array(4, np.int64),
     )
-    grad = layout.Gradients(pairs.reshape(n_outputs, -1), weight, np.empty(0, np.uint64), weight_scale)
+    gradients = layout.Gradients(pairs.reshape(n_outputs, -1), weight, np.empty(0, np.uint64), weight_scale)
     leaf_of_row = guards.array(n, np.uint32)
     for member in range(members):
         leaf_values.mark_leaves(member, members, n_leaves, integers, order, leaf_of_row)
     for member in range(members):
         if row_by_row:
-            leaf_values.sum_row_by_row(member, members, n_leaves, grad, leaf_of_row, exact, partial)
+            leaves.sum_row_by_row(member, members, n_leaves, gradients, leaf_of_row, exact, partial)
         else:
-            leaf_values.sum_leaf_pairs(member, members, n_leaves, integers, grad, order, exact, partial)
-    leaf_values.set_leaf_sums(members, n_leaves, integers, weight_scale, exact, partial, nodes)
+            leaves.sum_leaf_pairs(member, members, n_leaves, integers, gradients, order, exact, partial)
+    leaves.set_leaf_sums(members, n_leaves, integers, weight_scale, exact, partial, nodes)
     guards.check()
 
     for leaf, (first, last) in enumerate(spans):
@@ -82,15 +82,15 @@ def test_several_outputs_are_summed_over_the_rows_of_the_tree(rows):
         np.zeros((3, layout.NODE_INTS), np.int64), np.zeros((3, layout.NODE_OUTPUTS + 6)), np.array([3, 0, 0])
     )
     nodes.ints[:, [layout.NODE_FEATURE, layout.NODE_LEFT]] = [0, 1], [-1, 0], [-1, 0]
-    grad = layout.Gradients(pairs.reshape(2, -1), np.empty(0), np.empty(0, np.uint64), 1.0)
+    gradients = layout.Gradients(pairs.reshape(2, -1), np.empty(0), np.empty(0, np.uint64), 1.0)
     nothing = np.empty((0, m), np.int64)
-    places = layout.RowPartition(
+    partition = layout.RowPartition(
         **dict.fromkeys(layout.RowPartition._fields, nothing) | {"rows": order, "scratch": order.copy()}
     )
     scales = layout.Scales(np.ones((2, 2)), np.full((2, 2), 2.0**30), np.zeros((2, 2), np.int64))
     scratch = layout.Scratch(np.empty((1, 8)), np.empty((1, 8), np.int64), np.full((1, 10), 7))
-    leaf_values.set_leaf_values(
-        0, 1, SERIAL_SYNC, 2, np.zeros(1, np.int64), make_rules(reg_lambda=1.0), grad, places, scales, scratch,
+    leaves.set_leaf_values(
+        0, 1, SERIAL_SYNC, 2, np.zeros(1, np.int64), make_params(reg_lambda=1.0), gradients, partition, scales, scratch,
         layout.LeafTable(integers, np.empty((2, layout.LEAF_FLOATS))), nodes,
     )  # fmt: skip
     for node, own in ((0, rows), (1, rows[:-1]), (2, rows[-1:])):
@@ -140,7 +140,7 @@ def leaves_below(integers: np.ndarray, node: int) -> list[int]:
 def test_inner_nodes_hold_what_their_leaves_hold_together(n_splits, seed):
     integers, numbers = random_tree(n_splits, np.random.default_rng(seed))
     of_leaves = integers.copy(), numbers.copy()
-    leaf_values.set_node_values(integers, numbers, len(integers), 1, make_rules(reg_lambda=1.0), np.zeros(4, np.int64))
+    leaves.set_node_values(integers, numbers, len(integers), 1, make_params(reg_lambda=1.0), np.zeros(4, np.int64))
     for node in range(len(integers)):
         below = leaves_below(integers, node)
         assert integers[node, COUNT] == of_leaves[0][below, COUNT].sum()
@@ -155,8 +155,8 @@ def test_both_sides_of_a_split_by_a_set_pay_its_penalty_unless_it_is_free(missin
     integers, numbers = random_tree(1, np.random.default_rng(4))
     integers[0, layout.NODE_BIN] = layout.BITSET_SPLIT
     integers[0, layout.NODE_MISSING_LEFT] = missing_left + (layout.UNPENALISED if is_free else 0)
-    rules = make_rules(reg_lambda=1.0, category_lambda=5.0)
-    leaf_values.set_node_values(integers, numbers, 3, 1, rules, np.zeros(4, np.int64))
+    params = make_params(reg_lambda=1.0, category_lambda=5.0)
+    leaves.set_node_values(integers, numbers, 3, 1, params, np.zeros(4, np.int64))
     for node, penalty in ((0, 1.0), (1, 1.0 if is_free else 6.0), (2, 1.0 if is_free else 6.0)):
         assert numbers[node, VALUE] == -numbers[node, GRADIENT] / (numbers[node, HESSIAN] + penalty)
 
@@ -165,8 +165,8 @@ def test_both_sides_of_a_split_by_a_set_pay_its_penalty_unless_it_is_free(missin
 def test_projected_values_rise_and_fall_as_they_should(n_splits, seed, directions):
     """Below every split on a monotone feature, each leaf of one side is at most each leaf of the other."""
     integers, numbers = random_tree(n_splits, np.random.default_rng(seed))
-    rules, monotone = make_rules(reg_lambda=1.0, has_monotone=1), np.array(directions)
-    leaf_values.set_node_values(integers, numbers, len(integers), 1, rules, monotone)
+    params, monotone = make_params(reg_lambda=1.0, has_monotone=1), np.array(directions)
+    leaves.set_node_values(integers, numbers, len(integers), 1, params, monotone)
     for node in range(len(integers)):
         feature, left = integers[node, layout.NODE_FEATURE], integers[node, layout.NODE_LEFT]
         if feature < 0 or directions[feature] == 0:
@@ -180,8 +180,8 @@ def test_values_that_keep_the_direction_are_left_alone():
     integers, numbers = random_tree(1, np.random.default_rng(0))
     numbers[1:, GRADIENT] = 3.0, -3.0
     free, bound = numbers.copy(), numbers.copy()
-    leaf_values.set_node_values(integers.copy(), free, 3, 1, make_rules(reg_lambda=1.0), np.zeros(4, np.int64))
-    leaf_values.set_node_values(integers, bound, 3, 1, make_rules(reg_lambda=1.0, has_monotone=1), np.ones(4, np.int64))
+    leaves.set_node_values(integers.copy(), free, 3, 1, make_params(reg_lambda=1.0), np.zeros(4, np.int64))
+    leaves.set_node_values(integers, bound, 3, 1, make_params(reg_lambda=1.0, has_monotone=1), np.ones(4, np.int64))
     assert bound[:, VALUE].tolist() == free[:, VALUE].tolist()
 
 
@@ -194,14 +194,14 @@ def test_the_values_of_leaves_are_added_to_the_scores_of_their_rows(members, wid
     source, guards = np.random.default_rng(8), Guards()
     n = 101
     order = source.permutation(n).astype(np.uint32)
-    lines = np.array([[40, 101, 4], [0, 13, 1], [13, 40, 3], [0, 101, 0]])  # the last is beyond the leaves
+    leaf_ints = np.array([[40, 101, 4], [0, 13, 1], [13, 40, 3], [0, 101, 0]])  # the last is beyond the leaves
     values = source.normal(size=(5, width))
     scores = guards.copy(source.normal(size=(5, n)))
     before = scores.copy()
-    Team(members).run(leaf_values.add_leaf_values, order, lines, 3, values, 1, scores)
+    Team(members).run(leaves.add_leaf_values, order, leaf_ints, 3, values, 1, scores)
     guards.check()
     for k in range(5):
-        for first, last, node in lines[:3]:
+        for first, last, node in leaf_ints[:3]:
             for row in order[first:last]:
                 added = values[node, k - 1] if 1 <= k < 1 + width else 0.0
                 assert scores[k, row] == before[k, row] + added

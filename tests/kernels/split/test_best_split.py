@@ -1,4 +1,4 @@
-"""Choosing a leaf's split with exact leaf sizes, though histograms hold no counts."""
+"""Choosing a leaf's split among candidates, with exact leaf sizes."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from tests.grow.small_tables import Example, grow_fast, grow_slowly
 from tests.reference.grower import TooCloseError
 
 
-def rules(**given) -> layout.GrowParams:
-    return layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | given)
+def make_params(**chosen) -> layout.GrowParams:
+    return layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | chosen)
 
 
 @pytest.mark.parametrize(
     ("gains", "best"), [([0.0], 0), ([1.0, 2.0, 2.0], 1), ([3.0, 1.0], 0), ([0.0, 0.0], 0), ([-1.0, 0.5], 1)]
 )
 def test_the_first_feature_of_the_largest_gain_is_the_best(gains, best):
-    assert best_split.best_feature(np.array(gains), 0, len(gains), 0, rules()) == best
+    assert best_split.best_feature(np.array(gains), 0, len(gains), 0, make_params()) == best
 
 
 @pytest.mark.parametrize(
-    ("gains", "members", "number", "best"),
+    ("gains", "members", "feature_ids", "best"),
     [
         ([1.0, 2.0, 2.0, 0.0], ([0, 1], [2, 3]), [0, 1, 2, 3], 1),
         ([1.0, 2.0, 2.0, 0.0], ([0, 1], [2, 3]), [3, 2, 1, 0], 2),
@@ -37,43 +37,45 @@ def test_the_first_feature_of_the_largest_gain_is_the_best(gains, best):
         ([9.0, 9.0, 9.0, 9.0], ([], []), [0, 1, 2, 3], -1),
     ],
 )
-def test_the_best_feature_is_one_that_may_be_split_and_of_equals_the_one_of_the_least_number(
-    gains, members, number, best
+def test_the_best_feature_is_one_that_may_be_split_and_of_equals_the_one_of_the_smallest_id(
+    gains, members, feature_ids, best
 ):
-    cut = max(2, len(members[0]))
-    live = np.full(2 + 4, 99, np.int32)
+    size = max(2, len(members[0]))
+    active = np.full(2 + 4, 99, np.int32)
     for t, features in enumerate(members):
-        live[t] = len(features)
-        live[2 + cut * t : 2 + cut * t + len(features)] = features
-    share = np.array([0, cut, 4, 0, 4])
-    assert best_split.best_active_feature(live, share, np.array(number), np.array(gains), 0, rules()) == best
+        active[t] = len(features)
+        active[2 + size * t : 2 + size * t + len(features)] = features
+    slices = np.array([0, size, 4, 0, 4])
+    assert (
+        best_split.best_active_feature(active, slices, np.array(feature_ids), np.array(gains), 0, make_params()) == best
+    )
 
 
 @np.errstate(over="ignore")
-def test_luck_is_drawn_once_for_a_node_and_a_feature_and_has_the_spread_that_is_asked_for():
-    chance = rules(split_noise=2.0, split_noise_key=12345)
-    drawn = np.array([[best_split.draw_split_noise(chance, node, f) for f in range(60)] for node in range(60)])
-    assert best_split.draw_split_noise(chance, 7, 9) == drawn[7, 9]
+def test_noise_is_drawn_once_for_a_node_and_a_feature_and_has_the_chosen_deviation():
+    params = make_params(split_noise=2.0, split_noise_key=12345)
+    drawn = np.array([[best_split.draw_split_noise(params, node, f) for f in range(60)] for node in range(60)])
+    assert best_split.draw_split_noise(params, 7, 9) == drawn[7, 9]
     assert len(np.unique(drawn)) > 0.95 * drawn.size
     assert abs(drawn.mean()) < 3.0 * 2.0 / 60.0
     assert abs(drawn.std() - 2.0) < 0.1
-    assert best_split.draw_split_noise(rules(split_noise=2.0, split_noise_key=54321), 7, 9) != drawn[7, 9]
+    assert best_split.draw_split_noise(make_params(split_noise=2.0, split_noise_key=54321), 7, 9) != drawn[7, 9]
 
 
 @np.errstate(over="ignore")
-def test_the_luck_of_a_feature_goes_by_its_number():
-    chance, number = rules(split_noise=3.0, split_noise_key=77), np.array([4, 2, 0, 3, 1])
-    live, share = np.array([5, *range(5)], dtype=np.int32), np.array([0, 5, 0, 5])
+def test_the_noise_of_a_feature_goes_by_its_id():
+    params, feature_ids = make_params(split_noise=3.0, split_noise_key=77), np.array([4, 2, 0, 3, 1])
+    active, slices = np.array([5, *range(5)], dtype=np.int32), np.array([0, 5, 0, 5])
     for node in range(20):
-        lucky = np.argmax([best_split.draw_split_noise(chance, node, number[f]) for f in range(5)])
-        assert best_split.best_active_feature(live, share, number, np.ones(5), node, chance) == lucky
+        noisiest = np.argmax([best_split.draw_split_noise(params, node, feature_ids[f]) for f in range(5)])
+        assert best_split.best_active_feature(active, slices, feature_ids, np.ones(5), node, params) == noisiest
 
 
 @np.errstate(over="ignore")
-def test_a_feature_without_gain_has_no_luck():
-    chance = rules(split_noise=100.0, split_noise_key=3)
+def test_no_noise_is_added_to_a_feature_without_gain():
+    params = make_params(split_noise=100.0, split_noise_key=3)
     for node in range(20):
-        assert best_split.best_feature(np.array([0.0, 1e-3, 0.0, 1e-3]), 0, 4, node, chance) in (1, 3)
+        assert best_split.best_feature(np.array([0.0, 1e-3, 0.0, 1e-3]), 0, 4, node, params) in (1, 3)
 
 
 # --- whole choices ----------------------------------------------------------------------------------------------------
@@ -81,7 +83,7 @@ def test_a_feature_without_gain_has_no_luck():
 
 @st.composite
 def stumps(draw) -> Example:
-    """Tables on which the number of rows decides, and the hessian says little about it."""
+    """Tables on which the feature_ids of rows decides, and the hessian says little about it."""
     n, n_features = draw(st.integers(4, 60)), draw(st.integers(1, 4))
     seed = draw(st.integers(0, 2**32 - 1))
     source = np.random.default_rng(seed)
@@ -123,7 +125,7 @@ def test_rows_that_carry_nothing_are_counted_all_the_same(example, seed, share):
     assert len(grown.feature) == 1 or (grown.count[leaf] >= example.params.min_child_samples).all()
 
 
-def test_a_cut_with_missing_values_keeps_the_side_it_was_counted_with():
+def test_a_split_with_missing_values_keeps_the_side_it_was_counted_with():
     """The missing row carries nothing, so that its cell is 0; it was counted on the right and has to go there."""
     X = np.array([[0.0], [0.0], [1.0], [np.nan]])
     pairs = np.array([[1, 3], [1, 3], [-2, 1], [0, 0]], dtype=np.float32)
@@ -133,7 +135,7 @@ def test_a_cut_with_missing_values_keeps_the_side_it_was_counted_with():
     assert grown.missing_left[0] == 0
 
 
-def test_the_words_for_what_is_known_of_a_cut_are_not_zero():
+def test_the_values_of_a_counted_candidate_are_not_zero():
     """scan_feature writes 0: nothing counted yet."""
     assert 0 not in (best_split.COUNTED, best_split.COUNTED_WITH_MISSING)
     assert layout.CANDIDATE_COUNTED < layout.CANDIDATE_SUMS

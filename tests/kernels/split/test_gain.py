@@ -14,12 +14,12 @@ NUMBERS = st.floats(-100, 100)
 POSITIVE = st.floats(0.01, 100)
 
 
-def rules(**given) -> layout.GrowParams:
-    return layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | given)
+def make_params(**chosen) -> layout.GrowParams:
+    return layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | chosen)
 
 
 def objective(g, h, value, reg_lambda, reg_alpha):
-    """X1, without the price of the leaf: what a leaf that answers ``value`` adds."""
+    """X1, without γ: what a leaf of ``value`` adds."""
     return g * value + 0.5 * (h + reg_lambda) * value * value + reg_alpha * abs(value)
 
 
@@ -31,20 +31,20 @@ def test_soft_thresholding_moves_toward_zero_and_stops_there(g, alpha, expected)
 
 
 def test_the_value_of_a_leaf_by_hand():
-    assert gain.leaf_value(6.0, 2.0, rules(reg_lambda=1.0)) == -2.0
-    assert gain.leaf_value(6.0, 2.0, rules(reg_lambda=1.0, reg_alpha=3.0)) == -1.0
-    assert gain.leaf_value(6.0, 2.0, rules(reg_lambda=1.0, max_delta_step=0.5)) == -0.5
-    assert gain.leaf_value(-6.0, 2.0, rules(reg_lambda=1.0, max_delta_step=0.5)) == 0.5
+    assert gain.leaf_value(6.0, 2.0, make_params(reg_lambda=1.0)) == -2.0
+    assert gain.leaf_value(6.0, 2.0, make_params(reg_lambda=1.0, reg_alpha=3.0)) == -1.0
+    assert gain.leaf_value(6.0, 2.0, make_params(reg_lambda=1.0, max_delta_step=0.5)) == -0.5
+    assert gain.leaf_value(-6.0, 2.0, make_params(reg_lambda=1.0, max_delta_step=0.5)) == 0.5
 
 
-def test_a_leaf_without_curvature_answers_nothing():
-    assert gain.leaf_value(6.0, 0.0, rules()) == 0.0
+def test_the_value_of_a_leaf_without_curvature_is_zero():
+    assert gain.leaf_value(6.0, 0.0, make_params()) == 0.0
 
 
 @given(NUMBERS, POSITIVE, st.floats(0, 5), st.floats(0, 5), st.sampled_from([0.0, 0.7]), st.floats(-5, 5))
 def test_no_other_value_within_the_step_is_better(g, h, reg_lambda, reg_alpha, step, other):
-    chosen = rules(reg_lambda=reg_lambda, reg_alpha=reg_alpha, max_delta_step=step)
-    best = gain.leaf_value(g, h, chosen)
+    params = make_params(reg_lambda=reg_lambda, reg_alpha=reg_alpha, max_delta_step=step)
+    best = gain.leaf_value(g, h, params)
     if step:
         assert abs(best) <= step
         other = min(max(other, -step), step)
@@ -54,28 +54,28 @@ def test_no_other_value_within_the_step_is_better(g, h, reg_lambda, reg_alpha, s
 
 @given(NUMBERS, POSITIVE, NUMBERS, st.floats(0, 5), st.floats(0, 5))
 def test_a_score_is_twice_the_decrease_of_the_objective(g, h, value, reg_lambda, reg_alpha):
-    score = gain.value_score(g, h, value, rules(reg_lambda=reg_lambda, reg_alpha=reg_alpha))
+    score = gain.value_score(g, h, value, make_params(reg_lambda=reg_lambda, reg_alpha=reg_alpha))
     assert score == pytest.approx(-2 * objective(g, h, value, reg_lambda, reg_alpha), rel=1e-9, abs=1e-9)
 
 
 @given(NUMBERS, POSITIVE, st.floats(0, 5))
-def test_the_plain_score_is_that_of_the_best_value(g, h, reg_lambda):
-    chosen = rules(reg_lambda=reg_lambda)
-    best = gain.value_score(g, h, gain.leaf_value(g, h, chosen), chosen)
+def test_the_l2_score_is_that_of_the_best_value(g, h, reg_lambda):
+    params = make_params(reg_lambda=reg_lambda)
+    best = gain.value_score(g, h, gain.leaf_value(g, h, params), params)
     assert gain.l2_score(g, h, reg_lambda) == pytest.approx(best, rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize("given", [{"reg_alpha": 0.1}, {"max_delta_step": 1.0}, {"has_monotone": 1}])
-def test_any_rule_but_lambda_makes_a_leaf_less_plain(given):
-    assert gain.is_l2_only(rules(reg_lambda=3.0))
-    assert not gain.is_l2_only(rules(**given))
+@pytest.mark.parametrize("other", [{"reg_alpha": 0.1}, {"max_delta_step": 1.0}, {"has_monotone": 1}])
+def test_anything_but_lambda_needs_more_than_the_l2_score(other):
+    assert gain.is_l2_only(make_params(reg_lambda=3.0))
+    assert not gain.is_l2_only(make_params(**other))
 
 
-def test_the_gain_is_half_of_what_the_scores_add_less_the_price():
+def test_the_gain_is_half_of_what_the_scores_add_less_gamma():
     assert gain.split_gain(10.0, 4.0, 0.5) == 2.5
 
 
-def test_a_gain_may_be_less_than_its_price():
+def test_a_gain_may_be_negative():
     assert gain.split_gain(10.0, 9.0, 2.0) == -1.5
 
 

@@ -1,4 +1,4 @@
-"""The best cut of a histogram, against every cut tried with fractions."""
+"""The best split of a histogram, against every split tried with fractions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sapwood.kernels import layout
 from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_MISSING_LEFT, CANDIDATE_SUMS
-from sapwood.kernels.numeric import fixed_point as steps
+from sapwood.kernels.numeric import fixed_point
 from sapwood.kernels.split import numeric as split_numeric
 from sapwood.kernels.split.cumulative_sums import PADDING
 from tests.guarded import Guards
@@ -20,19 +20,19 @@ from tests.reference.grower import CLOSE, TooCloseError
 
 UNIT_G, UNIT_H = 2.0**10, 2.0**12
 ANY_BIN = 1 << 40
-EVERYWHERE = np.array([1, ANY_BIN, 1, ANY_BIN])
+NO_LIMITS = np.array([1, ANY_BIN, 1, ANY_BIN])
 
 
-def make_rules(**given) -> layout.GrowParams:
-    return layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | {"min_child_samples": 1} | given)
+def make_params(**chosen) -> layout.GrowParams:
+    return layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | {"min_child_samples": 1} | chosen)
 
 
 @dataclass
 class Scan:
-    """A histogram of one feature: per output a (gradient, hessian) in steps for each bin, bin 0 missing."""
+    """A histogram of one feature: per output a (gradient, hessian) quantised for each bin, bin 0 missing."""
 
     cells: list[list[tuple[int, int]]]
-    rules: layout.GrowParams
+    params: layout.GrowParams
     limits: np.ndarray
     direction: int = 0
     bounds: tuple[float, float] = (-np.inf, np.inf)
@@ -42,16 +42,16 @@ class Scan:
         return len(self.cells[0]) - 1
 
     def run(self) -> tuple[float, tuple]:
-        """The gain and the cut (bin, side, left sums) that the kernels find."""
+        """Return the gain and the split (bin, side, left sums) that the kernels find."""
         n_outputs, guards = len(self.cells), Guards()
         planes = []
-        for line in self.cells:
-            if self.rules.wide:
-                planes += [[g for g, _ in line], [h for _, h in line]]
+        for output in self.cells:
+            if self.params.wide:
+                planes += [[g for g, _ in output], [h for _, h in output]]
             else:
-                planes.append([(g << 32) + h for g, h in line])
+                planes.append([(g << 32) + h for g, h in output])
         n_planes = len(planes)
-        # Another feature lies before and one behind, so that cells and planes are found by their places.
+        # Another feature lies before and one behind, so that cells and planes are found by their offsets.
         histogram = guards.array((n_planes, 3 + self.n_bins + 1 + 2), np.int64)
         histogram[:, 3 : 3 + self.n_bins + 1] = planes
         n_bins = np.array([2, self.n_bins, 1])
@@ -67,31 +67,31 @@ class Scan:
             *(np.empty(0, np.int64), np.empty(0, np.uint32)) * 2,
             np.array([3, 0, 1, 2], np.int32),
         )
-        feature = layout.FeatureMeta(n_bins, start, np.array([0, 3]), np.array([0, self.direction, 0]), *more)
+        features = layout.FeatureMeta(n_bins, start, np.array([0, 3]), np.array([0, self.direction, 0]), *more)
         hessian_range = np.array([[1, 2**40]] * n_outputs)
         scales = layout.Scales(np.array([[UNIT_G, UNIT_H]] * n_outputs), np.ones((n_outputs, 2)), hessian_range)
         sums = np.array([sum(plane) for plane in planes])
-        cut = guards.array(CANDIDATE_SUMS + n_planes, np.int64)
-        running = guards.array(2 * n_planes + 3 * (self.n_bins + PADDING), np.int64)
-        arguments = histogram.reshape(-1), 1, feature, sums, *self.bounds
+        candidate = guards.array(CANDIDATE_SUMS + n_planes, np.int64)
+        buffer = guards.array(2 * n_planes + 3 * (self.n_bins + PADDING), np.int64)
+        arguments = histogram.reshape(-1), 1, features, sums, *self.bounds
         with np.errstate(all="ignore"):
-            gain = numeric.scan_feature(*arguments, EVERYWHERE, self.rules, scales, running, cut)
-            narrow = (self.limits != EVERYWHERE).any()
-            if narrow or (gain > 0 and cut[CANDIDATE_BIN] == 0):
-                located = numeric.locate_split(*arguments, self.limits, self.rules, scales, running, cut)
+            gain = split_numeric.scan_feature(*arguments, NO_LIMITS, self.params, scales, buffer, candidate)
+            narrow = (self.limits != NO_LIMITS).any()
+            if narrow or (gain > 0 and candidate[CANDIDATE_BIN] == 0):
+                located = split_numeric.locate_split(*arguments, self.limits, self.params, scales, buffer, candidate)
                 assert narrow or located == gain
                 gain = located
         guards.check()
-        left = tuple(cut[CANDIDATE_SUMS:].tolist())
-        return float(gain), (int(cut[CANDIDATE_BIN]), int(cut[CANDIDATE_MISSING_LEFT]), left)
+        left = tuple(candidate[CANDIDATE_SUMS:].tolist())
+        return float(gain), (int(candidate[CANDIDATE_BIN]), int(candidate[CANDIDATE_MISSING_LEFT]), left)
 
     # --- the slow way -------------------------------------------------------------------------------------------------
 
     def value(self, g: Fraction, h: Fraction) -> Fraction:
-        reg_lambda, alpha = Fraction(self.rules.reg_lambda), Fraction(self.rules.reg_alpha)
+        reg_lambda, alpha = Fraction(self.params.reg_lambda), Fraction(self.params.reg_alpha)
         bottom = h + reg_lambda
         value = -max(abs(g) - alpha, Fraction(0)) * (1 if g > 0 else -1) / bottom if bottom > 0 else Fraction(0)
-        step = Fraction(self.rules.max_delta_step)
+        step = Fraction(self.params.max_delta_step)
         if step:
             value = min(max(value, -step), step)
         low, high = self.bounds
@@ -99,7 +99,7 @@ class Scan:
         return min(value, Fraction(high)) if high < np.inf else value
 
     def score(self, sums: list[tuple[int, int]]) -> Fraction:
-        reg_lambda, alpha = Fraction(self.rules.reg_lambda), Fraction(self.rules.reg_alpha)
+        reg_lambda, alpha = Fraction(self.params.reg_lambda), Fraction(self.params.reg_alpha)
         total = Fraction(0)
         for steps_g, steps_h in sums:
             g, h = steps_g / Fraction(UNIT_G), steps_h / Fraction(UNIT_H)
@@ -111,7 +111,7 @@ class Scan:
         for side in (left, right):
             for _, hessian in side:
                 h = hessian / Fraction(UNIT_H)
-                if h < Fraction(self.rules.min_child_weight) or h + Fraction(self.rules.reg_lambda) <= 0:
+                if h < Fraction(self.params.min_child_weight) or h + Fraction(self.params.reg_lambda) <= 0:
                     return False
         if self.direction == 0:
             return True
@@ -121,24 +121,24 @@ class Scan:
         return self.direction * (above - below) >= 0
 
     def search(self) -> tuple[Fraction, tuple]:
-        """The largest gain and the first cut that has it: missing right before left, then the first bin."""
-        everything = [(sum(g for g, _ in line), sum(h for _, h in line)) for line in self.cells]
+        """Return the largest gain and the first split that has it: missing right before left, then the first bin."""
+        everything = [(sum(g for g, _ in output), sum(h for _, h in output)) for output in self.cells]
         before = self.score(everything)
-        narrow = (self.limits != EVERYWHERE).any()
-        has_missing = any(line[0] != (0, 0) for line in self.cells) or (self.limits[:2] != self.limits[2:]).any()
+        narrow = (self.limits != NO_LIMITS).any()
+        has_missing = any(output[0] != (0, 0) for output in self.cells) or (self.limits[:2] != self.limits[2:]).any()
         found = []
         for side in (0, 1) if has_missing else (0,):
             for b in range(1, self.n_bins + (1 if has_missing and side == 0 else 0)):
-                has_values = any(line[i] != (0, 0) for line in self.cells for i in range(1, b + 1))
+                has_values = any(output[i] != (0, 0) for output in self.cells for i in range(1, b + 1))
                 if not (has_values or narrow) or not self.limits[2 * side] <= b <= self.limits[2 * side + 1]:
                     continue
                 inside = [*range(1, b + 1), *([0] if side == 1 else [])]
-                left = [(sum(line[i][0] for i in inside), sum(line[i][1] for i in inside)) for line in self.cells]
+                left = [(sum(output[i][0] for i in inside), sum(output[i][1] for i in inside)) for output in self.cells]
                 right = [(g - gl, h - hl) for (g, h), (gl, hl) in zip(everything, left, strict=True)]
                 if not self.is_allowed(left, right):
                     continue
                 after = self.score(left) + self.score(right)
-                gain = (after - before) / 2 - Fraction(self.rules.min_split_gain)
+                gain = (after - before) / 2 - Fraction(self.params.min_split_gain)
                 if after != before and min(abs(after - before), abs(gain)) <= CLOSE * (abs(after) + abs(before)):
                     raise TooCloseError
                 if after > before and gain > 0:
@@ -151,7 +151,7 @@ class Scan:
         return best[0], best[1]
 
     def packed(self, sums: list[tuple[int, int]]) -> tuple[int, ...]:
-        if self.rules.wide:
+        if self.params.wide:
             return tuple(steps for pair in sums for steps in pair)
         return tuple((g << 32) + h for g, h in sums)
 
@@ -159,28 +159,28 @@ class Scan:
 CELL = st.one_of(st.just((0, 0)), st.tuples(st.integers(-5000, 5000), st.integers(1, 9000)))
 
 
-def limits_of(rows: list[int], least: int) -> np.ndarray:
-    """The first and last bin after which a cut leaves so many rows on both sides; missing right, then left."""
+def limits_of(rows: list[int], min_rows: int) -> np.ndarray:
+    """Return the first and last bin of a split that leaves so many rows on both sides; missing right, then left."""
     limits = []
     for side in range(2):
         lefts = {b: sum(rows[1 : b + 1]) + (rows[0] if side == 1 else 0) for b in range(1, len(rows))}
-        fitting = [b for b, left in lefts.items() if min(left, sum(rows) - left) >= least]
+        fitting = [b for b, left in lefts.items() if min(left, sum(rows) - left) >= min_rows]
         limits += [min(fitting), max(fitting)] if fitting else [len(rows), 0]
     return np.array(limits)
 
 
 @st.composite
-def scans(draw, most_outputs: int = 1, monotone: bool = False) -> Scan:
-    n_bins, n_outputs = draw(st.integers(1, 9)), draw(st.integers(1, most_outputs))
+def scans(draw, max_outputs: int = 1, monotone: bool = False) -> Scan:
+    n_bins, n_outputs = draw(st.integers(1, 9)), draw(st.integers(1, max_outputs))
     cells = [draw(st.lists(CELL, min_size=n_bins + 1, max_size=n_bins + 1)) for _ in range(n_outputs)]
     if draw(st.booleans()):
-        for line in cells:
-            line[0] = (0, 0)
+        for output in cells:
+            output[0] = (0, 0)
     for b in range(n_bins + 1):  # a bin is empty in all outputs or in none
-        if any(line[b] == (0, 0) for line in cells):
-            for line in cells:
-                line[b] = (0, 0)
-    rules = make_rules(
+        if any(output[b] == (0, 0) for output in cells):
+            for output in cells:
+                output[b] = (0, 0)
+    params = make_params(
         wide=draw(st.integers(0, 1)),
         has_monotone=int(monotone),
         reg_lambda=draw(st.sampled_from([0.0, 1.0, 0.37])),
@@ -189,11 +189,11 @@ def scans(draw, most_outputs: int = 1, monotone: bool = False) -> Scan:
         min_split_gain=draw(st.sampled_from([0.0, 0.0, 0.3])),
         min_child_weight=draw(st.sampled_from([0.0, 0.001, 1.5])),
     )
-    limits = EVERYWHERE
+    limits = NO_LIMITS
     if draw(st.booleans()):
         rows = [draw(st.integers(0 if cell == (0, 0) else 1, 4)) for cell in cells[0]]  # rows may add up to nothing
         limits = limits_of(rows, draw(st.integers(1, 8)))
-    scan = Scan(cells, rules, limits)
+    scan = Scan(cells, params, limits)
     if monotone:
         scan.direction = draw(st.sampled_from([-1, 0, 1]))
         scan.bounds = draw(st.sampled_from([(-np.inf, np.inf), (-0.5, 0.25), (0.0, np.inf)]))
@@ -201,41 +201,41 @@ def scans(draw, most_outputs: int = 1, monotone: bool = False) -> Scan:
 
 
 def compare(scan: Scan) -> None:
-    """The same gain, and where there is one the same cut with the same sums."""
+    """Compare the gains and, where there is one, the splits with their sums."""
     try:
-        gain, cut = scan.search()
+        gain, candidate = scan.search()
     except TooCloseError:
         reject()
     found_gain, found = scan.run()
     assert max(found_gain, 0.0) == pytest.approx(float(gain), rel=1e-8)
     if gain > 0:
-        assert found == cut
+        assert found == candidate
 
 
 @settings(max_examples=400)
 @given(scans())
-def test_the_cut_of_one_output_is_the_best_of_all_cuts(scan):
+def test_the_split_of_one_output_is_the_best_of_all_splits(scan):
     compare(scan)
 
 
 @settings(max_examples=150)
-@given(scans(most_outputs=3))
-def test_the_cut_of_several_outputs_is_the_best_for_all_together(scan):
+@given(scans(max_outputs=3))
+def test_the_split_of_several_outputs_is_the_best_for_all_together(scan):
     compare(scan)
 
 
 @settings(max_examples=150)
 @given(scans(monotone=True))
-def test_a_monotone_cut_is_the_best_of_those_that_keep_the_direction(scan):
+def test_a_monotone_split_is_the_best_of_those_that_keep_the_direction(scan):
     compare(scan)
 
 
-def scan_of(cells, **given) -> tuple[float, tuple]:
-    return Scan([cells], make_rules(reg_lambda=1.0, **given), EVERYWHERE).run()
+def scan_of(cells, **chosen) -> tuple[float, tuple]:
+    return Scan([cells], make_params(reg_lambda=1.0, **chosen), NO_LIMITS).run()
 
 
 @pytest.mark.parametrize("wide", [0, 1])
-def test_of_equal_cuts_the_first_bin_wins(wide):
+def test_of_equal_splits_the_first_bin_wins(wide):
     cells = [(0, 0), (1024, 4096), (0, 0), (0, 0), (-1024, 4096)]
     assert scan_of(cells, wide=wide)[1][:2] == (1, 0)
 
@@ -248,13 +248,13 @@ def test_of_equal_sides_missing_goes_right(wide):
 
 
 @pytest.mark.parametrize("wide", [0, 1])
-def test_missing_values_alone_can_be_cut_off(wide):
+def test_missing_values_alone_can_be_split_off(wide):
     cells = [(4096, 4096), (-1024, 4096), (-1024, 4096)]
     assert scan_of(cells, wide=wide)[1][:2] == (2, 0)
 
 
 @pytest.mark.parametrize("wide", [0, 1])
-def test_a_feature_of_one_bin_and_nothing_missing_has_no_cut(wide):
+def test_a_feature_of_one_bin_and_nothing_missing_has_no_split(wide):
     assert scan_of([(0, 0), (1024, 4096)], wide=wide)[0] == 0.0
 
 
@@ -262,7 +262,7 @@ def test_the_extremes_of_a_packed_cell_are_read_right():
     for g, h in [(-(2**31) + 1, 0), (2**31 - 1, 2**32 - 1), (-1, 1), (0, 2**32 - 1), (-(2**31) + 1, 2**32 - 1)]:
         packed = np.int64((g << 32) + h)
         with np.errstate(all="ignore"):
-            assert steps.high_half(packed) == g
-            assert steps.low_half(packed) == h
-            assert steps.gradient_sum(np.array([packed]), 0, 0, np.array([[1.0, 1.0]])) == g
-            assert steps.quantised_hessian(np.array([packed]), 0, 0) == h
+            assert fixed_point.high_half(packed) == g
+            assert fixed_point.low_half(packed) == h
+            assert fixed_point.gradient_sum(np.array([packed]), 0, 0, np.array([[1.0, 1.0]])) == g
+            assert fixed_point.quantised_hessian(np.array([packed]), 0, 0) == h

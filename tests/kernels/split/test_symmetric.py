@@ -1,4 +1,4 @@
-"""The best cut of a level: which of two is taken, and who of the members has it."""
+"""The best split of a level: which of two is taken, and which member has it."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from sapwood.kernels.split.symmetric import (
     is_better,
 )
 
-NUMBER = np.array([2, 0, 1])
-RULES = layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | {"reg_lambda": 1.0})
+FEATURE_IDS = np.array([2, 0, 1])
+PARAMS = layout.GrowParams(**dict.fromkeys(layout.GrowParams._fields, 0) | {"reg_lambda": 1.0})
 
 
-def best_of(worth: float, feature: int) -> np.ndarray:
+def best_of(score: float, feature: int) -> np.ndarray:
     best = np.zeros(8)
-    best[[BEST_SCORE, BEST_NOISELESS_SCORE]] = worth
+    best[[BEST_SCORE, BEST_NOISELESS_SCORE]] = score
     best[BEST_FEATURE] = feature
     return best
 
 
 @pytest.mark.parametrize(
-    ("worth", "f", "expected"),
+    ("score", "f", "expected"),
     [(5.0, 0, True), (3.0, 1, False), (4.0, 0, False), (4.0, 1, True), (4.0, 2, False), (np.nan, 1, False)],
 )
-def test_of_cuts_that_are_worth_the_same_that_of_the_least_number_is_better(worth, f, expected):
-    """The best so far is of feature 2, whose number is 1; a later cut of the same feature is not better."""
-    assert is_better(worth, f, best_of(4.0, 2), NUMBER) == expected
+def test_of_splits_of_equal_score_that_of_the_smallest_id_is_better(score, f, expected):
+    """The best so far is of feature 2, whose id is 1; a later split of the same feature is not better."""
+    assert is_better(score, f, best_of(4.0, 2), FEATURE_IDS) == expected
 
 
-@pytest.mark.parametrize(("worth", "expected"), [(-3.0, True), (-np.inf, False)])
-def test_any_cut_is_better_than_none(worth, expected):
-    assert is_better(worth, 1, best_of(-np.inf, -1), NUMBER) == expected
+@pytest.mark.parametrize(("score", "expected"), [(-3.0, True), (-np.inf, False)])
+def test_any_split_is_better_than_none(score, expected):
+    assert is_better(score, 1, best_of(-np.inf, -1), FEATURE_IDS) == expected
 
 
 @pytest.mark.parametrize(
@@ -50,11 +50,11 @@ def test_any_cut_is_better_than_none(worth, expected):
         ([(-np.inf, -1)] * 3, -1),
     ],
 )
-def test_members_agree_on_the_best_cut_if_it_gains_anything(bests, winner):
-    """The leaf is worth 2² / (3 + 1) as it is."""
+def test_members_agree_on_the_best_split_if_it_gains_anything(bests, winner):
+    """The score of the unsplit leaf is 2² / (3 + 1)."""
     leaves = layout.LeafTable(np.zeros((1, layout.LEAF_SUMS + 2), np.int64), np.zeros((1, layout.LEAF_FLOATS)))
     leaves.ints[0, layout.LEAF_SUMS] = (2 << 32) + 3
     leaves.floats[0, [layout.LEAF_LOWER, layout.LEAF_UPPER]] = -np.inf, np.inf
-    scratch, own = np.zeros(4), np.stack([best_of(*one) for one in bests])
-    assert choose_level_split(3, 1, 1, NUMBER, RULES, np.ones((1, 2)), leaves, scratch, own) == winner
-    assert (scratch[2] > 0.0) == (winner >= 0)
+    out, best_splits = np.zeros(4), np.stack([best_of(*one) for one in bests])
+    assert choose_level_split(3, 1, 1, FEATURE_IDS, PARAMS, np.ones((1, 2)), leaves, out, best_splits) == winner
+    assert (out[2] > 0.0) == (winner >= 0)
