@@ -53,10 +53,10 @@ def test_members_add_up_every_row_of_every_leaf_once(n, n_leaves, members, n_out
         leaf_values.mark_leaves(member, members, n_leaves, integers, order, leaf_of_row)
     for member in range(members):
         if row_by_row:
-            leaves.sum_row_by_row(member, members, n_leaves, gradients, leaf_of_row, exact, partial)
+            leaf_values.sum_row_by_row(member, members, n_leaves, gradients, leaf_of_row, exact, partial)
         else:
-            leaves.sum_leaf_pairs(member, members, n_leaves, integers, gradients, order, exact, partial)
-    leaves.set_leaf_sums(members, n_leaves, integers, weight_scale, exact, partial, nodes)
+            leaf_values.sum_leaf_pairs(member, members, n_leaves, integers, gradients, order, exact, partial)
+    leaf_values.set_leaf_sums(members, n_leaves, integers, weight_scale, exact, partial, nodes)
     guards.check()
 
     for leaf, (first, last) in enumerate(spans):
@@ -89,7 +89,7 @@ def test_several_outputs_are_summed_over_the_rows_of_the_tree(rows):
     )
     scales = layout.Scales(np.ones((2, 2)), np.full((2, 2), 2.0**30), np.zeros((2, 2), np.int64))
     scratch = layout.Scratch(np.empty((1, 8)), np.empty((1, 8), np.int64), np.full((1, 10), 7))
-    leaves.set_leaf_values(
+    leaf_values.set_leaf_values(
         0, 1, SERIAL_SYNC, 2, np.zeros(1, np.int64), make_params(reg_lambda=1.0), gradients, partition, scales, scratch,
         layout.LeafTable(integers, np.empty((2, layout.LEAF_FLOATS))), nodes,
     )  # fmt: skip
@@ -140,7 +140,7 @@ def leaves_below(integers: np.ndarray, node: int) -> list[int]:
 def test_inner_nodes_hold_what_their_leaves_hold_together(n_splits, seed):
     integers, numbers = random_tree(n_splits, np.random.default_rng(seed))
     of_leaves = integers.copy(), numbers.copy()
-    leaves.set_node_values(integers, numbers, len(integers), 1, make_params(reg_lambda=1.0), np.zeros(4, np.int64))
+    leaf_values.set_node_values(integers, numbers, len(integers), 1, make_params(reg_lambda=1.0), np.zeros(4, np.int64))
     for node in range(len(integers)):
         below = leaves_below(integers, node)
         assert integers[node, COUNT] == of_leaves[0][below, COUNT].sum()
@@ -156,7 +156,7 @@ def test_both_sides_of_a_split_by_a_set_pay_its_penalty_unless_it_is_free(missin
     integers[0, layout.NODE_BIN] = layout.BITSET_SPLIT
     integers[0, layout.NODE_MISSING_LEFT] = missing_left + (layout.UNPENALISED if is_free else 0)
     params = make_params(reg_lambda=1.0, category_lambda=5.0)
-    leaves.set_node_values(integers, numbers, 3, 1, params, np.zeros(4, np.int64))
+    leaf_values.set_node_values(integers, numbers, 3, 1, params, np.zeros(4, np.int64))
     for node, penalty in ((0, 1.0), (1, 1.0 if is_free else 6.0), (2, 1.0 if is_free else 6.0)):
         assert numbers[node, VALUE] == -numbers[node, GRADIENT] / (numbers[node, HESSIAN] + penalty)
 
@@ -166,7 +166,7 @@ def test_projected_values_rise_and_fall_as_they_should(n_splits, seed, direction
     """Below every split on a monotone feature, each leaf of one side is at most each leaf of the other."""
     integers, numbers = random_tree(n_splits, np.random.default_rng(seed))
     params, monotone = make_params(reg_lambda=1.0, has_monotone=1), np.array(directions)
-    leaves.set_node_values(integers, numbers, len(integers), 1, params, monotone)
+    leaf_values.set_node_values(integers, numbers, len(integers), 1, params, monotone)
     for node in range(len(integers)):
         feature, left = integers[node, layout.NODE_FEATURE], integers[node, layout.NODE_LEFT]
         if feature < 0 or directions[feature] == 0:
@@ -180,8 +180,10 @@ def test_values_that_keep_the_direction_are_left_alone():
     integers, numbers = random_tree(1, np.random.default_rng(0))
     numbers[1:, GRADIENT] = 3.0, -3.0
     free, bound = numbers.copy(), numbers.copy()
-    leaves.set_node_values(integers.copy(), free, 3, 1, make_params(reg_lambda=1.0), np.zeros(4, np.int64))
-    leaves.set_node_values(integers, bound, 3, 1, make_params(reg_lambda=1.0, has_monotone=1), np.ones(4, np.int64))
+    leaf_values.set_node_values(integers.copy(), free, 3, 1, make_params(reg_lambda=1.0), np.zeros(4, np.int64))
+    leaf_values.set_node_values(
+        integers, bound, 3, 1, make_params(reg_lambda=1.0, has_monotone=1), np.ones(4, np.int64)
+    )
     assert bound[:, VALUE].tolist() == free[:, VALUE].tolist()
 
 
@@ -198,7 +200,7 @@ def test_the_values_of_leaves_are_added_to_the_scores_of_their_rows(members, wid
     values = source.normal(size=(5, width))
     scores = guards.copy(source.normal(size=(5, n)))
     before = scores.copy()
-    Team(members).run(leaves.add_leaf_values, order, leaf_ints, 3, values, 1, scores)
+    Team(members).run(leaf_values.add_leaf_values, order, leaf_ints, 3, values, 1, scores)
     guards.check()
     for k in range(5):
         for first, last, node in leaf_ints[:3]:
