@@ -254,3 +254,12 @@ def test_the_preset_decides_what_was_left_unset(estimator):
     X, y = example(2000, 4)
     fitted = estimator(preset="gbdt", n_estimators=2).fit(X, y)
     assert max(tree.depth for tree in fitted.model_.ensemble) == 3
+
+
+def test_all_parameters_in_force_are_kept():
+    X, y = np.random.default_rng(0).normal(size=(50, 2)), np.arange(50.0)
+    params = SapwoodRegressor(preset="xgboost", n_estimators=3.0, max_depth=2).fit(X, y).params_
+    assert {name: params[name] for name in ("n_estimators", "max_depth", "learning_rate", "objective", "growth")} == {
+        "n_estimators": 3, "max_depth": 2, "learning_rate": 0.3, "objective": "squared", "growth": "levelwise",
+    }  # fmt: skip
+    assert type(params["n_estimators"]) is int

@@ -67,7 +67,7 @@ def test_the_leaf_limit_is_the_smallest_that_applies(limits, n_rows, expected):
     [
         ("max_leaves", 1, "max_leaves must be an integer of at least 2, or None (limited by max_depth only), got 1"),
         ("n_estimators", 0, "n_estimators must be an integer of at least 1, got 0"),
-        ("n_estimators", 10.0, "n_estimators must be an integer of at least 1, got 10.0"),
+        ("n_estimators", 10.5, "n_estimators must be an integer of at least 1, got 10.5"),
         ("n_estimators", True, "n_estimators must be an integer of at least 1, got True"),
         ("max_bins", 65536, "max_bins must be an integer from 2 to 65535, got 65536"),
         ("learning_rate", 0, "learning_rate must be a number above 0, got 0"),

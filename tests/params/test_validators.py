@@ -20,7 +20,12 @@ from sapwood.params.validators import boolean, check_signature, fraction, intege
         (number(0, 1, above=True, below=True), "a number between 0 and 1", [0.5, Fraction(1, 3)], [0, 1]),
         (number(0, 1, below=True), "a number of at least 0 and below 1", [0, 0.9], [1]),
         (fraction(), "a number above 0 and at most 1", [0.1, 1], [0, 1.1]),
-        (integer(2), "an integer of at least 2", [2, np.int64(9)], [1, 2.0, "2"]),
+        (
+            integer(2),
+            "an integer of at least 2",
+            [2, np.int64(9), 2.0, np.float32(3)],
+            [1, 1.0, 2.5, float("inf"), "2", True],
+        ),
         (integer(2, 4), "an integer from 2 to 4", [2, 4], [5]),
         (boolean(), "True or False", [True, np.bool_(False)], [0, 1, None]),
         (one_of("a", "b"), "one of 'a', 'b'", ["a"], ["c", ["a"]]),

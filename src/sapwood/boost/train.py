@@ -76,7 +76,7 @@ class FitResult:
     """Result of a fit: the model and the history of its training.
 
     ``init_estimator`` is the estimator that the trees start from, which the model does not contain;
-    ``feature_names`` are those of X if they are strings.
+    ``feature_names`` are those of X if they are strings; ``params`` are all parameters as resolved for the data.
     """
 
     model: Model
@@ -88,6 +88,7 @@ class FitResult:
     n_features: int
     feature_names: tuple[str, ...] | None
     on_interrupt: str
+    params: dict[str, Any]
 
     def raise_if_interrupted(self) -> None:
         """Raise TrainingInterrupted if Ctrl-C ended training, unless ``on_interrupt`` is "return"."""
@@ -118,6 +119,7 @@ def fit(arguments: FitArguments) -> FitResult:
         n_features=rows.table.n_features,
         feature_names=rows.table.names if rows.table.has_string_names else None,
         on_interrupt=task.params.run.on_interrupt,
+        params=task.params.values(),
     )
 
 

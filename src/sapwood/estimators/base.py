@@ -162,6 +162,7 @@ def set_fitted_attributes(estimator: SapwoodEstimator, result: engine.FitResult)
     estimator.init_ = result.init_estimator
     estimator.evals_result_ = result.evals_result
     estimator.best_iteration_, estimator.best_score_ = result.best_iteration, result.best_score
+    estimator.params_ = result.params
     estimator.stopped_ = result.stopped
     estimator.n_features_in_ = result.n_features
     if result.feature_names is not None:

@@ -38,6 +38,8 @@ class FittedEstimator(BaseEstimator):
         Value of that metric; None without a validation set.
     evals_result_ : dict
         Metrics as ``{set: {metric: [one value per round]}}``.
+    params_ : dict
+        All parameters in force: what was set, and for the rest the values from preset, data and defaults.
     stopped_ : str
         Reason for which training ended: "n_estimators", "early_stopping", "time_limit", "callback" or "interrupted".
     """
@@ -50,6 +52,7 @@ class FittedEstimator(BaseEstimator):
     best_iteration_: int
     best_score_: float | None
     evals_result_: dict[str, dict[str, list[float]]]
+    params_: dict[str, Any]
     stopped_: str
 
     @property

@@ -34,9 +34,9 @@ class Validator:
 
 
 def integer(low: int, high: int | None = None) -> Validator:
-    """Integers from ``low`` to ``high``, both included."""
+    """Integers from ``low`` to ``high``, both included; whole floats such as 10.0 are integers."""
     allowed = f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}"
-    return Validator(allowed, lambda v: is_integer(v) and v >= low and (high is None or v <= high), int)
+    return Validator(allowed, lambda v: is_whole(v) and v >= low and (high is None or v <= high), int)
 
 
 def number(low: float, high: float | None = None, *, above: bool = False, below: bool = False) -> Validator:
@@ -95,6 +95,11 @@ def check_field(option: Any, name: str, validator: Validator) -> None:
 def is_integer(value: Any) -> bool:
     """Return whether a value is of an integer type; bool is not."""
     return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_whole(value: Any) -> bool:
+    """Return whether a value is an integer or a float without fraction."""
+    return is_integer(value) or (is_number(value) and is_finite(value) and value == int(value))
 
 
 def is_number(value: Any) -> bool:

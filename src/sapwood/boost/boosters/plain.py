@@ -31,7 +31,7 @@ class DatasetView(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TrainingState:
-    """What a tree is added to: the scores (outputs, rows) of training rows and validation sets, and the ensemble.
+    """State that trees are added to: the scores (outputs, rows) of training rows and validation sets, and the ensemble.
 
     ``permuted_views`` are the training rows with the target statistics of other permutations.
     """
