@@ -68,7 +68,7 @@ def test_scores_do_not_depend_on_the_number_of_members(members, monkeypatch):
     monkeypatch.setattr(batch_predictor, "_call_rows", lambda *args: 1100)
     expected = np.full((1, len(x)), 0.1)
     batch_predictor.traverse(
-        batch_predictor.predict.add_scores, pack_trees(ensemble), read_table(x), range(3), expected, None
+        batch_predictor.packed_forest.add_scores, pack_trees(ensemble), read_table(x), range(3), expected, None
     )
     np.testing.assert_array_equal(byte_scores(ensemble, x, [0.1]), expected)
 
@@ -137,7 +137,7 @@ def test_tables_that_come_in_several_blocks_are_answered_in_their_places(monkeyp
     assert [block.start for block in table.blocks()] == [0, 100, 200]
     by_bytes, by_words = np.zeros((2, 1, 250))
     batch_predictor.add_byte_scores(packed.byte_trees, table, range(3), by_bytes, None)
-    batch_predictor.traverse(batch_predictor.predict.add_scores, packed, table, range(3), by_words, None)
+    batch_predictor.traverse(batch_predictor.packed_forest.add_scores, packed, table, range(3), by_words, None)
     np.testing.assert_array_equal(by_bytes, slow_scores(ensemble, x, [0.0]))
     np.testing.assert_array_equal(by_words, slow_scores(ensemble, x, [0.0]))
     leaves = batch_predictor.leaf_indices(packed, table, range(3), None)
