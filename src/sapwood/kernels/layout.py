@@ -174,7 +174,8 @@ class Scratch(NamedTuple):
     """Scratch memory, a row for each member."""
 
     floats: "f64[:,:]"  # (T, 4 K + 8)
-    ints: "i64[:,:]"  # (T, 4 P + 4 K + 8, and what the search of a feature needs)
+    # (T, 4 P + 4 K + 8, and what a search needs): the sums of two children (2 P), two histograms, a buffer
+    ints: "i64[:,:]"
     leaf_sums: "i64[:,:]"  # (T, L * (2 K + 1)) exact sums of leaves: G and H of each output, then the weight
 
 
