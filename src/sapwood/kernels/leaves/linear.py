@@ -135,7 +135,7 @@ def centre_sums(base, n_terms, sums, scale, mean, matrix, right):
 def solve_ridge(n_terms, spread, ridge, matrix, right):
     """Solve (matrix + ridge · its diagonal) b = −right by Cholesky, in place; ``right`` becomes b.
 
-    A term of which no more than ``LEAST_SPREAD`` of ``spread`` is left after the terms before it gets 0.
+    A term of which no more than ``MIN_VARIANCE`` of ``spread`` is left after the terms before it gets 0.
     """
     for j in range(n_terms):
         row_start = j * (j + 1) // 2
