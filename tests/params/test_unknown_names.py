@@ -142,7 +142,7 @@ def test_an_objective_that_means_the_same_is_accepted(name, ours):
         ("reg:quantileerror", r"did you mean objective=Quantile\(0.9\)\? XGBoost: with your value of quantile_alpha.$"),
         ("rank:ndcg", "an objective of XGBoost that is not supported, because there is no ranking objective; use "),
         ("Logloss:border=0.5", "settings after ':' are not supported; did you mean 'logistic'"),
-        ("regresion", "is not known; did you mean 'regression'. allowed is a function of "),
+        ("regressio", "is not known; did you mean 'regression'. allowed is a function of "),
         ("xyzzy", "is not known; allowed is a function of "),
     ],
 )
