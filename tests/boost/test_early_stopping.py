@@ -155,7 +155,7 @@ def test_without_validation_rows_the_best_round_is_the_last():
     assert (fitted.best_iteration_, fitted.best_score_, fitted.evals_result_) == (5, None, {})
 
 
-def test_the_first_metric_of_the_first_set_decides():
+def test_the_first_metric_decides_on_the_set_that_does_not_hold_the_training_rows():
     X, y = example()
     sets = {"first": example(seed=1), "second": (X, y)}
     fitted = SapwoodRegressor(n_estimators=200, early_stopping_rounds=5, eval_metric=["mae", "rmse"], **FAST)
