@@ -8,7 +8,7 @@ from pathlib import Path
 import bench.__main__ as command
 import numpy as np
 import pytest
-from bench import data, measures, quality, report
+from bench import data, equal_settings, measures, report
 from bench.contestants import CONTESTANTS, LightGBM, Sapwood, present
 from bench.data import Series, Synthetic, Table, UnavailableError
 from bench.measures import MEASURES, Trial, held_out_loss
@@ -281,19 +281,19 @@ def test_every_contestant_fits_and_predicts_one_number_per_row(contestant, task)
     assert np.allclose(model.row_predictor()(one), model.predict(one), rtol=1e-6)
 
 
-def test_quality_compares_split_by_split():
+def test_losses_are_compared_split_by_split():
     found = {"lightgbm": [1.0, 2.0], "sapwood": [1.01, 1.98]}
-    differences = quality.differences(found)
+    differences = equal_settings.differences(found)
     assert differences["lightgbm"] == {"mean": 0.0, "standard_error": 0.0}
     assert differences["sapwood"]["mean"] == pytest.approx(0.0, abs=1e-9)
     assert differences["sapwood"]["standard_error"] == pytest.approx(1.0)
 
 
-def test_quality_runs_a_table_end_to_end(monkeypatch, tmp_path, capsys):
+def test_equal_settings_run_a_table_end_to_end(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(Table, "load", lambda self, seed: ROWS.load())
-    monkeypatch.setattr(quality, "CONTESTANTS", [LightGBM, Sapwood])
-    monkeypatch.setattr(quality, "SEEDS", (0,))
-    out = tmp_path / "quality.json"
-    assert quality.main(["--only", "higgs", "--out", str(out)]) == 0
+    monkeypatch.setattr(equal_settings, "CONTESTANTS", [LightGBM, Sapwood])
+    monkeypatch.setattr(equal_settings, "SEEDS", (0,))
+    out = tmp_path / "equal_settings.json"
+    assert equal_settings.main(["--only", "higgs", "--out", str(out)]) == 0
     assert json.loads(out.read_text())["tables"][0]["losses"].keys() == {"lightgbm", "sapwood"}
     assert "sapwood:" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Compare test losses at equal settings on real numeric tables: ``python -m bench.quality``."""
+"""Compare test losses at equal settings on real numeric tables: ``python -m bench.equal_settings``."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def line(record: Record) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run all tables, print and save."""
-    parser = argparse.ArgumentParser("python -m bench.quality", description=__doc__)
+    parser = argparse.ArgumentParser("python -m bench.equal_settings", description=__doc__)
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="tables whose name contains NAME")
-    parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results" / "quality.json")
+    parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results" / "equal_settings.json")
     args = parser.parse_args(argv)
     contestants = [contestant for contestant in CONTESTANTS if contestant.installed()]
     if LightGBM not in contestants:

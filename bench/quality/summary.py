@@ -1,0 +1,121 @@
+"""Summarise runs: mean rank, wins, excess over the best loss, and times, for all tables and per kind of table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bench.quality.runs import Run, run_key
+from bench.quality.tables import CHOICE, REPORT, STUDY_TABLES, StudyTable
+
+# Losses below this fraction of the best constant's count as equal to it: there, a ratio of losses says nothing.
+NEGLIGIBLE = 0.01
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One row of a table: a library on a group of tables. Excesses are per cent, times seconds."""
+
+    library: str
+    rank: float
+    wins: int
+    mean_excess: float
+    median_excess: float
+    seconds: float
+    typical_seconds: float
+    cpu: float
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Mean losses over the seeds (tables, libraries), their excess over the best, and mean seconds."""
+
+    tables: tuple[StudyTable, ...]
+    libraries: tuple[str, ...]
+    loss: np.ndarray
+    excess: np.ndarray
+    seconds: np.ndarray
+    cpu: np.ndarray
+
+    @classmethod
+    def collect(cls, runs: Mapping[str, Run], libraries: Sequence[str], max_rows: int, seeds: Sequence[int]) -> Losses:
+        """Take the tables for which all libraries have runs, over the seeds that all have."""
+        tables, values = [], []
+        for table in STUDY_TABLES:
+            rows = [
+                [runs[key] for library in libraries if (key := run_key(table, max_rows, seed, library)) in runs]
+                for seed in seeds
+            ]
+            complete = [row for row in rows if len(row) == len(libraries)]
+            if libraries and complete:
+                tables.append(table)
+                fields = ("loss", "seconds", "cpu", "constant")
+                values.append(np.mean([[[run[f] for f in fields] for run in row] for row in complete], axis=0))
+        array = np.array(values).reshape(len(tables), len(libraries), 4)
+        loss = array[..., 0]
+        best = loss.min(axis=1, keepdims=True, initial=np.inf)
+        excess = 100 * (loss - best) / np.maximum(best, NEGLIGIBLE * array[..., 3])
+        return cls(tuple(tables), tuple(libraries), loss, excess, array[..., 1], array[..., 2])
+
+    def figures(self, chosen: Sequence[bool]) -> list[Figures]:
+        """Summarise some of the tables, best mean rank first."""
+        loss, excess, seconds, cpu = (a[np.array(chosen)] for a in (self.loss, self.excess, self.seconds, self.cpu))
+        ranks = (loss[:, :, None] > loss[:, None, :]).sum(axis=2) + 0.5 * (
+            (loss[:, :, None] == loss[:, None, :]).sum(axis=2) + 1
+        )
+        wins = loss == loss.min(axis=1, keepdims=True)
+        found = [
+            Figures(
+                name, float(ranks[:, k].mean()), int(wins[:, k].sum()), float(excess[:, k].mean()),
+                float(np.median(excess[:, k])), float(seconds[:, k].sum()), float(np.exp(np.log(seconds[:, k]).mean())),
+                float(cpu[:, k].sum()),
+            )
+            for k, name in enumerate(self.libraries)
+        ]  # fmt: skip
+        return sorted(found, key=lambda figures: figures.rank)
+
+    def groups(self) -> dict[str, list[bool]]:
+        """Return masks of tables: all, each half, each kind, each task."""
+        masks = {"all tables": [True] * len(self.tables)}
+        for half, title in ((CHOICE, "half that defaults were chosen on"), (REPORT, "other half")):
+            masks[title] = [table.half == half for table in self.tables]
+        for kind in sorted({kind for table in self.tables for kind in table.kinds}):
+            masks[kind] = [kind in table.kinds for table in self.tables]
+        for task in ("binary", "multiclass", "regression"):
+            masks[task] = [table.task == task for table in self.tables]
+        return {name: mask for name, mask in masks.items() if any(mask)}
+
+
+def markdown(losses: Losses) -> str:
+    """Return all groups and all losses as markdown tables."""
+    parts = []
+    for name, mask in losses.groups().items():
+        parts.append(f"## {name[0].upper()}{name[1:]} ({sum(mask)})\n")
+        parts.append(_figures_table(losses.figures(mask)))
+    parts.append("## Losses\n\nRMSE for regression, otherwise log loss; mean over the splits.\n")
+    parts.append(_losses_table(losses))
+    return "\n".join(parts)
+
+
+def _figures_table(rows: Sequence[Figures]) -> str:
+    titles = ("library", "mean rank", "wins", "mean excess", "median excess", "total time", "geometric mean", "CPU")
+    lines = [f"| {' | '.join(titles)} |", "| --- |" + " ---: |" * (len(titles) - 1)]
+    for row in rows:
+        lines.append(
+            f"| {row.library} | {row.rank:.2f} | {row.wins} | {row.mean_excess:.2f} % | {row.median_excess:.2f} % "
+            f"| {row.seconds:.1f} s | {row.typical_seconds:.2f} s | {row.cpu:.0f} s |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _losses_table(losses: Losses) -> str:
+    lines = [
+        f"| table | half | {' | '.join(losses.libraries)} |",
+        "| --- | --- |" + " ---: |" * len(losses.libraries),
+    ]
+    for table, row in zip(losses.tables, losses.loss, strict=True):
+        cells = [f"**{loss:.5g}**" if loss == row.min() else f"{loss:.5g}" for loss in row]
+        lines.append(f"| {table.name} | {table.half} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
