@@ -5,9 +5,39 @@ from __future__ import annotations
 import importlib
 import sys
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sapwood import errors
+
+if TYPE_CHECKING:
+    from sapwood.boost.train import train as train
+    from sapwood.data.dataset import Dataset as Dataset
+    from sapwood.estimators.classifier import SapwoodClassifier as SapwoodClassifier
+    from sapwood.estimators.cv import cv as cv
+    from sapwood.estimators.regressor import SapwoodRegressor as SapwoodRegressor
+    from sapwood.model.io.serialize import load as load
+    from sapwood.model.model import Model as Model
+    from sapwood.params.encodings import Auto as Auto
+    from sapwood.params.encodings import Crossing as Crossing
+    from sapwood.params.encodings import Frequency as Frequency
+    from sapwood.params.encodings import Greedy as Greedy
+    from sapwood.params.encodings import Holdout as Holdout
+    from sapwood.params.encodings import LeaveOneOut as LeaveOneOut
+    from sapwood.params.encodings import OneHot as OneHot
+    from sapwood.params.encodings import Ordered as Ordered
+    from sapwood.params.encodings import Partition as Partition
+    from sapwood.params.options import Bayesian as Bayesian
+    from sapwood.params.options import Bundle as Bundle
+    from sapwood.params.options import Dart as Dart
+    from sapwood.params.options import EarlyStopping as EarlyStopping
+    from sapwood.params.options import EffectiveNumber as EffectiveNumber
+    from sapwood.params.options import Goss as Goss
+    from sapwood.params.options import LastRows as LastRows
+    from sapwood.params.options import Linear as Linear
+    from sapwood.params.options import Mvs as Mvs
+    from sapwood.params.options import Symmetric as Symmetric
+    from sapwood.params.options import Uniform as Uniform
+    from sapwood.versions import show_versions as show_versions
 
 __version__ = "0.2.0.dev0"
 
@@ -45,13 +75,15 @@ _MODULE_OF = {
 __all__ = [*sorted(_MODULE_OF), "__version__", "errors"]
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name at its first use."""
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'sapwood' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_MODULE_OF[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # so that type checkers report unknown names
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name at its first use."""
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module 'sapwood' has no attribute {name!r}")
+        value = getattr(importlib.import_module(_MODULE_OF[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -61,6 +62,21 @@ def test_set_params_sets_and_returns_the_estimator(estimator):
     made = estimator()
     assert made.set_params(max_leaves=7) is made
     assert made.get_params()["max_leaves"] == 7
+
+
+@BOTH
+def test_the_docstring_has_every_parameter_with_its_default_and_every_fitted_attribute(estimator):
+    fitted = estimator(n_estimators=1).fit(pd.DataFrame({"a": range(40)}), [0, 1] * 20)
+    for name in inspect.signature(estimator).parameters:
+        assert f"\n{name} : " in estimator.__doc__, name
+        assert f", default={FIELDS[name].default!r}\n" in estimator.__doc__.split(f"\n{name} : ")[1], name
+    attributes = {n for n in (*vars(fitted), *dir(estimator)) if n.endswith("_") and not n.startswith("_")}
+    assert attributes > {"model_", "params_", "n_iter_", "feature_names_in_"}
+    assert [name for name in attributes if f"\n{name} : " not in estimator.__doc__] == []
+
+
+def test_the_docstring_of_the_constructor_is_not_repeated_in_that_of_the_class():
+    assert SapwoodClassifier.__init__.__doc__ == "Store the parameters; they are checked by ``fit``."
 
 
 @BOTH

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sapwood.distributed.communicator import Communicator as Communicator
+    from sapwood.distributed.communicator import Reducer as Reducer
+    from sapwood.distributed.train import fit as fit
 
 _WHERE = {
     "Communicator": "sapwood.distributed.communicator",
@@ -14,8 +19,10 @@ _WHERE = {
 __all__ = sorted(_WHERE)
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
-    if name not in _WHERE:
-        raise AttributeError(f"module 'sapwood.distributed' has no attribute {name!r}")
-    return getattr(importlib.import_module(_WHERE[name]), name)
+if not TYPE_CHECKING:  # so that type checkers report unknown names
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name when it is first used."""
+        if name not in _WHERE:
+            raise AttributeError(f"module 'sapwood.distributed' has no attribute {name!r}")
+        return getattr(importlib.import_module(_WHERE[name]), name)

@@ -11,10 +11,8 @@ from sklearn.exceptions import DataConversionWarning
 from sapwood.boost import train as engine
 from sapwood.boost.fit_arguments import FitArguments
 from sapwood.errors import ParameterError
-from sapwood.estimators.constructor import captures_parameters
 from sapwood.estimators.fitted_estimator import FittedEstimator
 from sapwood.params.aliases.alias import FIT
-from sapwood.params.declaration import AUTO
 from sapwood.params.unknown_arguments import explains_arguments
 from sapwood.params.unknown_names import unknown_parameter
 
@@ -22,75 +20,35 @@ Estimator = TypeVar("Estimator", bound="SapwoodEstimator")
 
 
 class SapwoodEstimator(FittedEstimator):
-    """Base class of the estimators; ``docs/parameters.md`` lists the parameters."""
+    """Base class of the estimators, without the constructor, which is generated for each of them."""
 
     task: ClassVar[str]
 
-    @captures_parameters()
-    def __init__(
-        self,
-        *,
-        preset: Any = AUTO,
-        objective: Any = AUTO,
-        init: Any = AUTO,
-        n_estimators: Any = AUTO,
-        learning_rate: Any = AUTO,
-        boosting: Any = AUTO,
-        leaf_steps: Any = AUTO,
-        sampling: Any = AUTO,
-        subsample: Any = AUTO,
-        growth: Any = AUTO,
-        split_search: Any = AUTO,
-        leaf_model: Any = AUTO,
-        max_leaves: Any = AUTO,
-        max_depth: Any = AUTO,
-        max_bins: Any = AUTO,
-        zero_as_missing: Any = AUTO,
-        categorical_features: Any = AUTO,
-        category_encoding: Any = AUTO,
-        one_hot_max: Any = AUTO,
-        max_combination: Any = AUTO,
-        has_time: Any = AUTO,
-        precision: Any = AUTO,
-        bundle: Any = AUTO,
-        random_strength: Any = AUTO,
-        reg_lambda: Any = AUTO,
-        reg_alpha: Any = AUTO,
-        max_delta_step: Any = AUTO,
-        colsample_bytree: Any = AUTO,
-        colsample_bylevel: Any = AUTO,
-        colsample_bynode: Any = AUTO,
-        monotone_constraints: Any = AUTO,
-        interaction_constraints: Any = AUTO,
-        min_split_gain: Any = AUTO,
-        min_child_samples: Any = AUTO,
-        min_child_weight: Any = AUTO,
-        eval_metric: Any = AUTO,
-        early_stopping_rounds: Any = AUTO,
-        validation_fraction: Any = AUTO,
-        refit: Any = AUTO,
-        time_limit: Any = AUTO,
-        callbacks: Any = AUTO,
-        random_state: Any = AUTO,
-        n_jobs: Any = AUTO,
-        on_interrupt: Any = AUTO,
-        checkpoint: Any = AUTO,
-        checkpoint_every: Any = AUTO,
-        verbose: Any = AUTO,
-    ) -> None: ...
-
-    def set_params(self, **params: Any) -> SapwoodEstimator:
+    def set_params(self: Estimator, **params: Any) -> Estimator:
         """Set parameters by name; the error for an unknown one names the one to use.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters of the constructor.
 
         Returns
         -------
         self
+            The estimator itself.
+
+        Examples
+        --------
+        >>> from sapwood import SapwoodRegressor
+        >>> SapwoodRegressor().set_params(max_leaves=7)
+        SapwoodRegressor(max_leaves=7)
         """
         known = self._get_param_names()
         for name in params:
             if name.partition("__")[0] not in known:
                 raise ParameterError(unknown_parameter(name, known, {**vars(self), **params}))
-        return super().set_params(**params)
+        super().set_params(**params)
+        return self
 
     # --- training -----------------------------------------------------------------------------------------------------
 
@@ -132,6 +90,20 @@ class SapwoodEstimator(FittedEstimator):
         Returns
         -------
         self
+            The fitted estimator.
+
+        Examples
+        --------
+        A validation set decides when training stops:
+
+        >>> import numpy as np
+        >>> from sapwood import SapwoodRegressor
+        >>> X = np.random.default_rng(0).normal(size=(1000, 3))
+        >>> y = np.sin(X[:, 0]) + X[:, 1] ** 2
+        >>> model = SapwoodRegressor(n_estimators=1000, early_stopping_rounds=10)
+        >>> model = model.fit(X[:800], y[:800], eval_set=(X[800:], y[800:]))
+        >>> model.stopped_, model.best_iteration_ == model.n_iter_
+        ('early_stopping', True)
         """
         _warn_of_column_vector(y)
         arguments = make_fit_arguments(

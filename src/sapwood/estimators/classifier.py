@@ -10,24 +10,39 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sapwood.boost.fit_arguments import CLASSIFICATION
-from sapwood.estimators.base import SapwoodEstimator
-from sapwood.estimators.constructor import captures_parameters
+from sapwood.estimators.classifier_parameters import ClassifierParameters
+from sapwood.estimators.constructor import documents_parameters
 from sapwood.params.aliases.alias import PREDICT
-from sapwood.params.declaration import AUTO
 from sapwood.params.unknown_arguments import explains_arguments
 
 
-class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
+@documents_parameters
+class SapwoodClassifier(ClassifierMixin, ClassifierParameters):
     """Gradient-boosted trees for classification.
 
-    Parameters are keyword-only and ``"auto"`` where unset; ``docs/parameters.md`` lists them with their defaults.
+    Attributes
+    ----------
+    classes_ : ndarray (classes,)
+        Class labels, sorted, in the order of the columns of ``predict_proba``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import SapwoodClassifier
+    >>> X = np.random.default_rng(0).normal(size=(500, 3))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, "yes", "no")
+    >>> model = SapwoodClassifier(n_estimators=50, max_leaves=15).fit(X, y)
+    >>> model
+    SapwoodClassifier(max_leaves=15, n_estimators=50)
+    >>> model.predict([[1.0, 1.0, 0.0], [-1.0, -1.0, 0.0]])
+    array(['yes', 'no'], dtype='<U3')
+    >>> model.predict_proba([[1.0, 1.0, 0.0]]).round(3)
+    array([[0.01, 0.99]])
+    >>> model.classes_, model.n_iter_, model.params_["learning_rate"]
+    (array(['no', 'yes'], dtype='<U3'), 50, 0.1)
     """
 
     task: ClassVar[str] = CLASSIFICATION
-    class_weight: Any
-
-    @captures_parameters(SapwoodEstimator.__init__)
-    def __init__(self, *, class_weight: Any = AUTO, **shared: Any) -> None: ...
 
     @property
     def classes_(self) -> np.ndarray:
@@ -51,6 +66,16 @@ class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
         -------
         ndarray (rows, classes)
             Probabilities in the order of ``classes_``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import SapwoodClassifier
+        >>> X = np.arange(100.0)[:, None]
+        >>> model = SapwoodClassifier(n_estimators=20).fit(X, X[:, 0] > 49)
+        >>> model.predict_proba(X[[0, 99]], iterations=0)
+        array([[0.5, 0.5],
+               [0.5, 0.5]])
         """
         return _probabilities_of_both(self._predict(X, iterations))
 
@@ -69,19 +94,88 @@ class SapwoodClassifier(ClassifierMixin, SapwoodEstimator):
         -------
         ndarray (rows,)
             Labels out of ``classes_``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import SapwoodClassifier
+        >>> X = np.arange(100.0)[:, None]
+        >>> model = SapwoodClassifier(n_estimators=20).fit(X, X[:, 0] > 49)
+        >>> model.predict(X[[0, 99]])
+        array([False,  True])
         """
         return self.classes_[np.argmax(self.predict_proba(X, iterations), axis=1)]
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """Yield the probabilities (rows, classes) after 1, 2, ... rounds."""
+        """Predict the probabilities of the classes after 1, 2, ... rounds.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Dataset
+            Rows with the columns of training.
+
+        Yields
+        ------
+        ndarray (rows, classes)
+            Probabilities after the round.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import SapwoodClassifier
+        >>> X = np.arange(100.0)[:, None]
+        >>> model = SapwoodClassifier(n_estimators=20).fit(X, X[:, 0] > 49)
+        >>> [one.shape for one in model.staged_predict_proba(X[:1])][:2]
+        [(1, 2), (1, 2)]
+        """
         return map(_probabilities_of_both, self._staged_predict(X))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Yield the most probable labels (rows,) after 1, 2, ... rounds."""
+        """Predict the most probable labels after 1, 2, ... rounds.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Dataset
+            Rows with the columns of training.
+
+        Yields
+        ------
+        ndarray (rows,)
+            Labels after the round.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import SapwoodClassifier
+        >>> X = np.arange(100.0)[:, None]
+        >>> model = SapwoodClassifier(n_estimators=20).fit(X, X[:, 0] > 49)
+        >>> [one.shape for one in model.staged_predict(X[:1])][:2]
+        [(1,), (1,)]
+        """
         return (self.classes_[np.argmax(probability, axis=1)] for probability in self.staged_predict_proba(X))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the scores before the link function: (rows,) for two classes, else (rows, classes)."""
+        """Return the scores before the link function.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Dataset
+            Rows with the columns of training.
+
+        Returns
+        -------
+        ndarray (rows,) or (rows, classes)
+            Scores of the second class for two classes, else one score per class.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import SapwoodClassifier
+        >>> X = np.arange(100.0)[:, None]
+        >>> model = SapwoodClassifier(n_estimators=20).fit(X, X[:, 0] > 49)
+        >>> model.decision_function(X[[0, 99]]) > 0
+        array([False,  True])
+        """
         scores = self.predict_raw(X)
         return scores[:, 1] - scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 2 else scores
 

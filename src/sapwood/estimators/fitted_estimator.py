@@ -30,6 +30,14 @@ class FittedEstimator(BaseEstimator):
     ----------
     model_ : Model
         The trained model; it does not contain ``init_``.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of str
+        Names of the columns of X; only if all of them are strings.
+    feature_importances_ : ndarray (features,)
+        Fraction of the total gain that each feature contributes; the sum is 1.
+    n_iter_ : int
+        Number of boosting rounds of the fitted model.
     init_ : estimator or None
         The fitted estimator whose predictions the trees start from.
     best_iteration_ : int
@@ -72,10 +80,10 @@ class FittedEstimator(BaseEstimator):
 
         Parameters
         ----------
-        kind : str
+        kind : str, default='total_gain'
             Definition of importance: "total_gain" (of which ``feature_importances_`` are the fractions), "gain" (mean
             per split), "weight" (number of splits), "cover" and others (see :mod:`sapwood.explain.importance`).
-        percent : bool
+        percent : bool, default=False
             Whether to scale the importances to a sum of 100.
 
         Returns
@@ -83,17 +91,44 @@ class FittedEstimator(BaseEstimator):
         FeatureImportance
             An array in the order of the columns of X; it prints as a table with names, and ``to_dict()`` and
             ``to_frame()`` sort it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import SapwoodRegressor
+        >>> X = np.arange(100.0)[:, None]
+        >>> model = SapwoodRegressor(n_estimators=20).fit(X, X[:, 0] > 49)
+        >>> model.importance(percent=True)
+        importance (total_gain)
+        f0  100
         """
         check_is_fitted(self)
         return importance(self.model_, kind, percent=percent)
 
     @explains_arguments(PREDICT)
     def predict_raw(self, X: Any, iterations: int | None = None) -> np.ndarray:
-        """Return the scores before the link function, with the first ``iterations`` rounds or all.
+        """Return the scores before the link function.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Dataset
+            Rows with the columns of training.
+        iterations : int, optional
+            Number of rounds to use; all by default.
 
         Returns
         -------
         ndarray (rows,) or (rows, outputs)
+            Scores; two-dimensional for losses with several outputs.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import SapwoodRegressor
+        >>> X = np.arange(100.0)[:, None]
+        >>> model = SapwoodRegressor(n_estimators=20).fit(X, X[:, 0] > 49)
+        >>> model.predict_raw(X[:2], iterations=0)
+        array([0.5, 0.5])
         """
         return self._raw_scores(X, self._align(X), iterations)
 
@@ -136,12 +171,49 @@ class FittedEstimator(BaseEstimator):
         return link_from_name(self.model_.link).predict(by_output)
 
     def apply(self, X: Any) -> np.ndarray:
-        """Return the leaf of each row in each tree as its node number within the tree: int32 (rows, trees)."""
+        """Return the leaf of each row in each tree.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Dataset
+            Rows with the columns of training.
+
+        Returns
+        -------
+        ndarray of int32 (rows, trees)
+            Number of the leaf among the nodes of the tree.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import SapwoodRegressor
+        >>> X = np.arange(100.0)[:, None]
+        >>> model = SapwoodRegressor(n_estimators=20).fit(X, X[:, 0] > 49)
+        >>> model.apply(X).shape
+        (100, 20)
+        """
         table = self._align(X)
         return self.model_.leaf_indices(table, n_jobs=self._n_jobs())
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file that ``sapwood.load`` reads."""
+        """Write the fitted model to a file that ``sapwood.load`` reads.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write; an existing one is replaced atomically.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import SapwoodRegressor
+        >>> X = np.arange(100.0)[:, None]
+        >>> model = SapwoodRegressor(n_estimators=20).fit(X, X[:, 0] > 49)
+        >>> model.save("model.sapwood")
+        >>> import sapwood
+        >>> sapwood.load("model.sapwood")
+        <sapwood.Model: 1 features, 1 outputs, 20 rounds, 20 trees, link identity>
+        """
         check_is_fitted(self)
         if self.init_ is not None:
             raise ParameterError(

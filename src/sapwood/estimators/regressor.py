@@ -9,15 +9,31 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from sapwood.boost.fit_arguments import REGRESSION
-from sapwood.estimators.base import SapwoodEstimator
+from sapwood.estimators.constructor import documents_parameters
+from sapwood.estimators.regressor_parameters import RegressorParameters
 from sapwood.params.aliases.alias import PREDICT
 from sapwood.params.unknown_arguments import explains_arguments
 
 
-class SapwoodRegressor(RegressorMixin, SapwoodEstimator):
+@documents_parameters
+class SapwoodRegressor(RegressorMixin, RegressorParameters):
     """Gradient-boosted trees for regression.
 
-    Parameters are keyword-only and ``"auto"`` where unset; ``docs/parameters.md`` lists them with their defaults.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import SapwoodRegressor
+    >>> X = np.random.default_rng(0).normal(size=(500, 3))
+    >>> y = X[:, 0] + X[:, 1] ** 2
+    >>> model = SapwoodRegressor(n_estimators=50, growth="levelwise").fit(X, y)
+    >>> model
+    SapwoodRegressor(growth='levelwise', n_estimators=50)
+    >>> model.score(X, y) > 0.9
+    True
+    >>> model.predict(X).shape
+    (500,)
+    >>> [name for name, _ in model.importance().items()]
+    ['f1', 'f0', 'f2']
     """
 
     task: ClassVar[str] = REGRESSION
@@ -37,9 +53,38 @@ class SapwoodRegressor(RegressorMixin, SapwoodEstimator):
         -------
         ndarray (rows,) or (rows, outputs)
             Predictions; two-dimensional for losses with several outputs.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import SapwoodRegressor
+        >>> X = np.arange(100.0)[:, None]
+        >>> model = SapwoodRegressor(n_estimators=20).fit(X, X[:, 0] > 49)
+        >>> model.predict(X[:2], iterations=0)
+        array([0.5, 0.5])
         """
         return self._predict(X, iterations)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Yield the predictions after 1, 2, ... rounds."""
+        """Predict the target of each row after 1, 2, ... rounds.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Dataset
+            Rows with the columns of training.
+
+        Yields
+        ------
+        ndarray (rows,) or (rows, outputs)
+            Predictions after the round.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import SapwoodRegressor
+        >>> X = np.arange(100.0)[:, None]
+        >>> model = SapwoodRegressor(n_estimators=20).fit(X, X[:, 0] > 49)
+        >>> [one.shape for one in model.staged_predict(X[:1])][:2]
+        [(1,), (1,)]
+        """
         return self._staged_predict(X)

@@ -1,8 +1,8 @@
 """Every parameter, declared once: type, range, default and description.
 
 Each field of the dataclasses below is a parameter of the estimators and of ``sapwood.train``. Validation, defaults,
-``docs/parameters.md`` and the error for a misspelt name come from the declaration. To add a parameter, add one field
-here and one argument to the ``__init__`` of ``estimators/base.py``.
+the constructors of the estimators with their types and docstrings (``docs/generate.py`` writes them),
+``docs/parameters.md`` and the error for a misspelt name come from the declaration.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ from sapwood.params.validators import (
 )
 
 AUTO = "auto"
+ENCODING_NAMES = "Literal['auto', 'one_hot', 'partition', 'frequency', 'ordered', 'leave_one_out', 'holdout', 'greedy']"
 
 
 def declare(default: Any, validator: Validator, description: str) -> Any:
@@ -62,7 +63,11 @@ class TaskParams:
     preset: str = declare("default", one_of(*PRESETS), "Defaults for the parameters that are not set.")
     objective: object = declare(
         AUTO,
-        Validator("the name of a loss or a loss object", lambda v: v is not None and not isinstance(v, (bool, Real))),
+        Validator(
+            "the name of a loss or a loss object",
+            lambda v: v is not None and not isinstance(v, (bool, Real)),
+            annotation="str | Objective | type[Objective] | Callable[..., Any]",
+        ),
         "Loss to minimise. 'auto' is squared error for regression and log loss for classification. See objectives.md.",
     )
     class_weight: object = declare(
@@ -70,6 +75,7 @@ class TaskParams:
         Validator(
             "'balanced', 'effective', EffectiveNumber(beta), a dict from class to weight, or None (1 for each)",
             is_class_weight,
+            annotation="Literal['balanced', 'effective'] | EffectiveNumber | Mapping[Any, float] | None",
         ),
         "Weights of the classes, multiplied by the sample weights; for classification only. 'balanced' gives every "
         "class the same total weight; 'effective' weights classes by the effective number of their rows (beta=0.999), "
@@ -78,7 +84,9 @@ class TaskParams:
     init: object = declare(
         None,
         Validator(
-            "a number, one per output, a scikit-learn estimator, or None (the best constant of the loss)", is_init
+            "a number, one per output, a scikit-learn estimator, or None (the best constant of the loss)",
+            is_init,
+            annotation="float | ArrayLike | BaseEstimator | None",
         ),
         "Initial scores of boosting, before the link function. An estimator is fitted first, and the trees are trained "
         "from its predictions; such a model cannot be saved to a file.",
@@ -109,6 +117,7 @@ class CategoryParams:
         Validator(
             "'auto', a list of column names or numbers, a boolean per column, or None (no column)",
             lambda v: v is None or v == AUTO if isinstance(v, str) or v is None else is_collection(v),
+            annotation="Literal['auto'] | Sequence[str] | Sequence[int] | Sequence[bool] | np.ndarray | None",
         ),
         "Columns whose values are categories: strings, integers or booleans. 'auto' takes the columns of strings. "
         "Missing is a category of its own; categories that were not seen in training are allowed in prediction.",
@@ -119,6 +128,7 @@ class CategoryParams:
             "'auto', 'one_hot', 'partition', 'frequency', 'ordered', 'leave_one_out', 'holdout', 'greedy', an object "
             "such as Ordered(prior_weight=1.0), a list of these, or a dict from columns to these",
             is_encoding,
+            annotation=f"{ENCODING_NAMES} | Encoding | Auto | Sequence[str | Encoding] | Mapping[Any, Any]",
         ),
         "Encoding of categorical columns: an indicator per category, splits by sets of categories, the frequency of "
         "the category, or statistics of the target. 'auto' chooses by the number of categories; `model_.encodings` "
@@ -133,6 +143,7 @@ class CategoryParams:
             f"an integer from 1 to {MAX_COMBINED_COLUMNS} or a Crossing object",
             is_crossing,
             lambda v: v if isinstance(v, Crossing) else int(v),
+            "int | Crossing",
         ),
         "Maximum number of categorical columns in a feature combination: 2 adds target statistics of the best pairs. "
         "Crossing(2, number_levels=16) also combines them with a numeric column, discretised into 16 bins.",
@@ -143,6 +154,7 @@ class CategoryParams:
             "True, False, or the name or number of a column",
             lambda v: is_bool(v) or isinstance(v, str) or is_integer(v),
             lambda v: bool(v) if isinstance(v, np.bool_) else v,
+            "bool | str | int",
         ),
         "Whether ordered statistics and ordered boosting take the rows in the order of time: that of the table (True) "
         "or of a column. Otherwise the order is random.",
@@ -155,7 +167,11 @@ class TreeParams:
 
     growth: object = declare(
         "leafwise",
-        Validator("'leafwise', 'levelwise', 'symmetric' or a Symmetric object", is_growth),
+        Validator(
+            "'leafwise', 'levelwise', 'symmetric' or a Symmetric object",
+            is_growth,
+            annotation="Literal['leafwise', 'levelwise', 'symmetric'] | Symmetric",
+        ),
         "Order of growth: the leaf of largest gain first, depth by depth, or one split for all nodes of a depth.",
     )
     split_search: str = declare(
@@ -166,7 +182,11 @@ class TreeParams:
     )
     leaf_model: object = declare(
         "constant",
-        Validator("'constant', 'linear' or a Linear object", is_leaf_model),
+        Validator(
+            "'constant', 'linear' or a Linear object",
+            is_leaf_model,
+            annotation="Literal['constant', 'linear'] | Linear",
+        ),
         "Prediction of a leaf: a constant, or a linear model of the numeric features on the path to it. "
         "Linear(penalty=1) has an L2 penalty on slopes per standard deviation. Rows in which one of these features is "
         "missing get the constant.",
@@ -199,12 +219,26 @@ class TreeParams:
     colsample_bynode: float = declare(1.0, fraction(), "Fraction of the features of the depth sampled for each node.")
     monotone_constraints: object = declare(
         None,
-        or_none(Validator("a list of 1, -1 and 0 or a dict by column", is_collection), "no constraint"),
+        or_none(
+            Validator(
+                "a list of 1, -1 and 0 or a dict by column",
+                is_collection,
+                annotation="Sequence[int] | np.ndarray | Mapping[str, int] | Mapping[int, int]",
+            ),
+            "no constraint",
+        ),
         "Direction in which predictions may change with a feature: 1 increasing, -1 decreasing, 0 unconstrained.",
     )
     interaction_constraints: object = declare(
         None,
-        or_none(Validator("a list of groups of columns", is_collection), "no constraint"),
+        or_none(
+            Validator(
+                "a list of groups of columns",
+                is_collection,
+                annotation="Sequence[Sequence[str] | Sequence[int] | Sequence[str | int]]",
+            ),
+            "no constraint",
+        ),
         "Groups of columns, by name or number, that may interact: all features on a path are of one group.",
     )
     precision: str = declare(
@@ -219,6 +253,7 @@ class TreeParams:
             "'auto', True, False or a Bundle object",
             is_bundle,
             lambda v: bool(v) if isinstance(v, np.bool_) else v,
+            "Literal['auto'] | bool | Bundle",
         ),
         "Exclusive feature bundling: columns of which at most one differs from its default value in any row, such as "
         "those of a one-hot encoding, share a byte in histograms. It is faster and does not change the model. 'auto' "
@@ -235,7 +270,11 @@ class BoostingParams:
     learning_rate: float = declare(0.1, number(0, above=True), "Factor by which the values of each tree are shrunk.")
     boosting: object = declare(
         "plain",
-        Validator("'plain', 'ordered', 'dart', 'forest' or a Dart object", is_boosting),
+        Validator(
+            "'plain', 'ordered', 'dart', 'forest' or a Dart object",
+            is_boosting,
+            annotation="Literal['plain', 'ordered', 'dart', 'forest'] | Dart",
+        ),
         "Boosting method: gradient boosting; ordered boosting, where the gradient of a row comes from a model that was "
         "trained without it; DART, which drops earlier rounds at random while a new one is fitted; or a random forest, "
         "which averages trees on bootstrapped rows with a learning rate of 1. See boosting.md.",
@@ -249,7 +288,9 @@ class BoostingParams:
     sampling: object = declare(
         AUTO,
         Validator(
-            "'none', 'uniform', 'goss', 'mvs', 'bayesian', or a Uniform, Goss, Mvs or Bayesian object", is_sampling
+            "'none', 'uniform', 'goss', 'mvs', 'bayesian', or a Uniform, Goss, Mvs or Bayesian object",
+            is_sampling,
+            annotation="Literal['none', 'uniform', 'goss', 'mvs', 'bayesian'] | Sampling",
         ),
         "Row sampling, drawn again in every round: none; uniform; gradient-based one-side sampling (Goss); "
         "minimum-variance sampling (Mvs); or all rows with random weights (Bayesian). 'auto' is 'uniform' if subsample "
@@ -269,6 +310,7 @@ class EvaluationParams:
         Validator(
             "the name of a metric, a function of (y, prediction, weight), a list of these, or None (that of the loss)",
             is_metric,
+            annotation="str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | None",
         ),
         "Metrics evaluated on validation sets. In classification, a function gets the codes of classes and "
         "probabilities. Less is better unless the function has the attribute greater_is_better=True.",
@@ -280,6 +322,7 @@ class EvaluationParams:
                 "an integer of at least 1 or an EarlyStopping object",
                 is_early_stopping,
                 lambda v: int(v) if is_integer(v) else v,
+                "int | EarlyStopping",
             ),
             "no early stopping",
         ),
@@ -292,6 +335,7 @@ class EvaluationParams:
         Validator(
             "a number between 0 and 1, LastRows(fraction), or None (0.1 if early stopping needs it)",
             is_validation_fraction,
+            annotation="float | LastRows | None",
         ),
         "Fraction of the rows that fit sets aside for validation: at random, stratified by class, in whole groups if "
         "groups are given; LastRows for rows in the order of time. Not with eval_set.",
@@ -310,6 +354,7 @@ class EvaluationParams:
             "a function or a list of them",
             are_callbacks,
             callback_tuple,
+            "Callable[[Progress], object] | Sequence[Callable[[Progress], object]]",
         ),
         "Functions called after each round with a Progress (round, n_rounds, evals, elapsed); True stops training.",
     )
@@ -319,6 +364,7 @@ class EvaluationParams:
             "True, False or an integer of at least 0",
             lambda v: isinstance(v, (int, np.integer, np.bool_)) and int(v) >= 0,
             int,
+            "bool | int",
         ),
         "Whether to show a progress bar on standard error.",
     )
@@ -330,12 +376,18 @@ class RunParams:
 
     random_state: int = declare(
         0,
-        Validator("an integer of at least 0, a NumPy random generator, or None (a fresh seed)", is_seed),
+        Validator(
+            "an integer of at least 0, a NumPy random generator, or None (a fresh seed)",
+            is_seed,
+            annotation="int | np.random.Generator | np.random.RandomState | None",
+        ),
         "Seed of all random numbers. The default is fixed, so that fits are reproducible.",
     )
     n_jobs: int | None = declare(
         None,
-        or_none(Validator("an integer other than 0", lambda v: is_integer(v) and v != 0, int), "as many as allowed"),
+        or_none(
+            Validator("an integer other than 0", lambda v: is_integer(v) and v != 0, int, "int"), "as many as allowed"
+        ),
         "Number of threads; -1 is all CPUs, -2 all but one. The model does not depend on it.",
     )
     on_interrupt: str = declare(
@@ -347,7 +399,7 @@ class RunParams:
     )
     checkpoint: str | None = declare(
         None,
-        or_none(Validator("the path of a file", is_path, os.fspath), "no checkpoint"),
+        or_none(Validator("the path of a file", is_path, os.fspath, "str | os.PathLike[str]"), "no checkpoint"),
         "File to which training writes its progress. If the process is killed, the same fit resumes from it and ends "
         "with the same model; if it was finished, the same fit returns its model at once. See checkpoints.md.",
     )

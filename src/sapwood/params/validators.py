@@ -17,11 +17,15 @@ from sapwood.errors import ParameterError
 
 @dataclass(frozen=True)
 class Validator:
-    """The values that a parameter accepts, in words and as a test, and the conversion of an accepted value."""
+    """The values that a parameter accepts, in words and as a test, and the conversion of an accepted value.
+
+    ``annotation`` is their type as it is written in the signatures of the estimators.
+    """
 
     allowed: str
     accepts: Callable[[Any], bool]
     convert: Callable[[Any], Any] = lambda value: value
+    annotation: str = "Any"
 
     def check(self, name: str, value: Any) -> Any:
         """Return ``value`` converted to a plain Python type; raise a ParameterError if it is not accepted."""
@@ -36,7 +40,7 @@ class Validator:
 def integer(low: int, high: int | None = None) -> Validator:
     """Integers from ``low`` to ``high``, both included; whole floats such as 10.0 are integers."""
     allowed = f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}"
-    return Validator(allowed, lambda v: is_whole(v) and v >= low and (high is None or v <= high), int)
+    return Validator(allowed, lambda v: is_whole(v) and v >= low and (high is None or v <= high), int, "int")
 
 
 def number(low: float, high: float | None = None, *, above: bool = False, below: bool = False) -> Validator:
@@ -56,7 +60,7 @@ def number(low: float, high: float | None = None, *, above: bool = False, below:
     else:
         at_low, at_high = ("above", "at most") if above else ("of at least", "below")
         allowed = f"a number {at_low} {low:g} and {at_high} {high:g}"
-    return Validator(allowed, accepts, float)
+    return Validator(allowed, accepts, float, "float")
 
 
 def fraction() -> Validator:
@@ -66,12 +70,13 @@ def fraction() -> Validator:
 
 def boolean() -> Validator:
     """True and False, of Python or of NumPy."""
-    return Validator("True or False", is_bool, bool)
+    return Validator("True or False", is_bool, bool, "bool")
 
 
 def one_of(*words: str) -> Validator:
     """One of a few strings."""
-    return Validator("one of " + ", ".join(map(repr, words)), lambda v: isinstance(v, str) and v in words)
+    allowed = ", ".join(map(repr, words))
+    return Validator(f"one of {allowed}", lambda v: isinstance(v, str) and v in words, str, f"Literal[{allowed}]")
 
 
 def or_none(validator: Validator, meaning: str) -> Validator:
@@ -80,6 +85,7 @@ def or_none(validator: Validator, meaning: str) -> Validator:
         f"{validator.allowed}, or None ({meaning})",
         lambda v: v is None or validator.accepts(v),
         lambda v: None if v is None else validator.convert(v),
+        f"{validator.annotation} | None",
     )
 
 

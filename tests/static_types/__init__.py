@@ -1,0 +1,1 @@
+"""Programs of users, for static type checkers."""
