@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 
@@ -52,12 +51,6 @@ def test_options_of_a_classifier_are_refused(params, words):
 def test_directions_that_are_all_0_constrain_no_column():
     fitted = SapwoodClassifier(n_estimators=1, **VECTORS, monotone_constraints=[0, 0]).fit(X, Y)
     assert fitted.model_.n_iterations == 1
-
-
-def test_a_sparse_evaluation_set_is_named_where_leaves_are_linear():
-    with pytest.raises(InputError, match=r"eval_set 'validation': leaf_model='linear' is not .* a sparse X"):
-        SapwoodRegressor(leaf_model="linear").fit(X, Y, eval_set=(sp.csr_matrix(X), Y))
-    SapwoodRegressor(split_search="exact", n_estimators=1).fit(X, Y, eval_set=(sp.csr_matrix(X), Y))
 
 
 def test_times_that_are_categories_are_refused():

@@ -80,3 +80,11 @@ def test_nothing_is_refused_where_nobody_tells_what_is_free(monkeypatch):
     monkeypatch.setattr(memory, "SMALL_BYTES", 0)
     monkeypatch.setattr(memory, "available_memory", lambda: None)
     assert SapwoodRegressor(n_estimators=2).fit(X, X[:, 0]).n_iter_ == 2
+
+
+def test_the_values_that_linear_leaves_and_exact_search_read_of_a_sparse_table_are_counted(monkeypatch):
+    wide = scipy.sparse.random(200, 50_000, density=0.001, format="csr", random_state=0)
+    monkeypatch.setattr(memory, "available_memory", lambda: 7 * 10**7)
+    for dense in ({"leaf_model": "linear"}, {"split_search": "exact"}):
+        with pytest.raises(OutOfMemoryError):
+            SapwoodRegressor(n_estimators=1, **dense).fit(wide, X[:200, 0])

@@ -139,7 +139,7 @@ REFUSED: list[tuple[tuple[str, str], tuple[str, str]]] = [
     *(
         (("objective", name), ("constraints", choice))
         for name, loss in LOSSES.items()
-        if loss.vector_leaves
+        if loss.vector_leaves or loss.task == "multiclass"
         for choice in ("monotone_constraints", "both")
     ),
     *(

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.data.tables.table import read_table
@@ -24,7 +24,7 @@ TABLES = {
     "sparse data frame": pd.DataFrame.sparse.from_spmatrix(sp.csr_matrix(DENSE), columns=list("abc")),
 }
 REGRESSION = ("predict", "predict_raw", "apply", "staged_predict")
-CLASSIFICATION = (*REGRESSION, "predict_proba", "staged_predict_proba", "decision_function")
+CLASSIFICATION = (*REGRESSION, "predict_proba", "staged_predict_proba", "decision_function", "staged_decision_function")
 
 
 @pytest.fixture
@@ -98,3 +98,14 @@ def test_columns_are_aligned_by_name(method):
     fitted = SapwoodRegressor(n_estimators=3, min_child_samples=5).fit(frame, DENSE[:, 0])
     expected, found = call(fitted, method, frame), call(fitted, method, frame[["d", "b", "c", "a"]])
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("init", [None, LogisticRegression()], ids=["constant", "estimator"])
+def test_the_last_stage_of_the_decision_function_is_the_decision_function(n_classes, init):
+    labels = np.digitize(DENSE[:, 0], [-0.5, 0.5][: n_classes - 1])
+    fitted = SapwoodClassifier(n_estimators=4, min_child_samples=5, init=init).fit(DENSE, labels)
+    stages = list(fitted.staged_decision_function(DENSE))
+    assert len(stages) == 4
+    np.testing.assert_allclose(stages[-1], fitted.decision_function(DENSE), rtol=1e-12)
+    assert not np.array_equal(stages[0], stages[1])

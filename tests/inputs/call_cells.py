@@ -84,7 +84,7 @@ PREDICTION: dict[str, tuple[Any, Any]] = {
     "no threads": (lambda: MODEL.predict(X, n_jobs=0), parameter_error("n_jobs", "other than 0", "got 0")),
     "half a thread": (lambda: MODEL.predict(X, n_jobs=0.5), parameter_error("n_jobs", "got 0.5")),
     "a round of the model": (lambda: MODEL[3], parameter_error("a slice of rounds", "got 3")),
-    "every second round": (lambda: MODEL[::2], parameter_error("a slice of rounds", "model[:50]")),
+    "rounds backwards": (lambda: MODEL[::-1], parameter_error("a slice of rounds", "model[::2]")),
     "rounds by name": (lambda: MODEL["a":], parameter_error("integers", "model[:50]")),
     "a row too short": (lambda: MODEL.predictor().predict([1.0]), value_error("1 values", "3 features")),
     "a row of texts": (lambda: MODEL.predictor().predict(["a", "b", "c"]), value_error("a sequence of 3 numbers")),

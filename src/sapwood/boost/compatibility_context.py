@@ -35,7 +35,6 @@ def fit_context(task: LearningTask, rows: LabeledRows, arguments: FitArguments) 
         has_monotone_columns=bool(directions.any()),
         monotone_categories=tuple(_label(f, schema) for f in schema.categorical_columns if directions[f] != 0),
         time_category=_time_category(params.categories.has_time, schema),
-        is_sparse=rows.table.is_sparse,
         is_dataset=rows.bins is not None,
         has_sparse_bins=rows.bins is not None and rows.bins.sparse_bins is not None,
         has_weights=rows.weight is not None,

@@ -38,8 +38,6 @@ def _read_rows(name: str, raw: RawEvalSet, task: LearningTask, needs_init_score:
     with eval_set_in_errors(name):
         X, table, bins = read_features(raw_X)
         table = task.schema.align(table)
-        values, has_categories = task.params.values(), bool(task.schema.categorical_columns)
-        check_compatibility(Context(values, has_categories=has_categories, is_eval_set_sparse=table.is_sparse))
         if task.classes is not None:
             y = encode_known_labels(target, table.n_rows, task.classes)
         else:

@@ -16,7 +16,7 @@ from sapwood.kernels.histogram.multi_output import padded_planes
 from sapwood.native.system.available_memory import available_memory
 from sapwood.objectives.base import Objective
 from sapwood.params.declaration import Params
-from sapwood.params.options import sampling_of, symmetric_of
+from sapwood.params.options import linear_of, sampling_of, symmetric_of
 
 REMEDIES = {
     "bins": "use max_bins=255 or less, of one byte each, or fewer rows or columns",
@@ -68,9 +68,12 @@ def estimate_memory(size: DataSize, objective: Objective, params: Params, member
     scratch = padded_planes(shape.n_planes) if width > 1 else shape.n_planes
     per_eval_row = 8 * p if is_exact else tiles
     subset_fraction = 0 if is_exact or sampling_of(params.boost.sampling) is None else MAX_FRACTION
+    # Linear leaves read the values of all columns, for which a sparse table becomes dense.
+    is_copied = size.stored is not None and linear_of(params.tree.leaf_model) is not None
     return {
         "bins": int(n * (24 * p if is_exact else (1.0 + subset_fraction) * (tiles + per_value * p)))
-        + ENTRY_BYTES * n_entries,
+        + ENTRY_BYTES * n_entries
+        + 8 * n * size.n_features * is_copied,
         "rows": n
         * (2 * 4 + 8 * (shape.n_planes + scratch) + 16 * n_outputs + 8 + copy_bytes * MAX_ROW_COPIES * is_ordered),
         "histograms": 8 * cells * (n_histograms + members),

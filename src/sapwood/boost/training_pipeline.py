@@ -103,9 +103,13 @@ def _with_remaining_time(params: Params, start_time: float) -> Params:
 
 
 def _data_size(task: LearningTask, rows: LabeledRows, sets: Mapping[str, LabeledRows]) -> DataSize:
-    """Return the sizes that memory depends on; sparse tables with categories, or of several workers, count as dense."""
+    """Return the sizes that memory depends on.
+
+    Sparse tables with categories, of several workers, or searched exactly count as dense.
+    """
     table, n_rows = rows.table, len(rows.y)
-    stored = None
-    if isinstance(table, SparseTable) and not task.schema.categorical_columns and rows.workers.is_local:
+    stored, is_exact = None, task.params.tree.split_search == "exact"
+    becomes_dense = bool(task.schema.categorical_columns) or is_exact or not rows.workers.is_local
+    if isinstance(table, SparseTable) and not becomes_dense:
         stored = np.diff(table.start).astype(np.int64) * n_rows // table.n_rows
     return DataSize(n_rows, table.n_features, sum(len(eval_rows.y) for eval_rows in sets.values()), stored)

@@ -176,8 +176,36 @@ class SapwoodClassifier(ClassifierMixin, ClassifierParameters):
         >>> model.decision_function(X[[0, 99]]) > 0
         array([False,  True])
         """
-        scores = self.predict_raw(X)
-        return scores[:, 1] - scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 2 else scores
+        return _decision(self.predict_raw(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the scores before the link function after 1, 2, ... rounds, in the shape of ``decision_function``.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Dataset
+            Rows with the columns of training.
+
+        Returns
+        -------
+        iterator of ndarray (rows,) or (rows, classes)
+            One array per round.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import SapwoodClassifier
+        >>> X = np.arange(100.0)[:, None]
+        >>> model = SapwoodClassifier(n_estimators=20).fit(X, X[:, 0] > 49)
+        >>> len(list(model.staged_decision_function(X)))
+        20
+        """
+        return map(_decision, self._staged_predict_raw(X))
+
+
+def _decision(scores: np.ndarray) -> np.ndarray:
+    """Return the difference of two scores, other scores as they are."""
+    return scores[:, 1] - scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 2 else scores
 
 
 def _probabilities_of_both(probability: np.ndarray) -> np.ndarray:

@@ -160,8 +160,9 @@ class ClassifierParameters(SapwoodEstimator):
         colsample_bynode : float, default=1.0
             Fraction of the features of the depth sampled for each node. Allowed: a number above 0 and at most 1.
         monotone_constraints : list, ndarray, dict or None, default=None
-            Direction in which predictions may change with a feature: 1 increasing, -1 decreasing, 0 unconstrained.
-            Allowed: a list of 1, -1 and 0 or a dict by column, or None (no constraint).
+            Direction in which predictions may change with a feature: 1 increasing, -1 decreasing, 0 unconstrained. In
+            classification that of the probability of the second of two classes. Allowed: a list of 1, -1 and 0 or a
+            dict by column, or None (no constraint).
         interaction_constraints : list or None, default=None
             Groups of columns, by name or number, that may interact: all features on a path are of one group. Allowed: a
             list of groups of columns, or None (no constraint).

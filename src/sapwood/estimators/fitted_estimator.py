@@ -155,11 +155,17 @@ class FittedEstimator(BaseEstimator):
 
     def _staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the predictions of the model's link after 1, 2, ... rounds."""
-        table = self._align(X)
         if self.init_ is None:
-            return self.model_.staged_predict(table, self._n_jobs())
+            return self.model_.staged_predict(self._align(X), self._n_jobs())
+        return map(self._apply_link, self._staged_predict_raw(X))
+
+    def _staged_predict_raw(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the scores before the link after 1, 2, ... rounds."""
+        stages = self.model_.staged_predict_raw(self._align(X), self._n_jobs())
+        if self.init_ is None:
+            return stages
         init_scores = self._init_scores(X)
-        return (self._apply_link(s + init_scores) for s in self.model_.staged_predict_raw(table, self._n_jobs()))
+        return (scores + init_scores for scores in stages)
 
     def _init_scores(self, X: Any) -> np.ndarray:
         """Return the scores of ``init_``: (rows,) or (rows, outputs)."""

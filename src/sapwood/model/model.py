@@ -17,6 +17,7 @@ from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Table, materialize, read_table
 from sapwood.data.tables.zero_as_missing import row_zeros_to_missing
 from sapwood.errors import ParameterError
+from sapwood.model.arithmetic import add_models, every_round, scale_model
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.io.fingerprint import fingerprint
 from sapwood.model.predict import batch_predictor
@@ -28,7 +29,7 @@ from sapwood.native.threads.team import current_team
 from sapwood.objectives.links import Link, link_from_name
 from sapwood.params.aliases.alias import PREDICT
 from sapwood.params.unknown_arguments import explains_arguments
-from sapwood.params.validators import is_integer
+from sapwood.params.validators import is_integer, is_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,16 +106,34 @@ class Model:
         return self.n_iterations
 
     def __getitem__(self, rounds: slice) -> Model:
-        """Return the model with some of its rounds only: ``model[:50]`` has the first 50."""
-        if not isinstance(rounds, slice) or rounds.step not in (None, 1):
-            raise ParameterError(
-                f"a model is indexed by a slice of rounds without step, as in model[:50]; got {rounds!r}"
-            )
+        """Return the model with some of its rounds only: ``model[:50]`` has the first 50, ``model[::2]`` every other.
+
+        With a step, trees keep the values that they have: those of a forest are not averaged anew.
+        """
+        if not isinstance(rounds, slice):
+            raise ParameterError(f"a model is indexed by a slice of rounds, as in model[:50]; got {rounds!r}")
         try:
-            start, stop, _ = rounds.indices(self.n_iterations)
-        except TypeError as error:
+            start, stop, step = rounds.indices(self.n_iterations)
+        except (TypeError, ValueError) as error:
             raise ParameterError(f"the rounds of a slice must be integers, as in model[:50]; got {rounds!r}") from error
-        return replace(self, ensemble=self.ensemble.slice(start, stop))
+        if step < 1:
+            raise ParameterError(f"the step of a slice of rounds must be at least 1, as in model[::2]; got {rounds!r}")
+        ensemble = self.ensemble.slice(start, stop)
+        return replace(self, ensemble=ensemble if step == 1 else every_round(ensemble, step))
+
+    def __add__(self, other: Model) -> Model:
+        """Return the model whose scores are the sums of those of two models of the same columns and outputs."""
+        return add_models(self, other) if isinstance(other, Model) else NotImplemented
+
+    def __radd__(self, other: Any) -> Model:
+        """Return the model itself if it is added to 0, so that ``sum(models)`` works."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __mul__(self, factor: float) -> Model:
+        """Return the model whose scores are multiplied by a number: ``0.5 * a + 0.5 * b`` has the mean scores."""
+        return scale_model(self, factor) if is_number(factor) else NotImplemented
+
+    __rmul__ = __mul__
 
     # --- prediction ---------------------------------------------------------------------------------------------------
 

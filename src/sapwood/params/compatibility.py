@@ -65,10 +65,6 @@ TREES = (
         "unset precision or use split_search='histogram'",
     ),
     Incompatibility(
-        c.EXACT, c.SPARSE, "exact search sorts all values of every column",
-        "use split_search='histogram' or pass X.toarray()", InputError,
-    ),
-    Incompatibility(
         c.MIN_CHILD_SAMPLES, c.SYMMETRIC, "all leaves of a depth are split together, whatever their number of rows",
         "unset min_child_samples or use min_child_weight, below which a child adds no gain",
     ),
@@ -86,10 +82,6 @@ TREES = (
     Incompatibility(
         c.LEAF_STEPS, c.LINEAR, "Newton steps refit the values of constant leaves",
         "use leaf_model='constant' or leaf_steps=1",
-    ),
-    Incompatibility(
-        c.LINEAR, c.ANY_SPARSE, "linear leaves read the values of all columns again for every tree",
-        "use leaf_model='constant' or pass X.toarray()", InputError,
     ),
 )  # fmt: skip
 
@@ -109,6 +101,12 @@ OBJECTIVES = (
     Incompatibility(
         c.VECTOR_LEAVES, c.MONOTONE_COLUMNS, "monotone bounds hold for the value of a single output",
         "use vector_leaves=False or unset monotone_constraints",
+    ),
+    Incompatibility(
+        c.CLASS_SCORES, c.MONOTONE_COLUMNS,
+        "the probability of a class falls where the score of another rises faster, so that monotone scores do not make "
+        "monotone probabilities",
+        "use a classifier of two classes, one class against the others, or unset monotone_constraints",
     ),
     Incompatibility(
         c.VECTOR_LEAVES, c.LINEAR, "a linear leaf predicts a single output",

@@ -138,6 +138,9 @@ VECTOR_LEAVES = Condition(
     lambda c: c.vector_leaves,
     "objective={objective_name!r} with vector_leaves=True",
 )
+CLASS_SCORES = Condition(
+    "more than two classes", lambda c: c.task == "multiclass", "objective={objective_name!r} of {n_classes} classes"
+)
 QUANTILE_LEAVES = Condition(
     "an objective with quantile leaves (`absolute`, `quantile`, `mape`)",
     lambda c: c.has_quantile_leaves,
@@ -186,8 +189,6 @@ TIME_CATEGORY = Condition(
 
 # --- tables and arguments of fit --------------------------------------------------------------------------------------
 
-SPARSE = Condition("a sparse `X`", lambda c: c.is_sparse and not c.has_categories)
-ANY_SPARSE = Condition("a sparse `X`", lambda c: (c.is_sparse or c.is_eval_set_sparse) and not c.has_categories)
 DATASET = Condition("a `Dataset` as `X`", lambda c: c.is_dataset)
 SPARSE_DATASET = Condition("a `Dataset` of a sparse table", lambda c: c.has_sparse_bins)
 DATASET_SETTING = Condition(

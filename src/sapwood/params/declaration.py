@@ -227,7 +227,8 @@ class TreeParams:
             ),
             "no constraint",
         ),
-        "Direction in which predictions may change with a feature: 1 increasing, -1 decreasing, 0 unconstrained.",
+        "Direction in which predictions may change with a feature: 1 increasing, -1 decreasing, 0 unconstrained. In "
+        "classification that of the probability of the second of two classes.",
     )
     interaction_constraints: object = declare(
         None,

@@ -56,9 +56,7 @@ class Context:
     time_category: str | None = None
     encodings: tuple[Encoding, ...] = ()
 
-    # Tables: a sparse X, a sparse X of an evaluation set, a Dataset in the place of X.
-    is_sparse: bool = False
-    is_eval_set_sparse: bool = False
+    # A Dataset in the place of X.
     is_dataset: bool = False
     has_sparse_bins: bool = False
     dataset_conflict: DatasetConflict | None = None

@@ -222,10 +222,19 @@ def test_another_number_of_columns_is_refused_at_prediction():
         fitted.predict(sp.csr_matrix((2, 5)))
 
 
+@pytest.mark.parametrize("settings", [{}, {"zero_as_missing": True}, {"boosting": "dart"}, {"growth": "levelwise"}])
 @pytest.mark.parametrize("params", [{"split_search": "exact"}, {"leaf_model": "linear"}], ids=str)
-def test_what_needs_dense_values_says_so(params):
-    with pytest.raises(InputError, match=f"{next(iter(params))}.* is not supported with a sparse X"):
-        SapwoodRegressor(**params).fit(sp.csr_matrix(dense()), target(dense()))
+def test_exact_search_and_linear_leaves_give_the_model_of_the_dense_table(params, settings):
+    X = dense()
+    y, sparse = target(X), sp.csr_matrix(X)
+    params = {"n_estimators": 5, "random_state": 1, **params, **settings}
+    fitted = [SapwoodRegressor(**params).fit(one, y, eval_set=(one, y)) for one in (X, sparse)]
+    assert fitted[0].model_.fingerprint() == fitted[1].model_.fingerprint()
+    assert fitted[0].evals_result_ == fitted[1].evals_result_
+    np.testing.assert_array_equal(fitted[0].predict(X), fitted[1].predict(sparse))
+    dataset = Dataset(sparse, zero_as_missing="zero_as_missing" in settings)
+    by_dataset = SapwoodRegressor(**params).fit(dataset, y)
+    assert by_dataset.model_.fingerprint() == fitted[0].model_.fingerprint()
 
 
 @pytest.mark.parametrize("kind", [bool, np.uint8, np.int16, np.float32])

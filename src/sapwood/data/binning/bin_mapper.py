@@ -146,7 +146,6 @@ class ExactBinMapper(BinMapper):
     @classmethod
     def of(cls, table: Table) -> ExactBinMapper:
         """Find the distinct values of each column."""
-        assert not table.is_sparse
         columns = _all_columns(table)
         edges = (np.unique(column[~np.isnan(column)]).astype(float) + 0.0 for column in columns)
         return cls(Schema.of(table), tuple(edges))

@@ -186,7 +186,12 @@ def read_table(X: Any) -> Table:
 
 def materialize(table: Table) -> Table:
     """Return the table as one array of floats, so that it is converted once; a sparse table stays sparse."""
-    if table.is_sparse or (isinstance(table, ArrayTable) and table.is_in_place):
+    return table if table.is_sparse else _dense_table(table)
+
+
+def _dense_table(table: Table) -> Table:
+    """Return the table as one array of floats: itself if it is one already."""
+    if isinstance(table, ArrayTable) and table.is_in_place:
         return table
     matrix = np.empty((table.n_rows, table.n_features), dtype=table.dtype)
     for start, rows in table.contiguous_blocks():
@@ -195,9 +200,8 @@ def materialize(table: Table) -> Table:
 
 
 def single_block(table: Table) -> Block:
-    """Return all rows of a dense table as one block."""
-    assert not table.is_sparse
-    return next(materialize(table).blocks())
+    """Return all rows of a table as one block; those of a sparse table become dense."""
+    return next(_dense_table(table).blocks())
 
 
 def to_block(start: int, matrix: np.ndarray) -> Block:
