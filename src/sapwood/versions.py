@@ -33,7 +33,14 @@ def versions() -> dict[str, str]:
 
 
 def show_versions() -> None:
-    """Print the versions, one per line."""
+    """Print the versions of Sapwood and of what it runs on, one per line, for bug reports.
+
+    Examples
+    --------
+    >>> import sapwood
+    >>> sapwood.show_versions()  # doctest: +ELLIPSIS
+    sapwood ...
+    """
     found = versions()
     width = max(map(len, found))
     for name, version in found.items():

@@ -44,15 +44,26 @@ def train(
 
     Parameters
     ----------
-    params : dict
+    params : dict or None
         Parameters of the estimators by name (``docs/parameters.md``). The objective decides the task: regression by
         default and with a regression loss, classification with "logistic", "softmax" and the like.
     X : array, data frame, sparse matrix or Dataset
         Rows to train on; NaN is missing.
     y : array-like
         Target of each row: numbers, or labels of any kind for classification.
-    sample_weight, eval_set, eval_sample_weight, init_score, groups, init_model
-        As in ``SapwoodRegressor.fit``.
+    sample_weight : array-like, optional
+        Weight of each row; rows of weight 0 are left out.
+    eval_set : pair (X, y), list of pairs or dict of pairs, optional
+        Validation sets, evaluated after every round.
+    eval_sample_weight : array-like, list or dict, optional
+        Weights of the rows of ``eval_set``, in the same form.
+    init_score : array-like (rows,) or (rows, outputs), optional
+        Offset of the scores in training, which predictions do not contain. Each validation set then has its own as a
+        third entry: (X, y, init_score).
+    groups : array-like, optional
+        Group of each row; a group is never divided when rows are split off for validation.
+    init_model : Model, fitted estimator or path of a model file, optional
+        Model to continue: its trees come first.
     evals_result : dict, optional
         Filled with ``{set: {metric: [one value per round]}}``.
 
@@ -60,6 +71,18 @@ def train(
     -------
     Model
         The trained model: ``predict``, ``save``, ``importance`` and more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sapwood
+    >>> X = np.random.default_rng(0).normal(size=(500, 3))
+    >>> y = np.where(X[:, 0] > 0, "yes", "no")
+    >>> model = sapwood.train({"objective": "logistic", "n_estimators": 20}, X, y)
+    >>> model
+    <sapwood.Model: 3 features, 1 outputs, 20 rounds, 20 trees, link logit>
+    >>> model.predict([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]) > 0.5  # probability of the second class, "yes"
+    array([ True, False])
     """
     arguments = FitArguments(
         params or {}, X, y, sample_weight, eval_set, eval_sample_weight, init_score, groups, init_model

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,14 +26,38 @@ from sapwood.params.resolve import check_value, resolve_seed
 class Dataset:
     """A table whose bins are chosen once; pass it as X to any number of fits.
 
-    ``max_bins``, ``zero_as_missing``, ``categorical_features``, ``random_state`` and ``n_jobs`` are the parameters of
-    the estimators. ``sample_weight`` weights the rows for the choice of bins only; pass the weights to ``fit`` too.
-
     ``dataset[rows]`` has the bins of the whole table, so scikit-learn's cross-validation and searches reuse them. The
     features of validation rows, but not their targets, have then taken part in the choice of bins.
 
     Encodings of categorical columns depend on the target: a table that has such columns is read once, but each fit
     chooses its bins.
+
+    Parameters
+    ----------
+    X : array, data frame or sparse matrix
+        Rows to train on; NaN is missing.
+    sample_weight : array-like, optional
+        Weight of each row for the choice of bins only; pass the weights to ``fit`` too.
+    max_bins : int, default='auto'
+        As in the estimators, like the following parameters.
+    zero_as_missing : bool, default='auto'
+        Whether zeros are missing values.
+    categorical_features : list, ndarray or None, default='auto'
+        Columns whose values are categories.
+    random_state : int, Generator, RandomState or None, default='auto'
+        Seed of the rows from which bins are chosen in large tables.
+    n_jobs : int or None, default='auto'
+        Number of threads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import Dataset, SapwoodRegressor
+    >>> X = np.random.default_rng(0).normal(size=(500, 3))
+    >>> data = Dataset(X, max_bins=63)
+    >>> data
+    <sapwood.Dataset: 500 rows, 3 features, at most 63 bins>
+    >>> models = [SapwoodRegressor(n_estimators=5, max_leaves=k).fit(data, X[:, 0]) for k in (4, 8)]
     """
 
     def __init__(
@@ -41,11 +65,11 @@ class Dataset:
         X: Any,
         *,
         sample_weight: Any = None,
-        max_bins: Any = AUTO,
-        zero_as_missing: Any = AUTO,
+        max_bins: int | Literal["auto"] = "auto",
+        zero_as_missing: bool | Literal["auto"] = "auto",
         categorical_features: Any = AUTO,
         random_state: Any = AUTO,
-        n_jobs: Any = AUTO,
+        n_jobs: int | Literal["auto"] | None = "auto",
     ) -> None:
         X = unwrap_dataset(X)
         self.X = X
@@ -87,7 +111,25 @@ class Dataset:
         return f"<sapwood.Dataset: {self.shape[0]} rows, {self.shape[1]} features, at most {self.max_bins} bins>"
 
     def __getitem__(self, rows: Any) -> Dataset:
-        """Return the dataset of some rows, given by row numbers, a boolean mask or a slice, with the same bins."""
+        """Return the dataset of some rows, with the same bins.
+
+        Parameters
+        ----------
+        rows : list or ndarray of int, ndarray of bool or slice
+            Row numbers, a boolean for each row, or a range of rows.
+
+        Returns
+        -------
+        Dataset
+            The rows in the given order.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import Dataset
+        >>> len(Dataset(np.zeros((100, 2)))[:80])
+        80
+        """
         try:
             positions = np.arange(len(self))[np.asarray(rows, dtype=np.intp) if _is_empty(rows) else rows]
         except (IndexError, ValueError) as error:
@@ -104,7 +146,19 @@ class Dataset:
         return subset
 
     def check(self, params: Mapping[str, Any]) -> None:
-        """Raise a ParameterError if a parameter is set to another value than the Dataset was made with."""
+        """Raise a ParameterError if a parameter is set to another value than the Dataset was made with.
+
+        Parameters
+        ----------
+        params : dict
+            Parameters of a fit by name.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import Dataset
+        >>> Dataset(np.zeros((100, 2)), max_bins=63).check({"max_bins": 63})
+        """
         made_with = {
             "max_bins": self.max_bins,
             "zero_as_missing": self.zero_as_missing,

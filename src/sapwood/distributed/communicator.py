@@ -15,6 +15,24 @@ class Communicator(ABC):
 
     All workers make the same calls in the same order. ``sent`` counts the bytes that this worker has sent to others, by
     the ``purpose`` at the time: "level 3" are those of splits three levels below the root.
+
+    Parameters
+    ----------
+    rank : int
+        Number of this worker, from 0.
+    size : int
+        Number of workers.
+
+    Examples
+    --------
+    >>> from sapwood.distributed import Communicator
+    >>> class MpiCommunicator(Communicator):
+    ...     def __init__(self, comm):
+    ...         super().__init__(comm.rank, comm.size)
+    ...         self.comm = comm
+    ...
+    ...     def exchange(self, parts):
+    ...         return self.comm.alltoall(parts)
     """
 
     def __init__(self, rank: int, size: int) -> None:

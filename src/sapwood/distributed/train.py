@@ -38,10 +38,43 @@ def fit(
 ) -> Estimator:  # fmt: skip
     """Fit an estimator together with the other workers, which call this too; all get the model one worker would train.
 
-    With ``by="rows"`` each worker passes the rows it has, of X and of every set of ``eval_set``; ``row_numbers`` are
-    their numbers among the rows of all workers, by default in the order of workers. With ``by="features"`` each worker
-    passes all rows and searches some of the features for splits. ``more`` are arguments of the estimator's ``fit``.
-    Afterwards ``reducer.sent`` holds the number of bytes that were sent, by purpose.
+    Parameters
+    ----------
+    estimator : SapwoodClassifier or SapwoodRegressor
+        Estimator to fit, with the same parameters at all workers.
+    X : array, data frame, sparse matrix or Dataset
+        Rows of this worker, or all rows if ``by="features"``.
+    y : array-like
+        Targets of these rows.
+    reducer : Communicator
+        Connection to the other workers. Afterwards ``reducer.sent`` holds the number of bytes that were sent, by
+        purpose.
+    by : {'rows', 'features'}, default='rows'
+        What is divided: with "rows" each worker passes the rows it has, of X and of every set of ``eval_set``; with
+        "features" each worker passes all rows and searches some of the features for splits.
+    row_numbers : array-like, optional
+        Numbers of this worker's rows among the rows of all workers; by default in the order of workers.
+    **more : dict
+        Further arguments of the estimator's ``fit``.
+
+    Returns
+    -------
+    SapwoodClassifier or SapwoodRegressor
+        The fitted estimator.
+
+    Examples
+    --------
+    A worker that is alone:
+
+    >>> import numpy as np
+    >>> from sapwood import SapwoodRegressor
+    >>> from sapwood.distributed import Communicator, fit
+    >>> class Alone(Communicator):
+    ...     def exchange(self, parts):
+    ...         return parts
+    >>> X = np.arange(100.0)[:, None]
+    >>> fit(SapwoodRegressor(n_estimators=5), X, X[:, 0], Alone(rank=0, size=1)).n_iter_
+    5
     """
     workers = _read_workers(reducer, by, row_numbers, more.get("groups"))
     if workers.splits_rows:

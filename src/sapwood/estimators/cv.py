@@ -49,6 +49,15 @@ class CrossValidation:
         Mean of each metric over the folds after each round, for as many rounds as all folds have.
     best_iteration : int
         Number of rounds after which the mean of the first metric is best.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sapwood
+    >>> X = np.arange(60.0)[:, None]
+    >>> result = sapwood.cv(sapwood.SapwoodRegressor(n_estimators=5), X, X[:, 0], cv=2)
+    >>> [len(rows) for rows in result.held_out], len(result.history["rmse"])
+    ([30, 30], 5)
     """
 
     predictions: np.ndarray
@@ -75,17 +84,32 @@ def cv(
     ----------
     estimator : SapwoodClassifier or SapwoodRegressor
         Estimator with the parameters to use; it is not fitted itself.
-    X, y : table and array-like
-        CvData and targets, as in ``fit``.
-    cv : int, splitter or list of (train rows, test rows)
+    X : array, data frame, sparse matrix or Dataset
+        Rows, as in ``fit``.
+    y : array-like
+        Target of each row.
+    cv : int, splitter or list of (train rows, test rows), default=5
         Number of folds (stratified for classification, drawn with the estimator's ``random_state``, ``groups``
         undivided), a splitter of scikit-learn, or the folds themselves.
-    groups, sample_weight : array-like, optional
-        As in ``fit``; metrics are weighted too.
+    groups : array-like, optional
+        Group of each row; a group is never divided.
+    sample_weight : array-like, optional
+        Weight of each row, for training and for the metrics.
 
     Returns
     -------
     CrossValidation
+        Out-of-fold predictions, fitted estimators, and the metrics of each fold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sapwood
+    >>> X = np.random.default_rng(0).normal(size=(300, 3))
+    >>> y = X[:, 0] + X[:, 1] ** 2
+    >>> result = sapwood.cv(sapwood.SapwoodRegressor(n_estimators=30), X, y, cv=3)
+    >>> result.predictions.shape, len(result.estimators), sorted(result.scores)
+    ((300,), 3, ['rmse'])
     """
     if not isinstance(estimator, SapwoodEstimator):
         raise InputTypeError(

@@ -28,7 +28,7 @@ class SapwoodRegressor(RegressorMixin, RegressorParameters):
     >>> model = SapwoodRegressor(n_estimators=50, growth="levelwise").fit(X, y)
     >>> model
     SapwoodRegressor(growth='levelwise', n_estimators=50)
-    >>> model.score(X, y) > 0.9
+    >>> model.score(X, y) > 0.8
     True
     >>> model.predict(X).shape
     (500,)

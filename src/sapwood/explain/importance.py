@@ -27,14 +27,54 @@ ALIASES = {"split": "weight"}
 
 
 class FeatureImportance(np.ndarray):
-    """Importances in the order of the columns of X, with their names: an array that prints as a sorted table."""
+    """Importances in the order of the columns of X, with their names: an array that prints as a sorted table.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the features.
+    kind : str
+        Definition of importance, as in ``importance(kind)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sapwood
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> sapwood.train({"n_estimators": 10}, X, X[:, 1]).importance("weight").kind
+    'weight'
+    """
 
     names: tuple[str, ...]
     kind: str
 
     @classmethod
     def of(cls, values: np.ndarray, names: Sequence[str], kind: str) -> FeatureImportance:
-        """Attach names and the kind of importance to an array of values."""
+        """Attach names and the kind of importance to an array of values.
+
+        Parameters
+        ----------
+        values : array-like (features,)
+            Importance of each feature.
+        names : list of str
+            Names of the features.
+        kind : str
+            Definition of importance.
+
+        Returns
+        -------
+        FeatureImportance
+            The values with their names.
+
+        Examples
+        --------
+        >>> from sapwood.explain.importance import FeatureImportance
+        >>> table = FeatureImportance.of([1.0, 3.0], ["age", "income"], "total_gain")
+        >>> table
+        importance (total_gain)
+        income  3
+        age     1
+        """
         table = np.asarray(values, dtype=np.float64).view(cls)
         table.names, table.kind = tuple(names), kind
         return table
@@ -43,16 +83,57 @@ class FeatureImportance(np.ndarray):
         self.names, self.kind = getattr(other, "names", ()), getattr(other, "kind", "")
 
     def items(self) -> list[tuple[str, float]]:
-        """Return (name, importance) of every feature, the most important first."""
+        """Return the name and the importance of every feature.
+
+        Returns
+        -------
+        list of (str, float)
+            The most important feature first.
+
+        Examples
+        --------
+        >>> from sapwood.explain.importance import FeatureImportance
+        >>> table = FeatureImportance.of([1.0, 3.0], ["age", "income"], "total_gain")
+        >>> table.items()
+        [('income', 3.0), ('age', 1.0)]
+        """
         order = np.argsort(-np.asarray(self), kind="stable")
         return [(self.names[f], float(self[f])) for f in order]
 
     def to_dict(self) -> dict[str, float]:
-        """Return the importance of each feature by name, the most important first."""
+        """Return the importance of each feature by name.
+
+        Returns
+        -------
+        dict
+            The most important feature first.
+
+        Examples
+        --------
+        >>> from sapwood.explain.importance import FeatureImportance
+        >>> table = FeatureImportance.of([1.0, 3.0], ["age", "income"], "total_gain")
+        >>> table.to_dict()
+        {'income': 3.0, 'age': 1.0}
+        """
         return dict(self.items())
 
     def to_frame(self) -> Any:
-        """Return a pandas data frame with the columns ``feature`` and ``importance``, the most important first."""
+        """Return the importance of each feature as a data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``feature`` and ``importance``, the most important feature first.
+
+        Examples
+        --------
+        >>> from sapwood.explain.importance import FeatureImportance
+        >>> table = FeatureImportance.of([1.0, 3.0], ["age", "income"], "total_gain")
+        >>> table.to_frame()
+          feature  importance
+        0  income         3.0
+        1     age         1.0
+        """
         import pandas as pd
 
         return pd.DataFrame(self.items(), columns=["feature", "importance"])

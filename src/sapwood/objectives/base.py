@@ -29,8 +29,25 @@ Self = TypeVar("Self", bound="Objective")
 class Objective:
     """A loss of a target and a score, with its gradient and hessian in the score.
 
-    ``task`` is ``regression``, ``binary`` or ``multiclass``. With ``vector_leaves`` a tree has one value per output in
-    each leaf. With ``has_quantile_leaves`` leaf values are weighted quantiles of residuals (``leaf_quantiles``).
+    The base class of all losses; CONTRIBUTING.md shows how to write one.
+
+    Attributes
+    ----------
+    name : str
+        Name in ``objective``; ``aliases`` are further ones.
+    task : {'regression', 'binary', 'multiclass'}
+        Task that it is made for.
+    vector_leaves : bool
+        Whether a tree has one value per output in each leaf.
+    has_quantile_leaves : bool
+        Whether leaf values are weighted quantiles of residuals (``leaf_quantiles``).
+
+    Examples
+    --------
+    >>> from sapwood.objectives import Objective, Quantile
+    >>> loss = Quantile(0.9)
+    >>> isinstance(loss, Objective), loss.name, loss.task, loss.settings()
+    (True, 'quantile', 'regression', {'level': 0.9})
     """
 
     name: ClassVar[str]
@@ -141,7 +158,33 @@ def flat_pairs(pairs: np.ndarray) -> np.ndarray:
 def mean_loss(
     objective: Objective, y: np.ndarray, scores: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial
 ) -> float:
-    """Return the weighted mean of the loss, the default metric of losses without one of their own."""
+    """Return the weighted mean of the loss, the default metric of losses without one of their own.
+
+    Parameters
+    ----------
+    objective : Objective
+        The loss.
+    y : ndarray (rows,)
+        Targets.
+    scores : ndarray (outputs, rows)
+        Scores before the link function.
+    weight : ndarray (rows,), optional
+        Weight of each row.
+    run : callable, default=run_serial
+        What runs kernels: one thread by default.
+
+    Returns
+    -------
+    float
+        The mean, added in fixed point: it does not depend on the order of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood.objectives import Squared, mean_loss
+    >>> mean_loss(Squared(), np.array([0.0, 0.0]), np.array([[1.0, 3.0]]))
+    2.5
+    """
     return fixed_mean(objective.loss(y, scores, run), weight, run)
 
 

@@ -68,8 +68,23 @@ class CustomLoss(FunctionObjective):
 
     The hessian is the absolute second derivative; where that is 0, a positive surrogate. The Newton steps of a loss
     whose second derivative vanishes away from its minimum, such as sqrt(1 + r^2), are too long: pass such a loss as
-    ``GradientLoss`` with the hessian gradient / r, or limit the steps (``max_delta_step``). ``link`` is the name of the
-    link from scores to predictions: identity, log, log1p, logit, half_logit or margin.
+    ``GradientLoss`` with the hessian gradient / r, or limit the steps (``max_delta_step``).
+
+    Parameters
+    ----------
+    function : callable
+        Loss of each row as a function of (y, score), written with elementwise NumPy operations.
+    link : {'identity', 'log', 'log1p', 'logit', 'half_logit', 'margin'}, default='identity'
+        Link from scores to predictions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import SapwoodRegressor
+    >>> from sapwood.objectives import CustomLoss
+    >>> X = np.arange(100.0)[:, None]
+    >>> loss = CustomLoss(lambda y, score: np.log1p((y - score) ** 2))
+    >>> model = SapwoodRegressor(objective=loss, n_estimators=5).fit(X, X[:, 0])
     """
 
     name = "custom"
@@ -134,7 +149,23 @@ def _candidates(y: np.ndarray) -> list[float]:
 class GradientLoss(FunctionObjective):
     """A loss given by its derivatives: a function of (y, score) that returns (gradient, hessian), one of each per row.
 
-    ``constant`` is the score that boosting starts from. Hessians below 1e-16 are raised to it.
+    Parameters
+    ----------
+    function : callable
+        Gradient and hessian of each row as a function of (y, score). Hessians below 1e-16 are raised to it.
+    link : {'identity', 'log', 'log1p', 'logit', 'half_logit', 'margin'}, default='identity'
+        Link from scores to predictions.
+    constant : float, default=0.0
+        Score that boosting starts from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import SapwoodRegressor
+    >>> from sapwood.objectives import GradientLoss
+    >>> X = np.arange(100.0)[:, None]
+    >>> squared = GradientLoss(lambda y, score: (score - y, np.ones_like(y)), constant=49.5)
+    >>> model = SapwoodRegressor(objective=squared, n_estimators=5).fit(X, X[:, 0])
     """
 
     name = "gradient"

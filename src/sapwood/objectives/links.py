@@ -165,7 +165,25 @@ LINKS: dict[str, Link] = {
 
 
 def link_from_name(name: str) -> Link:
-    """Return the link of this name; raise a ModelFileError if there is none."""
+    """Return a link function by name; raise a ModelFileError if there is none.
+
+    Parameters
+    ----------
+    name : str
+        Name of the link, as in ``Model.link``.
+
+    Returns
+    -------
+    Link
+        The function from scores to predictions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood.objectives import link_from_name
+    >>> link_from_name("logit").predict(np.array([[0.0]]))
+    array([0.5])
+    """
     if name not in LINKS:
         raise ModelFileError(
             f"link {name!r} is not known; allowed are {', '.join(LINKS)}; use a later version of Sapwood"

@@ -49,7 +49,24 @@ def loss_of_class_name(class_name: str) -> type[Objective] | None:
 
 
 def resolve(spec: str | Objective | type[Objective] | Callable[..., Any]) -> Objective:
-    """Return the loss for a name, a loss object or class, or a function of (y, score)."""
+    """Return the loss for a value of ``objective``.
+
+    Parameters
+    ----------
+    spec : str, Objective, class or callable
+        Name of a loss, in any library's spelling, a loss object or class, or a function of (y, score).
+
+    Returns
+    -------
+    Objective
+        The loss.
+
+    Examples
+    --------
+    >>> from sapwood.objectives import resolve
+    >>> resolve("reg:squarederror")
+    Squared()
+    """
     if isinstance(spec, Objective):
         return spec
     if isinstance(spec, type) and issubclass(spec, Objective):
@@ -65,7 +82,26 @@ def resolve(spec: str | Objective | type[Objective] | Callable[..., Any]) -> Obj
 
 
 def restore(name: str, settings: dict[str, Any]) -> Objective:
-    """Return the loss with this name and these ``settings()``."""
+    """Return a loss from its description in a model.
+
+    Parameters
+    ----------
+    name : str
+        Name of the loss.
+    settings : dict
+        What ``settings()`` of the loss returned.
+
+    Returns
+    -------
+    Objective
+        The loss.
+
+    Examples
+    --------
+    >>> from sapwood.objectives import restore
+    >>> restore("huber", {"delta": 2.0})
+    Huber(delta=2.0)
+    """
     if name in ("custom", "gradient"):
         raise ParameterError("a custom objective is not stored in the file; pass the function again")
     return _loss_of_name(name).from_settings(settings)

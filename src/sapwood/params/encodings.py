@@ -7,7 +7,7 @@ the rows that the value of a training row is computed from; new rows use all tra
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -45,13 +45,27 @@ def register_encoding(name: str) -> Callable[[_EncodingClass], _EncodingClass]:
 @register_encoding("one_hot")
 @dataclass(frozen=True)
 class OneHot(Encoding):
-    """``"one_hot"``: an indicator column for each category."""
+    """``"one_hot"``: an indicator column for each category.
+
+    Examples
+    --------
+    >>> from sapwood import OneHot, SapwoodRegressor
+    >>> SapwoodRegressor(category_encoding=OneHot())
+    SapwoodRegressor(category_encoding=OneHot())
+    """
 
 
 @register_encoding("frequency")
 @dataclass(frozen=True)
 class Frequency(Encoding):
-    """``"frequency"``: the fraction of the training rows that have the category."""
+    """``"frequency"``: the fraction of the training rows that have the category.
+
+    Examples
+    --------
+    >>> from sapwood import Frequency, SapwoodRegressor
+    >>> SapwoodRegressor(category_encoding=Frequency())
+    SapwoodRegressor(category_encoding=Frequency())
+    """
 
 
 @register_encoding("partition")
@@ -59,23 +73,28 @@ class Frequency(Encoding):
 class Partition(Encoding):
     """``"partition"``: splits send a set of categories to the left, a prefix in the order of G/(H + ``smoothing``).
 
+    Categories that have no bin of their own stay together, with those that were not seen in training.
+
     Parameters
     ----------
-    smoothing : float
+    smoothing : float, default=10.0
         Added to the sum of hessians of a category when categories are sorted.
-    penalty : float
+    penalty : float, default=10.0
         Added to ``reg_lambda`` in the gain of such a split and in the values of its children.
-    max_levels : int
+    max_levels : int, default=32
         Maximum number of categories in a set.
-    min_level_rows : int
+    min_level_rows : int, default=1
         Minimum number of rows of a category in the leaf; rarer categories go to the right.
-    min_group_rows : int
+    min_group_rows : int, default=1
         Minimum number of rows by which consecutive candidate sets differ, and that remain on the right.
-    max_single : int
+    max_single : int, default=4
         Columns with at most this many categories, missing not counted, are split into one category and the others,
         without the settings above.
 
-    Categories that have no bin of their own stay together, with those that were not seen in training.
+    Examples
+    --------
+    >>> from sapwood import Partition, SapwoodRegressor
+    >>> model = SapwoodRegressor(category_encoding={"city": Partition(max_levels=64), "street": "ordered"})
     """
 
     smoothing: float = 10.0
@@ -103,15 +122,15 @@ class Statistic(Encoding):
 
     Parameters
     ----------
-    priors : list of float or None
+    priors : list of float or None, default=(None,)
         Priors p; there is a column for each. None is the mean of the target.
-    prior_weight : float
-        Weight a of the prior.
-    bins : int or None
-        Number of bins of equal width per column; None bins the column like numeric ones.
+    prior_weight : float, default=1.0
+        Weight a of the prior, above 0.
+    bins : int, optional
+        Number of bins of equal width per column; by default the column is binned like numeric ones.
     """
 
-    priors: tuple[float | None, ...] = (None,)
+    priors: Sequence[float | None] = (None,)
     prior_weight: float = 1.0
     bins: int | None = None
 
@@ -129,19 +148,66 @@ class Statistic(Encoding):
 @register_encoding("greedy")
 @dataclass(frozen=True)
 class Greedy(Statistic):
-    """``"greedy"``: from all rows, the row itself included. It leaks the target: for comparison only."""
+    """``"greedy"``: from all rows, the row itself included. It leaks the target: for comparison only.
+
+    Parameters
+    ----------
+    priors : list of float or None, default=(None,)
+        Priors p; there is a column for each. None is the mean of the target.
+    prior_weight : float, default=1.0
+        Weight a of the prior, above 0.
+    bins : int, optional
+        Number of bins of equal width per column; by default the column is binned like numeric ones.
+
+    Examples
+    --------
+    >>> from sapwood import Greedy, SapwoodRegressor
+    >>> model = SapwoodRegressor(category_encoding=Greedy(prior_weight=10.0))
+    """
 
 
 @register_encoding("leave_one_out")
 @dataclass(frozen=True)
 class LeaveOneOut(Statistic):
-    """``"leave_one_out"``: from all other rows."""
+    """``"leave_one_out"``: from all other rows.
+
+    Parameters
+    ----------
+    priors : list of float or None, default=(None,)
+        Priors p; there is a column for each. None is the mean of the target.
+    prior_weight : float, default=1.0
+        Weight a of the prior, above 0.
+    bins : int, optional
+        Number of bins of equal width per column; by default the column is binned like numeric ones.
+
+    Examples
+    --------
+    >>> from sapwood import LeaveOneOut, SapwoodRegressor
+    >>> model = SapwoodRegressor(category_encoding=LeaveOneOut(prior_weight=10.0))
+    """
 
 
 @register_encoding("holdout")
 @dataclass(frozen=True)
 class Holdout(Statistic):
-    """``"holdout"``: from a ``fraction`` of the rows, which is then not used to grow trees."""
+    """``"holdout"``: from a ``fraction`` of the rows, which is then not used to grow trees.
+
+    Parameters
+    ----------
+    priors : list of float or None, default=(None,)
+        Priors p; there is a column for each. None is the mean of the target.
+    prior_weight : float, default=1.0
+        Weight a of the prior, above 0.
+    bins : int, optional
+        Number of bins of equal width per column; by default the column is binned like numeric ones.
+    fraction : float, default=0.5
+        Fraction of the rows, between 0 and 1.
+
+    Examples
+    --------
+    >>> from sapwood import Holdout, SapwoodRegressor
+    >>> model = SapwoodRegressor(category_encoding=Holdout(fraction=0.2))
+    """
 
     fraction: float = 0.5
 
@@ -153,7 +219,24 @@ class Holdout(Statistic):
 @register_encoding("ordered")
 @dataclass(frozen=True)
 class Ordered(Statistic):
-    """``"ordered"``: from the rows before it in a random order; each tree uses one of several ``permutations``."""
+    """``"ordered"``: from the rows before it in a random order; each tree uses one of several ``permutations``.
+
+    Parameters
+    ----------
+    priors : list of float or None, default=(None,)
+        Priors p; there is a column for each. None is the mean of the target.
+    prior_weight : float, default=1.0
+        Weight a of the prior, above 0.
+    bins : int, optional
+        Number of bins of equal width per column; by default the column is binned like numeric ones.
+    permutations : int, default=1
+        Number of random orders, from 1 to 64.
+
+    Examples
+    --------
+    >>> from sapwood import Ordered, SapwoodRegressor
+    >>> model = SapwoodRegressor(category_encoding=["frequency", Ordered(prior_weight=5.0)])
+    """
 
     permutations: int = 1
 
@@ -168,14 +251,19 @@ class Auto:
 
     Parameters
     ----------
-    statistic : Ordered, LeaveOneOut, Holdout or Greedy
+    statistic : Ordered, LeaveOneOut, Holdout or Greedy, default=Ordered()
         Statistic of columns with many categories, beside their frequency.
-    max_partition : int or None
+    max_partition : int or None, default=64
         Maximum number of categories of a column that splits partition; None partitions all columns that are not
         one-hot.
-    partition : Partition
+    partition : Partition, default=Partition()
         Settings of these partitions. Trees that cannot partition categories (symmetric ones, for example) use the
         statistic instead.
+
+    Examples
+    --------
+    >>> from sapwood import Auto, LeaveOneOut, SapwoodRegressor
+    >>> model = SapwoodRegressor(category_encoding=Auto(LeaveOneOut(), max_partition=None))
     """
 
     statistic: Statistic = Ordered()
@@ -196,11 +284,17 @@ class Crossing:
 
     Parameters
     ----------
-    columns : int
-        Maximum number of categorical columns.
-    number_levels : int
+    columns : int, default=2
+        Maximum number of categorical columns, from 1 to 8.
+    number_levels : int, default=16
         Number of bins, of about the same number of rows, into which a numeric column is discretised; 0 combines no
         numeric column.
+
+    Examples
+    --------
+    >>> from sapwood import Crossing, SapwoodRegressor
+    >>> SapwoodRegressor(max_combination=Crossing(2, number_levels=32))
+    SapwoodRegressor(max_combination=Crossing(columns=2, number_levels=32))
     """
 
     columns: int = 2

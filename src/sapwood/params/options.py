@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from sapwood.errors import ParameterError
 from sapwood.params.validators import (
@@ -23,7 +23,19 @@ from sapwood.params.validators import (
 
 @dataclass(frozen=True)
 class LastRows:
-    """``validation_fraction=LastRows(0.2)``: validate on the last rows, for tables in the order of time."""
+    """``validation_fraction=LastRows(0.2)``: validate on the last rows, for tables in the order of time.
+
+    Parameters
+    ----------
+    fraction : float, default=0.1
+        Fraction of the rows, between 0 and 1.
+
+    Examples
+    --------
+    >>> from sapwood import LastRows, SapwoodRegressor
+    >>> SapwoodRegressor(validation_fraction=LastRows(0.2))
+    SapwoodRegressor(validation_fraction=LastRows(fraction=0.2))
+    """
 
     fraction: float = 0.1
 
@@ -37,14 +49,20 @@ class EarlyStopping:
 
     Parameters
     ----------
-    rounds : int
+    rounds : int, default=10
         Number of rounds without improvement after which training stops.
-    metric : str or None
-        Name of the metric of ``eval_metric`` to watch; None is the first one.
-    eval_set : str or None
-        Name of the validation set to watch; None is the last one that does not hold the training rows.
-    min_delta : float
-        Minimum change of the metric that counts as an improvement.
+    metric : str, optional
+        Name of the metric of ``eval_metric`` to watch; by default the first one.
+    eval_set : str, optional
+        Name of the validation set to watch; by default the last one that does not hold the training rows.
+    min_delta : float, default=0.0
+        Minimum change of the metric that counts as an improvement, at least 0.
+
+    Examples
+    --------
+    >>> from sapwood import EarlyStopping, SapwoodClassifier
+    >>> stopping = EarlyStopping(20, metric="auc", min_delta=1e-4)
+    >>> model = SapwoodClassifier(n_estimators=2000, eval_metric=["log_loss", "auc"], early_stopping_rounds=stopping)
     """
 
     rounds: int = 10
@@ -73,8 +91,19 @@ def is_early_stopping(value: Any) -> bool:
 class EffectiveNumber:
     """``class_weight=EffectiveNumber(0.999)``: rows of a class of n rows have the weight (1 - beta) / (1 - beta^n).
 
-    With ``beta`` 0 all rows have the same weight; as it approaches 1, all classes have the same total weight. The total
-    weight of all rows does not change.
+    The total weight of all rows does not change.
+
+    Parameters
+    ----------
+    beta : float, default=0.999
+        From 0, where all rows have the same weight, to below 1; as it approaches 1, all classes have the same total
+        weight.
+
+    Examples
+    --------
+    >>> from sapwood import EffectiveNumber, SapwoodClassifier
+    >>> SapwoodClassifier(class_weight=EffectiveNumber(0.99))
+    SapwoodClassifier(class_weight=EffectiveNumber(beta=0.99))
     """
 
     beta: float = 0.999
@@ -87,10 +116,19 @@ class EffectiveNumber:
 class Symmetric:
     """``growth=Symmetric("cosine")``: symmetric trees, with the score of splits.
 
-    ``score`` is ``"l2"``, the sum of gains, or ``"cosine"``, as in CatBoost.
+    Parameters
+    ----------
+    score : {'l2', 'cosine'}, default='l2'
+        Score that a split maximises: the sum of gains, or the cosine similarity of CatBoost.
+
+    Examples
+    --------
+    >>> from sapwood import SapwoodRegressor, Symmetric
+    >>> SapwoodRegressor(growth=Symmetric("cosine"))
+    SapwoodRegressor(growth=Symmetric(score='cosine'))
     """
 
-    score: str = "l2"
+    score: Literal["l2", "cosine"] = "l2"
 
     def __post_init__(self) -> None:
         check_field(self, "score", one_of("l2", "cosine"))
@@ -100,8 +138,19 @@ class Symmetric:
 class Linear:
     """``leaf_model=Linear(penalty)``: a leaf predicts with a linear model of the numeric features on the path to it.
 
-    ``penalty`` is an L2 penalty on slopes per standard deviation of the feature in the leaf, on the scale of
-    ``reg_lambda``, so that it does not depend on units. A leaf with fewer than two rows per coefficient is constant.
+    A leaf with fewer than two rows per coefficient is constant.
+
+    Parameters
+    ----------
+    penalty : float, default=1.0
+        L2 penalty, at least 0, on slopes per standard deviation of the feature in the leaf, on the scale of
+        ``reg_lambda``, so that it does not depend on units.
+
+    Examples
+    --------
+    >>> from sapwood import Linear, SapwoodRegressor
+    >>> SapwoodRegressor(leaf_model=Linear(0.1))
+    SapwoodRegressor(leaf_model=Linear(penalty=0.1))
     """
 
     penalty: float = 1.0
@@ -129,7 +178,18 @@ class Bundle:
     """``bundle=Bundle(0.01)``: also bundle columns that conflict in a fraction ``conflicts`` of the rows.
 
     Columns conflict in a row where more than one of them differs from its default value. There, all but the first of
-    them count as having their default value while trees are grown. With 0 nothing is lost.
+    them count as having their default value while trees are grown.
+
+    Parameters
+    ----------
+    conflicts : float, default=0.0
+        Fraction of the rows, from 0 to below 1, in which the columns of a bundle may conflict. With 0 nothing is lost.
+
+    Examples
+    --------
+    >>> from sapwood import Bundle, SapwoodRegressor
+    >>> SapwoodRegressor(bundle=Bundle(0.01))
+    SapwoodRegressor(bundle=Bundle(conflicts=0.01))
     """
 
     conflicts: float = 0.0
@@ -168,14 +228,20 @@ class Uniform(Sampling):
 
     Parameters
     ----------
-    replacement : bool
+    replacement : bool, default=False
         Draw with replacement: the number of times that a row is drawn is Poisson with the mean ``subsample``.
-    by : {"rows", "groups", "classes"}
+    by : {'rows', 'groups', 'classes'}, default='rows'
         Draw rows, whole groups (those given to ``fit``), or the same fraction of every class.
+
+    Examples
+    --------
+    >>> from sapwood import SapwoodRegressor, Uniform
+    >>> SapwoodRegressor(sampling=Uniform(replacement=True))
+    SapwoodRegressor(sampling=Uniform(replacement=True, by='rows'))
     """
 
     replacement: bool = False
-    by: str = "rows"
+    by: Literal["rows", "groups", "classes"] = "rows"
 
     def __post_init__(self) -> None:
         check_field(self, "replacement", boolean())
@@ -194,12 +260,18 @@ class Goss(Sampling):
 
     Parameters
     ----------
-    top : float
+    top : float, default=0.2
         Fraction of the rows, those of largest gradient, that are kept.
-    other : float
+    other : float, default=0.1
         Fraction of the rows drawn at random from the others; their weights are raised accordingly.
-    full_rounds : int or None
-        Number of first rounds that use all rows; None is 1 / learning_rate.
+    full_rounds : int, optional
+        Number of first rounds that use all rows; by default 1 / learning_rate.
+
+    Examples
+    --------
+    >>> from sapwood import Goss, SapwoodRegressor
+    >>> SapwoodRegressor(sampling=Goss(0.2, 0.1))
+    SapwoodRegressor(sampling=Goss(top=0.2, other=0.1, full_rounds=None))
     """
 
     top: float = 0.2
@@ -222,8 +294,18 @@ class Goss(Sampling):
 class Mvs(Sampling):
     """``sampling=Mvs()``: minimum-variance sampling of a fraction ``subsample`` of the rows (0.8 if unset).
 
-    The probability of a row is proportional to √(g² + λh²), at most 1, and its weight is divided by it. λ is
-    ``smoothing`` times Σg²/Σh²: the larger, the more equal the probabilities.
+    The probability of a row is proportional to √(g² + λh²), at most 1, and its weight is divided by it.
+
+    Parameters
+    ----------
+    smoothing : float, default=0.1
+        λ is ``smoothing``, above 0, times Σg²/Σh²: the larger, the more equal the probabilities.
+
+    Examples
+    --------
+    >>> from sapwood import Mvs, SapwoodRegressor
+    >>> SapwoodRegressor(sampling=Mvs(0.5))
+    SapwoodRegressor(sampling=Mvs(smoothing=0.5))
     """
 
     smoothing: float = 0.1
@@ -235,9 +317,18 @@ class Mvs(Sampling):
 @register_sampling("bayesian")
 @dataclass(frozen=True)
 class Bayesian(Sampling):
-    """``sampling=Bayesian(1.0)``: all rows, with random weights (−log u)^temperature; with 0 all weights are 1.
+    """``sampling=Bayesian(1.0)``: all rows, with random weights (−log u)^temperature.
 
-    The temperature is at most 40, so that sums of weights cannot overflow.
+    Parameters
+    ----------
+    temperature : float, default=1.0
+        From 0, where all weights are 1, to 40, so that sums of weights cannot overflow.
+
+    Examples
+    --------
+    >>> from sapwood import Bayesian, SapwoodRegressor
+    >>> SapwoodRegressor(sampling=Bayesian(0.5))
+    SapwoodRegressor(sampling=Bayesian(temperature=0.5))
     """
 
     temperature: float = 1.0
@@ -259,24 +350,29 @@ class Dart:
 
     Parameters
     ----------
-    drop : float
+    drop : float, default=0.1
         Probability that a round is dropped.
-    skip : float
+    skip : float, default=0.5
         Probability that no round is dropped.
-    max_drop : int
+    max_drop : int, default=50
         Maximum number of dropped rounds.
-    weighted : bool
+    weighted : bool, default=False
         Drop rounds with a probability proportional to their weight.
-    normalise : {"mean", "tree", "forest"}
+    normalise : {'mean', 'tree', 'forest'}, default='mean'
         Factors of the new and of the k dropped rounds, η being the learning rate: 1/(k+1) and k/(k+1) as in LightGBM,
         1/(k+η) and k/(k+η), or both 1/(1+η), as in XGBoost.
+
+    Examples
+    --------
+    >>> from sapwood import Dart, SapwoodRegressor
+    >>> model = SapwoodRegressor(boosting=Dart(drop=0.2, skip=0.0))
     """
 
     drop: float = 0.1
     skip: float = 0.5
     max_drop: int = 50
     weighted: bool = False
-    normalise: str = "mean"
+    normalise: Literal["mean", "tree", "forest"] = "mean"
 
     def __post_init__(self) -> None:
         for name in ("drop", "skip"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +44,7 @@ class FixedPointTarget:
         """Number of statistics per category."""
         return len(self.weighted)
 
-    def priors(self, priors: tuple[float | None, ...]) -> np.ndarray:
+    def priors(self, priors: Sequence[float | None]) -> np.ndarray:
         """Return the priors of each target (targets, priors), its mean for None."""
         return np.array([[mean if p is None else float(p) for p in priors] for mean in self.means])
 

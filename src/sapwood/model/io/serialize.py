@@ -59,7 +59,30 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Model:
-    """Read a model that ``save`` wrote with this or any earlier version of Sapwood."""
+    """Read a model that ``save`` wrote with this or any earlier version of Sapwood.
+
+    A file cannot run code: it holds no pickle, and everything in it is checked before it is used.
+
+    Parameters
+    ----------
+    path : str or path
+        File that ``save`` of a model or an estimator wrote.
+
+    Returns
+    -------
+    Model
+        The model; its predictions are those of the saved one, bit for bit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sapwood
+    >>> X = np.arange(100.0)[:, None]
+    >>> model = sapwood.train({"n_estimators": 5}, X, X[:, 0])
+    >>> model.save("model.sapwood")
+    >>> sapwood.load("model.sapwood").fingerprint() == model.fingerprint()
+    True
+    """
     check_path(path)
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise ModelFileError(f"{os.fspath(path)}: is not a regular file: give the path of a file that save wrote")

@@ -30,6 +30,16 @@ class Absolute(QuantileLeafObjective):
     """|y - F|: absolute error, which predicts the median.
 
     Identity link. For targets with outliers. Leaf values are medians of residuals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import SapwoodRegressor
+    >>> from sapwood.objectives import Absolute
+    >>> SapwoodRegressor(objective=Absolute())
+    SapwoodRegressor(objective=Absolute())
+    >>> Absolute().loss(np.array([0.0]), np.array([[3.0]])).round(3)  # y = 0, F = 3
+    array([3.])
     """
 
     name = "absolute"

@@ -14,6 +14,16 @@ class CrossEntropy(Logistic):
     """log(1 + e^F) - y F: logistic loss for targets y that are probabilities from 0 to 1.
 
     Logit link: the prediction is a probability. For regression of proportions and soft labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import SapwoodRegressor
+    >>> from sapwood.objectives import CrossEntropy
+    >>> SapwoodRegressor(objective=CrossEntropy())
+    SapwoodRegressor(objective=CrossEntropy())
+    >>> CrossEntropy().loss(np.array([0.5]), np.array([[0.0]])).round(3)  # y = 0.5, F = 0
+    array([0.693])
     """
 
     name = "cross_entropy"

@@ -40,6 +40,21 @@ class Expectile(ResidualObjective):
     """w (y - F)^2 / 2 with w = ``level`` for F < y and 1 - ``level`` for F > y: asymmetric squared error.
 
     Identity link. Predicts the expectile ``level``, a smooth relative of the quantile; 0.5 gives the mean.
+
+    Parameters
+    ----------
+    level : float, default=0.5
+        Expectile to predict, between 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import SapwoodRegressor
+    >>> from sapwood.objectives import Expectile
+    >>> SapwoodRegressor(objective=Expectile(0.9))
+    SapwoodRegressor(objective=Expectile(level=0.9))
+    >>> Expectile(0.9).loss(np.array([3.0]), np.array([[0.0]])).round(3)  # y = 3, F = 0
+    array([4.05])
     """
 
     level: float = 0.5

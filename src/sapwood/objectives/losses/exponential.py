@@ -38,6 +38,16 @@ class Exponential(BinaryObjective):
 
     Half-logit link: the prediction is 1 / (1 + e^(-2F)). Its gradients are unbounded, so mislabelled rows dominate;
     prefer Logistic unless AdaBoost is to be reproduced.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import SapwoodClassifier
+    >>> from sapwood.objectives import Exponential
+    >>> SapwoodClassifier(objective=Exponential())
+    SapwoodClassifier(objective=Exponential())
+    >>> Exponential().loss(np.array([1.0]), np.array([[0.0]])).round(3)  # y = 1, F = 0
+    array([1.])
     """
 
     name = "exponential"

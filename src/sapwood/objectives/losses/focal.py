@@ -66,8 +66,24 @@ def focal_loss(member, members, sync, y, scores, params, out):
 class Focal(BinaryObjective):
     """-w (1 - p)^gamma log p, p the probability of the true class: down-weights rows that are classified well.
 
-    Logit link. For very imbalanced classes. ``gamma`` is the strength of the down-weighting, 0 gives the logistic loss;
-    w is ``alpha`` for class 1 and 1 - ``alpha`` for class 0, or 1 for both if ``alpha`` is None.
+    Logit link. For very imbalanced classes. w is the weight of the class.
+
+    Parameters
+    ----------
+    gamma : float, default=2.0
+        Strength of the down-weighting of rows that are classified well; 0 gives the logistic loss.
+    alpha : float, optional
+        Weight w of class 1, between 0 and 1; that of class 0 is 1 - ``alpha``. By default both are 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import SapwoodClassifier
+    >>> from sapwood.objectives import Focal
+    >>> SapwoodClassifier(objective=Focal(gamma=2.0))
+    SapwoodClassifier(objective=Focal(gamma=2.0, alpha=None))
+    >>> Focal(gamma=2.0).loss(np.array([1.0]), np.array([[0.0]])).round(3)  # y = 1, F = 0
+    array([0.173])
     """
 
     gamma: float = 2.0

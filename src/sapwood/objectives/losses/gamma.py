@@ -36,6 +36,16 @@ class Gamma(LogMeanObjective):
 
     Log link: the prediction is e^F, the mean. For positive amounts whose spread grows with the mean, such as costs of
     claims.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import SapwoodRegressor
+    >>> from sapwood.objectives import Gamma
+    >>> SapwoodRegressor(objective=Gamma())
+    SapwoodRegressor(objective=Gamma())
+    >>> Gamma().loss(np.array([2.0]), np.array([[0.0]])).round(3)  # y = 2, F = 0
+    array([2.])
     """
 
     name = "gamma"

@@ -37,6 +37,16 @@ class Hinge(BinaryObjective):
     """max(0, 1 - sF): hinge loss, that of support vector machines.
 
     Margin link: the prediction rises linearly from 0 at a score of -1 to 1 at a score of 1; it is not a probability.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import SapwoodClassifier
+    >>> from sapwood.objectives import Hinge
+    >>> SapwoodClassifier(objective=Hinge())
+    SapwoodClassifier(objective=Hinge())
+    >>> Hinge().loss(np.array([1.0]), np.array([[-1.0]])).round(3)  # y = 1, F = -1
+    array([2.])
     """
 
     name = "hinge"

@@ -45,6 +45,21 @@ class Huber(ResidualObjective):
     """(y - F)^2 / 2 up to a residual of ``delta``, linear beyond.
 
     Identity link. For targets with outliers, where Absolute would be too coarse for small residuals.
+
+    Parameters
+    ----------
+    delta : float, default=1.0
+        Residual, above 0, from which the loss is linear.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import SapwoodRegressor
+    >>> from sapwood.objectives import Huber
+    >>> SapwoodRegressor(objective=Huber(delta=2.0))
+    SapwoodRegressor(objective=Huber(delta=2.0))
+    >>> Huber(delta=2.0).loss(np.array([0.0]), np.array([[5.0]])).round(3)  # y = 0, F = 5
+    array([8.])
     """
 
     delta: float = 1.0

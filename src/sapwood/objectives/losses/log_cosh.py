@@ -33,6 +33,16 @@ class LogCosh(ResidualObjective):
     """log(cosh(y - F)): squared error for small residuals, absolute error for large ones.
 
     Identity link. A smooth loss for targets with outliers, without a parameter.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import SapwoodRegressor
+    >>> from sapwood.objectives import LogCosh
+    >>> SapwoodRegressor(objective=LogCosh())
+    SapwoodRegressor(objective=LogCosh())
+    >>> LogCosh().loss(np.array([0.0]), np.array([[0.0]])).round(3)  # y = 0, F = 0
+    array([0.])
     """
 
     name = "log_cosh"

@@ -66,6 +66,16 @@ class Logistic(BinaryObjective):
     """log(1 + e^F) - y F, that is log(1 + e^(-sF)): negative log-likelihood of two classes.
 
     Logit link: the prediction is the probability of class 1. The default for two classes; for more it becomes Softmax.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import SapwoodClassifier
+    >>> from sapwood.objectives import Logistic
+    >>> SapwoodClassifier(objective=Logistic())
+    SapwoodClassifier(objective=Logistic())
+    >>> Logistic().loss(np.array([1.0]), np.array([[0.0]])).round(3)  # y = 1, F = 0
+    array([0.693])
     """
 
     name = "logistic"

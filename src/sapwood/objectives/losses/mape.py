@@ -34,6 +34,16 @@ class Mape(QuantileLeafObjective):
     """|y - F| / |y|: absolute percentage error, which predicts the median under weights 1 / |y|.
 
     Identity link. For targets other than 0 whose relative errors matter; it predicts low rather than high.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import SapwoodRegressor
+    >>> from sapwood.objectives import Mape
+    >>> SapwoodRegressor(objective=Mape())
+    SapwoodRegressor(objective=Mape())
+    >>> Mape().loss(np.array([2.0]), np.array([[3.0]])).round(3)  # y = 2, F = 3
+    array([0.5])
     """
 
     name = "mape"

@@ -38,6 +38,16 @@ class Msle(Objective):
 
     Log1p link: the prediction is e^F - 1. For targets that span orders of magnitude. The score is a logarithm because
     the loss is not convex in the prediction itself: its hessian is negative for predictions far too high.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import SapwoodRegressor
+    >>> from sapwood.objectives import Msle
+    >>> SapwoodRegressor(objective=Msle())
+    SapwoodRegressor(objective=Msle())
+    >>> Msle().loss(np.array([0.0]), np.array([[2.0]])).round(3)  # y = 0, F = 2
+    array([2.])
     """
 
     name = "msle"

@@ -46,7 +46,21 @@ class OneVsAll(MulticlassObjective):
     """Sum over the classes of the logistic loss of each class against the rest.
 
     One-vs-all link: the probabilities of the classes are scaled to sum to 1. For classes that overlap, or to train each
-    class independently of the others. ``vector_leaves`` as in Softmax.
+    class independently of the others.
+
+    Parameters
+    ----------
+    n_classes : int, default=0
+        Number of classes; training sets it.
+    vector_leaves : bool, default=False
+        Whether one tree per round has leaves with a value for each class; otherwise each class has its own tree.
+
+    Examples
+    --------
+    >>> from sapwood import SapwoodClassifier
+    >>> from sapwood.objectives import OneVsAll
+    >>> SapwoodClassifier(objective=OneVsAll())
+    SapwoodClassifier(objective=OneVsAll(n_classes=0, vector_leaves=False))
     """
 
     n_classes: int = 0

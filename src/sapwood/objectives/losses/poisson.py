@@ -35,6 +35,16 @@ class Poisson(LogMeanObjective):
     """e^F - y F: negative log-likelihood of the Poisson distribution, for counts y >= 0.
 
     Log link: the prediction is e^F, the mean. For counts and rates, such as claims or visits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import SapwoodRegressor
+    >>> from sapwood.objectives import Poisson
+    >>> SapwoodRegressor(objective=Poisson())
+    SapwoodRegressor(objective=Poisson())
+    >>> Poisson().loss(np.array([2.0]), np.array([[0.0]])).round(3)  # y = 2, F = 0
+    array([1.])
     """
 
     name = "poisson"

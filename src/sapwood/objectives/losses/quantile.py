@@ -47,9 +47,23 @@ def quantile_loss(member, members, sync, y, scores, params, out):
 class Quantile(QuantileLeafObjective):
     """a (y - F) for F < y, (1 - a) (F - y) for F > y: pinball loss, which predicts the quantile a (``level``).
 
-    Identity link. For prediction intervals and asymmetric costs. ``level`` may be a sequence of quantiles: each has a
-    score, and the predictions of a row are its scores sorted, so that quantiles never cross. Leaf values are quantiles
-    of residuals.
+    Identity link. For prediction intervals and asymmetric costs. Leaf values are quantiles of residuals.
+
+    Parameters
+    ----------
+    level : float or list of float, default=0.5
+        Quantiles to predict, between 0 and 1. Several have a score each; the predictions of a row are its scores
+        sorted, so that quantiles never cross.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import SapwoodRegressor
+    >>> from sapwood.objectives import Quantile
+    >>> SapwoodRegressor(objective=Quantile(0.9))
+    SapwoodRegressor(objective=Quantile(level=0.9))
+    >>> Quantile(0.9).loss(np.array([3.0]), np.array([[0.0]])).round(3)  # y = 3, F = 0
+    array([2.7])
     """
 
     level: Any = 0.5

@@ -91,10 +91,24 @@ def softmax_loss(member, members, sync, y, scores, work, out):
 class Softmax(MulticlassObjective):
     """-log p of the row's class, with p proportional to e^F: negative log-likelihood of several classes.
 
-    Softmax link: the predictions are probabilities that sum to 1. The default for more than two classes. The hessian is
-    p (1 - p) times ``curvature_factor``, by default K / (K - 1) for K classes, because all scores of a row change
-    together; a factor of 1 gives the exact diagonal. With ``vector_leaves`` one tree per round has leaves with a value
-    for each class; otherwise each class has a tree of its own.
+    Softmax link: the predictions are probabilities that sum to 1. The default for more than two classes.
+
+    Parameters
+    ----------
+    n_classes : int, default=0
+        Number of classes; training sets it.
+    curvature_factor : float, optional
+        Factor of the hessian p (1 - p); by default K / (K - 1) for K classes, because all scores of a row change
+        together. 1 gives the exact diagonal.
+    vector_leaves : bool, default=False
+        Whether one tree per round has leaves with a value for each class; otherwise each class has its own tree.
+
+    Examples
+    --------
+    >>> from sapwood import SapwoodClassifier
+    >>> from sapwood.objectives import Softmax
+    >>> SapwoodClassifier(objective=Softmax(vector_leaves=True))
+    SapwoodClassifier(objective=Softmax(n_classes=0, curvature_factor=None, vector_leaves=True))
     """
 
     n_classes: int = 0

@@ -34,6 +34,16 @@ class Squared(Objective):
     """(y - F)^2 / 2: squared error, which predicts the mean.
 
     Identity link. The default for regression; outliers of the target have a large influence (see Huber, Absolute).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import SapwoodRegressor
+    >>> from sapwood.objectives import Squared
+    >>> SapwoodRegressor(objective=Squared())
+    SapwoodRegressor(objective=Squared())
+    >>> Squared().loss(np.array([0.0]), np.array([[3.0]])).round(3)  # y = 0, F = 3
+    array([4.5])
     """
 
     name = "squared"

@@ -49,7 +49,22 @@ class Tweedie(LogMeanObjective):
     """e^((2 - p) F) / (2 - p) - y e^((1 - p) F) / (1 - p): Tweedie deviance of ``power`` p, for amounts y >= 0.
 
     Log link: the prediction is e^F, the mean. For amounts that are often 0, such as the total cost of claims per
-    policy; the power lies between those of the Poisson (1) and the gamma distribution (2).
+    policy.
+
+    Parameters
+    ----------
+    power : float, default=1.5
+        Power p of the variance, between 1 (Poisson) and 2 (gamma distribution).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import SapwoodRegressor
+    >>> from sapwood.objectives import Tweedie
+    >>> SapwoodRegressor(objective=Tweedie(power=1.5))
+    SapwoodRegressor(objective=Tweedie(power=1.5))
+    >>> Tweedie(power=1.5).loss(np.array([2.0]), np.array([[0.0]])).round(3)  # y = 2, F = 0
+    array([6.])
     """
 
     power: float = 1.5
