@@ -134,7 +134,8 @@ Covertype, 435,759 rows, 15 rounds, two cores (log loss on held-out rows, the fa
 
 On smaller tables, 50 rounds: wine_quality 0.931 with a tree of 31 leaves per class, 0.969, 0.930 and 0.904 with 31, 64
 and 127 vector leaves; 20,000 rows of covertype 0.475, and 0.510, 0.462 and 0.419. Vector leaves need a loss with
-several outputs and are not supported with monotone constraints.
+several outputs and are not supported with monotone constraints. They work with every growth. `preset="catboost"` uses
+them if `objective` is unset or a name: `objective=Softmax()` there gives each class a tree of its own.
 """
 
 

@@ -31,8 +31,10 @@ from sapwood.data.tables.zero_as_missing import zeros_to_missing
 from sapwood.errors import InputError
 from sapwood.grow.constraints import check_constraints
 from sapwood.objectives.base import Objective
+from sapwood.objectives.loss_families import with_vector_leaves
 from sapwood.objectives.registry import resolve
 from sapwood.params.declaration import AUTO, Params
+from sapwood.params.options import linear_of, symmetric_of
 from sapwood.params.resolve import check_names, resolve_params, widen_vector_trees
 
 
@@ -73,7 +75,7 @@ def read_task(arguments: FitArguments) -> tuple[LearningTask, LabeledRows]:
     user_params = dict(arguments.params) | dataset_params(arguments.X, arguments.params.get("split_search", AUTO))
     params = resolve_params(user_params, n_rows, task, 0 if classes is None else len(classes))
     weight = _row_weights(arguments, params, y, classes)
-    objective = objective_for(params, classes)
+    objective = objective_for(params, classes, warm_start)
     if objective.vector_leaves:
         params = widen_vector_trees(params, user_params, objective.n_outputs, n_rows)
     objective.check_target(y)
@@ -113,14 +115,27 @@ def read_target(
     return codes, classes
 
 
-def objective_for(params: Params, classes: np.ndarray | None) -> Objective:
+def objective_for(
+    params: Params, classes: np.ndarray | None, warm_start: WarmStart | None = None
+) -> Objective:  # fmt: skip
     """Return the loss that the parameters name, for the classes if there are any."""
     spec: Any = params.task.objective
     objective = resolve(spec)
     if classes is not None:
-        return objective.for_classes(len(classes))
+        objective = objective.for_classes(len(classes))
+        is_named = isinstance(spec, str)
+        return with_vector_leaves(objective) if is_named and _presets_vector_leaves(params, warm_start) else objective
     objective.check_task(REGRESSION)
     return objective
+
+
+def _presets_vector_leaves(params: Params, warm_start: WarmStart | None) -> bool:
+    """Return whether one tree serves all classes where the user leaves it open: as in CatBoost, if it is possible."""
+    tree = params.tree
+    is_catboost = params.task.preset == "catboost" and symmetric_of(tree.growth) is not None
+    is_possible = linear_of(tree.leaf_model) is None and tree.monotone_constraints is None
+    has_other_leaves = warm_start is not None and warm_start.facts.leaf_width == 1
+    return is_catboost and is_possible and not has_other_leaves
 
 
 def _read_table(arguments: FitArguments, warm_start: WarmStart | None) -> tuple[Any, Table, Any]:

@@ -65,14 +65,14 @@ class Grower(ABC):
         self._row_buffers = RowBuffers.allocate(self._size, self._has_pairs_by_row())
         self._row_ids = dataset.kept_row_ids
         self._scales = make_scales(self._size)
-        self._scratch = make_scratch(self._size, int(self._features.n_bins.max()))
+        self._symmetric = symmetric_of(params.growth)
+        self._scratch = make_scratch(self._size, int(self._features.n_bins.max()), self._symmetric is not None)
         self._leaves = make_leaf_table(self._size)
         self._candidates = make_split_candidates(self._size, n_features)
         groups = np.ascontiguousarray(groups[:, self._bundle_layout.order])
         self._column_sampler = make_column_sampler(self._size, n_features, groups, counts)
         self._column_sampler.in_tree[self._unsplittable] = 0
         self._nodes = make_tree_nodes(self._size)
-        self._symmetric = symmetric_of(params.growth)
         self._tree_number = 0
         self.split_noise = 0.0
         self.needs_leaf_rows = True

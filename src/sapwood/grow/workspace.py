@@ -83,12 +83,13 @@ def make_scales(size: WorkspaceSize) -> layout.Scales:
     return layout.Scales(np.ones((k, 2)), np.ones((k, 2)), np.zeros((k, 2), np.int64))
 
 
-def make_scratch(size: WorkspaceSize, max_bins: int) -> layout.Scratch:
-    """Allocate scratch memory for each member."""
+def make_scratch(size: WorkspaceSize, max_bins: int, symmetric: bool = False) -> layout.Scratch:
+    """Allocate scratch memory for each member; a search of symmetric trees has the sums of all planes side by side."""
     k, p, t = size.n_outputs, size.n_planes, size.members
+    n_sums = (p + 1 if symmetric else 3) * (max_bins + PADDING)
     return layout.Scratch(
         floats=np.zeros((t, 4 * k + 8)),
-        ints=np.zeros((t, 4 * p + 4 * k + 8 + max(3 * (max_bins + PADDING), CATEGORY_SCRATCH)), np.int64),
+        ints=np.zeros((t, 4 * p + 4 * k + 8 + max(n_sums, CATEGORY_SCRATCH)), np.int64),
         leaf_sums=np.zeros((t, size.max_leaves * (2 * k + 1)), np.int64),
     )
 

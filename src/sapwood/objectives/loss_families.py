@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from sapwood.errors import InputError, ParameterError
@@ -93,3 +95,10 @@ class MulticlassObjective(Objective):
     def class_frequencies(self, y: np.ndarray, weight: np.ndarray | None, run: Run) -> np.ndarray:
         """Return the fraction of the weight that each class has."""
         return np.array([fixed_mean((y == k).astype(np.float64), weight, run) for k in range(self.n_outputs)])
+
+
+def with_vector_leaves(objective: Objective) -> Objective:
+    """Return a loss of several classes with vector leaves; others as they are."""
+    if not isinstance(objective, MulticlassObjective):
+        return objective
+    return dataclasses.replace(objective, vector_leaves=True)  # type: ignore[type-var]

@@ -30,6 +30,7 @@ from sapwood.kernels.split.gain import (
 )
 from sapwood.kernels.split.monotone import breaks_monotone
 from sapwood.kernels.split.numeric import MIN_DIVISOR
+from sapwood.kernels.split.symmetric_outputs import are_level_outputs_vectorizable, score_leaf_outputs
 from sapwood.native.runtime.kernel import kernel
 
 INFINITE = np.inf
@@ -151,7 +152,8 @@ def search_level_features(member, n_leaves, features, params, scale, histograms,
     n_cells = count_cells(features.offset)
     is_simple = is_l2_only(params) and params.wide == 0 and n_planes == 1
     is_l2 = is_simple and params.cosine_score == 0 and params.min_child_weight > MIN_DIVISOR
-    is_l2_cosine = is_simple and params.cosine_score != 0 and params.min_child_weight + params.reg_lambda > MIN_DIVISOR
+    has_vector_code = are_level_outputs_vectorizable(params)
+    is_l2_cosine = is_simple and params.cosine_score != 0 and has_vector_code
     best[BEST_SCORE] = -INFINITE
     best[BEST_FEATURE] = -1.0
     for f in range(features.slices[member], features.slices[member + 1]):
@@ -178,6 +180,9 @@ def search_level_features(member, n_leaves, features, params, scale, histograms,
                 score_leaf_cosine(
                     histogram, n_bins, 1 + missing, sums[0], min_h, params.reg_lambda, scale, buffer, scores
                 )
+                continue
+            if has_vector_code:
+                score_leaf_outputs(histogram, n_cells, n_bins, 1 + missing, sums, params, scale, buffer, scores)
                 continue
             lower = leaves.floats[leaf, LEAF_LOWER]
             upper = leaves.floats[leaf, LEAF_UPPER]
