@@ -1,6 +1,7 @@
 """The logger ``sapwood``: silent until the program configures logging.
 
-INFO reports the start and end of training, DEBUG every round::
+INFO reports what was chosen and why (parameters, encodings, validation rows, early stopping, threads, precision), the
+start and the end of training, DEBUG every round::
 
     logging.basicConfig(level=logging.INFO)
 """

@@ -10,6 +10,7 @@ from sapwood.boost.interrupt import InterruptedBeforeFirstRound
 from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.boost.learning_task import LearningTask
 from sapwood.boost.training_pipeline import Training, train_rows
+from sapwood.log import logger
 from sapwood.params.declaration import Params
 
 CHECKPOINT_SUFFIX = ".refit"
@@ -27,6 +28,7 @@ def refit_on_all_rows(task: LearningTask, rows: LabeledRows, first: Training, st
         return first
     n_earlier = 0 if first.init.model is None else first.init.model.n_iterations
     params = _refit_params(task.params, first.result.best_iteration - n_earlier)
+    logger.info("refit on all rows for %d rounds, the best number on the rows set aside", params.boost.n_estimators)
     try:
         second = train_rows(dataclasses.replace(task, params=params), rows, {}, 0.0)
     except InterruptedBeforeFirstRound:
@@ -34,7 +36,7 @@ def refit_on_all_rows(task: LearningTask, rows: LabeledRows, first: Training, st
     if second is None or second.result.stopped == INTERRUPTED:
         return dataclasses.replace(first, result=dataclasses.replace(first.result, stopped=INTERRUPTED))
     result = dataclasses.replace(first.result, ensemble=second.result.ensemble, base_scores=second.result.base_scores)
-    return dataclasses.replace(second, result=result)
+    return dataclasses.replace(second, result=result, eval_sizes=first.eval_sizes, monitored=first.monitored)
 
 
 def _refit_params(params: Params, n_rounds: int) -> Params:

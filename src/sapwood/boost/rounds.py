@@ -21,6 +21,7 @@ from sapwood.boost.score_update import find_nodes
 from sapwood.boost.split_noise import split_noise_scale
 from sapwood.boost.target import Target
 from sapwood.boost.training_context import TrainingContext, make_booster
+from sapwood.boost.training_log import describe_precision, describe_threads
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.categories.transformer import DerivedFeature
 from sapwood.errors import TrainingError
@@ -74,9 +75,13 @@ def boost(
     booster = make_booster(context, evaluation)
     with Checkpoint.open(dataset, target, params, initial, evaluation) as checkpoint:
         size = f"{dataset.n_rows} rows, {dataset.n_features} features, {objective.n_outputs} output(s)"
-        logger.info("training begins: %s, objective %s, %d thread(s)", size, objective.name, team.size)
+        threads = describe_threads(team.size, dataset.n_rows, dataset.n_features)
+        begins = f"{size}, objective {objective.name}, {params.boost.n_estimators} rounds, {threads}"
+        logger.info("training begins: %s, %s", begins, describe_precision(params, dataset.n_rows))
         n_done, best, stopped = run_rounds(context, booster, evaluation, checkpoint)
         logger.info("training ended after %d rounds: %s", n_done, stopped)
+        if best.score is not None:
+            logger.info("%s was best after round %d: %g", evaluation.monitored, best.round, best.score)
     n_kept = best.round if best.patience is not None and best.score is not None else n_done
     return TrainResult(
         ensemble=initial.concatenate(booster.build(n_kept)),

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import sapwood
 from sapwood.boost.compatibility_context import fit_context
 from sapwood.boost.early_stopping import INTERRUPTED
 from sapwood.boost.eval_sets import monitored_set, read_eval_rows, read_held_out_rows
@@ -14,10 +15,12 @@ from sapwood.boost.fit_arguments import FitArguments
 from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.boost.learning_task import LearningTask, read_task
 from sapwood.boost.refit import refit_on_all_rows
+from sapwood.boost.training_log import log_parameters, log_validation
 from sapwood.boost.training_pipeline import Training, train_rows
 from sapwood.boost.validation_split import rows_to_split_off
 from sapwood.boost.worker_agreement import check_workers
 from sapwood.errors import TrainingInterrupted
+from sapwood.model.info import CATEGORIES, N_ROWS, PARAMS, TRAINING
 from sapwood.model.model import Model
 from sapwood.params.aliases.alias import FIT
 from sapwood.params.compatibility import check_compatibility
@@ -127,6 +130,7 @@ def fit(arguments: FitArguments) -> FitResult:
     """Train a model; the time of ``time_limit`` starts here."""
     start_time = time.perf_counter()
     task, rows = read_task(arguments)
+    log_parameters(arguments.params, task.params)
     check_workers(task, rows, arguments)
     check_compatibility(fit_context(task, rows, arguments))
     sets, held_out = read_eval_rows(arguments, task), read_held_out_rows(arguments, task)
@@ -158,6 +162,7 @@ def fit_rows(
     if rows.weight is not None:
         rows = rows.take(rows.weight > 0.0)
     validation = rows_to_split_off(task.params, rows, task.classes, bool(sets))
+    log_validation(sets, 0 if validation is None else int(validation.sum()))
     if validation is None:
         return train_rows(task, rows, {**sets, **held_out}, start_time, monitored)
     sets = {VALIDATION: rows.take(validation), **held_out}
@@ -167,9 +172,9 @@ def fit_rows(
 
 def _make_model(task: LearningTask, training: Training) -> Model:
     earlier, schema, objective = training.init.model, task.schema, task.objective
-    metadata: dict[str, Any] = {"n_rows": training.n_rows, "params": task.params.described()}
+    metadata: dict[str, Any] = {N_ROWS: training.n_rows, PARAMS: task.params.described(), TRAINING: _history(training)}
     if schema.categorical_columns:
-        metadata["categories"] = dict(training.encodings)
+        metadata[CATEGORIES] = dict(training.encodings)
     return Model(
         schema=schema if earlier is None or schema.names is not None else earlier.schema,
         ensemble=training.result.ensemble,
@@ -180,3 +185,16 @@ def _make_model(task: LearningTask, training: Training) -> Model:
         metadata=metadata,
         transformer=training.transformer,
     )
+
+
+def _history(training: Training) -> dict[str, Any]:
+    """Return how training went, for the metadata of the model."""
+    result = training.result
+    return {
+        "stopped": result.stopped,
+        "best_iteration": result.best_iteration,
+        "best_score": result.best_score,
+        "monitored": training.monitored,
+        "eval_sets": dict(training.eval_sizes),
+        "trained_with": f"sapwood {sapwood.__version__}",
+    }

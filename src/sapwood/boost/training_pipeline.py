@@ -17,6 +17,7 @@ from sapwood.boost.labeled_rows import LabeledRows, eval_set_in_errors
 from sapwood.boost.learning_task import LearningTask
 from sapwood.boost.memory import DataSize, check_memory
 from sapwood.boost.rounds import TrainResult, boost
+from sapwood.boost.training_log import log_encodings
 from sapwood.data.categories.transformer import FeatureTransformer
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.sparse import SparseTable
@@ -33,6 +34,7 @@ class Training:
     """Result of training on some rows: trees and history, fitted initial scores, number of rows.
 
     ``transformer`` computes the features of the trees from categorical columns; ``encodings`` describes each encoding.
+    ``eval_sizes`` are the numbers of rows of the validation sets, ``monitored`` names the metric of the best round.
     """
 
     result: TrainResult
@@ -40,6 +42,8 @@ class Training:
     n_rows: int
     transformer: FeatureTransformer | None
     encodings: Mapping[str, Any]
+    eval_sizes: Mapping[str, int]
+    monitored: str | None
 
 
 def train_rows(
@@ -62,6 +66,7 @@ def train_rows(
     rows, dataset = prepared.rows, prepared.dataset
     dataset = dataclasses.replace(dataset, workers=rows.workers)
     n_rows = dataset.workers.count_rows(dataset.n_rows)
+    log_encodings(prepared.encodings)
     init = task.init.fit(rows, team.run)
     eval_sets = []
     for name, eval_rows in sets.items():
@@ -76,7 +81,9 @@ def train_rows(
     evaluation = Evaluation(eval_sets, metrics, task.objective, dataset.workers, watched)
     result = boost(dataset, rows.target, task.objective, params, init.initial_scores(rows), evaluation)
     result, transformer = join_transformers(result, earlier, dataset.transformer, task.schema)
-    return Training(result, init, n_rows, transformer, prepared.encodings)
+    sizes = {name: dataset.workers.count_rows(len(eval_rows.y)) for name, eval_rows in sets.items()}
+    monitored_metric = None if watched is None else str(watched)
+    return Training(result, init, n_rows, transformer, prepared.encodings, sizes, monitored_metric)
 
 
 def join_transformers(

@@ -19,6 +19,7 @@ from sapwood.data.tables.zero_as_missing import row_zeros_to_missing
 from sapwood.errors import ParameterError
 from sapwood.model.arithmetic import add_models, every_round, scale_model
 from sapwood.model.ensemble import Ensemble
+from sapwood.model.info import CATEGORIES, model_info
 from sapwood.model.io.fingerprint import fingerprint
 from sapwood.model.predict import batch_predictor
 from sapwood.model.predict.bitsets import BitsetTransformer
@@ -100,7 +101,7 @@ class Model:
     @property
     def encodings(self) -> dict[str, Any]:
         """Encodings of each categorical column by name, with its number of categories and the reason for the choice."""
-        return self.metadata.get("categories", {})
+        return self.metadata.get(CATEGORIES, {})
 
     def __len__(self) -> int:
         return self.n_iterations
@@ -284,6 +285,29 @@ class Model:
         """Return the importance of each feature, an array that prints as a table (see ``explain/importance.py``)."""
         # sapwood.explain imports this module, so it is imported by name when it is used.
         return importlib.import_module("sapwood.explain.importance").importance(self, kind, percent=percent)
+
+    def info(self) -> dict[str, Any]:
+        """Return what the model is and how it was trained.
+
+        The values are numbers, strings, lists and dictionaries; a model that was saved and loaded has the same.
+
+        Returns
+        -------
+        dict
+            Objective, link and classes; number of rows, columns with their names and encodings; numbers of rounds,
+            trees and leaves; the reason for which training ended, the best round and its score, the monitored metric,
+            sizes of the validation sets; ``params``, all parameters in force that decide the model; the fingerprint
+            and the version of Sapwood that trained it.
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> X = [[float(i)] for i in range(50)]
+        >>> info = sapwood.train({"n_estimators": 3}, X, list(range(50))).info()
+        >>> info["objective"], info["n_rows"], info["n_iterations"], info["params"]["max_bins"], info["stopped"]
+        ('squared', 50, 3, 255, 'n_estimators')
+        """
+        return model_info(self)
 
     def fingerprint(self) -> str:
         """Return the hexadecimal sha256 of everything that decides a prediction (see ``model/io/fingerprint.py``)."""

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from sapwood.params.description import describe_value
 from sapwood.params.encodings import MAX_COMBINED_COLUMNS, Crossing, is_crossing, is_encoding
 from sapwood.params.options import (
     is_boosting,
@@ -426,11 +427,11 @@ class Params:
         return {name: value for group in vars(self).values() for name, value in vars(group).items()}
 
     def described(self) -> dict[str, Any]:
-        """Return the numbers and strings among the parameters that decide the model, for its metadata."""
+        """Return the parameters that decide the model as JSON values, for its metadata."""
         values = self.values()
         for name in ("n_jobs", "verbose", "on_interrupt", "checkpoint", "checkpoint_every"):
             del values[name]
-        return {name: v for name, v in values.items() if v is None or isinstance(v, (bool, int, float, str))}
+        return {name: describe_value(value) for name, value in values.items()}
 
 
 GROUPS: dict[str, type] = {f.name: type(f.default) for f in dataclasses.fields(Params)}
