@@ -45,7 +45,7 @@ def test_two_metrics_of_one_name_are_refused():
 
 
 def test_a_metric_for_classes_is_refused_for_numbers():
-    with pytest.raises(ParameterError, match="'auc', which measures binary, is not supported with regression"):
+    with pytest.raises(ParameterError, match="'auc', which measures binary, multiclass, is not"):
         names("auc")
 
 

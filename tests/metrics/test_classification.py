@@ -56,3 +56,23 @@ def test_accuracy_of_several_classes_takes_the_likeliest():
 
 def test_brier_of_several_classes_sums_over_them():
     assert resolve_metric("brier")([0.0], np.array([[0.5, 0.25, 0.25]])) == pytest.approx(0.25 + 2 * 0.0625)
+
+
+def test_ece_by_hand():
+    """Bins of a fifth: 0.1 and 0.15 with targets 0 and 1, 0.9 with 1: |0.25 - 1| + |0.9 - 1| over three rows."""
+    assert resolve_metric("ece@5")([0.0, 1.0, 1.0], [0.1, 0.15, 0.9]) == pytest.approx(0.85 / 3)
+
+
+def test_ece_is_the_weighted_gap_of_scikit_learns_calibration_curve():
+    from sklearn.calibration import calibration_curve
+
+    random = np.random.default_rng(8)
+    y, p = random.integers(0, 2, 500).astype(float), random.uniform(0.001, 0.999, 500)
+    observed, predicted = calibration_curve(y, p, n_bins=10)
+    share = np.bincount((p * 10).astype(int), minlength=10) / 500
+    assert resolve_metric("ece")(y, p) == pytest.approx(np.sum(share * np.abs(observed - predicted)), rel=1e-12)
+
+
+def test_ece_of_several_classes_is_that_of_the_likeliest():
+    probability = np.array([[0.5, 0.25, 0.25], [0.0, 0.75, 0.25]])
+    assert resolve_metric("ece@1")([0.0, 2.0], probability) == pytest.approx(abs(1.25 - 1) / 2)

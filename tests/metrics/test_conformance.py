@@ -15,6 +15,8 @@ def example(name, n=400):
     random = np.random.default_rng(5)
     weight = random.uniform(0.1, 3, n)
     metric = resolve_metric(name)
+    if metric.prediction_kind == "probabilities" and "binary" not in metric.tasks:
+        return random.integers(0, 4, n).astype(float), random.dirichlet(np.ones(4), n), weight
     if metric.prediction_kind == "probabilities":
         return random.integers(0, 2, n).astype(float), np.round(random.uniform(0.01, 0.99, n), 2), weight
     if name == "cross_entropy":
@@ -26,6 +28,9 @@ SCIKIT_LEARN = {
     "mse": theirs.mean_squared_error,
     "rmse": theirs.root_mean_squared_error,
     "mae": theirs.mean_absolute_error,
+    "rmsle": theirs.root_mean_squared_log_error,
+    "medae": theirs.median_absolute_error,
+    "explained_variance": theirs.explained_variance_score,
     "mape": theirs.mean_absolute_percentage_error,
     "msle": theirs.mean_squared_log_error,
     "r2": theirs.r2_score,
@@ -41,7 +46,12 @@ SCIKIT_LEARN = {
     "error": lambda y, p, sample_weight: 1 - theirs.accuracy_score(y, p > 0.5, sample_weight=sample_weight),
     "hinge": lambda y, p, sample_weight: theirs.hinge_loss(2 * y - 1, 2 * p - 1, sample_weight=sample_weight),
     "auc": theirs.roc_auc_score,
+    "auc_ovr": theirs.roc_auc_score,
+    "auc_ovo_weighted": theirs.roc_auc_score,
+    "concordance": theirs.roc_auc_score,
     "average_precision": theirs.average_precision_score,
+    "top_k_accuracy": theirs.top_k_accuracy_score,
+    "top_k_accuracy@3": lambda y, p, sample_weight: theirs.top_k_accuracy_score(y, p, k=3, sample_weight=sample_weight),
 }
 
 
@@ -49,6 +59,7 @@ SCIKIT_LEARN = {
 @pytest.mark.parametrize("name", SCIKIT_LEARN)
 def test_it_agrees_with_scikit_learn(name, weighted):
     y, prediction, weight = example(name)
+    y = (y > 2).astype(float) if name == "concordance" else y
     weight = weight if weighted else None
     assert resolve_metric(name)(y, prediction, weight) == pytest.approx(
         SCIKIT_LEARN[name](y, prediction, sample_weight=weight), rel=1e-12
@@ -78,5 +89,7 @@ def test_better_predictions_are_better(name):
     y, prediction, _ = example(name)
     metric = resolve_metric(name)
     truth = y * 0.98 + 0.01 if metric.prediction_kind == "probabilities" else y
+    if prediction.ndim == 2:
+        truth = np.eye(4)[y.astype(int)]
     better, worse = metric(y, truth), metric(y, prediction)
     assert better > worse if metric.greater_is_better else better < worse

@@ -173,7 +173,7 @@ def test_a_metric_that_means_the_same_is_accepted(name, ours):
 @pytest.mark.parametrize(
     "name, message",
     [
-        ("neg_log_loss", 'did you mean eval_metric="log_loss"[?] scikit-learn: less is better.$'),
+        ("d2_log_loss_score", 'did you mean eval_metric="log_loss"[?] scikit-learn: less is better.$'),
         ("tweedie-nloglik@1.2", 'did you mean eval_metric="tweedie_deviance@1.2"[?]'),
         ("Quantile:alpha=0.9", 'did you mean eval_metric="quantile@0.9"[?]$'),
         ("ndcg@5", "a metric of LightGBM, XGBoost and CatBoost that is not supported, because there are no ranking "),

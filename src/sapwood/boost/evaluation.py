@@ -14,6 +14,7 @@ from sapwood.data.tables.table import Block
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import ParameterError
 from sapwood.metrics.base import Metric
+from sapwood.metrics.custom import CustomMetric
 from sapwood.metrics.registry import resolve_metric
 from sapwood.native.runtime.kernel import Run, run_serial
 from sapwood.objectives.base import Objective, mean_loss
@@ -54,25 +55,49 @@ class EvalMetric:
         return self.metric is not None and self.metric.greater_is_better
 
 
-def eval_metrics(spec: Any, objective: Objective, task: str) -> tuple[EvalMetric, ...]:
+def eval_metrics(
+    spec: Any, objective: Objective, task: str, classes: np.ndarray | None = None
+) -> tuple[EvalMetric, ...]:
     """Return the metrics of ``eval_metric``: one or several names, functions or metrics; None is that of the loss."""
     is_list = isinstance(spec, Iterable) and not isinstance(spec, str)
-    metrics = tuple(_eval_metric(one, objective, task) for one in (spec if is_list else [spec]))
-    names = [metric.name for metric in metrics]
-    for name in names:
-        if names.count(name) > 1:
-            raise ParameterError(f"eval_metric has two metrics named {name!r}: give their functions different names")
+    metrics = tuple(_eval_metric(one, objective, task, classes) for one in (spec if is_list else [spec]))
+    _check_names(metrics)
     if not metrics:
         raise ParameterError("eval_metric is an empty list: name a metric, or leave it out for that of the loss")
     return metrics
 
 
-def _eval_metric(spec: Any, objective: Objective, task: str) -> EvalMetric:
+def complete_metrics(
+    metrics: Sequence[EvalMetric], objective: Objective, eval_set: EvalSet, workers: Workers = LOCAL
+) -> tuple[EvalMetric, ...]:
+    """Return the metrics with the names and directions that functions of the user return, called for initial scores."""
+    if not any(isinstance(metric.metric, CustomMetric) for metric in metrics):
+        return tuple(metrics)
+    target = eval_set.target.gathered(workers)
+    prediction = objective.link.predict(workers.gather_rows(eval_set.scores))
+    completed = [
+        EvalMetric(metric.metric.completed(target.y, prediction, target.weight))
+        if isinstance(metric.metric, CustomMetric)
+        else metric
+        for metric in metrics
+    ]
+    _check_names(completed)
+    return tuple(completed)
+
+
+def _check_names(metrics: Sequence[EvalMetric]) -> None:
+    names = [metric.name for metric in metrics]
+    for name in names:
+        if names.count(name) > 1:
+            raise ParameterError(f"eval_metric has two metrics named {name!r}: give their functions different names")
+
+
+def _eval_metric(spec: Any, objective: Objective, task: str, classes: np.ndarray | None) -> EvalMetric:
     if spec is None:
         spec = objective.default_metric
     if isinstance(spec, str) and spec == LOSS:
         return EvalMetric()
-    metric = resolve_metric(spec)
+    metric = resolve_metric(spec, classes)
     metric.check_task(task)
     return EvalMetric(metric)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.boost.data_preparation import prepare
-from sapwood.boost.evaluation import EvalSet, Evaluation, Monitored, eval_metrics, find_metric
+from sapwood.boost.evaluation import EvalSet, Evaluation, Monitored, complete_metrics, eval_metrics, find_metric
 from sapwood.boost.initial_scores import FittedInit
 from sapwood.boost.labeled_rows import LabeledRows, eval_set_in_errors
 from sapwood.boost.learning_task import LearningTask
@@ -74,7 +74,9 @@ def train_rows(
             tiles, sparse_bins, raw_values = prepared.encode(eval_rows, team.run)
             scores = init.scores(eval_rows)
             eval_sets.append(EvalSet(name, tiles, eval_rows.target, scores, raw_values, sparse_bins))
-    metrics = eval_metrics(params.evaluation.eval_metric, task.objective, task.metric_task)
+    metrics = eval_metrics(params.evaluation.eval_metric, task.objective, task.metric_task, task.classes)
+    if eval_sets:
+        metrics = complete_metrics(metrics, task.objective, eval_sets[0], rows.workers)
     stopping = early_stopping_of(params.evaluation.early_stopping_rounds)
     metric = find_metric(metrics, None if stopping is None else stopping.metric)
     watched = None if monitored is None else Monitored(monitored, metric)

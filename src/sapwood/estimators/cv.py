@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from sapwood.boost.early_stopping import INTERRUPTED
-from sapwood.boost.evaluation import EvalMetric, eval_metrics, evaluate
+from sapwood.boost.evaluation import EvalMetric, EvalSet, complete_metrics, eval_metrics, evaluate
 from sapwood.boost.labeled_rows import read_features
 from sapwood.boost.learning_task import metric_task, objective_for, read_target
 from sapwood.boost.target import Target
@@ -120,7 +120,10 @@ def cv(
     params = resolve_params(estimator.get_params(deep=False), len(data.y), estimator.task)
     check_compatibility(Context(params.values(), is_cross_validation=True))
     objective = objective_for(params, data.classes)
-    metrics = eval_metrics(params.evaluation.eval_metric, objective, metric_task(data.classes))
+    metrics = eval_metrics(params.evaluation.eval_metric, objective, metric_task(data.classes), data.classes)
+    scores = np.repeat(objective.initial_scores(data.y, data.weight)[:, None], len(data.y), axis=1)
+    start = EvalSet(HELD_OUT, np.empty((0, 0)), Target(data.y, data.weight), scores)
+    metrics = complete_metrics(metrics, objective, start)
     folds: list[Fold] = []
     splits = list(_split(data, cv, params.run.random_state))
     if not splits:

@@ -194,8 +194,9 @@ class RegressorParameters(SapwoodEstimator):
             or of a column. Otherwise the order is random. Allowed: True, False, or the name or number of a column.
         eval_metric : str, callable, list or None, default=None
             Metrics evaluated on validation sets. In classification, a function gets the codes of classes and
-            probabilities. Less is better unless the function has the attribute greater_is_better=True. Allowed: the
-            name of a metric, a function of (y, prediction, weight), a list of these, or None (that of the loss).
+            probabilities. Less is better unless the function has the attribute greater_is_better=True. See metrics.md.
+            Allowed: the name of a metric, a function of (y, prediction, weight), a metric or scorer of scikit-learn, a
+            list of these, or None (that of the loss).
         early_stopping_rounds : int, EarlyStopping or None, default=None
             Stop when the first metric has not improved for this many rounds on the last validation set, sets that hold
             the training rows not counted; the model is that of the best round. EarlyStopping(rounds, metric, eval_set,

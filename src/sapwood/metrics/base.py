@@ -1,25 +1,25 @@
-"""Metrics: inputs, properties, and metrics defined by the user."""
+"""Metrics: their inputs and properties."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from sapwood.errors import InputError, ParameterError
+from sapwood.errors import InputError
 from sapwood.kernels.numeric.elementwise import apply_elementwise
 from sapwood.kernels.numeric.sums import fixed_mean
 from sapwood.native.runtime.kernel import Kernel, Run, run_serial
 from sapwood.params.compatibility import check_compatibility
 from sapwood.params.fit_context import Context
-from sapwood.params.validators import check_signature, read_only
 
 REGRESSION = frozenset({"regression"})
 BINARY = frozenset({"binary"})
 CLASSES = frozenset({"binary", "multiclass"})
+MULTICLASS = CLASSES - BINARY
 ANY = REGRESSION | CLASSES
+WEIGHT_BITS = 62
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,15 @@ class MetricInputs:
     def mean(self, values: np.ndarray) -> float:
         """Return the weighted mean over the rows, independently of their order."""
         return fixed_mean(values, self.weight, self.run)
+
+    def integer_weights(self) -> np.ndarray:
+        """Return the weights in fixed point, below 2^62 in sum: sums of integers do not depend on their order."""
+        n_rows = len(self.y)
+        if self.weight is None or n_rows == 0:
+            return np.ones(n_rows, dtype=np.int64)
+        weight = np.asarray(self.weight, dtype=np.float64)
+        bits = WEIGHT_BITS - n_rows.bit_length()
+        return np.rint(np.ldexp(weight, bits - np.frexp(weight.max())[1])).astype(np.int64)
 
     def apply(self, kernel: Kernel, values: np.ndarray) -> np.ndarray:
         """Return an elementary function, such as ``log_values``, of an array."""
@@ -81,29 +90,3 @@ class Metric:
         prediction = np.asarray(prediction, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):  # overflow gives infinity, a valid value of a metric
             return self.function(MetricInputs(y, prediction, weight, self.params, run))
-
-
-@dataclass(frozen=True)
-class CustomMetric(Metric):
-    """A user's function (y, prediction, weight) -> number; lower is better unless it has ``greater_is_better = True``.
-
-    The attribute is set on the function: ``function.greater_is_better = True``.
-    """
-
-    @classmethod
-    def of(cls, function: Callable[..., Any]) -> CustomMetric:
-        """Make a metric of a function."""
-        name = getattr(function, "__name__", type(function).__name__)
-        check_signature(function, "eval_metric", "y", "prediction", "weight")
-        return cls(name, function, bool(getattr(function, "greater_is_better", False)))
-
-    def __call__(
-        self, y: np.ndarray, prediction: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial
-    ) -> float:
-        """Return what the function returns for read-only arrays."""
-        arrays = [None if array is None else read_only(array) for array in (y, prediction, weight)]
-        value: Any = self.function(*arrays)  # type: ignore[arg-type]
-        try:
-            return float(value)
-        except (TypeError, ValueError):
-            raise ParameterError(f"metric {self.name!r} returned {value!r}; allowed is a number") from None

@@ -6,12 +6,12 @@ import numpy as np
 
 from sapwood.kernels.numeric.elementwise import log_values
 from sapwood.kernels.numeric.sums import fixed_sum
-from sapwood.metrics.base import ANY, BINARY, CLASSES, MetricInputs
+from sapwood.metrics.base import ANY, BINARY, CLASSES, MULTICLASS, MetricInputs
 from sapwood.metrics.registry import register
 
 # Lower bound of probabilities, so that one confident error does not make the mean infinite.
 MIN_PROBABILITY = 2.0**-52
-WEIGHT_BITS = 62
+DEFAULT_CALIBRATION_BINS = 10.0
 
 
 @register("binary_logloss", "multi_logloss", "logloss", tasks=CLASSES)
@@ -44,11 +44,7 @@ def brier(inputs: MetricInputs) -> float:
 @register(tasks=CLASSES, greater_is_better=True, params=(0.5,))
 def accuracy(inputs: MetricInputs) -> float:
     """Fraction of rows whose most probable class is the true one; of two, class 1 if above the threshold (0.5)."""
-    if inputs.prediction.ndim == 1:
-        predicted = (inputs.prediction > inputs.params[0]).astype(np.float64)
-    else:
-        predicted = np.argmax(inputs.prediction, axis=1).astype(np.float64)
-    return inputs.mean((predicted == inputs.y).astype(np.float64))
+    return inputs.mean((predicted_class(inputs, inputs.params[0]) == inputs.y).astype(np.float64))
 
 
 @register("binary_error", "multi_error", tasks=CLASSES, params=(0.5,))
@@ -57,38 +53,58 @@ def error(inputs: MetricInputs) -> float:
     return 1.0 - accuracy(inputs)
 
 
+@register("top_k", tasks=MULTICLASS, greater_is_better=True, params=(2.0,))
+def top_k_accuracy(inputs: MetricInputs) -> float:
+    """Fraction of rows whose true class is among the k (2) most probable ones; of equal ones, the last count first."""
+    true, code = _true_class_probability(inputs)[:, None], inputs.y[:, None]
+    is_last = np.arange(inputs.prediction.shape[1]) > code
+    before = (inputs.prediction > true) | ((inputs.prediction == true) & is_last)
+    return inputs.mean((before.sum(axis=1) < inputs.params[0]).astype(np.float64))
+
+
+@register("expected_calibration_error", tasks=CLASSES, params=(DEFAULT_CALIBRATION_BINS,))
+def ece(inputs: MetricInputs) -> float:
+    """Expected calibration error: mean of |mean y - mean p| over bins of equal width (10), weighted by their rows.
+
+    p is the probability of class 1; with several classes it is that of the most probable one, and y whether that is
+    the true one.
+    """
+    p, y = inputs.prediction, inputs.y
+    if p.ndim == 2:
+        p, y = p.max(axis=1), (np.argmax(p, axis=1) == y).astype(np.float64)
+    n_bins = max(1, int(inputs.params[0]))
+    bin_of_row = np.minimum((p * n_bins).astype(np.int64), n_bins - 1)
+    weight = np.ones(len(y)) if inputs.weight is None else inputs.weight
+    total = 0.0
+    for k in range(n_bins):
+        rows = bin_of_row == k
+        total += abs(fixed_sum((p - y)[rows], weight[rows], inputs.run))
+    all_weight = fixed_sum(weight, None, inputs.run)
+    return total / all_weight if all_weight > 0.0 else float("nan")
+
+
 @register(tasks=BINARY)
 def hinge(inputs: MetricInputs) -> float:
     """Mean of max(0, 1 - sF) with the score F = 2p - 1 of a probability p, s = -1 or 1."""
-    margin = (2.0 * inputs.y - 1.0) * (2.0 * _class_1_probability(inputs) - 1.0)
+    margin = (2.0 * inputs.y - 1.0) * (2.0 * class_1_probability(inputs) - 1.0)
     return inputs.mean(np.maximum(0.0, 1.0 - margin))
 
 
-@register("roc_auc", tasks=BINARY, greater_is_better=True)
-def auc(inputs: MetricInputs) -> float:
-    """Area under the ROC curve, ties counted half, rows weighted; NaN if there is one class only."""
-    if np.isnan(inputs.prediction).any():
-        return float("nan")
-    positive, negative = _weights_by_score(inputs)
-    twice_below = 2 * np.cumsum(negative) - negative
-    pairs = fixed_sum(positive, twice_below, inputs.run)
-    all_pairs = 2.0 * float(positive.sum()) * float(negative.sum())
-    return pairs / all_pairs if all_pairs > 0.0 else float("nan")
+def predicted_class(inputs: MetricInputs, threshold: float) -> np.ndarray:
+    """Return the code of the predicted class of each row: the most probable one, or of two, 1 above ``threshold``."""
+    if inputs.prediction.ndim == 1:
+        return (inputs.prediction > threshold).astype(np.int64)
+    return np.argmax(inputs.prediction, axis=1)
 
 
-@register("ap", "aucpr", tasks=BINARY, greater_is_better=True)
-def average_precision(inputs: MetricInputs) -> float:
-    """Mean over rows of class 1 of the precision at their score; NaN if there is no row of class 1."""
-    if np.isnan(inputs.prediction).any():
-        return float("nan")
-    positive, negative = (weights[::-1] for weights in _weights_by_score(inputs))
-    true_positive, predicted_positive = np.cumsum(positive), np.cumsum(positive + negative)
-    precision = true_positive / np.maximum(predicted_positive, 1)
-    total = float(positive.sum())
-    return fixed_sum(positive, precision, inputs.run) / total if total > 0.0 else float("nan")
+def class_probabilities(inputs: MetricInputs) -> np.ndarray:
+    """Return the probability of each class (n, classes)."""
+    p = inputs.prediction
+    return p if p.ndim == 2 else np.column_stack([1.0 - p, p])
 
 
-def _class_1_probability(inputs: MetricInputs) -> np.ndarray:
+def class_1_probability(inputs: MetricInputs) -> np.ndarray:
+    """Return the probability of class 1 (n,)."""
     return inputs.prediction if inputs.prediction.ndim == 1 else inputs.prediction[:, 1]
 
 
@@ -96,22 +112,3 @@ def _true_class_probability(inputs: MetricInputs) -> np.ndarray:
     if inputs.prediction.ndim == 1:
         return np.where(inputs.y == 1.0, inputs.prediction, 1.0 - inputs.prediction)
     return inputs.prediction[np.arange(len(inputs.y)), inputs.y.astype(np.int64)]
-
-
-def _weights_by_score(inputs: MetricInputs) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights of class 1 and class 0 at each distinct score, ascending, as integers below 2^62 in sum.
-
-    Integer sums depend neither on the order of rows nor on that of tied scores.
-    """
-    score, positive = _class_1_probability(inputs), inputs.y == 1.0
-    weight = np.ones(len(score)) if inputs.weight is None else np.asarray(inputs.weight, dtype=np.float64)
-    if len(score) == 0:
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    bits = WEIGHT_BITS - len(score).bit_length()
-    fixed = np.rint(np.ldexp(weight, bits - np.frexp(weight.max())[1])).astype(np.int64)
-    order = np.argsort(score)
-    score = score[order]
-    starts = np.flatnonzero(np.concatenate([[True], score[1:] != score[:-1]]))
-    of_class_1 = np.add.reduceat(np.where(positive, fixed, 0)[order], starts)
-    of_class_0 = np.add.reduceat(np.where(positive, 0, fixed)[order], starts)
-    return of_class_1, of_class_0

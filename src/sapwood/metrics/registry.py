@@ -9,15 +9,20 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 import sapwood.metrics
 from sapwood.errors import ParameterError
-from sapwood.metrics.base import ANY, CustomMetric, Metric, MetricInputs
+from sapwood.metrics.base import ANY, Metric, MetricInputs
+from sapwood.metrics.custom import CustomMetric
+from sapwood.metrics.scikit_learn import ScikitLearnMetric, is_scikit_learn_metric
 from sapwood.params.aliases.alias import METRIC
 from sapwood.params.unknown_names import find_name, unknown_name
 
 _METRICS: dict[str, Metric] = {}
 
 MetricFunction = Callable[[MetricInputs], float]
+NEGATIVE = "neg_"  # prefix of scikit-learn's scorers that negate an error
 
 
 def register(
@@ -46,12 +51,17 @@ def metrics() -> dict[str, Metric]:
     return _METRICS
 
 
-def resolve_metric(spec: str | Metric | Callable[..., Any]) -> Metric:
-    """Return the metric for a name such as ``rmse`` or ``quantile@0.9``, a metric, or a function."""
+def resolve_metric(spec: str | Metric | Callable[..., Any], classes: np.ndarray | None = None) -> Metric:
+    """Return the metric for a name such as ``rmse`` or ``quantile@0.9``, a metric, or a function.
+
+    Metric functions and scorers of scikit-learn get the labels of ``classes`` instead of their codes.
+    """
     if isinstance(spec, Metric):
         return spec
     if isinstance(spec, str):
         return _metric_of_name(spec)
+    if is_scikit_learn_metric(spec):
+        return ScikitLearnMetric.of(spec, classes)
     if callable(spec):
         return CustomMetric.of(spec)
     raise ParameterError(f"metric {spec!r}; allowed is a name or a function of (y, prediction, weight)")
@@ -61,12 +71,27 @@ def _metric_of_name(spec: str) -> Metric:
     name, _, values = spec.partition("@")
     registered = metrics()
     found = find_name(METRIC, name, registered)
+    if found is None and name.startswith(NEGATIVE) and find_name(METRIC, name[len(NEGATIVE) :], registered):
+        return _negative(_metric_of_name(spec[len(NEGATIVE) :]), spec)
     if found is None:
         names = ", ".join(sorted({metric.name for metric in registered.values()}))
         raise ParameterError(unknown_name(METRIC, spec, registered, f"a function or one of {names}"))
     metric = registered[found]
-    if not values:
-        return metric
+    return _with_params(metric, spec, values) if values else metric
+
+
+def _negative(metric: Metric, name: str) -> Metric:
+    """Return the metric times -1, as scikit-learn's scorers have it."""
+
+    def negative(inputs: MetricInputs) -> float:
+        return -metric.function(inputs)
+
+    greater_is_better = not metric.greater_is_better
+    return dataclasses.replace(metric, name=name, function=negative, greater_is_better=greater_is_better)
+
+
+def _with_params(metric: Metric, spec: str, values: str) -> Metric:
+    name = spec.partition("@")[0]
     if not metric.params:
         raise ParameterError(f"metric {spec!r}: {name!r} has no parameter; write {name!r}")
     try:

@@ -310,12 +310,13 @@ class EvaluationParams:
     eval_metric: object = declare(
         None,
         Validator(
-            "the name of a metric, a function of (y, prediction, weight), a list of these, or None (that of the loss)",
+            "the name of a metric, a function of (y, prediction, weight), a metric or scorer of scikit-learn, a list "
+            "of these, or None (that of the loss)",
             is_metric,
             annotation="str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | None",
         ),
         "Metrics evaluated on validation sets. In classification, a function gets the codes of classes and "
-        "probabilities. Less is better unless the function has the attribute greater_is_better=True.",
+        "probabilities. Less is better unless the function has the attribute greater_is_better=True. See metrics.md.",
     )
     early_stopping_rounds: object = declare(
         None,

@@ -131,6 +131,9 @@ def test_an_objective_is_accepted_translated_or_declined(alias):
 
 @pytest.mark.parametrize("alias", of_kind(METRIC), ids=lambda alias: f"{alias.library}-{alias.names[0]}")
 def test_a_metric_is_accepted_translated_or_declined(alias):
+    if alias.ours == SAME:
+        assert [resolve_metric(name).name for name in alias.names] == list(alias.names)
+        return
     for name in alias.names:
         if alias.is_synonym:
             assert resolve_metric(name).name == alias.ours

@@ -175,11 +175,28 @@ BrierScore | brier |
 NormalizedGini | eval_metric="auc" | it is 2 AUC - 1
 MultiClassOneVsAll | eval_metric="log_loss" | of the normalised probabilities
 HingeLoss | eval_metric="hinge" | of 2 p - 1 instead of the score
-Expectile Huber LogCosh Lq LogLinQuantile FairLoss RMSEWithUncertainty Focal | - | there is no such metric; leave
-    `eval_metric` unset for the mean of the loss itself
-F F1 TotalF1 Precision Recall MCC Kappa WKappa BalancedAccuracy BalancedErrorRate HammingLoss SMAPE RMSPE
-    MedianAbsoluteError NumErrors LogLikelihoodOfPrediction CtrFactor AUCMulticlass PRAUCMulticlass
-    NormalizedGiniMulticlass Combination | - | there is no such metric; use a function of (y, prediction, weight)
+Expectile | eval_metric="expectile@{}" |
+Expectile:alpha | eval_metric="expectile@{}" |
+Huber Huber:delta | eval_metric="huber@{}" |
+LogCosh Lq LogLinQuantile FairLoss RMSEWithUncertainty Focal | - | there is no such metric; leave `eval_metric` unset
+    for the mean of the loss itself
+F1 | f1 |
+F F:beta | eval_metric="fbeta@{}" |
+TotalF1 | f1_weighted |
+Precision | precision |
+Recall | recall |
+MCC | matthews |
+Kappa | kappa |
+WKappa | kappa_quadratic |
+BalancedAccuracy | balanced_accuracy |
+BalancedErrorRate | eval_metric="balanced_accuracy" | 1 - the error
+HammingLoss | error |
+SMAPE | eval_metric="smape" | in percent there
+MedianAbsoluteError | medae |
+LogLikelihoodOfPrediction | eval_metric="neg_log_loss" |
+AUCMulticlass | eval_metric="auc_ovr" | or "auc_mu"
+RMSPE NumErrors CtrFactor PRAUCMulticlass NormalizedGiniMulticlass Combination | - | there is no such metric; use a
+    function of (y, prediction, weight)
 MultiRMSE MultiRMSEWithMissingValues MultiLogloss MultiCrossEntropy | - | a model has one target; use
     `MultiOutputRegressor` or `MultiOutputClassifier` of scikit-learn
 Cox SurvivalAft | - | there are no survival metrics; use a function of (y, prediction, weight)

@@ -98,8 +98,8 @@ early_stopping_min_delta | early_stopping_rounds=EarlyStopping(rounds, min_delta
 first_metric_only | - | the first metric always decides; `EarlyStopping(rounds, metric=...)` chooses another
 metric_freq output_freq | - | metrics are evaluated in every round; leave it out
 is_provide_training_metric training_metric is_training_metric train_metric | fit(eval_set={"train": (X, y), ...}) |
-multi_error_top_k | - | the error counts the most probable class only; use a function as `eval_metric`
-auc_mu_weights | - | there is no metric AUC-mu; use a function as `eval_metric`
+multi_error_top_k | eval_metric="top_k_accuracy@{}" | 1 - the error
+auc_mu_weights | - | the metric "auc_mu" has equal weights for all pairs of classes; use a function as `eval_metric`
 eval_at ndcg_eval_at ndcg_at map_eval_at map_at | - | there are no ranking metrics; leave it out
 seed random_seed random_state | random_state | unset is 0 here
 bagging_seed bagging_fraction_seed feature_fraction_seed extra_seed drop_seed data_random_seed data_seed objective_seed
@@ -151,7 +151,8 @@ eval_X eval_y valid_sets | eval_set=[(X, y)] |
 eval_init_score | eval_set=[(X, y, init_score)] |
 eval_class_weight | - | class weights do not apply to validation; pass `eval_sample_weight`
 eval_metric | eval_metric |
-feval | eval_metric | a function of (y, prediction, weight) that returns a number
+feval | eval_metric | a function of (y, prediction) or (y, prediction, weight) that returns a number or (name, number,
+    greater is better)
 feature_name | - | names are those of the columns of X; pass a data frame
 categorical_feature | categorical_features |
 callbacks | callbacks | `lightgbm.early_stopping(n)` is `early_stopping_rounds=n`, `log_evaluation` is `verbose`,
@@ -207,7 +208,8 @@ rmse root_mean_squared_error l2_root | rmse |
 r2 | r2 |
 quantile | eval_metric="quantile@0.9" | "quantile" alone means 0.9 there, 0.5 here
 mape mean_absolute_percentage_error | mape | absolute targets below 1 count as 1 there
-huber fair | - | there is no such metric; leave `eval_metric` unset for the mean of the loss itself
+huber | eval_metric="huber@0.9" | "huber" alone means 0.9 there, 1 here
+fair | - | there is no such metric; leave `eval_metric` unset for the mean of the loss itself
 poisson | poisson_deviance | the negative log-likelihood there: half of the deviance and a constant
 gamma | gamma_deviance | the negative log-likelihood there: half of the deviance and a constant
 gamma_deviance | gamma_deviance | the mean over rows here, the sum there
@@ -218,7 +220,7 @@ binary_logloss binary | log_loss |
 binary_error | error |
 multi_logloss multiclass softmax multiclassova multiclass_ova ova ovr | log_loss |
 multi_error | error |
-auc_mu | - | there is no such metric; use "log_loss" or a function of (y, prediction, weight)
+auc_mu | eval_metric="auc_mu" | of probabilities here, of scores there
 cross_entropy xentropy | cross_entropy |
 cross_entropy_lambda xentlambda | - | there is no such parametrisation; use "cross_entropy"
 kullback_leibler kldiv | eval_metric="cross_entropy" | they differ by the entropy of the targets, a constant

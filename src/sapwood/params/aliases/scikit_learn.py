@@ -67,24 +67,27 @@ accuracy | accuracy |
 roc_auc | auc |
 average_precision | average_precision |
 r2 | r2 |
-neg_log_loss | eval_metric="log_loss" | less is better
-neg_brier_score | eval_metric="brier" | less is better
-neg_mean_squared_error | eval_metric="mse" | less is better
-neg_root_mean_squared_error | eval_metric="rmse" | less is better
-neg_mean_absolute_error | eval_metric="mae" | less is better
-neg_mean_absolute_percentage_error | eval_metric="mape" | less is better
-neg_mean_squared_log_error neg_root_mean_squared_log_error | eval_metric="msle" | less is better; without the root
-neg_mean_poisson_deviance | eval_metric="poisson_deviance" | less is better
-neg_mean_gamma_deviance | eval_metric="gamma_deviance" | less is better
+neg_log_loss neg_brier_score neg_mean_squared_error neg_root_mean_squared_error neg_mean_absolute_error
+    neg_mean_absolute_percentage_error neg_mean_squared_log_error neg_root_mean_squared_log_error
+    neg_mean_poisson_deviance neg_mean_gamma_deviance neg_max_error neg_median_absolute_error | = | the negative
+    metric, of which more is better
+explained_variance | explained_variance |
+balanced_accuracy | balanced_accuracy |
+matthews_corrcoef | matthews |
+f1 f1_macro f1_micro f1_weighted jaccard jaccard_macro jaccard_micro jaccard_weighted precision precision_macro
+    precision_micro precision_weighted recall recall_macro recall_micro recall_weighted | = |
+roc_auc_ovr | auc_ovr |
+roc_auc_ovr_weighted | auc_ovr_weighted |
+roc_auc_ovo | auc_ovo |
+roc_auc_ovo_weighted | auc_ovo_weighted |
+top_k_accuracy | top_k_accuracy | `"top_k_accuracy@5"` for k = 5; the default is 2 in both
 d2_log_loss_score | eval_metric="log_loss" | less is better
 d2_brier_score | eval_metric="brier" | less is better
 d2_absolute_error_score | eval_metric="mae" | less is better
-explained_variance | eval_metric="r2" | they differ by the mean of the residuals
-balanced_accuracy f1 f1_macro f1_micro f1_samples f1_weighted jaccard jaccard_macro jaccard_micro jaccard_samples
-    jaccard_weighted matthews_corrcoef precision precision_macro precision_micro precision_samples precision_weighted
-    recall recall_macro recall_micro recall_samples recall_weighted roc_auc_ovo roc_auc_ovo_weighted roc_auc_ovr
-    roc_auc_ovr_weighted top_k_accuracy positive_likelihood_ratio neg_negative_likelihood_ratio neg_max_error
-    neg_median_absolute_error | - | there is no such metric; use a function of (y, prediction, weight)
+f1_samples jaccard_samples precision_samples recall_samples | - | it is of several labels per row, and a model has one
+    target; use "f1_macro" or the like
+positive_likelihood_ratio neg_negative_likelihood_ratio | - | there is no such metric; use a function of (y,
+    prediction, weight)
 adjusted_mutual_info_score adjusted_rand_score completeness_score fowlkes_mallows_score homogeneity_score
     mutual_info_score normalized_mutual_info_score rand_score v_measure_score | - | it compares clusterings; use a
     metric of predictions

@@ -136,10 +136,10 @@ METRICS = """
 rmse | rmse |
 mae | mae |
 mape | mape |
-rmsle | eval_metric="msle" | its square
-mphe | - | there is no such metric; use "mae"
+rmsle | rmsle |
+mphe | pseudo_huber |
 quantile | eval_metric="quantile@0.9" | with your value of `quantile_alpha`
-expectile | - | there is no such metric; leave `eval_metric` unset with `objective=Expectile(...)`
+expectile | eval_metric="expectile@0.9" | with your value of `expectile_alpha`
 logloss mlogloss | log_loss |
 error merror | error |
 auc | auc |
