@@ -141,6 +141,44 @@ them if `objective` is unset or a name: `objective=Softmax()` there gives each c
 """
 
 
+CUSTOM_LOSSES = """
+
+`objective=` also takes a function of (y, score): a loss per row, which is differentiated automatically, or a tuple
+(gradient, hessian).
+
+```python
+import numpy as np
+from sapwood import SapwoodClassifier, SapwoodRegressor
+
+SapwoodRegressor(objective=lambda y, f: np.log1p((y - f) ** 2))  # a loss
+SapwoodRegressor(objective=lambda y, f: (f - y, np.ones_like(f)))  # gradient and hessian
+```
+
+| Task | y | score, gradient, hessian | link, unless given |
+| --- | --- | --- | --- |
+| regression | numbers | (rows,) | identity |
+| two classes | 0 and 1 | (rows,) | logit |
+| more classes | numbers of the classes from 0, in the order of `classes_` | (rows, classes) | softmax |
+
+The function of XGBoost's and LightGBM's scikit-learn interfaces, `objective(y_true, y_pred)`, is accepted as it is;
+derivatives of several classes must be (rows, classes), not flattened, since the two libraries flatten in different
+orders. A loss of several classes is written with operations on each row:
+
+```python
+def log_loss(y, f):
+    top = f.max(axis=1, keepdims=True)
+    return np.log(np.exp(f - top).sum(axis=1)) + top[:, 0] - f[np.arange(len(y)), y]
+
+SapwoodClassifier(objective=log_loss)
+```
+
+`CustomLoss(function, link)` and `GradientLoss(function, link, constant)` set the link (`"softmax"` or `"one_vs_all"`
+for several classes) and the score that boosting starts from: without it, `CustomLoss` starts from the best constant
+or the frequencies of the classes, and `GradientLoss` from 0. The scores are those before the link, as in XGBoost;
+predictions are after it. Model files do not contain the function, which prediction does not need.
+"""
+
+
 def objectives_page() -> str:
     """Every loss with its other names, its settings and what its hessian is."""
     parts = [
@@ -155,7 +193,7 @@ def objectives_page() -> str:
         rows = [objective_row(loss) for loss in unique if loss.task == task]
         parts.append(f"## {sentence(task)}\n")
         parts.append(table(("Name", "Also", "Object", "Loss", "Hessian"), rows))
-    parts.append(VECTOR_LEAVES)
+    parts += [VECTOR_LEAVES, CUSTOM_LOSSES]
     return "\n".join(parts)
 
 

@@ -9,8 +9,9 @@ import pickle
 import numpy as np
 import pytest
 
+from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.errors import InputError, ParameterError
-from sapwood.objectives import CustomLoss, GradientLoss, mean_loss, resolve, restore
+from sapwood.objectives import CustomLoss, GradientLoss, Softmax, mean_loss, resolve, restore
 from tests.objectives.loss_examples import every_loss, name_of, pairs_of, targets
 
 FORMULAS = {
@@ -233,3 +234,100 @@ def test_gradients_have_no_loss_to_measure():
 def test_a_tuple_from_a_loss_is_explained():
     with pytest.raises(ParameterError, match="GradientLoss"):
         CustomLoss(lambda y, f: (f, f)).check_target(np.zeros(4))
+
+
+# --- several classes --------------------------------------------------------------------------------------------------
+
+X = np.random.default_rng(0).normal(size=(400, 3))
+LABELS = np.array(["b", "a", "d", "c"])[np.digitize(X[:, 0] + X[:, 1], [-1.0, 0.0, 1.0])]
+
+
+def softmax_derivatives(y, f):
+    """As users of XGBoost and LightGBM write it."""
+    e = np.exp(f - f.max(axis=1, keepdims=True))
+    p = e / e.sum(axis=1, keepdims=True)
+    gradient = p.copy()
+    gradient[np.arange(len(y)), y.astype(int)] -= 1.0
+    return gradient, p * (1.0 - p)
+
+
+def softmax_loss(y, f):
+    top = f.max(axis=1, keepdims=True)
+    return np.log(np.exp(f - top).sum(axis=1)) + top[:, 0] - f[np.arange(len(y)), y]
+
+
+def fit(objective, **more):
+    return SapwoodClassifier(objective=objective, n_estimators=5, **more).fit(X, LABELS, eval_set=(X, LABELS))
+
+
+def test_derivatives_of_several_classes_give_the_model_of_the_loss():
+    frequencies = np.unique(LABELS, return_counts=True)[1] / len(LABELS)
+    given = fit(GradientLoss(softmax_derivatives, constant=np.log(frequencies)))
+    expected = fit(Softmax(curvature_factor=1.0))
+    np.testing.assert_allclose(given.predict_proba(X), expected.predict_proba(X), atol=1e-6)
+    assert given.evals_result_["validation"]["log_loss"][-1] < 0.9
+
+
+def test_a_loss_of_several_classes_is_differentiated():
+    expected = fit(Softmax(curvature_factor=1.0))
+    given = fit(softmax_loss)
+    np.testing.assert_allclose(given.predict_proba(X), expected.predict_proba(X), atol=1e-6)
+    losses = [fitted.evals_result_["validation"][name] for fitted, name in ((given, "loss"), (expected, "log_loss"))]
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-6)
+
+
+def test_the_derivatives_of_several_classes_are_those_of_finite_differences():
+    y, scores = np.array([0.0, 2.0, 1.0]), np.random.default_rng(1).normal(size=(3, 3))
+    loss = CustomLoss(lambda y, f: np.sqrt(1.0 + f.sum(axis=1) ** 2) + np.exp(f[:, 1]) * f[:, 0] - f[:, 2] * y)
+    pairs = pairs_of(loss.for_classes(3), y, scores)
+    step = 1e-4
+    for k in range(3):
+        up, down = scores.copy(), scores.copy()
+        up[k], down[k] = up[k] + step, down[k] - step
+        at = [loss.for_classes(3).loss(y, one) for one in (up, scores, down)]
+        np.testing.assert_allclose(pairs[k, :, 0], (at[0] - at[2]) / (2 * step), rtol=1e-4)
+        np.testing.assert_allclose(pairs[k, :, 1], np.abs(at[0] - 2 * at[1] + at[2]) / step**2, rtol=1e-2)
+
+
+def test_functions_are_told_apart_by_scores_of_several_classes():
+    assert isinstance(resolve(softmax_derivatives), GradientLoss)
+    assert isinstance(resolve(softmax_loss), CustomLoss)
+
+
+@pytest.mark.parametrize("link", ["softmax", "one_vs_all"])
+def test_two_classes_may_have_a_score_each(link):
+    loss = CustomLoss(softmax_loss, link=link)
+    fitted = SapwoodClassifier(objective=loss, n_estimators=2).fit(X, X[:, 0] > 0)
+    assert fitted.model_.n_outputs == 2
+    np.testing.assert_allclose(fitted.predict_proba(X).sum(axis=1), 1.0)
+    with pytest.raises(ParameterError, match="loss for classes"):
+        SapwoodRegressor(objective=loss).fit(X, X[:, 0])
+
+
+def test_a_score_per_class_needs_a_link_of_several_scores():
+    with pytest.raises(ParameterError, match="link='log' is that of one score, but 4 classes"):
+        fit(GradientLoss(softmax_derivatives, link="log"))
+
+
+@pytest.mark.parametrize("flat", [lambda f: f.ravel(), lambda f: f.T, lambda f: f[:, 0]])
+def test_derivatives_of_several_classes_have_a_row_per_row(flat):
+    with pytest.raises(ParameterError, match=r"allowed is the shape \(400, 4\), one number per row and class"):
+        fit(GradientLoss(lambda y, f: (flat(f), flat(f))))
+
+
+def test_a_constant_per_class_has_as_many_values():
+    with pytest.raises(ParameterError, match="constant has 2 values; allowed is a number or 4"):
+        fit(GradientLoss(softmax_derivatives, constant=[0.0, 1.0]))
+
+
+@pytest.mark.parametrize("loss", [lambda y, f: f[1:, 0], lambda y, f: f.sum(axis=0), lambda y, f: f[:, 0] * f.sum()])
+def test_a_loss_of_several_classes_that_mixes_rows_is_refused(loss):
+    with pytest.raises(ParameterError, match="custom objective"):
+        fit(CustomLoss(loss))
+
+
+@pytest.mark.parametrize("more", [{"boosting": "ordered"}, {"leaf_steps": 3}, {"growth": "symmetric"}], ids=str)
+def test_a_loss_of_several_classes_goes_with_other_options(more):
+    fitted = fit(softmax_loss, **more)
+    expected = fit(Softmax(curvature_factor=1.0), **more)
+    np.testing.assert_allclose(fitted.predict_proba(X), expected.predict_proba(X), atol=1e-5)

@@ -45,7 +45,10 @@ def over(a: Any, b: Any) -> Any:
 
 
 class Dual(NDArrayOperatorsMixin):
-    """A dual number: one value per row with its first and second derivative with respect to the score."""
+    """A dual number: one value per row with its first and second derivative with respect to the score.
+
+    With several classes, scores are (rows, classes), and derivatives are with respect to the score of one class.
+    """
 
     def __init__(self, value: Any, first: Any = 0.0, second: Any = 0.0) -> None:
         self.value = value
@@ -54,7 +57,7 @@ class Dual(NDArrayOperatorsMixin):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the value: (rows,)."""
+        """Shape of the value: (rows,) or (rows, classes)."""
         return self.value.shape
 
     @property
@@ -62,7 +65,11 @@ class Dual(NDArrayOperatorsMixin):
         """Number of rows."""
         return self.shape[0]
 
-    ndim = 1
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions: 2 if there is a score per class."""
+        return len(self.shape)
+
     dtype = np.dtype(np.float64)
 
     def __len__(self) -> int:
@@ -102,8 +109,35 @@ class Dual(NDArrayOperatorsMixin):
             raise AttributeError(name)
         raise unsupported(f"score.{name}", "is not an operation on each row")
 
+    def sum(self, axis: Any = None, keepdims: bool = False) -> Dual:
+        """Return the sum over the classes of each row (``axis=1``)."""
+        self._check_axis("sum", axis)
+        n_classes = self.shape[1]
+        parts = (
+            part * float(n_classes) if isinstance(part, float) else np.sum(part, axis=1, keepdims=keepdims)
+            for part in (self.value, self.first, self.second)
+        )
+        return Dual(*parts)
+
+    def max(self, axis: Any = None, keepdims: bool = False) -> Dual:
+        """Return the largest value among the classes of each row (``axis=1``)."""
+        self._check_axis("max", axis)
+        largest = np.argmax(self.value, axis=1)
+        return self[np.arange(len(self)), largest][:, None] if keepdims else self[np.arange(len(self)), largest]
+
+    def _check_axis(self, operation: str, axis: Any) -> None:
+        if self.ndim != 2 or axis not in (1, -1):
+            given = f"np.{operation} or score.{operation} with axis={axis}"
+            raise unsupported(given, "combines rows, but the loss of a row may not depend on others")
+
     def __getitem__(self, key: Any) -> Any:
-        raise unsupported("score[...]", "selects rows; use np.where(condition, a, b)")
+        keys = key if isinstance(key, tuple) else (key,)
+        is_column = self.ndim == 1 and len(keys) == 2 and keys[0] == slice(None) and keys[1] is None
+        if not is_column and not (self.ndim == 2 and len(keys) == 2 and _selects_all_rows(keys[0], len(self))):
+            raise unsupported("score[...]", "selects rows; use np.where(condition, a, b)")
+        return Dual(
+            *(part if isinstance(part, float) else part[keys] for part in (self.value, self.first, self.second))
+        )
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise unsupported("score[...] = ...", "assigns rows; use np.where(condition, a, b)")
@@ -121,6 +155,13 @@ class Dual(NDArrayOperatorsMixin):
 
     def __iter__(self) -> Any:
         raise unsupported("a loop over rows", "is not recorded; use operations on whole arrays")
+
+
+def _selects_all_rows(key: Any, n_rows: int) -> bool:
+    """Return whether the first index of ``score[rows, classes]`` keeps every row in its place."""
+    if isinstance(key, slice):
+        return key == slice(None)
+    return isinstance(key, np.ndarray) and np.array_equal(key, np.arange(n_rows))
 
 
 def _unary(derivatives: Callable[[Any], Derivatives]) -> Callable[[Dual], Dual]:
@@ -254,6 +295,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "where": where,
     "clip": clip,
     "select": select,
+    "sum": lambda x, axis=None, keepdims=False: x.sum(axis, keepdims),
+    "max": lambda x, axis=None, keepdims=False: x.max(axis, keepdims),
+    "amax": lambda x, axis=None, keepdims=False: x.max(axis, keepdims),
     "zeros_like": lambda x, *_, **__: np.zeros(len(x)),
     "ones_like": lambda x, *_, **__: np.ones(len(x)),
     "full_like": lambda x, value, *_, **__: np.full(len(x), value, dtype=np.float64),

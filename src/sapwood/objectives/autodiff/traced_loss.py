@@ -110,10 +110,48 @@ class NumPyLoss(TracedLoss):
                 yield rows, differentiate(self._function, y[rows], scores[0, rows])
 
 
+class ClassScoreLoss(TracedLoss):
+    """A loss of the scores of all classes, differentiated with respect to the score of one, by NumPy."""
+
+    def __init__(self, function: Function, y: np.ndarray, output: int) -> None:
+        super().__init__(1.0)
+        self._function = function
+        self._y = weakref.ref(y)
+        self._output = output
+
+    def value(self, scores: np.ndarray, run: Run) -> np.ndarray:
+        """Return the loss of each row."""
+        return self._differentiate(scores).value
+
+    def derivatives(self, scores: np.ndarray, run: Run) -> np.ndarray:
+        """Return the first and second derivative of each row (2, n), in float64."""
+        result = self._differentiate(scores)
+        return np.stack([np.broadcast_to(part, scores.shape[1:]) for part in (result.first, result.second)])
+
+    def _differentiate(self, scores: np.ndarray) -> Dual:
+        y = self._y()
+        assert y is not None
+        with np.errstate(all="ignore"):
+            return differentiate_class(self._function, y, scores, self._output)
+
+
+def differentiate_class(function: Function, y: np.ndarray, scores: np.ndarray, output: int) -> Dual:
+    """Return the loss of class numbers and scores (classes, rows) with its derivatives in the score of one class."""
+    by_row = scores.T.copy()
+    first = np.zeros_like(by_row)
+    first[:, output] = 1.0
+    return _call(function, y.astype(np.int64), Dual(by_row, first, 0.0))
+
+
 def differentiate(function: Function, y: np.ndarray, score: Any) -> Dual:
     """Return the loss with its derivatives: call the function with the score as a dual number."""
+    return _call(function, y, Dual(score, 1.0, 0.0))
+
+
+def _call(function: Function, y: np.ndarray, score: Dual) -> Dual:
+    """Call the function of the user and check that it returned a loss per row."""
     try:
-        result = function(read_only(y), Dual(score, 1.0, 0.0))
+        result = function(read_only(y), score)
     except TypeError as error:
         raise ParameterError(f"custom objective: the function fails ({error}); {REMEDY}") from error
     if isinstance(result, tuple):
@@ -131,21 +169,27 @@ def differentiate(function: Function, y: np.ndarray, score: Any) -> Dual:
     return result
 
 
-def check_row_independence(function: Function, y: np.ndarray) -> None:
+def check_row_independence(function: Function, y: np.ndarray, n_classes: int = 0) -> None:
     """Raise a ParameterError if the loss of a row changes when other rows are left out."""
     n_checked = min(CHECKED_ROWS, len(y) // 2)
     if n_checked == 0:
         return
+
+    def losses_of(n_rows: int) -> np.ndarray:
+        if n_classes:
+            return differentiate_class(function, y[:n_rows], np.array([scores[:n_rows]] * n_classes), 0).value
+        return differentiate(function, y[:n_rows], scores[:n_rows]).value
+
     scores = np.linspace(0.25, 0.75, len(y))
     with np.errstate(all="ignore"):
         try:
-            alone = differentiate(function, y[:n_checked], scores[:n_checked]).value
+            alone = losses_of(n_checked)
         except ValueError as error:
             if isinstance(error, ParameterError):
                 raise
             given = f"the function fails on {n_checked} of the {len(y)} rows ({error})"
             raise ParameterError(f"custom objective: {given}; {REMEDY}") from error
-        together = differentiate(function, y, scores).value[:n_checked]
+        together = losses_of(len(y))[:n_checked]
     is_same = np.isclose(alone, together, rtol=1e-9, atol=0.0, equal_nan=True)
     if not is_same.all():
         row = int(np.argmin(is_same))
