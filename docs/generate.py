@@ -142,6 +142,7 @@ them if `objective` is unset or a name: `objective=Softmax()` there gives each c
 
 
 CUSTOM_LOSSES = """
+## Your own
 
 `objective=` also takes a function of (y, score): a loss per row, which is differentiated automatically, or a tuple
 (gradient, hessian).

@@ -10,7 +10,7 @@ from typing import Any
 from sapwood.params.declaration import GROUPS
 
 WIDTH = 120
-CLASSIFIER_ONLY = ("class_weight",)
+CLASSIFIER_ONLY = ("class_weight", "classes")
 GROUP_ORDER = ("task", "boost", "tree", "binning", "categories", "evaluation", "run")
 TYPE_WORDS = {
     "ArrayLike": "array-like",

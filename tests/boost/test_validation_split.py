@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.boost.validation_split import allocate, fold_of_rows, validation_rows
-from sapwood.errors import InputError, ParameterError
+from sapwood.errors import InputError, ParameterError, SapwoodWarning
 from sapwood.params.options import LastRows
 from tests.boost.examples import FAST, example, labelled
 
@@ -217,9 +217,9 @@ def test_two_rows_can_be_stopped_early():
     assert SapwoodRegressor(early_stopping_rounds=1).fit([[1.0], [2.0]], [1.0, 2.0]).n_iter_ >= 1
 
 
-def test_one_class_is_refused_with_early_stopping_too():
-    with pytest.raises(InputError, match="y has one class"):
-        SapwoodClassifier(early_stopping_rounds=5).fit([[0.0], [1.0]], ["a", "a"])
+def test_one_class_needs_no_validation_rows():
+    with pytest.warns(SapwoodWarning, match="y has one class"):
+        assert SapwoodClassifier(early_stopping_rounds=5).fit([[0.0], [1.0]], ["a", "a"]).n_iter_ == 0
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0, -0.5, "half", True])

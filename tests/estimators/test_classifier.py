@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sapwood import SapwoodClassifier
-from sapwood.errors import InputError, ParameterError
+from sapwood.errors import ParameterError
 from sapwood.objectives import Softmax
 
 FEW = {"n_estimators": 10, "min_child_samples": 5}
@@ -80,11 +80,6 @@ def test_softmax_for_two_classes_has_one_decision_score():
     fitted = SapwoodClassifier(objective="softmax", **FEW).fit(X, y)
     assert fitted.predict_raw(X).shape == (300, 2)
     assert np.array_equal(fitted.decision_function(X) > 0, fitted.predict(X) == 1)
-
-
-def test_one_class_is_refused():
-    with pytest.raises(InputError, match="y has one class, 'a': a classifier needs at least two classes"):
-        SapwoodClassifier().fit([[0.0], [1.0]], ["a", "a"])
 
 
 def test_numbers_as_labels_are_refused():

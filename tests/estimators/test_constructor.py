@@ -15,7 +15,9 @@ from sapwood.params.declaration import FIELDS
 BOTH = pytest.mark.parametrize("estimator", [SapwoodClassifier, SapwoodRegressor])
 
 
-@pytest.mark.parametrize("estimator, absent", [(SapwoodClassifier, set()), (SapwoodRegressor, {"class_weight"})])
+@pytest.mark.parametrize(
+    "estimator, absent", [(SapwoodClassifier, set()), (SapwoodRegressor, {"class_weight", "classes"})]
+)
 def test_the_constructor_has_exactly_the_declared_parameters(estimator, absent):
     parameters = inspect.signature(estimator).parameters
     assert set(parameters) == set(FIELDS) - absent

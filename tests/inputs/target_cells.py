@@ -115,8 +115,6 @@ LABEL_CELLS: dict[str, tuple[Any, Any]] = {
     "pandas strings": (pd.Series(TEXTS, dtype="string"), fine),
     "integers and floats": (np.array([1, 1.0, 2, 2.0] * 10, dtype=object), fine),
     "beyond 2**63": ([2**63, -1] * 20, type_error("row 0 of y", "9223372036854775808", "convert them to strings")),
-    "one class": (np.zeros(N, int), value_error("y has one class, 0", "at least two")),
-    "one class of texts": (["a"] * N, value_error("y has one class, 'a'", "at least two")),
     "measurements": (Y, value_error("Unknown label type: continuous", "row 0", "SapwoodRegressor")),
     "NaN": (spoilt(LABELS, np.nan), value_error(*FINITE, "give it a label")),
     "None": (spoilt(LABELS, None), value_error("row 5 has None", "give it a label")),

@@ -77,6 +77,7 @@ HOLDS: dict[str, dict] = {
     "INIT_WITHOUT_PROBABILITIES": {"values": {"init": LinearRegression()}, "init_has_probabilities": False},
     "INIT_WITHOUT_WEIGHTS": {"values": {"init": LinearRegression()}, "init_takes_weights": False},
     "WEIGHTS": {"has_weights": True},
+    "CLASSES": {"values": {"classes": ["a", "b"]}},
     "INIT_MODEL": {"init_model": InitModel(False, "", 1, 1)},
     "MODEL_ZEROS": {"init_model": InitModel(True, "", 1, 1)},
     "OTHER_ZEROS": {"init_model": InitModel(True, "", 1, 1)},

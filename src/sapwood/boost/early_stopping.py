@@ -9,7 +9,7 @@ from sapwood.errors import TrainingError
 
 # Reasons for which training ends, the values of ``stopped_``.
 ALL_ROUNDS, EARLY_STOPPING, TIME_LIMIT = "n_estimators", "early_stopping", "time_limit"
-INTERRUPTED, CALLBACK = "interrupted", "callback"
+INTERRUPTED, CALLBACK, ONE_CLASS = "interrupted", "callback", "one_class"
 
 
 @dataclass

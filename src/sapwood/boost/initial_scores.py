@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from sapwood.boost.labeled_rows import LabeledRows
+from sapwood.boost.target import Target
 from sapwood.data.dataset import unwrap_dataset
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.targets import read_numbers
 from sapwood.errors import InputError, InputTypeError, ParameterError, SchemaError
 from sapwood.kernels.numeric.elementwise import apply_elementwise, log1p_values, log_values
+from sapwood.kernels.numeric.sums import fixed_mean
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.io.serialize import load
 from sapwood.model.model import Model
@@ -181,7 +183,7 @@ class InitSpec:
             return FittedInit(_read_constants(self.init, n_outputs), link)
         if rows.init_score is not None:
             return FittedInit(np.zeros(n_outputs), link)
-        target = rows.target.gathered(rows.workers)
+        target = with_rows_of_classes(rows.target.gathered(rows.workers), self.objective.unseen_classes)
         return FittedInit(self.objective.initial_scores(target.y, target.weight, run), link)
 
     def _fit_estimator(self, rows: LabeledRows) -> Any:
@@ -196,6 +198,17 @@ class InitSpec:
         if self.classes is not None and not np.array_equal(fitted.classes_, self.classes):
             raise InputError(f"init: {name} was fitted to the classes {fitted.classes_!r}, but y has {self.classes!r}")
         return fitted
+
+
+def with_rows_of_classes(target: Target, classes: tuple[int, ...]) -> Target:
+    """Append a row of mean weight for each of some classes, so that a class without rows has a frequency."""
+    if not classes:
+        return target
+    y = np.concatenate([target.y, np.array(classes, dtype=np.float64)])
+    if target.weight is None:
+        return Target(y, None)
+    mean = fixed_mean(target.weight)
+    return Target(y, np.concatenate([target.weight, np.full(len(classes), mean)]))
 
 
 def _read_constants(init: Any, n_outputs: int) -> np.ndarray:

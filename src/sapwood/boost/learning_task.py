@@ -15,7 +15,6 @@ from sapwood.boost.labeled_rows import LabeledRows, read_features, warn_of_index
 from sapwood.data.categories.plan import find_categorical_columns
 from sapwood.data.dataset import Dataset, dataset_params
 from sapwood.data.tables.class_weights import class_weights
-from sapwood.data.tables.conversion import short_repr
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Table
 from sapwood.data.tables.targets import (
@@ -28,25 +27,30 @@ from sapwood.data.tables.targets import (
     read_groups,
 )
 from sapwood.data.tables.zero_as_missing import zeros_to_missing
-from sapwood.errors import InputError
+from sapwood.distributed.workers import Workers
+from sapwood.errors import InputError, ParameterError
 from sapwood.grow.constraints import check_constraints
 from sapwood.objectives.base import Objective
 from sapwood.objectives.loss_families import with_vector_leaves
 from sapwood.objectives.registry import resolve
 from sapwood.params.declaration import AUTO, Params
 from sapwood.params.options import linear_of, symmetric_of
-from sapwood.params.resolve import check_names, resolve_params, widen_vector_trees
+from sapwood.params.resolve import check_names, check_value, resolve_params, widen_vector_trees
 
 
 @dataclass(frozen=True, eq=False)
 class LearningTask:
-    """Objective, resolved parameters, classes (None for regression), initial scores and columns of a fit."""
+    """Objective, resolved parameters, classes (None for regression), initial scores and columns of a fit.
+
+    ``only_class`` is the number of the class that all training rows belong to, None if there are more.
+    """
 
     objective: Objective
     params: Params
     classes: np.ndarray | None
     init: InitSpec
     schema: Schema
+    only_class: int | None = None
 
     @property
     def metric_task(self) -> str:
@@ -68,14 +72,15 @@ def read_task(arguments: FitArguments) -> tuple[LearningTask, LabeledRows]:
     X, table, bins = _read_table(arguments, warm_start)
     n_rows = workers.count_rows(table.n_rows)
     task = arguments.task or task_of_objective(arguments.params)
-    model_classes = None if warm_start is None else warm_start.model.classes
-    y, classes = read_target(task, arguments.y, table.n_rows, model_classes)
+    known_classes = _known_classes(arguments.params, task, warm_start)
+    y, classes = read_target(task, arguments.y, table.n_rows, known_classes)
     if not workers.is_local and classes is not None:
         y, classes = read_target(task, arguments.y, table.n_rows, workers.gather_classes(classes))
     user_params = dict(arguments.params) | dataset_params(arguments.X, arguments.params.get("split_search", AUTO))
     params = resolve_params(user_params, n_rows, task, 0 if classes is None else len(classes))
     weight = _row_weights(arguments, params, y, classes)
-    objective = objective_for(params, classes, warm_start)
+    seen = None if classes is None or warm_start is not None else _seen_classes(y, weight, workers)
+    objective = _without_unseen(objective_for(params, classes, warm_start), seen)
     if objective.vector_leaves:
         params = widen_vector_trees(params, user_params, objective.n_outputs, n_rows)
     objective.check_target(y)
@@ -91,7 +96,39 @@ def read_task(arguments: FitArguments) -> tuple[LearningTask, LabeledRows]:
     init_score = read_init_score(arguments.init_score, table.n_rows, objective.n_outputs)
     groups = read_groups(arguments.groups, table.n_rows)
     rows = LabeledRows(X, table, y, weight, init_score, groups, bins, None, workers, arguments.row_numbers)
-    return LearningTask(objective, params, classes, init, schema), rows
+    only_class = None if seen is None or len(seen) > 1 else int(seen[0])
+    return LearningTask(objective, params, classes, init, schema, only_class), rows
+
+
+def _known_classes(params: Mapping[str, Any], task: str, warm_start: WarmStart | None) -> np.ndarray | None:
+    """Return the classes of the parameter ``classes``, or of the model that is continued; None if y has them."""
+    of_model = None if warm_start is None else warm_start.model.classes
+    given = check_value("classes", params.get("classes"))
+    if given is None or task == REGRESSION:
+        return of_model
+    labels = list(given)
+    classes, _ = encode_labels(labels, len(labels)) if labels else (np.empty(0), None)
+    if len(classes) < 2 or len(classes) < len(labels):
+        raise ParameterError(f"classes must be a list of at least two labels, each of them once, got {given!r}")
+    if of_model is not None and of_model.tolist() != classes.tolist():
+        raise ParameterError(
+            f"classes are {classes.tolist()}, but those of init_model are {of_model.tolist()}: unset classes"
+        )
+    return classes
+
+
+def _seen_classes(y: np.ndarray, weight: np.ndarray | None, workers: Workers) -> np.ndarray:
+    """Return the numbers of the classes that have rows of positive weight."""
+    return np.unique(workers.gather_rows(np.unique(y if weight is None else y[weight > 0.0])))
+
+
+def _without_unseen(objective: Objective, seen: np.ndarray | None) -> Objective:
+    """Return the objective with the numbers of the classes that have no training rows."""
+    if seen is None:
+        return objective
+    n_classes = max(2, objective.n_outputs)
+    unseen = tuple(sorted(set(range(n_classes)) - set(seen.astype(int).tolist())))
+    return objective.without_rows_of(unseen) if unseen else objective
 
 
 def task_of_objective(params: Mapping[str, Any]) -> str:
@@ -122,7 +159,7 @@ def objective_for(
     spec: Any = params.task.objective
     objective = resolve(spec)
     if classes is not None:
-        objective = objective.for_classes(len(classes))
+        objective = objective.for_classes(max(2, len(classes)))  # a single class is one of two
         is_named = isinstance(spec, str)
         return with_vector_leaves(objective) if is_named and _presets_vector_leaves(params, warm_start) else objective
     objective.check_task(REGRESSION)
@@ -169,8 +206,6 @@ def _row_weights(
     weight = check_weight(arguments.sample_weight, len(y), may_be_zero=may_be_zero)
     if classes is None:
         return weight
-    if len(classes) < 2:
-        raise InputError(f"y has one class, {short_repr(classes[0])}: a classifier needs at least two classes")
     codes, weights = y, weight
     if workers.splits_rows:  # whether all workers have weights is not known yet
         codes, weights = workers.gather_each(y, np.ones(len(y)) if weight is None else weight)

@@ -14,6 +14,7 @@ from sapwood.boost.eval_sets import monitored_set, read_eval_rows, read_held_out
 from sapwood.boost.fit_arguments import FitArguments
 from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.boost.learning_task import LearningTask, read_task
+from sapwood.boost.only_class import only_class_model, train_constant
 from sapwood.boost.refit import refit_on_all_rows
 from sapwood.boost.training_log import log_parameters, log_validation
 from sapwood.boost.training_pipeline import Training, train_rows
@@ -134,10 +135,15 @@ def fit(arguments: FitArguments) -> FitResult:
     check_workers(task, rows, arguments)
     check_compatibility(fit_context(task, rows, arguments))
     sets, held_out = read_eval_rows(arguments, task), read_held_out_rows(arguments, task)
-    training = fit_rows(task, rows, sets, held_out, start_time)
+    if task.only_class is None:
+        training = fit_rows(task, rows, sets, held_out, start_time)
+        model = _make_model(task, training)
+    else:
+        training = train_constant(task, rows)
+        model = only_class_model(_make_model(task, training))
     result = training.result
     return FitResult(
-        model=_make_model(task, training),
+        model=model,
         init_estimator=training.init.estimator,
         evals_result={name: dict(metrics) for name, metrics in result.evals.items()},
         best_iteration=result.best_iteration,

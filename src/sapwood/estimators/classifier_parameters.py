@@ -40,6 +40,7 @@ class ClassifierParameters(SapwoodEstimator):
         preset: Literal["default", "gbdt", "xgboost", "lightgbm", "catboost", "auto"] = "auto",
         objective: str | Objective | type[Objective] | Callable[..., Any] | Literal["auto"] = "auto",
         class_weight: Literal["balanced", "effective", "auto"] | EffectiveNumber | Mapping[Any, float] | None = "auto",
+        classes: ArrayLike | Literal["auto"] | None = "auto",
         init: float | ArrayLike | BaseEstimator | Literal["auto"] | None = "auto",
         n_estimators: int | Literal["auto"] = "auto",
         learning_rate: float | Literal["auto"] = "auto",
@@ -101,6 +102,10 @@ class ClassifierParameters(SapwoodEstimator):
             Weights of the classes, multiplied by the sample weights; for classification only. 'balanced' gives every
             class the same total weight; 'effective' weights classes by the effective number of their rows (beta=0.999),
             between 'balanced' and None.
+        classes : array-like or None, default=None
+            Labels of all classes, for classification only, where y may lack some of them. A class without rows has a
+            constant score: the probability that it would have with one row. Allowed: a list of at least two labels, or
+            None (those in y).
         init : float, array-like, estimator or None, default=None
             Initial scores of boosting, before the link function. An estimator is fitted first, and the trees are
             trained from its predictions; such a model cannot be saved to a file. Allowed: a number, one per output, a

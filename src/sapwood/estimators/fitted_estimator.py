@@ -49,7 +49,8 @@ class FittedEstimator(BaseEstimator):
     params_ : dict
         All parameters in force: what was set, and for the rest the values from preset, data and defaults.
     stopped_ : str
-        Reason for which training ended: "n_estimators", "early_stopping", "time_limit", "callback" or "interrupted".
+        Reason for which training ended: "n_estimators", "early_stopping", "time_limit", "callback", "interrupted" or
+        "one_class" (y has one class; the model has no trees).
     """
 
     n_jobs: Any

@@ -6,6 +6,7 @@ they allow, and inherit the rest.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
@@ -41,6 +42,8 @@ class Objective:
         Whether a tree has one value per output in each leaf.
     has_quantile_leaves : bool
         Whether leaf values are weighted quantiles of residuals (``leaf_quantiles``).
+    unseen_classes : tuple of int
+        Numbers of the classes without training rows, whose scores stay at their initial value.
 
     Examples
     --------
@@ -58,6 +61,7 @@ class Objective:
     loss_kernel: ClassVar[Kernel]
     has_quantile_leaves: ClassVar[bool] = False
     vector_leaves: bool = False
+    unseen_classes: tuple[int, ...] = ()
 
     @property
     def link(self) -> Link:
@@ -118,6 +122,20 @@ class Objective:
         self.check_task("binary" if n_classes == 2 else "multiclass", n_classes)
         return self
 
+    def without_rows_of(self: Self, unseen_classes: tuple[int, ...]) -> Self:
+        """Return this loss for training rows in which some classes do not occur."""
+        changed = copy.copy(self)
+        object.__setattr__(changed, "unseen_classes", unseen_classes)
+        return changed
+
+    def clear_unseen(self, out: np.ndarray) -> None:
+        """Set the gradients of classes without training rows in ``out`` (n_outputs, n, 2) to 0.
+
+        Hessians are set to 1, so that they do not keep vector leaves from being split.
+        """
+        if self.unseen_classes and len(out) > 1:
+            out[list(self.unseen_classes)] = 0.0, 1.0
+
     def check_target(self, y: np.ndarray) -> None:
         """Raise an InputError that names the first row whose target is not allowed."""
         is_bad = ~(np.abs(y) <= MAX_TARGET)
@@ -134,6 +152,7 @@ class Objective:
     def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = run_serial) -> None:
         """Fill ``out`` (n_outputs, n, 2) with gradients and hessians at ``scores`` (n_outputs, n)."""
         run(self.pairs_kernel, y, scores, self._kernel_params, flat_pairs(out))
+        self.clear_unseen(out)
 
     def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = run_serial) -> np.ndarray:
         """Return the loss of each row."""

@@ -157,6 +157,7 @@ class CustomLoss(FunctionObjective):
             return
         for k in range(self.n_classes):
             ClassScoreLoss(self.function, y, k).pairs(scores, out[k : k + 1], run)
+        self.clear_unseen(out)
 
     def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = run_serial) -> np.ndarray:
         """Return the loss of each row."""
@@ -259,6 +260,7 @@ class GradientLoss(FunctionObjective):
                 given = f"returned a {name} of shape {values.shape} for {len(y)} rows{of_classes}"
                 raise ParameterError(f"GradientLoss: the function {given}; allowed is {_shape_text(shape)}")
             out[:, :, part] = (np.maximum(values, MIN_HESSIAN) if name == "hessian" else values).T
+        self.clear_unseen(out)
 
     def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = run_serial) -> np.ndarray:
         """Raise a ParameterError: the loss cannot be computed from its derivatives."""

@@ -90,6 +90,9 @@ OBJECTIVES = (
         c.CLASS_OBJECTIVE, c.REGRESSION, "it is a loss for classes", "use SapwoodClassifier"
     ),
     Incompatibility(
+        c.CLASSES, c.REGRESSION, "a number has no classes", "unset classes or use SapwoodClassifier"
+    ),
+    Incompatibility(
         c.NUMBER_OBJECTIVE, c.CLASSIFICATION, "it is a loss for numbers", "use 'logistic' or 'softmax'"
     ),
     Incompatibility(

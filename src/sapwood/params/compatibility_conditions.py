@@ -226,6 +226,7 @@ INIT_WITHOUT_WEIGHTS = Condition(
     INIT_SHOWN,
 )
 WEIGHTS = Condition("weighted rows (`sample_weight` or `class_weight`)", lambda c: c.has_weights)
+CLASSES = Condition("`classes`", lambda c: c["classes"] is not None)
 INIT_MODEL = Condition("`init_model`", lambda c: c.init_model is not None)
 MODEL_ZEROS = Condition(
     "`init_model`", INIT_MODEL.holds, "init_model with zero_as_missing={init_model.zero_as_missing}"

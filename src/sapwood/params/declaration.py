@@ -82,6 +82,12 @@ class TaskParams:
         "class the same total weight; 'effective' weights classes by the effective number of their rows (beta=0.999), "
         "between 'balanced' and None.",
     )
+    classes: object = declare(
+        None,
+        or_none(Validator("a list of at least two labels", is_collection, annotation="ArrayLike"), "those in y"),
+        "Labels of all classes, for classification only, where y may lack some of them. A class without rows has a "
+        "constant score: the probability that it would have with one row.",
+    )
     init: object = declare(
         None,
         Validator(

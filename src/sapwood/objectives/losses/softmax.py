@@ -143,6 +143,7 @@ class Softmax(MulticlassObjective):
         factor = n_classes / (n_classes - 1.0) if self.curvature_factor is None else self.curvature_factor
         flat = flat_pairs(out)
         run(softmax_pairs, y, scores, factor, np.empty((3, len(y))), flat.view(np.float64), flat)
+        self.clear_unseen(out)
 
     def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = run_serial) -> np.ndarray:
         """Return the loss of each row."""

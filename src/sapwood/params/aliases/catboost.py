@@ -60,8 +60,9 @@ class_weights | class_weight | a dict from class to weight
 auto_class_weights | class_weight="balanced" | there is no "SqrtBalanced"; "effective" too lies between "balanced" and
     None
 scale_pos_weight | class_weight={0: 1, 1: {}} | with the labels of your classes
-classes_count class_names | - | the classes are those in y; leave it out
-target_border | - | classes are not made of numbers; pass `y > border`
+class_names | classes | in sorted order, whatever the order of the list
+classes_count | - | the classes are those in y, or those that `classes` names; leave it out
+target_border | - | a number is not made a class; pass `y > border`
 allow_const_label | - | a constant number is accepted, a single class is not; leave it out
 eval_metric custom_metric custom_loss | eval_metric | a list; the first metric decides early stopping
 early_stopping_rounds od_wait | early_stopping_rounds |

@@ -47,7 +47,7 @@ poisson_max_delta_step | - | the hessian of the Poisson loss is exact; `max_delt
 fair_c | - | there is no Fair loss; use `objective=Huber(delta)` or `objective="log_cosh"`
 reg_sqrt | - | targets are not transformed; use `sklearn.compose.TransformedTargetRegressor`
 sigmoid | - | scores are log-odds, as with `sigmoid=1`; leave it out
-num_class num_classes | - | the classes are those in y; leave it out
+num_class num_classes | - | the classes are those in y, or those that `classes` names; leave it out
 is_unbalance unbalance unbalanced_sets | class_weight="balanced" |
 scale_pos_weight | class_weight={0: 1, 1: {}} | with the labels of your classes
 class_weight | class_weight |

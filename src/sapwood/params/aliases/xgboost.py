@@ -41,7 +41,8 @@ aft_loss_distribution aft_loss_distribution_scale | - | there is no survival obj
 lambdarank_pair_method lambdarank_num_pair_per_sample lambdarank_normalization lambdarank_score_normalization
     lambdarank_unbiased lambdarank_bias_norm ndcg_exp_gain | - | there is no ranking objective; leave it out
 scale_pos_weight | class_weight={0: 1, 1: {}} | with the labels of your classes
-num_class num_target num_feature use_label_encoder | - | classes and features are those of X and y; leave it out
+num_class num_target num_feature use_label_encoder | - | the columns and classes are those of X and y; leave it out, or
+    name all classes in `classes`
 base_score | init | a prediction there, a score here: with log loss, `log(p / (1 - p))`
 boost_from_average | init | True is `init=None`, False is `init=0`
 enable_categorical | categorical_features | columns of strings and categories are always recognised; name columns of
