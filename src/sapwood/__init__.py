@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sapwood import errors
 
 if TYPE_CHECKING:
+    from sapwood import plot as plot
     from sapwood.boost.train import train as train
     from sapwood.data.dataset import Dataset as Dataset
     from sapwood.estimators.classifier import SapwoodClassifier as SapwoodClassifier
@@ -72,13 +73,17 @@ _MODULE_OF = {
     "train": "sapwood.boost.train",
 }
 
-__all__ = [*sorted(_MODULE_OF), "__version__", "errors"]
+_PACKAGES = ("plot",)
+
+__all__ = [*sorted([*_MODULE_OF, *_PACKAGES]), "__version__", "errors"]
 
 
 if not TYPE_CHECKING:  # so that type checkers report unknown names
 
     def __getattr__(name: str) -> Any:
         """Import a public name at its first use."""
+        if name in _PACKAGES:
+            return importlib.import_module(f"sapwood.{name}")
         if name not in _MODULE_OF:
             raise AttributeError(f"module 'sapwood' has no attribute {name!r}")
         value = getattr(importlib.import_module(_MODULE_OF[name]), name)

@@ -1,0 +1,36 @@
+"""Plots of models (``pip install 'sapwood[plot]'``): every function takes ``ax`` and returns it."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any
+
+from sapwood.plot.aliases import INSTEAD, plot_importance, plot_metric, plot_tree
+from sapwood.plot.classification import calibration, confusion_matrix, precision_recall, roc
+from sapwood.plot.importances import importance
+from sapwood.plot.regression import residuals
+from sapwood.plot.training import learning_curve
+from sapwood.plot.trees import tree
+
+__all__ = [
+    "calibration",
+    "confusion_matrix",
+    "importance",
+    "learning_curve",
+    "plot_importance",
+    "plot_metric",
+    "plot_tree",
+    "precision_recall",
+    "residuals",
+    "roc",
+    "tree",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Name our function for one of another library."""
+    if name in INSTEAD:
+        raise AttributeError(f"sapwood.plot has no {name!r}; use {INSTEAD[name]}")
+    near = get_close_matches(name, __all__, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise AttributeError(f"module 'sapwood.plot' has no attribute {name!r}{hint}")

@@ -1,0 +1,126 @@
+"""A drawing of one tree."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sapwood.errors import ParameterError
+from sapwood.explain.fitted_model import FittedModel
+from sapwood.explain.tree_layout import DrawnNode, checked_tree, layout
+from sapwood.params.validators import is_integer
+from sapwood.plot.axes import color_map, escape, get_axes, label, shorten
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+CALLER = "plot.tree"
+LINE_WIDTH, LINES = 28, 3  # letters of a line of a node, lines of a condition
+LEAF_HEIGHT, COLUMN_WIDTH = 0.42, 2.15  # inches
+VALUES_SHOWN = 3  # of a vector leaf
+
+
+def tree(model: Any, index: int = 0, *, max_depth: int | None = None, ax: Axes | None = None) -> Axes:
+    """Draw one tree from left to right.
+
+    The upper branch of a node leads to the rows for which its condition holds. Nodes tell where missing values go and
+    how many training rows they have; leaves are coloured by their value, from blue (lowest) to orange.
+
+    Parameters
+    ----------
+    model : estimator or Model
+        The model that has the tree.
+    index : int
+        Number of the tree, in the order in which they are added to the scores; -1 is the last.
+    max_depth : int, optional
+        Depth at which the drawing ends; what lies below is counted. By default the whole tree is drawn.
+    ax : matplotlib axes, optional
+        Axes to plot into; by default those of a new figure that is as large as the tree needs.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    fitted = FittedModel.of(model, CALLER)
+    if max_depth is not None and (not is_integer(max_depth) or max_depth < 0):
+        raise ParameterError(f"{CALLER}: max_depth must be a number of splits, or None (all), got {max_depth!r}")
+    nodes = layout(fitted.model, checked_tree(fitted.model, index, CALLER), max_depth)
+    n_lines = 1 + max(node.position for node in nodes)
+    depth = max(node.depth for node in nodes)
+    ax = get_axes(ax, (max(4.5, COLUMN_WIDTH * (depth + 1)), max(1.6, LEAF_HEIGHT * n_lines + 0.9)), CALLER)
+    for node in nodes:
+        if node.parent >= 0:
+            _draw_branch(ax, nodes[node.parent], node, nodes[0].count)
+    colors = _leaf_colors(nodes)
+    for node in nodes:
+        _draw_node(ax, node, colors, fitted.class_names)
+    ax.set_xlim(-0.1, depth + 0.95)
+    ax.set_ylim(n_lines - 0.4, -0.6)
+    ax.set_axis_off()
+    ax.set_title(_title(fitted, index), loc="left", fontsize="medium")
+    return ax
+
+
+def _title(fitted: FittedModel, index: int) -> str:
+    ensemble = fitted.model.ensemble
+    k = index % ensemble.n_trees
+    title = f"Tree {k} of {ensemble.n_trees} (round {int(ensemble.tree_round[k]) + 1}"
+    if ensemble.n_outputs > 1 and ensemble.width == 1:
+        output = int(ensemble.tree_output[k])
+        title += f", {label(fitted.class_names[output]) if fitted.class_names else f'output {output}'}"
+    return f"{title}); upper branch: the condition holds"
+
+
+def _draw_branch(ax: Axes, parent: DrawnNode, node: DrawnNode, n_rows: int) -> None:
+    """Draw a line from a parent to a child, the wider the more rows take it."""
+    fraction = node.count / max(n_rows, 1)
+    x = [parent.depth + 0.05, parent.depth + 0.05, node.depth]
+    y = [parent.position, node.position, node.position]
+    ax.plot(x, y, color="#808080", alpha=0.55, linewidth=0.8 + 5.0 * fraction**0.5, solid_joinstyle="round", zorder=1)
+
+
+def _leaf_colors(nodes: list[DrawnNode]) -> dict[int, Any]:
+    """Return the colour of each leaf with one value: zero is grey, the largest distance from it a full colour."""
+    leaves = [node for node in nodes if node.condition is None and len(node.value) == 1]
+    if not leaves:
+        return {}
+    largest = max(abs(node.value[0]) for node in leaves) or 1.0
+    shade = color_map(diverging=True)
+    return {node.node: shade(0.5 + 0.5 * node.value[0] / largest) for node in leaves}
+
+
+def _draw_node(ax: Axes, node: DrawnNode, colors: dict[int, Any], class_names: list[str]) -> None:
+    color = colors.get(node.node, "#FFFFFF")
+    box = {"boxstyle": "round,pad=0.25", "facecolor": color, "edgecolor": "#808080", "linewidth": 0.6}
+    text = _node_text(node, class_names)
+    ink = "#FFFFFF" if node.node in colors and _is_dark(color) else "#1A1A1A"
+    ax.text(node.depth, node.position, text, va="center", ha="left", fontsize=8, color=ink, bbox=box, zorder=2)
+
+
+def _is_dark(color: Any) -> bool:
+    red, green, blue = np.asarray(color)[:3]
+    return bool(0.299 * red + 0.587 * green + 0.114 * blue < 0.5)
+
+
+def _node_text(node: DrawnNode, class_names: list[str]) -> str:
+    rows = f"{node.count:,} rows"
+    if node.hidden_leaves:
+        return f"{node.hidden_leaves} leaves below\n{rows}"
+    if node.condition is None:
+        return f"{_leaf_text(node, class_names)}\n{rows}"
+    condition = f"{shorten(node.condition.name, LINE_WIDTH - 2)} {node.condition.left}"
+    lines = textwrap.wrap(condition, LINE_WIDTH, max_lines=LINES, placeholder=" …")
+    side = "yes" if node.condition.missing_left else "no"
+    return "\n".join([*map(escape, lines), f"{rows} · missing: {side}"])
+
+
+def _leaf_text(node: DrawnNode, class_names: list[str]) -> str:
+    if node.formula:
+        return label(node.formula, 2 * LINE_WIDTH)
+    if len(node.value) == 1:
+        return f"{node.value[0]:+.4g}"
+    order = np.argsort([-abs(value) for value in node.value], kind="stable")[:VALUES_SHOWN]
+    names = class_names or [str(k) for k in range(len(node.value))]
+    return ", ".join(f"{label(names[k], 12)} {node.value[k]:+.3g}" for k in order)
