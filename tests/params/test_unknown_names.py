@@ -72,11 +72,6 @@ def test_alpha_alone_has_all_its_meanings():
         ("quantile", 0.9, r"did you mean objective=Quantile\(0.9\)\?$"),
         ("tweedie_variance_power", 1.2, r"did you mean objective=Tweedie\(1.2\)\?$"),
         (
-            "warm_start",
-            True,
-            r"did you mean fit\(init_model=...\)\? scikit-learn: continues a model for n_estimators more",
-        ),
-        (
             "subsample_for_bin",
             9,
             r"of LightGBM that is not supported, because bin edges .* 200,000 rows, .*; leave it out.$",

@@ -18,7 +18,8 @@ class FitArguments:
     """Arguments of a fit: parameters as the user set them, and data.
 
     ``task`` is "regression" or "classification"; None lets the objective decide. ``held_out`` sets (X, y, weight) are
-    evaluated like those of ``eval_set`` but never stop training. ``caller`` is the name used in errors. In a
+    evaluated like those of ``eval_set`` but never stop training. With ``counts_earlier_rounds``, the rounds of
+    ``init_model`` count among ``n_estimators``. ``caller`` is the name used in errors. In a
     distributed fit, ``row_numbers`` are the numbers of this worker's rows among those of all ``workers``.
     """
 
@@ -36,3 +37,4 @@ class FitArguments:
     workers: Workers = LOCAL
     row_numbers: np.ndarray | None = None
     caller: str = "sapwood.train"
+    counts_earlier_rounds: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -42,7 +43,8 @@ from sapwood.params.resolve import check_names, check_value, resolve_params, wid
 class LearningTask:
     """Objective, resolved parameters, classes (None for regression), initial scores and columns of a fit.
 
-    ``only_class`` is the number of the class that all training rows belong to, None if there are more.
+    ``only_class`` is the number of the class that all training rows belong to, None if there are more. The parameters
+    have the number of new rounds; ``counted_rounds`` are those of a continued model that the user counts too.
     """
 
     objective: Objective
@@ -51,6 +53,12 @@ class LearningTask:
     init: InitSpec
     schema: Schema
     only_class: int | None = None
+    counted_rounds: int = 0
+
+    @property
+    def user_params(self) -> Params:
+        """The parameters with the number of rounds as the user counts them."""
+        return with_rounds(self.params, self.params.boost.n_estimators + self.counted_rounds)
 
     @property
     def metric_task(self) -> str:
@@ -78,6 +86,8 @@ def read_task(arguments: FitArguments) -> tuple[LearningTask, LabeledRows]:
         y, classes = read_target(task, arguments.y, table.n_rows, workers.gather_classes(classes))
     user_params = dict(arguments.params) | dataset_params(arguments.X, arguments.params.get("split_search", AUTO))
     params = resolve_params(user_params, n_rows, task, 0 if classes is None else len(classes))
+    counted_rounds = warm_start.model.n_iterations if warm_start is not None and arguments.counts_earlier_rounds else 0
+    params = _with_new_rounds(params, counted_rounds)
     weight = _row_weights(arguments, params, y, classes)
     seen = None if classes is None or warm_start is not None else _seen_classes(y, weight, workers)
     objective = _without_unseen(objective_for(params, classes, warm_start), seen)
@@ -97,7 +107,23 @@ def read_task(arguments: FitArguments) -> tuple[LearningTask, LabeledRows]:
     groups = read_groups(arguments.groups, table.n_rows)
     rows = LabeledRows(X, table, y, weight, init_score, groups, bins, None, workers, arguments.row_numbers)
     only_class = None if seen is None or len(seen) > 1 else int(seen[0])
-    return LearningTask(objective, params, classes, init, schema, only_class), rows
+    return LearningTask(objective, params, classes, init, schema, only_class, counted_rounds), rows
+
+
+def with_rounds(params: Params, n_rounds: int) -> Params:
+    """Return the parameters with another number of rounds."""
+    return dataclasses.replace(params, boost=dataclasses.replace(params.boost, n_estimators=n_rounds))
+
+
+def _with_new_rounds(params: Params, counted_rounds: int) -> Params:
+    """Return the parameters with the number of rounds that a continued model lacks."""
+    n_rounds = params.boost.n_estimators
+    if counted_rounds >= n_rounds:
+        raise ParameterError(
+            f"n_estimators={n_rounds} must be above {counted_rounds}, the rounds of the model that warm_start=True "
+            "continues: raise it, or set warm_start=False to train anew"
+        )
+    return with_rounds(params, n_rounds - counted_rounds) if counted_rounds else params
 
 
 def _known_classes(params: Mapping[str, Any], task: str, warm_start: WarmStart | None) -> np.ndarray | None:

@@ -8,7 +8,7 @@ import time
 from sapwood.boost.early_stopping import INTERRUPTED, TIME_LIMIT
 from sapwood.boost.interrupt import InterruptedBeforeFirstRound
 from sapwood.boost.labeled_rows import LabeledRows
-from sapwood.boost.learning_task import LearningTask
+from sapwood.boost.learning_task import LearningTask, with_rounds
 from sapwood.boost.training_pipeline import Training, train_rows
 from sapwood.log import logger
 from sapwood.params.declaration import Params
@@ -45,8 +45,7 @@ def _refit_params(params: Params, n_rounds: int) -> Params:
     if run.checkpoint is not None:
         run = dataclasses.replace(run, checkpoint=run.checkpoint + CHECKPOINT_SUFFIX)
     return dataclasses.replace(
-        params,
-        boost=dataclasses.replace(params.boost, n_estimators=n_rounds),
+        with_rounds(params, n_rounds),
         evaluation=dataclasses.replace(params.evaluation, early_stopping_rounds=None, time_limit=None, callbacks=()),
         run=run,
     )

@@ -20,11 +20,12 @@ from sapwood.boost.training_log import log_parameters, log_validation
 from sapwood.boost.training_pipeline import Training, train_rows
 from sapwood.boost.validation_split import rows_to_split_off
 from sapwood.boost.worker_agreement import check_workers
-from sapwood.errors import TrainingInterrupted
+from sapwood.errors import ParameterError, TrainingInterrupted
 from sapwood.model.info import CATEGORIES, N_ROWS, PARAMS, TRAINING
 from sapwood.model.model import Model
 from sapwood.params.aliases.alias import FIT
 from sapwood.params.compatibility import check_compatibility
+from sapwood.params.declaration import AUTO
 from sapwood.params.unknown_arguments import explains_arguments
 
 VALIDATION = "validation"
@@ -88,6 +89,8 @@ def train(
     >>> model.predict([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]) > 0.5  # probability of the second class, "yes"
     array([ True, False])
     """
+    if (params or {}).get("warm_start") not in (None, False, AUTO):
+        raise ParameterError("warm_start continues the model of an estimator; pass init_model to sapwood.train")
     arguments = FitArguments(
         params or {}, X, y, sample_weight, eval_set, eval_sample_weight, init_score, groups, init_model
     )
@@ -152,7 +155,7 @@ def fit(arguments: FitArguments) -> FitResult:
         n_features=rows.table.n_features,
         feature_names=rows.table.names if rows.table.has_string_names else None,
         on_interrupt=task.params.run.on_interrupt,
-        params=task.params.values(),
+        params=task.user_params.values(),
     )
 
 
@@ -178,7 +181,11 @@ def fit_rows(
 
 def _make_model(task: LearningTask, training: Training) -> Model:
     earlier, schema, objective = training.init.model, task.schema, task.objective
-    metadata: dict[str, Any] = {N_ROWS: training.n_rows, PARAMS: task.params.described(), TRAINING: _history(training)}
+    metadata: dict[str, Any] = {
+        N_ROWS: training.n_rows,
+        PARAMS: task.user_params.described(),
+        TRAINING: _history(training),
+    }
     if schema.categorical_columns:
         metadata[CATEGORIES] = dict(training.encodings)
     return Model(

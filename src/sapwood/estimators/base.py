@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from typing import Any, ClassVar, TypeVar
 
@@ -13,6 +14,7 @@ from sapwood.boost.fit_arguments import FitArguments
 from sapwood.errors import ParameterError
 from sapwood.estimators.fitted_estimator import FittedEstimator
 from sapwood.params.aliases.alias import FIT
+from sapwood.params.resolve import check_value, resolve_params
 from sapwood.params.unknown_arguments import explains_arguments
 from sapwood.params.unknown_names import unknown_parameter
 
@@ -23,6 +25,7 @@ class SapwoodEstimator(FittedEstimator):
     """Base class of the estimators, without the constructor, which is generated for each of them."""
 
     task: ClassVar[str]
+    warm_start: Any
 
     def set_params(self: Estimator, **params: Any) -> Estimator:
         """Set parameters by name; the error for an unknown one names the one to use.
@@ -110,10 +113,26 @@ class SapwoodEstimator(FittedEstimator):
             self, X, y, sample_weight=sample_weight, eval_set=eval_set, eval_sample_weight=eval_sample_weight,
             init_score=init_score, groups=groups, init_model=init_model,
         )  # fmt: skip
+        earlier: dict[str, dict[str, list[float]]] = {}
+        if init_model is None and self._continues_last_fit():
+            if self._n_rounds() == self.n_iter_:
+                return self
+            earlier = self.evals_result_
+            arguments = dataclasses.replace(arguments, init_model=self, counts_earlier_rounds=True)
         result = engine.fit(arguments)
         set_fitted_attributes(self, result)
+        self.evals_result_ = join_histories(earlier, self.evals_result_)
         result.raise_if_interrupted()
         return self
+
+    def _continues_last_fit(self) -> bool:
+        """Return whether ``warm_start`` is set and there is a model with rounds to continue."""
+        is_warm = check_value("warm_start", self.warm_start)
+        return is_warm and self.__sklearn_is_fitted__() and self.n_iter_ > 0
+
+    def _n_rounds(self) -> int:
+        """Return the number of rounds that the parameters ask for, which does not depend on the rows."""
+        return resolve_params(self.get_params(deep=False), 1, self.task).boost.n_estimators
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -141,6 +160,16 @@ def set_fitted_attributes(estimator: SapwoodEstimator, result: engine.FitResult)
         estimator.feature_names_in_ = np.asarray(result.feature_names, dtype=object)
     elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
+
+
+def join_histories(
+    earlier: dict[str, dict[str, list[float]]], later: dict[str, dict[str, list[float]]]
+) -> dict[str, dict[str, list[float]]]:
+    """Return the metrics of later rounds after those of earlier ones, where these were evaluated too."""
+    return {
+        name: {metric: earlier.get(name, {}).get(metric, []) + values for metric, values in metrics.items()}
+        for name, metrics in later.items()
+    }
 
 
 def _warn_of_column_vector(y: Any) -> None:

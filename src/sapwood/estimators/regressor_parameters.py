@@ -80,6 +80,7 @@ class RegressorParameters(SapwoodEstimator):
         verbose: bool | int | Literal["auto"] = "auto",
         random_state: int | np.random.Generator | np.random.RandomState | Literal["auto"] | None = "auto",
         n_jobs: int | Literal["auto"] | None = "auto",
+        warm_start: bool | Literal["auto"] = "auto",
         on_interrupt: Literal["raise", "return", "auto"] = "auto",
         checkpoint: str | os.PathLike[str] | Literal["auto"] | None = "auto",
         checkpoint_every: float | Literal["auto"] = "auto",
@@ -221,6 +222,9 @@ class RegressorParameters(SapwoodEstimator):
         n_jobs : int or None, default=None
             Number of threads; -1 is all CPUs, -2 all but one. The model does not depend on it. Allowed: an integer
             other than 0, or None (as many as allowed).
+        warm_start : bool, default=False
+            Whether fit continues the model of the previous fit until it has n_estimators rounds in all, on the same
+            rows or others. See continuing.md.
         on_interrupt : {'raise', 'return'}, default='raise'
             What fit does when Ctrl-C ends training after some rounds. The estimator keeps the model so far, with
             stopped_='interrupted'; 'raise' then raises TrainingInterrupted, a KeyboardInterrupt, so that searches and

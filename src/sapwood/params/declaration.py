@@ -399,6 +399,12 @@ class RunParams:
         ),
         "Number of threads; -1 is all CPUs, -2 all but one. The model does not depend on it.",
     )
+    warm_start: bool = declare(
+        False,
+        boolean(),
+        "Whether fit continues the model of the previous fit until it has n_estimators rounds in all, on the same rows "
+        "or others. See continuing.md.",
+    )
     on_interrupt: str = declare(
         "raise",
         one_of("raise", "return"),

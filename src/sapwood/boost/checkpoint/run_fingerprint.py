@@ -17,7 +17,16 @@ from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.params.declaration import Params
 
 # Parameters that change how training runs or when it ends, but not the result of a round.
-WITHOUT_EFFECT = ("n_jobs", "verbose", "callbacks", "time_limit", "on_interrupt", "checkpoint", "checkpoint_every")
+WITHOUT_EFFECT = (
+    "n_jobs",
+    "verbose",
+    "callbacks",
+    "time_limit",
+    "on_interrupt",
+    "warm_start",
+    "checkpoint",
+    "checkpoint_every",
+)
 
 
 def describe_params(params: Params) -> dict[str, str]:

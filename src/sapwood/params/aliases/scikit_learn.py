@@ -28,8 +28,7 @@ monotonic_cst | monotone_constraints |
 interaction_cst | interaction_constraints | a list of groups; "no_interactions" is `[[0], [1], ...]`
 class_weight | class_weight |
 init | init | "zero" is 0; an estimator predicts the initial scores
-warm_start | fit(init_model=...) | continues a model for `n_estimators` more rounds, where `warm_start=True` counts all
-    rounds
+warm_start | warm_start |
 early_stopping | early_stopping_rounds | True is `early_stopping_rounds=10`
 n_iter_no_change | early_stopping_rounds |
 validation_fraction | validation_fraction | here rows are set aside even without early stopping
