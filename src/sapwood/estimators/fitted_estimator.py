@@ -125,6 +125,18 @@ class FittedEstimator(BaseEstimator):
         -------
         Explanation
             Shapley values with base values, data and names; plots of ``shap`` accept it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import SapwoodRegressor
+        >>> X = np.random.default_rng(0).normal(size=(200, 3))
+        >>> model = SapwoodRegressor(n_estimators=20).fit(X, X[:, 0] - X[:, 2])
+        >>> explanation = model.explain(X)
+        >>> explanation
+        <sapwood Explanation: 200 rows, 3 features>
+        >>> np.allclose(explanation.base_values + explanation.values.sum(axis=1), model.predict_raw(X))
+        True
         """
         table = self._align(X)
         explanation = explain(self.model_, table, iterations, self._n_jobs(), library=frame_library(unwrap_dataset(X)))
@@ -146,6 +158,15 @@ class FittedEstimator(BaseEstimator):
         -------
         ndarray (rows, features) or (rows, features, outputs)
             Contributions to the score, which is on the scale of ``predict_raw``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import SapwoodRegressor
+        >>> X = np.random.default_rng(0).normal(size=(200, 3))
+        >>> model = SapwoodRegressor(n_estimators=20).fit(X, X[:, 0] - X[:, 2])
+        >>> model.shap_values(X).shape
+        (200, 3)
         """
         return shap_values(self.model_, self._align(X), iterations, self._n_jobs())
 
