@@ -12,6 +12,7 @@ from sapwood import errors
 if TYPE_CHECKING:
     from sapwood import plot as plot
     from sapwood.boost.train import train as train
+    from sapwood.classic.adaboost import SapwoodAdaBoostClassifier as SapwoodAdaBoostClassifier
     from sapwood.data.dataset import Dataset as Dataset
     from sapwood.estimators.classifier import SapwoodClassifier as SapwoodClassifier
     from sapwood.estimators.cv import cv as cv
@@ -64,6 +65,7 @@ _MODULE_OF = {
     "Linear": "sapwood.params.options",
     "Symmetric": "sapwood.params.options",
     "Uniform": "sapwood.params.options",
+    "SapwoodAdaBoostClassifier": "sapwood.classic.adaboost",
     "SapwoodClassifier": "sapwood.estimators.classifier",
     "SapwoodRegressor": "sapwood.estimators.regressor",
     "Model": "sapwood.model.model",

@@ -170,7 +170,7 @@ class InitSpec:
 
     def __post_init__(self) -> None:
         if self.init is not None and not hasattr(self.init, "fit"):
-            _read_constants(self.init, self.objective.n_outputs)
+            read_constants(self.init, self.objective.n_outputs)
 
     def fit(self, rows: LabeledRows, run: Run) -> FittedInit:
         """Compute the constants, or fit the estimator, from the training rows."""
@@ -180,7 +180,7 @@ class InitSpec:
         if hasattr(self.init, "fit"):
             return FittedInit(np.zeros(n_outputs), link, self._fit_estimator(rows))
         if self.init is not None:
-            return FittedInit(_read_constants(self.init, n_outputs), link)
+            return FittedInit(read_constants(self.init, n_outputs), link)
         if rows.init_score is not None:
             return FittedInit(np.zeros(n_outputs), link)
         target = with_rows_of_classes(rows.target.gathered(rows.workers), self.objective.unseen_classes)
@@ -211,7 +211,8 @@ def with_rows_of_classes(target: Target, classes: tuple[int, ...]) -> Target:
     return Target(y, np.concatenate([target.weight, np.full(len(classes), mean)]))
 
 
-def _read_constants(init: Any, n_outputs: int) -> np.ndarray:
+def read_constants(init: Any, n_outputs: int) -> np.ndarray:
+    """Return a constant ``init``, one number or one per output, as scores (n_outputs,)."""
     try:
         values = np.asarray(init, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

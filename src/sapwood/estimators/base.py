@@ -108,7 +108,7 @@ class SapwoodEstimator(FittedEstimator):
         >>> model.stopped_, model.best_iteration_ == model.n_iter_
         ('early_stopping', True)
         """
-        _warn_of_column_vector(y)
+        warn_of_column_vector(y)
         arguments = make_fit_arguments(
             self, X, y, sample_weight=sample_weight, eval_set=eval_set, eval_sample_weight=eval_sample_weight,
             init_score=init_score, groups=groups, init_model=init_model,
@@ -172,7 +172,8 @@ def join_histories(
     }
 
 
-def _warn_of_column_vector(y: Any) -> None:
+def warn_of_column_vector(y: Any) -> None:
+    """Warn, as scikit-learn does, if y is a matrix of one column."""
     if len(getattr(y, "shape", ())) == 2 and y.shape[1] == 1 and not hasattr(y, "nnz"):
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected; pass y.ravel() instead.",

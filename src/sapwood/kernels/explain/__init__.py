@@ -1,1 +1,0 @@
-"""Explanations of predictions: Shapley values of trees."""
