@@ -31,6 +31,8 @@ SETTINGS = {
     "forest": {"boosting": "forest", "colsample_bynode": 0.5},
     "ordered": {"boosting": "ordered", "subsample": 0.8},
     "ordered, symmetric, leaf steps": {"boosting": "ordered", "growth": "symmetric", "max_depth": 4, "leaf_steps": 2},
+    "replay": {"refit": "replay", "early_stopping_rounds": 3, "sampling": "mvs"},
+    "replay of linear leaves": {"refit": "replay", "early_stopping_rounds": 3, "leaf_model": "linear"},
     "noise": {"random_strength": 2.0},
     "goss": {"sampling": Goss(full_rounds=2)},
     "mvs": {"sampling": "mvs"},

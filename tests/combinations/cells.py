@@ -113,6 +113,7 @@ KINDS: dict[str, dict[str, dict[str, Any]]] = {
         "split off": {"early_stopping_rounds": 3, "validation_fraction": 0.2},
         "eval_set": {"early_stopping_rounds": 3},
         "refit": {"early_stopping_rounds": 3, "validation_fraction": 0.2, "refit": True},
+        "replay": {"early_stopping_rounds": 3, "validation_fraction": 0.2, "refit": "replay"},
     },
     "missing": {"none": {}, "some": {}, "zeros": {"zero_as_missing": True}},
     "category_encoding": {

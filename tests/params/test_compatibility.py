@@ -85,6 +85,7 @@ HOLDS: dict[str, dict] = {
     "OTHER_OUTPUTS": {"init_model": InitModel(False, "log", 1, 1)},
     "MODEL_LEAVES": {"init_model": InitModel(False, "", 1, 3)},
     "OTHER_LEAVES": {"init_model": InitModel(False, "", 1, 3)},
+    "REPLAYED": {"values": {"refit": "replay"}},
     "CHECKPOINT": {"values": {"checkpoint": "file"}},
     "CROSS_VALIDATION": {"is_cross_validation": True},
     "DISTRIBUTED": {"distributed": "features"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,13 +13,19 @@ from sapwood.data.binning.bin_mapper import BinMapper, ExactBinMapper
 from sapwood.data.binning.binned_dataset import BinnedDataset, compact_row_ids
 from sapwood.data.binning.bundling import remove_conflicts
 from sapwood.data.binning.sparse_bins import SparseBins
+from sapwood.data.categories.combination_codes import encode_number_columns
 from sapwood.data.categories.combinations import NumericColumns, plan_combinations
-from sapwood.data.categories.encode import EncodedTables, encode_categories
+from sapwood.data.categories.encode import (
+    EncodedTables,
+    StatisticColumns,
+    encode_categories,
+    encode_statistics_again,
+)
 from sapwood.data.categories.encoders import EncodingInputs
 from sapwood.data.categories.fixed_point_target import FixedPointTarget
 from sapwood.data.categories.plan import EncodingPlan, PlanLimits, column_number, plan_encodings
 from sapwood.data.categories.transformer import FeatureTransformer
-from sapwood.data.categories.vocabulary import Vocabulary
+from sapwood.data.categories.vocabulary import CategoricalColumn, Vocabulary
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Block, Table, single_block
 from sapwood.data.tables.zero_as_missing import original_table
@@ -41,13 +47,14 @@ HASH_RANGE = 2.0**64
 class PreparedData:
     """Rows that trees are grown on, and their bins.
 
-    ``encodings`` describes the encoding of each categorical column, by name.
+    ``encodings`` describes the encoding of each categorical column, by name; ``statistics`` are the target statistics.
     """
 
     rows: LabeledRows
     dataset: BinnedDataset
     params: Params
     encodings: Mapping[str, Any] = field(default_factory=dict)
+    statistics: tuple[StatisticColumns, ...] = ()
 
     def encode(self, rows: LabeledRows, run: Run) -> tuple[np.ndarray, SparseBins | None, Block | None]:
         """Return other rows in the same bins, as tiles and sparse bins, and their raw values if training reads them."""
@@ -84,6 +91,31 @@ def prepare(
     return replace(prepared, dataset=remove_conflicts(prepared.dataset, conflicts))
 
 
+def prepare_again(prepared: PreparedData, rows: LabeledRows, objective: Objective, run: Run) -> PreparedData:
+    """Bin other rows by the edges of rows prepared before; target statistics are computed from the new rows."""
+    params, before = prepared.params, prepared.dataset
+    if before.transformer is None:
+        return replace(prepared, rows=rows, dataset=rows.bin_by(before, params, run))
+    transformer, table = before.transformer, before.user_schema.align(rows.selected_table)
+    columns = {f: table.categorical_column(f) for f in transformer.vocabularies}
+    vocabularies = {f: Vocabulary.of(column, transformer.vocabularies[f]) for f, column in columns.items()}
+    encodings = [one.encoding for one in prepared.statistics]
+    held_out = _hold_out(encodings, rows, params)
+    permutations = _make_permutations(min(1, _count_permutations(encodings)), rows, before.user_schema, params)
+    inputs = _encoding_inputs(rows, columns, vocabularies, objective, permutations, held_out, params, run)
+    codes = {**inputs.codes, **encode_number_columns(table, transformer.cuts)}
+    inputs = replace(inputs, cuts=transformer.cuts, codes=codes)
+    transformer, table = encode_statistics_again(table, transformer, prepared.statistics, inputs)
+    if held_out.any():
+        rows, table = rows.take(~held_out), table.take(np.flatnonzero(~held_out))
+    tiles, bins = before.bin_mapper.encode(table, run)
+    dataset = replace(
+        before, tiles=tiles, columns=bins, kept_row_ids=compact_row_ids(rows.row_ids), transformer=transformer,
+        raw_values=_raw_values(table, params), permuted=(), permutation=None,
+    )  # fmt: skip
+    return replace(prepared, rows=rows, dataset=dataset)
+
+
 def _bin_encoded(
     rows: LabeledRows,
     schema: Schema,
@@ -102,17 +134,9 @@ def _bin_encoded(
     encodings = [encoding for plan in plans.values() for encoding in plan.encodings]
     held_out = _hold_out(encodings, rows, params)
     is_ordered = params.boost.boosting == "ordered"
-    n_permutations = max([encoding.permutations for encoding in encodings if isinstance(encoding, Ordered)], default=0)
-    permutations = _make_permutations(max(n_permutations, int(is_ordered)), rows, schema, params)
-    inputs = EncodingInputs(
-        vocabularies=vocabularies,
-        codes={f: vocabulary.encode(columns[f]) for f, vocabulary in vocabularies.items()},
-        target=FixedPointTarget.of(rows.y, rows.weight, objective.n_outputs if objective.task == "multiclass" else 0),
-        permutations=permutations,
-        held_out=held_out,
-        run=run,
-        max_bins=params.binning.max_bins,
-    )
+    n_permutations = max(_count_permutations(encodings), int(is_ordered))
+    permutations = _make_permutations(n_permutations, rows, schema, params)
+    inputs = _encoding_inputs(rows, columns, vocabularies, objective, permutations, held_out, params, run)
     numeric = _numeric_columns(rows, schema, params, {} if earlier is None else earlier.cuts)
     combinations, inputs = plan_combinations(plans, inputs, crossing_of(params.categories.max_combination), numeric)
     by_column = {f: plan.encodings for f, plan in plans.items()}
@@ -132,7 +156,34 @@ def _bin_encoded(
             permuted=tuple(replace(one, permutation=permutation) for one, permutation in permuted),
         )
     described = {schema.name_of(f): plan.describe(n_categories[f]) for f, plan in plans.items()}
-    return PreparedData(rows, dataset, params, described)
+    return PreparedData(rows, dataset, params, described, encoded.statistics)
+
+
+def _encoding_inputs(
+    rows: LabeledRows,
+    columns: Mapping[int, CategoricalColumn],
+    vocabularies: Mapping[int, Vocabulary],
+    objective: Objective,
+    permutations: list[np.ndarray],
+    held_out: np.ndarray,
+    params: Params,
+    run: Run,
+) -> EncodingInputs:
+    """Return the inputs of encoders for the rows."""
+    return EncodingInputs(
+        vocabularies=vocabularies,
+        codes={f: vocabulary.encode(columns[f]) for f, vocabulary in vocabularies.items()},
+        target=FixedPointTarget.of(rows.y, rows.weight, objective.n_outputs if objective.task == "multiclass" else 0),
+        permutations=permutations,
+        held_out=held_out,
+        run=run,
+        max_bins=params.binning.max_bins,
+    )
+
+
+def _count_permutations(encodings: Sequence[Encoding]) -> int:
+    """Return the number of permutations of the rows that ordered statistics need."""
+    return max([encoding.permutations for encoding in encodings if isinstance(encoding, Ordered)], default=0)
 
 
 def _plan_encodings(
@@ -207,7 +258,7 @@ def _raw_values(table: Table, params: Params) -> Block | None:
     return None if linear_of(params.tree.leaf_model) is None else single_block(table)
 
 
-def _hold_out(encodings: list[Encoding], rows: LabeledRows, params: Params) -> np.ndarray:
+def _hold_out(encodings: Sequence[Encoding], rows: LabeledRows, params: Params) -> np.ndarray:
     """Return a mask of the rows that only statistics are computed from: none without an encoding ``Holdout``."""
     fractions = [encoding.fraction for encoding in encodings if isinstance(encoding, Holdout)]
     row_ids = rows.row_ids

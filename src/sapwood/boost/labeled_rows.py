@@ -107,11 +107,22 @@ class LabeledRows:
             return replace(bins, raw_values=self.raw_values(params, bins.schema))
         table, row_ids = self.selected_table, self.row_ids
         bin_mapper = ExactBinMapper.of(table) if is_exact else self._fit_bin_mapper(table, row_ids, params, run)
+        return self._bin_by(bin_mapper, params, run)
+
+    def bin_by(self, dataset: BinnedDataset, params: Params, run: Run) -> BinnedDataset:
+        """Return the rows in the bins of a dataset of other rows of the same table."""
+        if self.bins is not None and self.bins.bin_mapper is dataset.bin_mapper:
+            bins = self._selected_bins(self.bins)
+            return replace(bins, raw_values=self.raw_values(params, bins.schema), workers=dataset.workers)
+        return replace(self._bin_by(dataset.bin_mapper, params, run), workers=dataset.workers)
+
+    def _bin_by(self, bin_mapper: BinMapper, params: Params, run: Run) -> BinnedDataset:
+        table = self.selected_table
         return BinnedDataset(
             bin_mapper.schema,
             bin_mapper,
             *bin_mapper.encode(table, run),
-            compact_row_ids(row_ids),
+            compact_row_ids(self.row_ids),
             self.raw_values(params, bin_mapper.schema),
             sparse_bins=bin_mapper.encode_sparse(table, run),
         )

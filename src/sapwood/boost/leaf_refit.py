@@ -15,7 +15,7 @@ import numpy as np
 from sapwood.boost.leaf_values import project_values
 from sapwood.boost.target import Target
 from sapwood.errors import TrainingError
-from sapwood.grow.grown_tree import GRADIENTS, HESSIANS, GrownTree
+from sapwood.grow.grown_tree import GRADIENTS, HESSIANS, VALUES, GrownTree
 from sapwood.kernels.layout import BITSET_SPLIT, NODE_COUNT, NODE_WEIGHT, UNPENALISED, GrowParams
 from sapwood.kernels.leaves.leaf_refit import (
     add_model_values,
@@ -116,13 +116,14 @@ class LeafRefit:
             self._round_scores = models.scores if settings.objective.n_outputs == 1 else models.scores.copy()
 
     def refit(self, grown: GrownTree, node_of_row: np.ndarray, output: int) -> tuple[GrownTree, np.ndarray]:
-        """Return the tree with the sums of the only model's rows, and the values of its nodes with shrinkage."""
-        sums, values = self.values(grown, node_of_row, output)
+        """Return the tree with the sums and values of the only model's rows, and the values with shrinkage."""
+        sums, values = self._unshrunk_values(grown, node_of_row, output)
         width = values.shape[1]
         integers, numbers = grown.integers.copy(), grown.numbers.copy()
         numbers[:, GRADIENTS], numbers[:, HESSIANS] = sums[:, 0 : 2 * width : 2], sums[:, 1 : 2 * width : 2]
         numbers[:, NODE_WEIGHT], integers[:, NODE_COUNT] = sums[:, -2], sums[:, -1]
-        return dataclasses.replace(grown, integers=integers, numbers=numbers), values
+        numbers[:, VALUES] = values
+        return dataclasses.replace(grown, integers=integers, numbers=numbers), values * self._settings.learning_rate
 
     def add_tree(self, grown: GrownTree, node_of_row: np.ndarray, output: int) -> None:
         """Refit the leaves of a tree for each model and add them to its scores."""
@@ -131,6 +132,17 @@ class LeafRefit:
 
     def values(self, grown: GrownTree, node_of_row: np.ndarray, output: int) -> tuple[np.ndarray, np.ndarray]:
         """Return sums and values (models * nodes, ...) of the nodes of a tree, with shrinkage."""
+        sums, values = self._unshrunk_values(grown, node_of_row, output)
+        return sums, values * self._settings.learning_rate
+
+    def gradient_scale(self, output: int) -> np.ndarray:
+        """Return the scales at which G and H of an output can be summed over all rows."""
+        return _scales(self.pairs[output : output + 1], self._weight, self.models, self._settings.team)[0]
+
+    def _unshrunk_values(
+        self, grown: GrownTree, node_of_row: np.ndarray, output: int
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        """Return sums and values (models * nodes, ...) of the nodes of a tree before shrinkage."""
         settings, width, n_nodes = self._settings, grown.value.shape[1], len(grown.feature)
         if self._logistic is not None:
             sums, values = self._logistic.fit(grown, node_of_row, self.pairs[0])
@@ -144,7 +156,7 @@ class LeafRefit:
                 average_children(sums, n_nodes, grown.left, values)
         for first in range(0, len(values), n_nodes) if settings.directions.any() else ():
             project_values(grown, values[first : first + n_nodes, 0], settings.directions)
-        return sums, values * settings.learning_rate
+        return sums, values
 
     def _add_values(
         self, grown: GrownTree, node_of_row: np.ndarray, values: np.ndarray, output: int, scores: np.ndarray

@@ -9,8 +9,8 @@ import numpy as np
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.tables.table import Block
-from sapwood.grow.grower import Grower
 from sapwood.grow.grown_tree import GrownTree
+from sapwood.kernels.layout import GrowParams
 from sapwood.kernels.leaves import linear
 from sapwood.model.linear_leaves import LeafCoefficients
 from sapwood.model.tree import LEAF
@@ -47,8 +47,13 @@ class LinearLeaves:
         assert dataset.raw_values is not None
         return dataclasses.replace(self, values=dataset.raw_values)
 
-    def fitted(self, grown: GrownTree, grower: Grower, pairs: np.ndarray, weight: np.ndarray) -> GrownTree:
-        """Return the tree with linear leaves, with shrinkage; ``pairs`` (rows, 2) are those that it was grown on."""
+    def fitted(
+        self, grown: GrownTree, scale: np.ndarray, grow_params: GrowParams, pairs: np.ndarray, weight: np.ndarray
+    ) -> GrownTree:
+        """Return the tree with linear leaves, with shrinkage.
+
+        ``pairs`` (rows, 2) are those that it was grown on, ``scale`` the scales at which G and H are summed.
+        """
         terms = find_leaf_terms(grown, self.is_number)
         values = (self.values.values, self.values.row_stride, self.values.column_stride)
         members, n_terms = self.team.size, len(terms.feature)
@@ -58,12 +63,11 @@ class LinearLeaves:
         self.team.run(linear.bound_terms, *values, grown.leaf_rows, terms, scratch, bounds)
         unit = centre_and_scale(bounds[:, :, 0].min(axis=0), bounds[:, :, 1].max(axis=0))
         sums = np.empty((members, terms.sums_start[-1]), dtype=np.int64)
-        scale = grower.scales.exact[0]
         self.team.run(linear.sum_terms, *values, grown.leaf_rows, terms, pairs, weight, scale, unit, scratch, sums)
         intercept, slopes = np.empty(len(grown.leaf_node)), np.empty((n_terms, 2))
         total = sums.sum(axis=0)
         self.team.run(
-            linear.solve_terms, terms, total, scale, unit, grower.grow_params(), self.penalty, scratch, intercept,
+            linear.solve_terms, terms, total, scale, unit, grow_params, self.penalty, scratch, intercept,
             slopes,
         )  # fmt: skip
         coefficients = _coefficients_by_node(grown, terms, intercept, slopes)

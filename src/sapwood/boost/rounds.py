@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from logging import DEBUG
 
@@ -41,7 +41,7 @@ class TrainResult:
     ``best_iteration`` is a number of rounds, with those of a continued model; ``best_score`` is None without validation
     sets; ``stopped`` is the reason for which training ended; ``restored_seconds`` is the training time of the rounds
     restored from a checkpoint. ``columns`` are the indicator features of sets of categories that trees split by; they
-    follow the features of the dataset.
+    follow the features of the dataset. ``rounds`` are the trees in bins, kept for ``refit="replay"`` only.
     """
 
     ensemble: Ensemble
@@ -52,6 +52,7 @@ class TrainResult:
     evals: Mapping[str, Mapping[str, list[float]]] = field(default_factory=dict)
     restored_seconds: float = 0.0
     columns: tuple[DerivedFeature, ...] = ()
+    rounds: tuple[Sequence[FittedTree], ...] = ()
 
 
 def boost(
@@ -92,6 +93,7 @@ def boost(
         evals=evaluation.history,
         restored_seconds=checkpoint.state.elapsed,
         columns=tuple(context.assembler.columns),
+        rounds=tuple(context.kept_rounds or ())[:n_kept],
     )
 
 
@@ -102,6 +104,8 @@ def run_rounds(
     settings, n_rounds = context.params.evaluation, context.params.boost.n_estimators
     best = _best_round(evaluation, early_stopping_of(settings.early_stopping_rounds))
     n_done = restore_rounds(booster, evaluation, best, checkpoint)
+    if context.kept_rounds is not None:
+        context.kept_rounds.extend(checkpoint.state.rounds)
     reason = checkpoint.state.reason_to_stop(settings.time_limit)
     start_time = time.perf_counter() - checkpoint.state.elapsed
     with Interruption() as interruption, ProgressBar(bool(settings.verbose)) as bar:
@@ -190,6 +194,7 @@ def add_round(
     sampled = context.all_rows
     if context.sampler is not None:
         sampled = context.sampler.draw(context.pairs, context.first_round + round)
+    trees = []
     for output in range(0, n_outputs, context.builder.width):
         if interruption.is_requested and (output > 0 or round == 0):
             if round == 0:
@@ -198,7 +203,10 @@ def add_round(
         tree = _grow_tree(context, view, sampled, round, output)
         checkpoint.add_tree(tree)
         booster.add_tree(tree, round, sampled.rows is None)
+        trees.append(tree)
     booster.end_round(round)
+    if context.kept_rounds is not None:
+        context.kept_rounds.append([tree.without_rows() for tree in trees])
     return True
 
 
@@ -217,10 +225,10 @@ def _grow_tree(
         grown, value = context.leaf_refit.refit(grown, nodes, output)
     else:
         value = _node_values(context, grown, output, sampled, view.scores)
-    _check_values(value, context)
+    check_values(value, context)
     if context.linear_leaves is not None:
-        leaves = context.linear_leaves.on(view.dataset)
-        grown = leaves.fitted(grown, grower, pairs[0], sampled.weight_by_row)
+        leaves, scale = context.linear_leaves.on(view.dataset), grower.scales.exact[0]
+        grown = leaves.fitted(grown, scale, grower.grow_params(), pairs[0], sampled.weight_by_row)
     return FittedTree(grown, value, output, nodes)
 
 
@@ -240,7 +248,8 @@ def _node_values(
         return value * rate
 
 
-def _check_values(value: np.ndarray, context: TrainingContext) -> None:
+def check_values(value: np.ndarray, context: TrainingContext) -> None:
+    """Raise a TrainingError if a leaf value of a new tree is not finite."""
     if not np.isfinite(value).all():
         rate = context.params.boost.learning_rate
         raise TrainingError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,10 +23,11 @@ from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.grow.factory import make_grower
 from sapwood.grow.grower import Grower
+from sapwood.grow.grown_tree import FittedTree
 from sapwood.model.ensemble_builder import EnsembleBuilder
 from sapwood.native.threads.team import Team, training_team
 from sapwood.objectives.base import Objective
-from sapwood.params.declaration import Params
+from sapwood.params.declaration import REPLAY, Params
 from sapwood.params.options import dart_of, linear_of
 
 
@@ -35,7 +37,7 @@ class TrainingContext:
 
     ``pairs`` (outputs, rows, 2) are the gradient pairs of a round, ``tree_pairs`` those of each of its trees. Without a
     ``sampler``, trees are grown on ``all_rows``. ``permuted_views`` are the rows with the target statistics of other
-    permutations.
+    permutations. ``kept_rounds`` are the trees of all rounds, if they are replayed in the end.
     """
 
     dataset: BinnedDataset
@@ -56,6 +58,7 @@ class TrainingContext:
     pairs: np.ndarray
     tree_pairs: tuple[np.ndarray, ...]
     first_round: int
+    kept_rounds: list[Sequence[FittedTree]] | None
 
     @classmethod
     def make(
@@ -94,6 +97,7 @@ class TrainingContext:
             pairs=pairs,
             tree_pairs=tuple(pairs[k : k + width] for k in range(0, objective.n_outputs, width)),
             first_round=initial.n_rounds,
+            kept_rounds=[] if params.evaluation.refit == REPLAY else None,
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.boost.data_preparation import prepare
+from sapwood.boost.data_preparation import PreparedData, prepare
 from sapwood.boost.evaluation import EvalSet, Evaluation, Monitored, complete_metrics, eval_metrics, find_metric
 from sapwood.boost.initial_scores import FittedInit
 from sapwood.boost.labeled_rows import LabeledRows, eval_set_in_errors
@@ -23,7 +23,7 @@ from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.sparse import SparseTable
 from sapwood.model.model import Model
 from sapwood.native.threads.team import training_team
-from sapwood.params.declaration import Params
+from sapwood.params.declaration import REPLAY, Params
 from sapwood.params.options import early_stopping_of
 
 MIN_SECONDS = 1e-9
@@ -35,6 +35,7 @@ class Training:
 
     ``transformer`` computes the features of the trees from categorical columns; ``encodings`` describes each encoding.
     ``eval_sizes`` are the numbers of rows of the validation sets, ``monitored`` names the metric of the best round.
+    ``prepared`` are the binned rows, kept if the rounds are replayed.
     """
 
     result: TrainResult
@@ -44,6 +45,7 @@ class Training:
     encodings: Mapping[str, Any]
     eval_sizes: Mapping[str, int]
     monitored: str | None
+    prepared: PreparedData | None = None
 
 
 def train_rows(
@@ -85,7 +87,8 @@ def train_rows(
     result, transformer = join_transformers(result, earlier, dataset.transformer, task.schema)
     sizes = {name: dataset.workers.count_rows(len(eval_rows.y)) for name, eval_rows in sets.items()}
     monitored_metric = None if watched is None else str(watched)
-    return Training(result, init, n_rows, transformer, prepared.encodings, sizes, monitored_metric)
+    kept = prepared if params.evaluation.refit == REPLAY else None
+    return Training(result, init, n_rows, transformer, prepared.encodings, sizes, monitored_metric, kept)
 
 
 def join_transformers(

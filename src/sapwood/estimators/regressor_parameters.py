@@ -74,7 +74,7 @@ class RegressorParameters(SapwoodEstimator):
         eval_metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | Literal["auto"] | None = "auto",
         early_stopping_rounds: int | EarlyStopping | Literal["auto"] | None = "auto",
         validation_fraction: float | LastRows | Literal["auto"] | None = "auto",
-        refit: bool | Literal["auto"] = "auto",
+        refit: Any | Literal["auto"] = "auto",
         time_limit: float | Literal["auto"] | None = "auto",
         callbacks: Callable[[Progress], object] | Sequence[Callable[[Progress], object]] | Literal["auto"] = "auto",
         verbose: bool | int | Literal["auto"] = "auto",
@@ -207,8 +207,10 @@ class RegressorParameters(SapwoodEstimator):
             Fraction of the rows that fit sets aside for validation: at random, stratified by class, in whole groups if
             groups are given; LastRows for rows in the order of time. Not with eval_set. Allowed: a number between 0 and
             1, LastRows(fraction), or None (0.1 if early stopping needs it).
-        refit : bool, default=False
-            Whether to train again on all rows, for the number of rounds that was best on the rows set aside.
+        refit : Any, default=False
+            Whether to use the rows that fit set aside for validation in the end: True trains again on all rows, for the
+            number of rounds that was best; 'replay' keeps the splits of the trees and fits their leaf values to all
+            rows, round by round, in about a third of the time. See boosting.md. Allowed: True, False or 'replay'.
         time_limit : float or None, default=None
             Seconds after which no further round is started. Allowed: a number above 0, or None (no limit).
         callbacks : callable or list, default=()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -126,6 +126,17 @@ class GrownTree(NodeTable):
             sets=self.sets,
         )
 
+    def with_rows(self, node_of_row: np.ndarray) -> GrownTree:
+        """Return the tree with the rows of its leaves, given the leaf of each row."""
+        leaf_node = np.flatnonzero(self.feature == LEAF)
+        nodes = node_of_row.astype(np.int64)
+        end = np.cumsum(np.bincount(nodes, minlength=len(self.feature))[leaf_node])
+        leaves = np.zeros((len(leaf_node), layout.LEAF_SUMS), dtype=np.int64)
+        leaves[:, layout.LEAF_NODE], leaves[:, layout.LEAF_END] = leaf_node, end
+        leaves[1:, layout.LEAF_BEGIN] = end[:-1]
+        rows = np.argsort(nodes, kind="stable").astype(np.uint32)
+        return replace(self, leaves=leaves, leaf_rows=rows, n_leaves=len(leaf_node))
+
     def route_values(self, values: np.ndarray) -> np.ndarray:
         """Return the leaf of each row of values (feature, row, 1), by ``threshold``."""
         assert self.threshold is not None
@@ -154,6 +165,10 @@ class FittedTree:
     def width(self) -> int:
         """Number of values per leaf."""
         return self.value.shape[1]
+
+    def without_rows(self) -> FittedTree:
+        """Return the tree without what is known of the training rows."""
+        return FittedTree(self.grown.without_rows(), self.value, self.output)
 
 
 def join_nodes(trees: Sequence[GrownTree]) -> NodeTable:

@@ -264,6 +264,7 @@ DISTRIBUTED = (
             (c.LINEAR, "use leaf_model='constant'"),
             (c.ORDERED, "use boosting='plain'"),
             (c.LEAF_STEPS, "use leaf_steps=1"),
+            (c.REPLAYED, "use refit=True"),
             (c.CONFLICTS, "unset bundle"),
             (c.INIT_ESTIMATOR, "pass init_score"),
             (c.BY_GROUPS, "use by='rows'"),

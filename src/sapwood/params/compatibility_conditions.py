@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sapwood.params.declaration import FIELDS
+from sapwood.params.declaration import FIELDS, REPLAY
 from sapwood.params.encodings import Ordered, Partition, Statistic
 from sapwood.params.fit_context import Context
 from sapwood.params.options import (
@@ -253,6 +253,7 @@ OTHER_LEAVES = Condition(
     "objective={objective_name!r} of {leaf_width} value(s) per leaf",
 )
 CHECKPOINT = Condition("`checkpoint`", lambda c: c["checkpoint"] is not None)
+REPLAYED = Condition("`refit='replay'`", lambda c: c["refit"] == REPLAY)
 CROSS_VALIDATION = Condition("`cv`", lambda c: c.is_cross_validation)
 
 # --- distributed training ---------------------------------------------------------------------------------------------

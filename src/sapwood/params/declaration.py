@@ -49,6 +49,7 @@ from sapwood.params.validators import (
 )
 
 AUTO = "auto"
+REPLAY = "replay"  # value of ``refit``
 ENCODING_NAMES = "Literal['auto', 'one_hot', 'partition', 'frequency', 'ordered', 'leave_one_out', 'holdout', 'greedy']"
 
 
@@ -349,10 +350,16 @@ class EvaluationParams:
         "Fraction of the rows that fit sets aside for validation: at random, stratified by class, in whole groups if "
         "groups are given; LastRows for rows in the order of time. Not with eval_set.",
     )
-    refit: bool = declare(
+    refit: object = declare(
         False,
-        boolean(),
-        "Whether to train again on all rows, for the number of rounds that was best on the rows set aside.",
+        Validator(
+            "True, False or 'replay'",
+            lambda v: is_bool(v) or (isinstance(v, str) and v == REPLAY),
+            lambda v: v if isinstance(v, str) else bool(v),
+        ),
+        "Whether to use the rows that fit set aside for validation in the end: True trains again on all rows, for the "
+        "number of rounds that was best; 'replay' keeps the splits of the trees and fits their leaf values to all "
+        "rows, round by round, in about a third of the time. See boosting.md.",
     )
     time_limit: float | None = declare(
         None, or_none(number(0, above=True), "no limit"), "Seconds after which no further round is started."

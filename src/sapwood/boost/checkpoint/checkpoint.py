@@ -105,7 +105,7 @@ class Checkpoint:
     def add_tree(self, tree: FittedTree) -> None:
         """Add a tree to the current round."""
         if self._log is not None:
-            self._current_round.append(FittedTree(tree.grown.without_rows(), tree.value, tree.output))
+            self._current_round.append(tree.without_rows())
 
     def end_round(self, evaluation: Evaluation, scores: np.ndarray, elapsed: float, reason: str | None) -> None:
         """Finish the current round, the last one if there is a ``reason`` to stop; write if it is time to."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,12 +25,22 @@ from sapwood.params.encodings import Encoding, Ordered, Statistic
 class EncodedTables:
     """A fitted transformer, and the transformed table of the training rows, one per permutation.
 
-    ``edges`` are the bin edges of the columns that have bins of their own.
+    ``edges`` are the bin edges of the columns that have bins of their own, ``statistics`` the columns that target
+    statistics have.
     """
 
     transformer: FeatureTransformer
     tables: tuple[Table, ...]
     edges: Mapping[int, np.ndarray]
+    statistics: tuple[StatisticColumns, ...] = ()
+
+
+class StatisticColumns(NamedTuple):
+    """A target statistic of a categorical column or a combination, and the numbers of its columns."""
+
+    sources: Sources
+    encoding: Statistic
+    columns: tuple[int, ...]
 
 
 def encode_categories(
@@ -42,30 +53,61 @@ def encode_categories(
     columns: list[int | DerivedFeature | None] = [None if f in plan else f for f in range(table.n_features)]
     values: dict[int, list[np.ndarray]] = {}
     edges: dict[int, np.ndarray] = {}
+    statistics: list[StatisticColumns] = []
     planned = [*((Combination.of(f, inputs), encodings) for f, encodings in plan.items()), *combinations]
     inputs = replace(inputs, ordered=_compute_all_ordered(planned, inputs))
     for combination, encodings in planned:
         sources = combination.sources
         for encoding in encodings:
             encoded = encode_combination(encoding, combination, inputs)
+            positions = []
             for k, (column, column_values) in enumerate(zip(encoded.columns, encoded.values, strict=True)):
                 position = sources[0] if len(sources) == 1 and columns[sources[0]] is None else len(columns)
                 if position == len(columns):
                     columns.append(None)
                 columns[position] = column
+                positions.append(position)
                 if column.kind == RANK:
                     edges[position] = np.arange(1.0, column.sums.max()) + 0.5  # the bin of a category is its rank
                 if isinstance(encoding, Statistic) and encoding.bins is not None:
                     edges[position] = np.unique(np.linspace(*encoded.value_range(k), encoding.bins + 1)[1:-1])
                 if column_values is not None:
                     values[position] = column_values
+            if isinstance(encoding, Statistic):
+                statistics.append(StatisticColumns(sources, encoding, tuple(positions)))
     transformer = FeatureTransformer(inputs.vocabularies, tuple(c for c in columns if c is not None), inputs.cuts)
-    n_permutations = max([1, *map(len, values.values())])
-    tables = tuple(
+    return EncodedTables(transformer, _transform(table, transformer, inputs, values), edges, tuple(statistics))
+
+
+def encode_statistics_again(
+    table: Table, transformer: FeatureTransformer, statistics: Sequence[StatisticColumns], inputs: EncodingInputs
+) -> tuple[FeatureTransformer, Table]:
+    """Compute the target statistics of a transformer from the rows of another table, all other columns as they are.
+
+    Return the new transformer, and the table of the rows with the statistics of the first permutation.
+    """
+    columns, values = list(transformer.columns), {}
+    combined = [sources for sources, _, _ in statistics if len(sources) > 1]
+    encoded = {one.sources: one for one in Combination.encode_all(list(dict.fromkeys(combined)), inputs)}
+    for sources, encoding, positions in statistics:
+        combination = encoded.get(sources) or Combination.of(sources[0], inputs)
+        again = encode_combination(encoding, combination, inputs)
+        for position, column, column_values in zip(positions, again.columns, again.values, strict=True):
+            columns[position] = column
+            if column_values is not None:
+                values[position] = column_values
+    transformer = replace(transformer, vocabularies=inputs.vocabularies, columns=tuple(columns))
+    return transformer, _transform(table, transformer, inputs, values)[0]
+
+
+def _transform(
+    table: Table, transformer: FeatureTransformer, inputs: EncodingInputs, values: Mapping[int, list[np.ndarray]]
+) -> tuple[Table, ...]:
+    """Return the transformed table of the training rows, one per permutation that ``values`` hold."""
+    return tuple(
         TransformedTable(table, transformer, inputs.codes, {k: arrays[s % len(arrays)] for k, arrays in values.items()})
-        for s in range(n_permutations)
+        for s in range(max([1, *map(len, values.values())]))
     )
-    return EncodedTables(transformer, tables, edges)
 
 
 def _compute_all_ordered(
