@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from sapwood.boost.initial_scores import estimator_scores
 from sapwood.data.dataset import unwrap_dataset
 from sapwood.data.tables.table import Table, read_table
 from sapwood.errors import ParameterError
+from sapwood.explain.explanation import Explanation
 from sapwood.explain.importance import FeatureImportance, feature_importances, importance
+from sapwood.explain.shapley import explain, frame_library, shap_values
 from sapwood.model.model import Model
 from sapwood.objectives.links import link_from_name
 from sapwood.params.aliases.alias import PREDICT
@@ -105,6 +108,67 @@ class FittedEstimator(BaseEstimator):
         """
         check_is_fitted(self)
         return importance(self.model_, kind, percent=percent)
+
+    def explain(self, X: Any, iterations: int | None = None) -> Explanation:
+        """Explain the scores of all rows by Shapley values.
+
+        For every row, the base value and the values of all features add up to ``predict_raw``.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Dataset
+            Rows with the columns of training.
+        iterations : int, optional
+            Number of rounds to use; all by default.
+
+        Returns
+        -------
+        Explanation
+            Shapley values with base values, data and names; plots of ``shap`` accept it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import SapwoodRegressor
+        >>> X = np.random.default_rng(0).normal(size=(200, 3))
+        >>> model = SapwoodRegressor(n_estimators=20).fit(X, X[:, 0] - X[:, 2])
+        >>> explanation = model.explain(X)
+        >>> explanation
+        <sapwood Explanation: 200 rows, 3 features>
+        >>> np.allclose(explanation.base_values + explanation.values.sum(axis=1), model.predict_raw(X))
+        True
+        """
+        table = self._align(X)
+        explanation = explain(self.model_, table, iterations, self._n_jobs(), library=frame_library(unwrap_dataset(X)))
+        if self.init_ is None:
+            return explanation
+        return replace(explanation, base_values=explanation.base_values + self._init_scores(X))
+
+    def shap_values(self, X: Any, iterations: int | None = None) -> np.ndarray:
+        """Return the Shapley values of the scores of all rows.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Dataset
+            Rows with the columns of training.
+        iterations : int, optional
+            Number of rounds to use; all by default.
+
+        Returns
+        -------
+        ndarray (rows, features) or (rows, features, outputs)
+            Contributions to the score, which is on the scale of ``predict_raw``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import SapwoodRegressor
+        >>> X = np.random.default_rng(0).normal(size=(200, 3))
+        >>> model = SapwoodRegressor(n_estimators=20).fit(X, X[:, 0] - X[:, 2])
+        >>> model.shap_values(X).shape
+        (200, 3)
+        """
+        return shap_values(self.model_, self._align(X), iterations, self._n_jobs())
 
     @explains_arguments(PREDICT)
     def predict_raw(self, X: Any, iterations: int | None = None) -> np.ndarray:

@@ -144,11 +144,11 @@ class Model:
         _check_jobs(n_jobs)
         if iterations is None and (prediction := self.predict_plain_row(X)) is not None:
             return prediction
-        table = self._align(X)
+        table = self.align(X)
         if table.n_rows == 1 and iterations is None and self.transformer is None and not table.is_sparse:
             _, matrix = next(table.matrices(1))
             return np.array([self._row_predictor.predict(matrix[0])])
-        scores = self._scores(self._transform(table), iterations, n_jobs)
+        scores = self._scores(self.transform(table), iterations, n_jobs)
         return self._link.predict(scores, current_team(n_jobs, scores.size).run)
 
     def predict_plain_row(self, X: Any) -> np.ndarray | None:
@@ -160,7 +160,7 @@ class Model:
     @explains_arguments(PREDICT)
     def predict_raw(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
         """Return the scores before the link, (rows,) or (rows, outputs), after ``iterations`` rounds (default: all)."""
-        return _by_row(self._scores(self._transform(self._align(X)), iterations, n_jobs))
+        return _by_row(self._scores(self.transform(self.align(X)), iterations, n_jobs))
 
     def staged_predict(self, X: Any, n_jobs: int | None = None) -> Iterator[np.ndarray]:
         """Yield the predictions after 1, 2, ... rounds."""
@@ -172,17 +172,17 @@ class Model:
 
     def predictor(self) -> RowPredictor:
         """Return a predictor of single rows, much faster than ``predict`` on tables of one row."""
-        packed = pack_trees(self.ensemble, with_tops=False, bitsets=self._bitsets)
+        packed = pack_trees(self.ensemble, with_tops=False, bitsets=self.bitsets)
         transform_row: Any = row_zeros_to_missing if self.schema.zero_as_missing else None
-        if self._bitsets is not None:
-            transform_row = partial(self._bitsets.transformer.transform_row, schema=self.schema)
+        if self.bitsets is not None:
+            transform_row = partial(self.bitsets.transformer.transform_row, schema=self.schema)
         return RowPredictor(packed, self.n_features, self.base_scores, self._link, transform_row)
 
     def leaf_indices(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
         """Return the leaf of each row in each tree as its node number within the tree: int32 (rows, trees)."""
         _check_jobs(n_jobs)
-        trees = self._trees_of(0, self._checked_rounds(iterations))
-        return batch_predictor.leaf_indices(self._packed_trees, self._transform(self._align(X)), trees, n_jobs)
+        trees = self._trees_of(0, self.checked_rounds(iterations))
+        return batch_predictor.leaf_indices(self._packed_trees, self.transform(self.align(X)), trees, n_jobs)
 
     @cached_property
     def _plain_row_shape(self) -> tuple[int, ...]:
@@ -195,23 +195,24 @@ class Model:
 
     @cached_property
     def _packed_trees(self) -> PackedTrees:
-        return pack_trees(self.ensemble, bitsets=self._bitsets)
+        return pack_trees(self.ensemble, bitsets=self.bitsets)
 
     @cached_property
-    def _bitsets(self) -> BitsetTransformer | None:
+    def bitsets(self) -> BitsetTransformer | None:
+        """Feature transformer for prediction, which packs category sets into bitsets; None without categories."""
         return None if self.transformer is None else BitsetTransformer.of(self.transformer)
 
     @cached_property
     def _link(self) -> Link:
         return link_from_name(self.link)
 
-    def _align(self, X: Any) -> Table:
+    def align(self, X: Any) -> Table:
         """Return X as a table with the columns of training; a Table is returned unchanged."""
         return X if isinstance(X, Table) else self.schema.align(read_table(X))
 
-    def _transform(self, table: Table) -> Table:
+    def transform(self, table: Table) -> Table:
         """Return the features of the trees for an aligned table."""
-        return table if self._bitsets is None else self._bitsets.transformer.transform(table)
+        return table if self.bitsets is None else self.bitsets.transformer.transform(table)
 
     def _initial_scores(self, table: Table) -> np.ndarray:
         return np.repeat(self.base_scores[:, None], table.n_rows, axis=1)
@@ -219,7 +220,7 @@ class Model:
     def _scores(self, features: Table, iterations: int | None, n_jobs: int | None) -> np.ndarray:
         """Return the scores (outputs, rows) after ``iterations`` rounds."""
         _check_jobs(n_jobs)
-        rounds = self._checked_rounds(iterations)
+        rounds = self.checked_rounds(iterations)
         if rounds < self.n_iterations and self.ensemble.rescalings:
             return self[:rounds]._scores(features, None, n_jobs)
         scores = self._initial_scores(features)
@@ -229,7 +230,7 @@ class Model:
     def _staged_scores(self, X: Any, n_jobs: int | None) -> Iterator[np.ndarray]:
         """Check the arguments and return an iterator over the scores (outputs, rows) after each round."""
         _check_jobs(n_jobs)
-        return self._score_stages(materialize(self._transform(self._align(X))), n_jobs)
+        return self._score_stages(materialize(self.transform(self.align(X))), n_jobs)
 
     def _score_stages(self, features: Table, n_jobs: int | None) -> Iterator[np.ndarray]:
         if self.ensemble.rescalings:
@@ -241,7 +242,8 @@ class Model:
             batch_predictor.add_scores(self._packed_trees, features, self._trees_of(round, round + 1), scores, n_jobs)
             yield scores.copy()
 
-    def _checked_rounds(self, iterations: int | None) -> int:
+    def checked_rounds(self, iterations: int | None) -> int:
+        """Return the number of rounds to use: all for None; raise a ParameterError if there are fewer."""
         if iterations is None:
             return self.n_iterations
         if not is_integer(iterations) or not 0 <= iterations <= self.n_iterations:
@@ -281,10 +283,20 @@ class Model:
             parts.append(f"{title}\n{tree.to_text(names)}")
         return "\n\n".join(parts) + "\n"
 
+    # --- explanation --------------------------------------------------------------------------------------------------
+    # sapwood.explain imports this module, so its modules are imported by name when they are used.
+
     def importance(self, kind: str = "total_gain", percent: bool = False) -> np.ndarray:
         """Return the importance of each feature, an array that prints as a table (see ``explain/importance.py``)."""
-        # sapwood.explain imports this module, so it is imported by name when it is used.
         return importlib.import_module("sapwood.explain.importance").importance(self, kind, percent=percent)
+
+    def explain(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> Any:
+        """Explain the scores of all rows by Shapley values: an :class:`~sapwood.explain.explanation.Explanation`."""
+        return importlib.import_module("sapwood.explain.shapley").explain(self, X, iterations, n_jobs)
+
+    def shap_values(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
+        """Return the Shapley values of the scores of all rows: (rows, features) or (rows, features, outputs)."""
+        return importlib.import_module("sapwood.explain.shapley").shap_values(self, X, iterations, n_jobs)
 
     def info(self) -> dict[str, Any]:
         """Return what the model is and how it was trained.

@@ -79,14 +79,14 @@ def _add_linear(
     arguments = _traversal_arguments(packed, table.dtype, team)
     n_rows = min(rows_per_call(packed, trees, team.size), max(1, MAX_BUFFERED_LEAVES // max(1, len(trees))))
     leaves = np.empty((min(n_rows, table.n_rows), len(trees)), dtype=np.int32)
-    for rows in _row_ranges(table, n_rows):
+    for rows in row_ranges(table, n_rows):
         bounds = np.array([rows.begin, rows.end, -rows.begin, trees.start, trees.stop], dtype=np.int64)
         team.run(packed_forest.leaf_indices, *rows.memory, *arguments, bounds, leaves)
         bounds = np.array([rows.begin, rows.end, rows.offset, trees.start], dtype=np.int64)
         team.run(linear_leaves.add_linear_leaves, *rows.memory, leaves, forest, bounds, out)
 
 
-class _RowRange(NamedTuple):
+class RowRange(NamedTuple):
     """Rows ``begin`` to ``end`` of a block (values, row stride, column stride) that starts at row ``offset``."""
 
     memory: tuple[np.ndarray, int, int]
@@ -95,18 +95,18 @@ class _RowRange(NamedTuple):
     offset: int
 
 
-def _row_ranges(table: Table, n_rows: int) -> Iterator[_RowRange]:
+def row_ranges(table: Table, n_rows: int) -> Iterator[RowRange]:
     """Yield the rows of a table, at most ``n_rows`` at a time."""
     for block in table.blocks():
         memory = (block.values, block.row_stride, block.column_stride)
         for begin in range(0, block.n_rows, n_rows):
-            yield _RowRange(memory, begin, min(begin + n_rows, block.n_rows), block.start)
+            yield RowRange(memory, begin, min(begin + n_rows, block.n_rows), block.start)
 
 
 def _run(
     team: Team, kernel: Kernel, table: Table, n_rows: int, trees: range, arguments: tuple[Any, ...], out: np.ndarray
 ) -> None:
-    for rows in _row_ranges(table, n_rows):
+    for rows in row_ranges(table, n_rows):
         bounds = np.array([rows.begin, rows.end, rows.offset, trees.start, trees.stop], dtype=np.int64)
         team.run(kernel, *rows.memory, *arguments, bounds, out)
 

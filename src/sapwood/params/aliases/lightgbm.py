@@ -132,8 +132,7 @@ header has_header two_round two_round_loading use_two_round_loading save_binary 
     precise_float_parser parser_config_file | - | X is a table in memory; read files with pandas, polars or pyarrow
 predict_raw_score is_predict_raw_score predict_rawscore raw_score | predict_raw(X) |
 predict_leaf_index is_predict_leaf_index leaf_index | apply(X) |
-predict_contrib is_predict_contrib contrib | - | there are no SHAP values yet; `importance(kind)` describes the whole
-    model
+predict_contrib is_predict_contrib contrib | shap_values(X) |
 num_iteration_predict | predict(X, iterations={}) |
 start_iteration_predict | model_[{}:] |
 pred_early_stop pred_early_stop_freq pred_early_stop_margin | - | predictions use all rounds; pass `iterations` to
@@ -172,8 +171,8 @@ num_iteration num_iteration_predict | iterations={} | None and -1 there are the 
 start_iteration start_iteration_predict | model_[{}:] | its `predict` still adds the initial score
 pred_leaf predict_leaf_index is_predict_leaf_index leaf_index | apply(X) | in a `Model`, `leaf_indices(X)`; leaves have
     the numbers of their nodes
-pred_contrib predict_contrib is_predict_contrib contrib | - | there are no SHAP values yet; `importance(kind)` describes
-    the whole model
+pred_contrib predict_contrib is_predict_contrib contrib | shap_values(X) | base values, the last column there, are those
+    of `explain(X)`
 validate_features predict_disable_shape_check | - | columns are always checked, and found by name in data frames; leave
     it out
 data_has_header | - | X is a table in memory; leave it out

@@ -1,0 +1,105 @@
+"""Prepare trees for Shapley values: their splits in depth-first order, each with what its path says about its player.
+
+A player is a column of the user, or several that are combined: all splits on columns computed from it belong to it. The
+level of a node is the number of splits above it. Level h > 0 also stands for the edge that leads to a node of level h.
+"""
+
+# ruff: noqa: F821 (types in the language of signatures)
+
+from typing import NamedTuple
+
+from sapwood.native.runtime.kernel import kernel, layout
+
+# Columns of ``TreePaths.splits``: slot of the split's value in a block of rows; the bit of a category bitset, -1 for a
+# threshold; whether missing values go left; player; level; level of the last edge of the same player above, 0 if there
+# is none; whether the node is the right child of its parent; left child; whether the left and the right child are
+# leaves.
+SLOT, BIT, MISSING_LEFT, PLAYER, LEVEL, EARLIER, IS_RIGHT, LEFT, LEFT_IS_LEAF, RIGHT_IS_LEAF = range(10)
+N_SPLIT_COLUMNS = 10
+# Columns of ``TreePaths.fractions``: the fraction of the node's cover that goes left; the fraction of all rows that the
+# splits of the same player above leave.
+GOES_LEFT, REMAINS = range(2)
+
+
+@layout
+class TreePaths(NamedTuple):
+    """The splits of all trees, the root first, every left subtree before the right one."""
+
+    tree_start: "i64[:]"  # (T + 1) first split of each tree
+    tree_output: "i32[:]"  # (T)
+    n_points: "i64[:]"  # (T) points of the quadrature that are exact for the tree
+    splits: "i64[:,:]"  # (S, N_SPLIT_COLUMNS)
+    thresholds: "f64[:]"  # (S)
+    fractions: "f64[:,:]"  # (S, 2)
+    values: "f64[:,:]"  # (N, width) of all nodes
+    features: "i64[:]"  # per slot of a block: the column of the table
+    points: "f64[:,:]"  # (n, q): point q of the quadrature with n points, between 0 and 1
+    weights: "f64[:,:]"  # (n, q): its weight
+
+
+@kernel("i64[:], i32[:], i32[:], f64[:], i64[:], i64[:,:], f64[:,:], i64[:,:], f64[:,:], i64[:], i64[:], i64[:]")
+def list_paths(
+    tree_start,
+    feature,
+    left,
+    cover,
+    players,
+    stack,
+    remains,
+    splits,
+    fractions,
+    nodes,
+    split_start,
+    n_distinct,
+):
+    """Write the splits of trees in depth-first order, and the largest number of distinct players on a path of each.
+
+    ``feature`` and ``left`` are those of an ensemble, ``cover`` is the weight of each node, ``players`` has the player
+    of each feature. ``nodes`` receives the node of each split. ``stack`` (levels + 2, 6) and ``remains``
+    (levels + 2, 2) are workspaces.
+    """
+    # Columns of ``stack``, at the position of a node that waits: node, level, whether it is a right child. At the
+    # position of a level: player of the split there, player of the edge to it, distinct players on the path to it.
+    # ``remains``: of the edge to the waiting node, and of the edge at the level, what its player's splits leave.
+    n = 0
+    for tree in range(tree_start.shape[0] - 1):
+        split_start[tree] = n
+        n_distinct[tree] = 0
+        root = tree_start[tree]
+        stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 4], stack[0, 5] = root, 0, 0, -1, 0
+        remains[0, 0] = 1.0
+        n_waiting = 1 if feature[root] >= 0 else 0
+        while n_waiting > 0:
+            n_waiting -= 1
+            node, level, is_right = stack[n_waiting, 0], stack[n_waiting, 1], stack[n_waiting, 2]
+            remains[level, 1] = remains[n_waiting, 0]
+            player = players[feature[node]]
+            if level > 0:
+                stack[level, 4] = stack[level - 1, 3]
+            stack[level, 3] = player
+            earlier = level
+            while earlier > 0 and stack[earlier, 4] != player:
+                earlier -= 1
+            before = remains[earlier, 1] if earlier > 0 else 1.0
+            distinct = stack[level, 5] + (1 if earlier == 0 else 0)
+            stack[level + 1, 5] = distinct
+            n_distinct[tree] = max(n_distinct[tree], distinct)
+            child = root + left[node]
+            total = cover[child] + cover[child + 1]
+            goes_left = cover[child] / total if total > 0.0 else 0.5
+            nodes[n] = node
+            splits[n, PLAYER], splits[n, LEVEL], splits[n, EARLIER] = player, level, earlier
+            splits[n, IS_RIGHT], splits[n, LEFT] = is_right, child
+            splits[n, LEFT_IS_LEAF] = 1 if feature[child] < 0 else 0
+            splits[n, RIGHT_IS_LEAF] = 1 if feature[child + 1] < 0 else 0
+            fractions[n, GOES_LEFT], fractions[n, REMAINS] = goes_left, before
+            n += 1
+            if feature[child + 1] >= 0:
+                stack[n_waiting, 0], stack[n_waiting, 1], stack[n_waiting, 2] = child + 1, level + 1, 1
+                remains[n_waiting, 0] = before * (1.0 - goes_left)
+                n_waiting += 1
+            if feature[child] >= 0:
+                stack[n_waiting, 0], stack[n_waiting, 1], stack[n_waiting, 2] = child, level + 1, 0
+                remains[n_waiting, 0] = before * goes_left
+                n_waiting += 1
+    split_start[tree_start.shape[0] - 1] = n
