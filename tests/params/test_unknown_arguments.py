@@ -64,7 +64,11 @@ PREDICTIONS = [
     ("raw_score", True, r"did you mean predict_raw\(X\)\?$"),
     ("output_margin", True, r"did you mean predict_raw\(X\)\?$"),
     ("pred_leaf", True, r"did you mean apply\(X\)\?"),
-    ("pred_contrib", True, r"did you mean shap_values\(X\)\? LightGBM: base values, the last column there, are those of"),
+    (
+        "pred_contrib",
+        True,
+        r"did you mean shap_values\(X\)\? LightGBM: base values, the last column there, are those of",
+    ),
     ("num_iteration", 5, r"did you mean iterations=5\?"),
     ("ntree_end", 5, r"did you mean iterations=5\?"),
     ("iteration_range", (0, 5), r"did you mean iterations=n\? XGBoost: \(0, n\) is iterations=n; for \(m, n\) slice"),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -24,6 +25,9 @@ from sapwood.objectives.links import link_from_name
 from sapwood.params.aliases.alias import PREDICT
 from sapwood.params.resolve import check_value
 from sapwood.params.unknown_arguments import explains_arguments
+
+FUNCTION_NAMES = ("custom", "gradient")  # of losses that a model does not contain
+Fitted = TypeVar("Fitted", bound="FittedEstimator")
 
 
 class FittedEstimator(BaseEstimator):
@@ -265,6 +269,44 @@ class FittedEstimator(BaseEstimator):
         """
         table = self._align(X)
         return self.model_.leaf_indices(table, n_jobs=self._n_jobs())
+
+    def refit_leaves(self: Fitted, X: Any, y: Any, *, sample_weight: Any = None, decay_rate: float = 0.9) -> Fitted:
+        """Return a copy of the estimator with leaf values refitted to other rows; splits stay as they are.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Dataset
+            Rows with the columns of training.
+        y : array-like
+            Target of each row; classes must be among those of the model.
+        sample_weight : array-like, optional
+            Weight of each row.
+        decay_rate : float, default=0.9
+            Fraction of the old value that a leaf keeps: 0 forgets the rows of training.
+
+        Returns
+        -------
+        estimator
+            A copy with another ``model_``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import SapwoodRegressor
+        >>> X = np.arange(100.0)[:, None]
+        >>> model = SapwoodRegressor(n_estimators=20).fit(X, X[:, 0])
+        >>> later = model.refit_leaves(X, X[:, 0] + 10.0, decay_rate=0.5)
+        >>> bool(later.predict(X).mean() > model.predict(X).mean() + 4.0)
+        True
+        """
+        check_is_fitted(self)
+        refitted = copy.copy(self)
+        refitted.model_ = self.model_.refit_leaves(
+            self._align(X), y, sample_weight=sample_weight, decay_rate=decay_rate, n_jobs=self._n_jobs(),
+            init_score=None if self.init_ is None else self._init_scores(X),
+            objective=self.params_["objective"] if self.model_.objective["name"] in FUNCTION_NAMES else None,
+        )  # fmt: skip
+        return refitted
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that ``sapwood.load`` reads.

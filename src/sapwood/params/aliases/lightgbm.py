@@ -66,7 +66,7 @@ cegb_tradeoff cegb_penalty_split cegb_penalty_feature_lazy cegb_penalty_feature_
     remove expensive columns from X, or raise `min_split_gain`
 forcedsplits_filename fs forced_splits_filename forced_splits_file forced_splits | - | splits cannot be prescribed;
     train a model for each part of the rows
-refit_decay_rate | - | leaves are not refitted to new rows; continue the model with `fit(init_model=...)`
+refit_decay_rate | refit_leaves(X, y, decay_rate={}) |
 categorical_feature cat_feature categorical_column cat_column categorical_features | categorical_features | "name:a,b"
     is `["a", "b"]`
 max_cat_to_onehot | one_hot_max | `Partition(max_single=...)` limits the splits of one category against the others

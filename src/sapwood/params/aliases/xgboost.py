@@ -66,8 +66,9 @@ verbosity verbose_eval silent | verbose | 0 and 1 there are 0 here
 importance_type | importance(kind) | the kinds have the same names; the default there is "gain"
 device gpu_id predictor fail_on_invalid_gpu_id use_rmm | - | training uses the CPU only; leave it out
 validate_parameters | - | parameters are always checked; leave it out
-updater process_type refresh_leaf | - | trees are not updated after they are grown; continue the model with
-    `fit(init_model=...)`
+process_type refresh_leaf | refit_leaves(X, y) | `process_type="update"` with `updater="refresh"`; gains and counts stay
+    those of the training
+updater | - | trees are grown and pruned in one pass; leave it out
 sketch_eps | max_bins | about 1 / sketch_eps
 single_precision_histogram | precision="packed" |
 sparse_threshold opt_dense_col | - | sparse columns are recognised from the data; leave it out
