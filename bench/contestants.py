@@ -50,7 +50,7 @@ class Sapwood(Contestant):
     def row_predictor(self) -> Callable[[np.ndarray], object]:
         """Use the model's predictor of single rows."""
         predictor = self.model.model_.predictor()
-        return lambda row: predictor.predict(row[0])
+        return lambda row: predictor.predict_response(row[0])
 
 
 class LightGBM(Contestant):

@@ -150,7 +150,7 @@ def of_sapwood(case: Case, s: Split, **rules: Any) -> Answer:
         objective=case.ours, n_estimators=ROUNDS, learning_rate=RATE, max_leaves=LEAVES, max_bins=BINS,
         reg_lambda=PENALTY, **rules,
     ).fit(s.X, s.y)  # fmt: skip
-    return model.predict_raw(s.X_test) if case.metric is hinge else model.model_.predict(s.X_test)
+    return model.predict_raw(s.X_test) if case.metric is hinge else model.model_.predict_response(s.X_test)
 
 
 def of_lightgbm(case: Case, s: Split) -> Answer:

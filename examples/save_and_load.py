@@ -1,4 +1,4 @@
-"""Save a model without pickle, load it without scikit-learn, and get the same predictions."""
+"""Save a model without pickle, load it with or without scikit-learn, and get the same predictions."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ classifier = sapwood.SapwoodClassifier(n_estimators=50, max_leaves=15).fit(X, y)
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "adult.sapwood"
     classifier.save(path)
-    model = sapwood.load(path)
+    model = sapwood.load(path)  # needs no scikit-learn
+    estimator = sapwood.SapwoodClassifier.load(path)  # the estimator, with its parameters
 
 X_test, y_test = adult.test
-probability = model.predict(X_test)  # of the second class
-assert np.array_equal(probability, classifier.predict_proba(X_test)[:, 1])
+labels = model.predict(X_test)
+assert np.array_equal(labels, classifier.predict(X_test))
+assert np.array_equal(model.predict_proba(X_test), classifier.predict_proba(X_test))
+assert np.array_equal(estimator.predict(X_test), labels)
 assert model.fingerprint() == classifier.model_.fingerprint()
-print(f"{model}: accuracy {np.mean((probability > 0.5) == y_test):.4f}")
+print(f"{model}: accuracy {np.mean(labels == y_test):.4f}")

@@ -87,7 +87,9 @@ if not TYPE_CHECKING:  # so that type checkers report unknown names
         if name in _PACKAGES:
             return importlib.import_module(f"sapwood.{name}")
         if name not in _MODULE_OF:
-            raise AttributeError(f"module 'sapwood' has no attribute {name!r}")
+            raise importlib.import_module("sapwood.params.unknown_attributes").unknown_attribute(
+                "module 'sapwood'", name
+            )
         value = getattr(importlib.import_module(_MODULE_OF[name]), name)
         globals()[name] = value
         return value

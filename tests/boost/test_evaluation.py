@@ -71,7 +71,7 @@ def test_the_history_is_what_the_model_gives_after_each_round(estimator, max_bin
     fitted = estimator(max_bins=max_bins, subsample=0.7, **FEW).fit(X, y, eval_set=(X_eval, y_eval))
     [(name, history)] = fitted.evals_result_["validation"].items()
     metric = resolve_metric(name)
-    expected = [metric(y_eval, prediction) for prediction in fitted.model_.staged_predict(X_eval)]
+    expected = [metric(y_eval, prediction) for prediction in fitted.model_.staged_response(X_eval)]
     assert history == expected
 
 

@@ -32,11 +32,11 @@ def reads(monkeypatch):
     """A list that grows with every table that is read."""
     tables = []
 
-    def counted(X):
+    def counted(X, **options):
         tables.append(X)
-        return read_table(X)
+        return read_table(X, **options)
 
-    for module in ("sapwood.estimators.fitted_estimator", "sapwood.model.model"):
+    for module in ("sapwood.estimators.fitted_estimator", "sapwood.model.prediction_methods"):
         monkeypatch.setattr(f"{module}.read_table", counted)
     return tables
 

@@ -39,7 +39,7 @@ def test_files_of_every_version_are_kept():
 def test_old_files_predict_as_they_did(case):
     model, known, rows = case
     np.testing.assert_array_equal(model.predict_raw(rows), known["raw"])
-    np.testing.assert_array_equal(model.predict(rows), known["prediction"])
+    np.testing.assert_array_equal(model.predict_response(rows), known["prediction"])
 
 
 def test_old_files_find_the_same_leaves(case):

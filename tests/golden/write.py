@@ -79,7 +79,7 @@ def keep(name: str, about: str, model: Model, rows: np.ndarray) -> None:
         "about": about,
         "rows": plain,
         "raw": model.predict_raw(rows).tolist(),
-        "prediction": model.predict(rows).tolist(),
+        "prediction": model.predict_response(rows).tolist(),
         "leaves": model.leaf_indices(rows).tolist(),
         "classes": None if model.classes is None else model.classes.tolist(),
         "fingerprint": model.fingerprint(),

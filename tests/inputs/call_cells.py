@@ -87,7 +87,10 @@ PREDICTION: dict[str, tuple[Any, Any]] = {
     "rounds backwards": (lambda: MODEL[::-1], parameter_error("a slice of rounds", "model[::2]")),
     "rounds by name": (lambda: MODEL["a":], parameter_error("integers", "model[:50]")),
     "a row too short": (lambda: MODEL.predictor().predict([1.0]), value_error("1 values", "3 features")),
-    "a row of texts": (lambda: MODEL.predictor().predict(["a", "b", "c"]), value_error("a sequence of 3 numbers")),
+    "a row of texts": (
+        lambda: MODEL.predictor().predict(["a", "b", "c"]),
+        type_error("holds the string 'a'", "pass a number"),
+    ),
     "a row beyond floats": (lambda: MODEL.predictor().predict([10**400, 1, 1]), value_error("3 numbers")),
     "an importance that is not there": (lambda: BY_ARRAY.importance("x"), parameter_error("kind must be", "got 'x'")),
     "the path of a file as a number": (lambda: sapwood.load(3), type_error("a string or a Path", "got 3")),

@@ -86,8 +86,8 @@ def train(
     >>> model = sapwood.train({"objective": "logistic", "n_estimators": 20}, X, y)
     >>> model
     <sapwood.Model: 3 features, 1 outputs, 20 rounds, 20 trees, link logit>
-    >>> model.predict([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]) > 0.5  # probability of the second class, "yes"
-    array([ True, False])
+    >>> model.predict([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]])
+    array(['yes', 'no'], dtype='<U3')
     """
     if (params or {}).get("warm_start") not in (None, False, AUTO):
         raise ParameterError("warm_start continues the model of an estimator; pass init_model to sapwood.train")

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from sapwood.boost.fit_arguments import CLASSIFICATION
 from sapwood.estimators.classifier_parameters import ClassifierParameters
 from sapwood.estimators.constructor import documents_parameters
+from sapwood.model.class_predictions import class_probabilities, most_probable_classes
 from sapwood.params.aliases.alias import PREDICT
 from sapwood.params.unknown_arguments import explains_arguments
 
@@ -77,7 +78,7 @@ class SapwoodClassifier(ClassifierMixin, ClassifierParameters):
         array([[0.5, 0.5],
                [0.5, 0.5]])
         """
-        return _probabilities_of_both(self._predict(X, iterations))
+        return class_probabilities(self._predict(X, iterations), self.classes_)
 
     @explains_arguments(PREDICT)
     def predict(self, X: Any, iterations: int | None = None) -> np.ndarray:
@@ -104,7 +105,7 @@ class SapwoodClassifier(ClassifierMixin, ClassifierParameters):
         >>> model.predict(X[[0, 99]])
         array([False,  True])
         """
-        return self.classes_[np.argmax(self.predict_proba(X, iterations), axis=1)]
+        return most_probable_classes(self.predict_proba(X, iterations), self.classes_)
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Predict the probabilities of the classes after 1, 2, ... rounds.
@@ -128,7 +129,7 @@ class SapwoodClassifier(ClassifierMixin, ClassifierParameters):
         >>> [one.shape for one in model.staged_predict_proba(X[:1])][:2]
         [(1, 2), (1, 2)]
         """
-        return map(_probabilities_of_both, self._staged_predict(X))
+        return (class_probabilities(response, self.classes_) for response in self._staged_predict(X))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Predict the most probable labels after 1, 2, ... rounds.
@@ -152,7 +153,7 @@ class SapwoodClassifier(ClassifierMixin, ClassifierParameters):
         >>> [one.shape for one in model.staged_predict(X[:1])][:2]
         [(1,), (1,)]
         """
-        return (self.classes_[np.argmax(probability, axis=1)] for probability in self.staged_predict_proba(X))
+        return (most_probable_classes(probability, self.classes_) for probability in self.staged_predict_proba(X))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores before the link function.
@@ -206,13 +207,3 @@ class SapwoodClassifier(ClassifierMixin, ClassifierParameters):
 def _decision(scores: np.ndarray) -> np.ndarray:
     """Return the difference of two scores, other scores as they are."""
     return scores[:, 1] - scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 2 else scores
-
-
-def _probabilities_of_both(probability: np.ndarray) -> np.ndarray:
-    """Return (rows, 2) from the probabilities (rows,) of the second class; (rows, classes) as they are."""
-    if probability.ndim > 1:
-        return probability
-    both = np.empty((len(probability), 2))
-    np.subtract(1.0, probability, out=both[:, 0])
-    both[:, 1] = probability
-    return both

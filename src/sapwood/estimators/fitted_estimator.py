@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from sapwood.boost.initial_scores import estimator_scores
 from sapwood.data.dataset import unwrap_dataset
 from sapwood.data.tables.table import Table, read_table
-from sapwood.errors import ParameterError
+from sapwood.estimators import estimator_file
 from sapwood.explain.explanation import Explanation
 from sapwood.explain.importance import FeatureImportance, feature_importances, importance
 from sapwood.explain.shapley import explain, frame_library, shap_values
@@ -25,6 +25,7 @@ from sapwood.objectives.links import link_from_name
 from sapwood.params.aliases.alias import PREDICT
 from sapwood.params.resolve import check_value
 from sapwood.params.unknown_arguments import explains_arguments
+from sapwood.params.unknown_attributes import unknown_attribute
 
 FUNCTION_NAMES = ("custom", "gradient")  # of losses that a model does not contain
 Fitted = TypeVar("Fitted", bound="FittedEstimator")
@@ -60,6 +61,7 @@ class FittedEstimator(BaseEstimator):
         "one_class" (y has one class; the model has no trees).
     """
 
+    task: ClassVar[str]
     n_jobs: Any
     model_: Model
     init_: Any
@@ -207,25 +209,25 @@ class FittedEstimator(BaseEstimator):
 
     def _predict(self, X: Any, iterations: int | None) -> np.ndarray:
         """Return the predictions of the model's link."""
-        if iterations is None and (prediction := self._predict_plain_row(X)) is not None:
-            return prediction
+        if iterations is None and (response := self._row_response(X)) is not None:
+            return response
         table = self._align(X)
         if self.init_ is None:
-            return self.model_.predict(table, iterations, self._n_jobs())
+            return self.model_.predict_response(table, iterations, self._n_jobs())
         return self._apply_link(self._raw_scores(X, table, iterations))
 
-    def _predict_plain_row(self, X: Any) -> np.ndarray | None:
-        """Return the prediction for an array of one row that needs neither checks of names nor ``init_``, else None."""
+    def _row_response(self, X: Any) -> np.ndarray | None:
+        """Return the value of the link for one row that has feature names if training had them, else None."""
         fitted = self.__dict__
-        if "feature_names_in_" in fitted or fitted.get("init_", self) is not None:
+        if fitted.get("init_", self) is not None:
             return None
         self._n_jobs()
-        return self.model_.predict_plain_row(X)
+        return self.model_.row_response(X, "feature_names_in_" in fitted)
 
     def _staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the predictions of the model's link after 1, 2, ... rounds."""
         if self.init_ is None:
-            return self.model_.staged_predict(self._align(X), self._n_jobs())
+            return self.model_.staged_response(self._align(X), self._n_jobs())
         return map(self._apply_link, self._staged_predict_raw(X))
 
     def _staged_predict_raw(self, X: Any) -> Iterator[np.ndarray]:
@@ -309,7 +311,7 @@ class FittedEstimator(BaseEstimator):
         return refitted
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file that ``sapwood.load`` reads.
+        """Write the fitted estimator to a file that ``load`` and ``sapwood.load`` read.
 
         Parameters
         ----------
@@ -328,17 +330,45 @@ class FittedEstimator(BaseEstimator):
         <sapwood.Model: 1 features, 1 outputs, 20 rounds, 20 trees, link identity>
         """
         check_is_fitted(self)
-        if self.init_ is not None:
-            raise ParameterError(
-                f"init is a {type(self.init_).__name__}, which a model file cannot contain: pickle the estimator, or "
-                "train with a constant init"
-            )
-        self.model_.save(path)
+        estimator_file.save(self, path)
+
+    @classmethod
+    def load(cls: type[Fitted], path: str | os.PathLike[str]) -> Fitted:
+        """Return the fitted estimator that ``save`` wrote, with its parameters and the history of training.
+
+        A file of ``Model.save`` or of version 0.1 has the model alone: the parameters are then "auto", and ``params_``
+        has those that were in force as far as they are known.
+
+        Parameters
+        ----------
+        path : str or path
+            File that ``save`` wrote.
+
+        Returns
+        -------
+        estimator
+            A fitted estimator of this class; a file of another kind of estimator is an error.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import SapwoodRegressor
+        >>> X = np.arange(100.0)[:, None]
+        >>> SapwoodRegressor(n_estimators=20).fit(X, X[:, 0] > 49).save("model.sapwood")
+        >>> SapwoodRegressor.load("model.sapwood")
+        SapwoodRegressor(n_estimators=20)
+        """
+        return estimator_file.load(cls, path)
+
+    if not TYPE_CHECKING:  # for type checkers an unknown attribute is an error
+
+        def __getattr__(self, name):
+            raise unknown_attribute(type(self).__name__, name)
 
     def _align(self, X: Any) -> Table:
         """Read X, once, as a table with the columns of training; warn if only one of the two has feature names."""
         check_is_fitted(self)
-        table = read_table(unwrap_dataset(X))
+        table = read_table(unwrap_dataset(X), accepts_row=True)
         aligned = self.model_.schema.align(table, type(self).__name__)
         was_named = hasattr(self, "feature_names_in_")
         if was_named and not table.has_string_names:

@@ -88,7 +88,7 @@ class FittedModel:
             return self.model.predict(X) if self.estimator is None else self.estimator.predict(X)
         if self.estimator is not None:
             return self.estimator.predict_proba(X)
-        probability = self.model.predict(X)
+        probability = self.model.predict_response(X)
         return probability if probability.ndim == 2 else np.column_stack([1.0 - probability, probability])
 
     def target(self, y: Any, n_rows: int, caller: str) -> np.ndarray:

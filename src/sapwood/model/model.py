@@ -4,37 +4,26 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sapwood.cached_property import cached_property
 from sapwood.data.categories.transformer import FeatureTransformer
 from sapwood.data.tables.schema import Schema
-from sapwood.data.tables.table import Table, materialize, read_table
-from sapwood.data.tables.zero_as_missing import row_zeros_to_missing
 from sapwood.errors import ParameterError
 from sapwood.model.arithmetic import add_models, every_round, scale_model
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.info import CATEGORIES, model_info
 from sapwood.model.io.fingerprint import fingerprint
-from sapwood.model.predict import batch_predictor
-from sapwood.model.predict.bitsets import BitsetTransformer
-from sapwood.model.predict.row_predictor import RowPredictor
-from sapwood.model.predict.tree_packing import PackedTrees, pack_trees
+from sapwood.model.prediction_methods import PredictionMethods
 from sapwood.model.tree import frozen_array
-from sapwood.native.threads.team import current_team
-from sapwood.objectives.links import Link, link_from_name
-from sapwood.params.aliases.alias import PREDICT
-from sapwood.params.unknown_arguments import explains_arguments
-from sapwood.params.validators import is_integer, is_number
+from sapwood.params.unknown_attributes import unknown_attribute
+from sapwood.params.validators import is_number
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(PredictionMethods):
     """Trees, the base scores they are added to, and the link from scores to predictions; immutable.
 
     ``objective`` is a dictionary with the name and settings of the loss, ``classes`` are the labels in the order of the
@@ -67,21 +56,6 @@ class Model:
         return f"<sapwood.Model: {shape}, {self.ensemble.n_trees} trees, link {self.link}>"
 
     # --- size ---------------------------------------------------------------------------------------------------------
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns of the training table."""
-        return self.schema.n_features
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of scores per row."""
-        return self.ensemble.n_outputs
-
-    @property
-    def n_iterations(self) -> int:
-        """Number of boosting rounds."""
-        return self.ensemble.n_rounds
 
     @property
     def feature_names(self) -> list[str]:
@@ -136,126 +110,10 @@ class Model:
 
     __rmul__ = __mul__
 
-    # --- prediction ---------------------------------------------------------------------------------------------------
+    if not TYPE_CHECKING:  # for type checkers an unknown attribute is an error
 
-    @explains_arguments(PREDICT)
-    def predict(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
-        """Predict values (regression) or probabilities: of the second class if there are two, else (rows, classes)."""
-        _check_jobs(n_jobs)
-        if iterations is None and (prediction := self.predict_plain_row(X)) is not None:
-            return prediction
-        table = self.align(X)
-        if table.n_rows == 1 and iterations is None and self.transformer is None and not table.is_sparse:
-            _, matrix = next(table.matrices(1))
-            return np.array([self._row_predictor.predict(matrix[0])])
-        scores = self._scores(self.transform(table), iterations, n_jobs)
-        return self._link.predict(scores, current_team(n_jobs, scores.size).run)
-
-    def predict_plain_row(self, X: Any) -> np.ndarray | None:
-        """Return the prediction if X is a float array of one row that needs no transformation, else None."""
-        if type(X) is not np.ndarray or X.shape != self._plain_row_shape or X.dtype.char not in "fd":
-            return None
-        return np.array([self._row_predictor.predict(X[0])])
-
-    @explains_arguments(PREDICT)
-    def predict_raw(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
-        """Return the scores before the link, (rows,) or (rows, outputs), after ``iterations`` rounds (default: all)."""
-        return _by_row(self._scores(self.transform(self.align(X)), iterations, n_jobs))
-
-    def staged_predict(self, X: Any, n_jobs: int | None = None) -> Iterator[np.ndarray]:
-        """Yield the predictions after 1, 2, ... rounds."""
-        return (self._link.predict(scores) for scores in self._staged_scores(X, n_jobs))
-
-    def staged_predict_raw(self, X: Any, n_jobs: int | None = None) -> Iterator[np.ndarray]:
-        """Yield the scores before the link after 1, 2, ... rounds."""
-        return (_by_row(scores) for scores in self._staged_scores(X, n_jobs))
-
-    def predictor(self) -> RowPredictor:
-        """Return a predictor of single rows, much faster than ``predict`` on tables of one row."""
-        packed = pack_trees(self.ensemble, with_tops=False, bitsets=self.bitsets)
-        transform_row: Any = row_zeros_to_missing if self.schema.zero_as_missing else None
-        if self.bitsets is not None:
-            transform_row = partial(self.bitsets.transformer.transform_row, schema=self.schema)
-        return RowPredictor(packed, self.n_features, self.base_scores, self._link, transform_row)
-
-    def leaf_indices(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
-        """Return the leaf of each row in each tree as its node number within the tree: int32 (rows, trees)."""
-        _check_jobs(n_jobs)
-        trees = self._trees_of(0, self.checked_rounds(iterations))
-        return batch_predictor.leaf_indices(self._packed_trees, self.transform(self.align(X)), trees, n_jobs)
-
-    @cached_property
-    def _plain_row_shape(self) -> tuple[int, ...]:
-        """Shape of an array of one row, empty if rows must be transformed before they reach the trees."""
-        return (1, self.n_features) if self.transformer is None and not self.schema.zero_as_missing else ()
-
-    @cached_property
-    def _row_predictor(self) -> RowPredictor:
-        return self.predictor()
-
-    @cached_property
-    def _packed_trees(self) -> PackedTrees:
-        return pack_trees(self.ensemble, bitsets=self.bitsets)
-
-    @cached_property
-    def bitsets(self) -> BitsetTransformer | None:
-        """Feature transformer for prediction, which packs category sets into bitsets; None without categories."""
-        return None if self.transformer is None else BitsetTransformer.of(self.transformer)
-
-    @cached_property
-    def _link(self) -> Link:
-        return link_from_name(self.link)
-
-    def align(self, X: Any) -> Table:
-        """Return X as a table with the columns of training; a Table is returned unchanged."""
-        return X if isinstance(X, Table) else self.schema.align(read_table(X))
-
-    def transform(self, table: Table) -> Table:
-        """Return the features of the trees for an aligned table."""
-        return table if self.bitsets is None else self.bitsets.transformer.transform(table)
-
-    def _initial_scores(self, table: Table) -> np.ndarray:
-        return np.repeat(self.base_scores[:, None], table.n_rows, axis=1)
-
-    def _scores(self, features: Table, iterations: int | None, n_jobs: int | None) -> np.ndarray:
-        """Return the scores (outputs, rows) after ``iterations`` rounds."""
-        _check_jobs(n_jobs)
-        rounds = self.checked_rounds(iterations)
-        if rounds < self.n_iterations and self.ensemble.rescalings:
-            return self[:rounds]._scores(features, None, n_jobs)
-        scores = self._initial_scores(features)
-        batch_predictor.add_scores(self._packed_trees, features, self._trees_of(0, rounds), scores, n_jobs)
-        return scores
-
-    def _staged_scores(self, X: Any, n_jobs: int | None) -> Iterator[np.ndarray]:
-        """Check the arguments and return an iterator over the scores (outputs, rows) after each round."""
-        _check_jobs(n_jobs)
-        return self._score_stages(materialize(self.transform(self.align(X))), n_jobs)
-
-    def _score_stages(self, features: Table, n_jobs: int | None) -> Iterator[np.ndarray]:
-        if self.ensemble.rescalings:
-            for n_rounds in range(1, self.n_iterations + 1):
-                yield self._scores(features, n_rounds, n_jobs)
-            return
-        scores = self._initial_scores(features)
-        for round in range(self.n_iterations):
-            batch_predictor.add_scores(self._packed_trees, features, self._trees_of(round, round + 1), scores, n_jobs)
-            yield scores.copy()
-
-    def checked_rounds(self, iterations: int | None) -> int:
-        """Return the number of rounds to use: all for None; raise a ParameterError if there are fewer."""
-        if iterations is None:
-            return self.n_iterations
-        if not is_integer(iterations) or not 0 <= iterations <= self.n_iterations:
-            raise ParameterError(
-                f"iterations must be between 0 and {self.n_iterations}, the number of rounds of the model, got "
-                f"{iterations!r}"
-            )
-        return int(iterations)
-
-    def _trees_of(self, start: int, stop: int) -> range:
-        first, last = np.searchsorted(self.ensemble.tree_round, [start, stop])
-        return range(int(first), int(last))
+        def __getattr__(self, name):
+            raise unknown_attribute("Model", name)
 
     # --- inspection ---------------------------------------------------------------------------------------------------
 
@@ -389,13 +247,3 @@ class Model:
         from sapwood.model.io import serialize
 
         return serialize.from_bytes, (serialize.to_bytes(self),)
-
-
-def _check_jobs(n_jobs: Any) -> None:
-    if n_jobs is not None and not (is_integer(n_jobs) and n_jobs != 0):
-        raise ParameterError(f"n_jobs must be an integer other than 0, or None (as many as allowed), got {n_jobs!r}")
-
-
-def _by_row(scores: np.ndarray) -> np.ndarray:
-    """Transpose scores (outputs, rows) to (rows, outputs), or (rows,) if there is one output."""
-    return scores[0] if len(scores) == 1 else np.ascontiguousarray(scores.T)

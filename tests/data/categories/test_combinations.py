@@ -156,7 +156,7 @@ def test_two_combined_columns_find_what_neither_predicts_alone(tmp_path):
     assert importances[0] == pytest.approx(importances[1], rel=0.3)
     combined.save(tmp_path / "m.sapwood")
     loaded = sapwood.load(tmp_path / "m.sapwood")
-    np.testing.assert_array_equal(loaded.predict(pl.from_pandas(test)), combined.predict_proba(test)[:, 1])
+    np.testing.assert_array_equal(loaded.predict_response(pl.from_pandas(test)), combined.predict_proba(test)[:, 1])
     assert "p × q (ordered)" in loaded.column_names
 
 
@@ -203,7 +203,7 @@ def test_each_larger_combination_improves_a_stump(columns, tmp_path):
     loaded = sapwood.load(tmp_path / "m.sapwood")
     frame = pl.from_pandas(LARGER_TEST)
     for rows in (LARGER_TEST, frame, frame.select(LARGER_NAMES[::-1]), frame.to_arrow()):
-        np.testing.assert_array_equal(loaded.predict(rows), expected)
+        np.testing.assert_array_equal(loaded.predict_response(rows), expected)
     assert loaded.fingerprint() == model.model_.fingerprint()
 
 

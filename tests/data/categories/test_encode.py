@@ -136,7 +136,7 @@ def test_the_file_is_the_same_model(tmp_path, encoding):
     loaded = sapwood.load(tmp_path / "m.sapwood")
     assert loaded.fingerprint() == fitted.model_.fingerprint()
     assert loaded.encodings == fitted.model_.encodings
-    np.testing.assert_array_equal(loaded.predict(pl.from_pandas(X)), fitted.predict_proba(X))
+    np.testing.assert_array_equal(loaded.predict_proba(pl.from_pandas(X)), fitted.predict_proba(X))
     assert pickle.loads(pickle.dumps(fitted)).model_.fingerprint() == loaded.fingerprint()
 
 

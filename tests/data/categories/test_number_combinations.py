@@ -16,6 +16,7 @@ from sapwood.data.tables.table import read_table
 from sapwood.errors import ModelFileError, ParameterError
 from sapwood.model.io import safetensors_file, serialize
 from sapwood.model.io.safetensors_file import parse_json
+from sapwood.model.predict.row_transformer import RowTransformer
 
 STUMPS = {"category_encoding": "ordered", "n_estimators": 20, "learning_rate": 0.5, "max_leaves": 2, "n_jobs": 1}
 COMBINED = STUMPS | {"max_combination": Crossing(2, number_levels=8)}
@@ -62,8 +63,8 @@ def test_a_file_and_any_frame_give_the_same_answers(fitted, tmp_path):
     frame = pl.from_pandas(TEST)
     shuffled = frame.select("other", "kind", "amount")
     for rows in (TEST, frame, shuffled, frame.to_arrow(), TEST.to_numpy(object)):
-        np.testing.assert_array_equal(loaded.predict(rows), expected)
-    np.testing.assert_array_equal([loaded.predict(TEST.iloc[k : k + 1])[0] for k in range(20)], expected[:20])
+        np.testing.assert_array_equal(loaded.predict_response(rows), expected)
+    np.testing.assert_array_equal([loaded.predict_response(TEST.iloc[k : k + 1])[0] for k in range(20)], expected[:20])
     assert loaded.fingerprint() == fitted.model_.fingerprint()
 
 
@@ -71,7 +72,10 @@ def test_one_row_at_a_time_is_answered_alike(fitted):
     transformer, schema = fitted.model_.transformer, fitted.model_.schema
     rows = TEST.iloc[:50].to_numpy(object)
     table = np.concatenate([m for _, m in transformer.transform(read_table(rows)).matrices(100)])
-    np.testing.assert_array_equal([transformer.transform_row(row, schema) for row in rows], table)
+    by_row, found = RowTransformer(transformer, schema), np.empty_like(table)
+    for row, out in zip(rows, found, strict=True):
+        by_row.write(row, out)
+    np.testing.assert_array_equal(found, table)
 
 
 def test_missing_unseen_and_extreme_values_are_predicted(fitted):

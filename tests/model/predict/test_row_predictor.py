@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.data.tables.schema import Schema
-from sapwood.errors import InputError, ParameterError
+from sapwood.errors import InputError, InputTypeError, ParameterError
 from sapwood.model.model import Model
 from tests.model.example_models import class_model, regression_model
 from tests.model.forests import random_ensemble, random_rows, slow_scores
@@ -21,6 +21,7 @@ ROWS = random_rows(np.random.default_rng(0), 40, 4)
 def test_one_row_is_predicted_as_in_a_table(model):
     one = model.predictor()
     np.testing.assert_array_equal([one.predict(row) for row in ROWS], model.predict(ROWS))
+    np.testing.assert_array_equal([one.predict_response(row) for row in ROWS], model.predict_response(ROWS))
     np.testing.assert_array_equal([one.predict_raw(row) for row in ROWS], model.predict_raw(ROWS))
 
 
@@ -43,10 +44,15 @@ def test_a_row_may_be_a_list():
     )
 
 
-@pytest.mark.parametrize("row", [[1.0], np.zeros(5), np.zeros((4, 2)), ["a"] * 4, 3.0], ids=str)
+@pytest.mark.parametrize("row", [[1.0], np.zeros(5), np.zeros((4, 2)), 3.0], ids=str)
 def test_a_row_of_another_shape_is_refused(row):
     with pytest.raises(InputError, match=r"the row"):
         regression_model().predictor().predict(row)
+
+
+def test_a_string_in_a_row_of_numbers_is_refused():
+    with pytest.raises(InputTypeError, match=r"column 'a' holds the string '1'.*pass a number"):
+        regression_model().predictor().predict(["1", 2.0, 3.0, 4.0])
 
 
 def test_predictions_stay_after_the_next_call():

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.cached_property import cached_property
-from sapwood.data.categories.combination_codes import combination_keys, encode_number_columns, encode_numbers, find_keys
+from sapwood.data.categories.combination_codes import combination_keys, encode_number_columns, find_keys
 from sapwood.data.categories.vocabulary import MISSING, CategoricalColumn, Vocabulary
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Table
@@ -134,17 +134,6 @@ class FeatureTransformer:
     def transform(self, table: Table) -> Table:
         """Return the columns of the trees for new rows, which took no part in the statistics."""
         return TransformedTable(table, self, self.codes(table))
-
-    def transform_row(self, row: Sequence[Any], schema: Schema) -> np.ndarray:
-        """Return the columns of the trees for one row in the user's column order."""
-        codes = {
-            f: np.array([vocabulary.code_of(row[f], f"column {schema.name_of(f)!r}")], dtype=np.int32)
-            for f, vocabulary in self.vocabularies.items()
-        }
-        zero = np.nan if schema.zero_as_missing else 0.0
-        for f, cuts in self.cuts.items():
-            codes[f] = encode_numbers(np.array([float(row[f]) or zero]), cuts)
-        return np.array([float(row[c]) or zero if isinstance(c, int) else c.values(codes)[0] for c in self.columns])
 
     def to_user_columns(self, values: np.ndarray, n_features: int) -> np.ndarray:
         """Sum values per column of the trees by user's column; those of combinations are divided equally."""

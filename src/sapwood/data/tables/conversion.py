@@ -25,11 +25,13 @@ class Position(NamedTuple):
     row: int = 0
     column: int = 0
     name: str | None = None
+    names: tuple[str, ...] | None = None
 
     def describe(self, index: tuple[int, ...]) -> str:
         """Return the column and row of the value at ``index`` in words."""
-        column = repr(self.name) if self.name is not None else self.column + (index[1] if len(index) > 1 else 0)
-        return f"column {column}, row {self.row + index[0]}"
+        number = self.column + (index[1] if len(index) > 1 else 0)
+        name = self.name if self.names is None else self.names[number]
+        return f"column {number if name is None else repr(name)}, row {self.row + index[0]}"
 
 
 def check_type(dtype: np.dtype, what: str) -> None:
@@ -92,19 +94,22 @@ def _microseconds(values: np.ndarray) -> np.ndarray:
 def _objects_to_floats(values: np.ndarray, mask: np.ndarray | None, position: Position) -> np.ndarray:
     floats = np.empty(values.shape, dtype=np.float64)
     for index, value in np.ndenumerate(values):
-        if mask is not None and mask[index]:
-            continue
-        if type(value) is float:
-            floats[index] = value
-        elif is_missing(value):
-            floats[index] = np.nan
-        elif isinstance(value, TIME_TYPES):
-            floats[index] = _time_to_float(value)
-        elif isinstance(value, NUMBER_TYPES):
-            floats[index] = _number_to_float(value)
-        else:
-            raise _not_a_number_error(value, position.describe(index))
+        if mask is None or not mask[index]:
+            floats[index] = object_to_float(value, position, index)
     return floats
+
+
+def object_to_float(value: Any, position: Position, index: tuple[int, ...] = (0,)) -> float:
+    """Return an object as a float, NaN if it is missing; errors name the ``position``, ``index`` from there."""
+    if type(value) is float:
+        return value
+    if is_missing(value):
+        return np.nan
+    if isinstance(value, TIME_TYPES):
+        return _time_to_float(value)
+    if isinstance(value, NUMBER_TYPES):
+        return _number_to_float(value)
+    raise _not_a_number_error(value, position.describe(index))
 
 
 def _number_to_float(value: Any) -> float:

@@ -131,7 +131,8 @@ class ArrayTable(Table):
             yield 0, array
             return
         for start in range(0, self.n_rows, max_rows):
-            yield start, conversion.to_floats(array[start : start + max_rows], conversion.Position(start, first))
+            position = conversion.Position(start, first, None, self.names)
+            yield start, conversion.to_floats(array[start : start + max_rows], position)
 
     def select(self, features: Sequence[int]) -> Table:
         """Return a table of the given columns in the given order."""
@@ -170,8 +171,11 @@ class RowTable(Table):
         return RowTable(self._table.select(features), self._rows)
 
 
-def read_table(X: Any) -> Table:
-    """Read a NumPy array, list of rows, pandas, polars or Arrow data frame, or SciPy sparse matrix as a table."""
+def read_table(X: Any, accepts_row: bool = False) -> Table:
+    """Read a NumPy array, list of rows, pandas, polars or Arrow data frame, or SciPy sparse matrix as a table.
+
+    With ``accepts_row``, a dict, a named tuple, a Series or a tuple of values is a table of one row.
+    """
     if not isinstance(X, np.ndarray | list | tuple):
         if type(X).__module__.startswith("scipy.sparse"):
             from sapwood.data.tables import sparse
@@ -181,6 +185,13 @@ def read_table(X: Any) -> Table:
             from sapwood.data.tables import frames, sparse  # narwhals is imported for data frames only
 
             return sparse.read_sparse_frame(X) or frames.read_frame(X)
+    if not isinstance(X, np.ndarray):
+        from sapwood.data.tables import records
+
+        if isinstance(X, list | tuple) and len(X) > 0 and records.is_record(X[0]):
+            return records.read_records(X)
+        if accepts_row and records.is_row(X):
+            return records.read_row(X)
     return ArrayTable(_to_matrix(X))
 
 

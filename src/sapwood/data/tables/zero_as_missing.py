@@ -26,13 +26,6 @@ def original_table(table: Table) -> Table:
     return table.original if isinstance(table, DenseZeroAsMissing | SparseZeroAsMissing) else table
 
 
-def row_zeros_to_missing(row: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Return one row of numbers with NaN for its zeros."""
-    values = np.array(row, dtype=np.float64)
-    values[values == 0.0] = np.nan
-    return values
-
-
 class DenseZeroAsMissing(Table):
     """A dense table whose chunks are copied with NaN for zeros."""
 

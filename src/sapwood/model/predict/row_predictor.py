@@ -8,8 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sapwood.errors import InputError, SapwoodError
+from sapwood.data.tables.rows import RowReader
+from sapwood.errors import InputError, ParameterError, SapwoodError
 from sapwood.kernels.predict import linear_leaves, packed_forest
+from sapwood.model.class_predictions import NO_CLASSES, class_probabilities
+from sapwood.model.predict.row_transformer import RowTransformer
 from sapwood.model.predict.tree_packing import PackedTrees
 from sapwood.native.runtime.kernel import new_sync
 from sapwood.objectives.links import Link
@@ -25,54 +28,72 @@ class _PreparedCall(NamedTuple):
 
 
 class RowPredictor:
-    """Predicts one row per call; any number of threads may use it at the same time."""
+    """Predicts one row per call; any number of threads may use it at the same time.
+
+    A row is a dict of column names and values, a named tuple or a Series, in any order, or a sequence of values in the
+    order of training. A value may be missing (None or NaN).
+    """
 
     def __init__(
         self,
         packed: PackedTrees,
-        n_features: int,
+        reader: RowReader,
+        transformer: RowTransformer,
         base_scores: np.ndarray,
         link: Link,
-        transform_row: Callable[[Any], np.ndarray] | None = None,
+        classes: np.ndarray | None = None,
     ) -> None:
-        """``packed`` must be without tops; ``transform_row`` computes the features of the trees, if they differ."""
-        self.n_features = n_features
-        self._transform_row = transform_row
+        """``packed`` must be without tops; ``transformer`` computes the features of the trees."""
+        self.n_features = reader.n_features
+        self.classes = classes
+        self._reader, self._transformer = reader, transformer
         self._packed = packed
         self._base_scores = base_scores
         self._link = link
         self._local = threading.local()
 
-    def predict(self, row: Sequence[float] | np.ndarray) -> float | np.ndarray:
-        """Return the prediction for one row of numbers in the order of training: a number, or one per class."""
-        return self._compute_scores(row).apply_link()
+    def predict(self, row: Any) -> Any:
+        """Return the prediction for one row: its label, or a number (one per output if there are several)."""
+        response = self.predict_response(row)
+        if self.classes is None:
+            return response
+        if isinstance(response, float):
+            return self.classes[int(response > 0.5)] if len(self.classes) > 1 else self.classes[0]
+        return self.classes[response.argmax()]
 
-    def predict_raw(self, row: Sequence[float] | np.ndarray) -> float | np.ndarray:
+    def predict_proba(self, row: Any) -> np.ndarray:
+        """Return the probability of each class for one row, in the order of ``classes``."""
+        if self.classes is None:
+            raise ParameterError(NO_CLASSES)
+        return class_probabilities(np.array([self.predict_response(row)]), self.classes)[0]
+
+    def predict_response(self, row: Any) -> float | np.ndarray:
+        """Return the value of the link: a number, the probability of the second of two classes, or one per class."""
+        return self.respond(self._reader.read(row))
+
+    def predict_raw(self, row: Any) -> float | np.ndarray:
         """Return the scores before the link: a number, or one per output."""
-        scores = self._compute_scores(row).scores
+        scores = self._compute_scores(self._reader.read(row)).scores
         return float(scores[0]) if len(scores) == 1 else scores.copy()
 
-    def _compute_scores(self, row: Sequence[float] | np.ndarray) -> _PreparedCall:
+    def respond(self, values: Sequence[Any] | np.ndarray) -> float | np.ndarray:
+        """Return the value of the link for the values of a row in the order of training."""
+        return self._compute_scores(values).apply_link()
+
+    def _compute_scores(self, values: Sequence[Any] | np.ndarray) -> _PreparedCall:
         prepared: _PreparedCall = getattr(self._local, "prepared", None) or self._prepare()
         try:
-            if len(row) == self.n_features:
-                if self._transform_row is not None:
-                    row = self._transform_row(row)
-                    if len(prepared.x) != len(row):
-                        prepared = self._prepare(len(row))
-                prepared.x[:] = row
-            else:
-                raise InputError(f"the row has {len(row)} values, the model was trained on {self.n_features} features")
+            self._transformer.write(values, prepared.x)
         except SapwoodError:
             raise
         except (TypeError, ValueError, OverflowError) as error:
-            raise InputError(f"the row must be a sequence of {self.n_features} numbers: {error}") from error
+            raise InputError(f"the row must be {self.n_features} numbers: {error}") from error
         prepared.scores[:] = self._base_scores
         prepared.add_scores(0, 1)
         return prepared
 
-    def _prepare(self, n_columns: int | None = None) -> _PreparedCall:
-        x, scores = np.zeros(n_columns or self.n_features), np.zeros(len(self._base_scores))
+    def _prepare(self) -> _PreparedCall:
+        x, scores = np.zeros(self._transformer.n_columns), np.zeros(len(self._base_scores))
         if self._packed.linear is not None:
             add_scores = _bind_linear(self._packed, self._packed.linear, x, scores)
         else:
