@@ -15,6 +15,7 @@
     TrainingInterrupted (KeyboardInterrupt)  Ctrl-C ended training; its attribute ``model`` is the model so far
 
     SapwoodWarning (UserWarning)       the data can be used, but are probably not what was intended
+    └── NoSplitWarning                 no tree could be split: the model is a constant
 """
 
 from __future__ import annotations
@@ -71,3 +72,7 @@ class TrainingInterrupted(KeyboardInterrupt):
 
 class SapwoodWarning(UserWarning):
     """The data can be used, but are probably not what was intended."""
+
+
+class NoSplitWarning(SapwoodWarning):
+    """No tree could be split: all rows get the same prediction."""

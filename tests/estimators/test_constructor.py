@@ -68,7 +68,7 @@ def test_set_params_sets_and_returns_the_estimator(estimator):
 
 @BOTH
 def test_the_docstring_has_every_parameter_with_its_default_and_every_fitted_attribute(estimator):
-    fitted = estimator(n_estimators=1).fit(pd.DataFrame({"a": range(40)}), [0, 1] * 20)
+    fitted = estimator(n_estimators=1).fit(pd.DataFrame({"a": range(40)}), [0] * 20 + [1] * 20)
     for name in inspect.signature(estimator).parameters:
         assert f"\n{name} : " in estimator.__doc__, name
         assert f", default={FIELDS[name].default!r}\n" in estimator.__doc__.split(f"\n{name} : ")[1], name

@@ -80,7 +80,7 @@ def test_the_file_of_a_model_has_no_parameters_but_those_in_force(path):
     loaded = SapwoodClassifier.load(path)
     assert loaded.get_params()["n_estimators"] == "auto"
     assert loaded.params_["n_estimators"] == 7
-    assert (loaded.best_iteration_, loaded.evals_result_, loaded.stopped_) == (7, {}, "unknown")
+    assert (loaded.best_iteration_, loaded.evals_result_, loaded.stopped_) == (7, {}, "n_estimators")
 
 
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda path: path.stem)

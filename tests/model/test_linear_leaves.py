@@ -126,7 +126,9 @@ def test_tables_and_text_show_the_slopes(model):
     )
     first = int(np.argmax(nodes["n_terms"] > 0))
     assert (slopes["tree"][0], slopes["node"][0]) == (nodes["tree"][first], nodes["node"][first])
-    assert f"{slopes['slope'][0]:+.6g} * ({slopes['name'][0]} - {slopes['centre'][0]:.6g})" in model.to_text()
+    slope, centre = float(slopes["slope"][0]), float(slopes["centre"][0])
+    sign, shift = "+-"[slope < 0], "-+"[centre < 0]
+    assert f"{sign} {abs(slope)!r} * ({slopes['name'][0]} {shift} {abs(centre)!r})" in model.to_text()
 
 
 def test_constant_leaves_have_no_slopes_in_any_table():

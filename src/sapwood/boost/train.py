@@ -18,11 +18,13 @@ from sapwood.boost.only_class import only_class_model, train_constant
 from sapwood.boost.refit import refit_on_all_rows
 from sapwood.boost.training_log import log_parameters, log_validation
 from sapwood.boost.training_pipeline import Training, train_rows
+from sapwood.boost.unsplit_trees import warn_of_unsplit_trees
 from sapwood.boost.validation_split import rows_to_split_off
 from sapwood.boost.worker_agreement import check_workers
 from sapwood.errors import ParameterError, TrainingInterrupted
 from sapwood.model.info import CATEGORIES, N_ROWS, PARAMS, TRAINING
 from sapwood.model.model import Model
+from sapwood.model.tree_text import COLUMNS_WITH_MISSING
 from sapwood.params.aliases.alias import FIT
 from sapwood.params.compatibility import check_compatibility
 from sapwood.params.declaration import AUTO
@@ -140,6 +142,7 @@ def fit(arguments: FitArguments) -> FitResult:
     sets, held_out = read_eval_rows(arguments, task), read_held_out_rows(arguments, task)
     if task.only_class is None:
         training = fit_rows(task, rows, sets, held_out, start_time)
+        warn_of_unsplit_trees(task, rows, training)
         model = _make_model(task, training)
     else:
         training = train_constant(task, rows)
@@ -186,6 +189,9 @@ def _make_model(task: LearningTask, training: Training) -> Model:
         PARAMS: task.user_params.described(),
         TRAINING: _history(training),
     }
+    if training.columns_with_missing is not None:
+        before = [] if earlier is None else earlier.metadata.get(COLUMNS_WITH_MISSING, range(schema.n_features))
+        metadata[COLUMNS_WITH_MISSING] = sorted({*before, *training.columns_with_missing})
     if schema.categorical_columns:
         metadata[CATEGORIES] = dict(training.encodings)
     return Model(

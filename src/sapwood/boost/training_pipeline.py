@@ -16,6 +16,7 @@ from sapwood.boost.initial_scores import FittedInit
 from sapwood.boost.labeled_rows import LabeledRows, eval_set_in_errors
 from sapwood.boost.learning_task import LearningTask
 from sapwood.boost.memory import DataSize, check_memory
+from sapwood.boost.missing_columns import columns_with_missing
 from sapwood.boost.rounds import TrainResult, boost
 from sapwood.boost.training_log import log_encodings
 from sapwood.data.categories.transformer import FeatureTransformer
@@ -36,6 +37,8 @@ class Training:
     ``transformer`` computes the features of the trees from categorical columns; ``encodings`` describes each encoding.
     ``eval_sizes`` are the numbers of rows of the validation sets, ``monitored`` names the metric of the best round.
     ``prepared`` are the binned rows, kept if the rounds are replayed.
+    ``n_splittable`` is the number of features with two values or more, ``columns_with_missing`` the numeric columns
+    that trees use and that have missing values (None: not known).
     """
 
     result: TrainResult
@@ -46,6 +49,8 @@ class Training:
     eval_sizes: Mapping[str, int]
     monitored: str | None
     prepared: PreparedData | None = None
+    n_splittable: int = 0
+    columns_with_missing: list[int] | None = None
 
 
 def train_rows(
@@ -84,11 +89,15 @@ def train_rows(
     watched = None if monitored is None else Monitored(monitored, metric)
     evaluation = Evaluation(eval_sets, metrics, task.objective, dataset.workers, watched)
     result = boost(dataset, rows.target, task.objective, params, init.initial_scores(rows), evaluation)
+    n_earlier = 0 if earlier is None else earlier.ensemble.n_nodes
+    missing = columns_with_missing(dataset, np.unique(result.ensemble.feature[n_earlier:]))
     result, transformer = join_transformers(result, earlier, dataset.transformer, task.schema)
     sizes = {name: dataset.workers.count_rows(len(eval_rows.y)) for name, eval_rows in sets.items()}
     monitored_metric = None if watched is None else str(watched)
     kept = prepared if params.evaluation.refit == REPLAY else None
-    return Training(result, init, n_rows, transformer, prepared.encodings, sizes, monitored_metric, kept)
+    n_splittable = int(np.count_nonzero(dataset.n_bins > 1))
+    history = (sizes, monitored_metric, kept, n_splittable, missing)
+    return Training(result, init, n_rows, transformer, prepared.encodings, *history)
 
 
 def join_transformers(

@@ -54,10 +54,10 @@ class CrossValidation:
     --------
     >>> import numpy as np
     >>> import sapwood
-    >>> X = np.arange(60.0)[:, None]
+    >>> X = np.arange(100.0)[:, None]
     >>> result = sapwood.cv(sapwood.SapwoodRegressor(n_estimators=5), X, X[:, 0], cv=2)
     >>> [len(rows) for rows in result.held_out], len(result.history["rmse"])
-    ([30, 30], 5)
+    ([50, 50], 5)
     """
 
     predictions: np.ndarray

@@ -12,6 +12,7 @@ import numpy as np
 from sapwood.boost.fit_arguments import CLASSIFICATION
 from sapwood.errors import ModelFileError, ParameterError, SapwoodWarning
 from sapwood.estimators import parameter_values
+from sapwood.model.info import PARAMS, TRAINING
 from sapwood.model.io import serialize
 from sapwood.model.model import Model
 
@@ -90,10 +91,11 @@ def _restore(kind: type[Estimator], model: Model, described: dict[str, Any]) -> 
     estimator.init_ = None
     in_force = described.get("params_in_force", {})
     estimator.params_ = {name: parameter_values.from_json(value) for name, value in in_force.items()}
-    estimator.params_ = estimator.params_ or dict(metadata.get("params", {}))
+    estimator.params_ = estimator.params_ or dict(metadata.get(PARAMS, {}))
     unknown = {"evals_result": {}, "best_iteration": model.n_iterations, "best_score": None, "stopped": "unknown"}
+    known = {**unknown, **metadata.get(TRAINING, {}), **described}
     for name, allowed in HISTORY.items():
-        value = described.get(name, unknown[name])
+        value = known[name]
         if not isinstance(value, allowed):
             raise TypeError(f"{name} is {value!r}")
         setattr(estimator, f"{name}_", value)

@@ -205,7 +205,7 @@ class FittedEstimator(BaseEstimator):
 
     def _raw_scores(self, X: Any, table: Table, iterations: int | None) -> np.ndarray:
         scores = self.model_.predict_raw(table, iterations, self._n_jobs())
-        return scores if self.init_ is None else scores + self._init_scores(X)
+        return scores if self.init_ is None or len(scores) == 0 else scores + self._init_scores(X)
 
     def _predict(self, X: Any, iterations: int | None) -> np.ndarray:
         """Return the predictions of the model's link."""
@@ -232,8 +232,9 @@ class FittedEstimator(BaseEstimator):
 
     def _staged_predict_raw(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the scores before the link after 1, 2, ... rounds."""
-        stages = self.model_.staged_predict_raw(self._align(X), self._n_jobs())
-        if self.init_ is None:
+        table = self._align(X)
+        stages = self.model_.staged_predict_raw(table, self._n_jobs())
+        if self.init_ is None or table.n_rows == 0:
             return stages
         init_scores = self._init_scores(X)
         return (scores + init_scores for scores in stages)
@@ -368,10 +369,10 @@ class FittedEstimator(BaseEstimator):
     def _align(self, X: Any) -> Table:
         """Read X, once, as a table with the columns of training; warn if only one of the two has feature names."""
         check_is_fitted(self)
-        table = read_table(unwrap_dataset(X), accepts_row=True)
+        table = read_table(unwrap_dataset(X), to_predict=True)
         aligned = self.model_.schema.align(table, type(self).__name__)
         was_named = hasattr(self, "feature_names_in_")
-        if was_named and not table.has_string_names:
+        if was_named and not table.has_string_names and table.n_features > 0:
             _warn(f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names")
         elif table.has_string_names and not was_named:
             _warn(f"X has feature names, but {type(self).__name__} was fitted without feature names")

@@ -69,13 +69,19 @@ class LeafCoefficients:
         return np.repeat(np.arange(self.n_nodes), np.diff(self.start))
 
     def describe(self, node: int, names: Sequence[str] | None) -> str:
-        """Return the formula of a node as text, empty if it has no coefficients."""
-        parts = [f"{self.intercept[node]:.6g}"] if self.start[node] < self.start[node + 1] else []
-        for k in range(self.start[node], self.start[node + 1]):
+        """Return the formula of a node as text, empty if it has no coefficients; numbers read back as they are."""
+        begin, end = int(self.start[node]), int(self.start[node + 1])
+        parts = [repr(float(self.intercept[node]))] if begin < end else []
+        for k in range(begin, end):
             feature = int(self.feature[k])
             name = names[feature] if names is not None else f"f{feature}"
-            parts.append(f"{self.slope[k]:+.6g} * ({name} - {self.centre[k]:.6g})")
+            slope, centre = float(self.slope[k]), float(self.centre[k])
+            parts.append(f"{_signed(slope)} * ({name} {_signed(-centre)})")
         return " ".join(parts)
+
+
+def _signed(value: float) -> str:
+    return f"{'-' if value < 0 else '+'} {abs(value)!r}"
 
 
 def join_coefficients(parts: Sequence[tuple[LeafCoefficients | None, np.ndarray]]) -> LeafCoefficients | None:

@@ -18,6 +18,7 @@ from sapwood.model.info import CATEGORIES, model_info
 from sapwood.model.io.fingerprint import fingerprint
 from sapwood.model.prediction_methods import PredictionMethods
 from sapwood.model.tree import frozen_array
+from sapwood.model.tree_text import ModelTreeText, short_number
 from sapwood.params.unknown_attributes import unknown_attribute
 from sapwood.params.validators import is_number
 
@@ -133,12 +134,16 @@ class Model(PredictionMethods):
         return self.leaf_coefficients
 
     def to_text(self) -> str:
-        """Return all trees as text, one line per node."""
-        parts = [f"base scores: {', '.join(f'{score:.6g}' for score in self.base_scores)}"]
-        names = self.column_names
+        """Return all trees as text, one line per node; a row for which the condition holds goes to the first child.
+
+        ``city in {'Oslo', 'Rome', missing}`` names the categories that go left; ``others`` are those that did not occur
+        in training. The side of missing values is shown for columns that had some in training.
+        """
+        parts = [f"base scores: {', '.join(map(short_number, self.base_scores))}"]
+        text = ModelTreeText(self)
         for k, tree in enumerate(self.ensemble):
             title = f"tree {k} (round {self.ensemble.tree_round[k]}, output {self.ensemble.tree_output[k]})"
-            parts.append(f"{title}\n{tree.to_text(names)}")
+            parts.append(f"{title}\n{text.write(tree)}")
         return "\n\n".join(parts) + "\n"
 
     # --- explanation --------------------------------------------------------------------------------------------------

@@ -202,7 +202,7 @@ class PredictionMethods:
 
     def align(self, X: Any) -> Table:
         """Return X as a table with the columns of training; a Table is returned unchanged."""
-        return X if isinstance(X, Table) else self.schema.align(read_table(X, accepts_row=True))
+        return X if isinstance(X, Table) else self.schema.align(read_table(X, to_predict=True))
 
     def transform(self, table: Table) -> Table:
         """Return the features of the trees for an aligned table."""

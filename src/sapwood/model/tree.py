@@ -86,29 +86,13 @@ class Tree:
         return node_depths(self.feature, self.left, np.zeros(1, np.int64))
 
     def to_text(self, names: Sequence[str] | None = None) -> str:
-        """Return a text of one line per node, children indented below their parent, the left one first."""
-        lines: list[str] = []
-        pending = [(0, "")]
-        while pending:
-            node, indent = pending.pop()
-            lines.append(indent + self._describe(node, names))
-            if self.feature[node] != LEAF:
-                left = int(self.left[node])
-                pending += [(left + 1, indent + "  "), (left, indent + "  ")]
-        return "\n".join(lines)
+        """Return a text of one line per node, children indented below their parent, the left one first.
 
-    def _describe(self, node: int, names: Sequence[str] | None) -> str:
-        if self.feature[node] == LEAF:
-            value = ", ".join(f"{v:.6g}" for v in self.value[node])
-            slopes = "" if self.leaf_coefficients is None else self.leaf_coefficients.describe(node, names)
-            return f"{node}: leaf {slopes or value} (rows {self.count[node]})"
-        feature = int(self.feature[node])
-        name = names[feature] if names is not None else f"f{feature}"
-        side = "left" if self.missing_left[node] else "right"
-        return (
-            f"{node}: {name} <= {self.threshold[node]:.17g} (missing {side}, gain {self.gain[node]:.6g}, "
-            f"rows {self.count[node]})"
-        )
+        ``names`` are those of the features. ``Model.to_text`` also names the categories of a split.
+        """
+        from sapwood.model.tree_text import TreeText
+
+        return TreeText(names).write(self)
 
 
 def node_shapes(n_nodes: int, width: int) -> dict[str, tuple[int, ...]]:

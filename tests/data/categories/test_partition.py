@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse
 
 from sapwood import Partition, SapwoodClassifier, SapwoodRegressor
+from sapwood.errors import NoSplitWarning
 
 N_ROWS = 6_000
 SETTINGS = {
@@ -87,7 +88,8 @@ def test_a_column_all_missing_is_of_no_use_and_does_no_harm(table, dtype):
 
 def test_a_table_of_nothing_but_a_missing_category_answers_the_mean():
     X = pd.DataFrame({"nothing": pd.Series([None] * 60, dtype="category")})
-    fitted = SapwoodRegressor(n_estimators=3, category_encoding="partition").fit(X, np.arange(60.0))
+    with pytest.warns(NoSplitWarning, match="every column is constant"):
+        fitted = SapwoodRegressor(n_estimators=3, category_encoding="partition").fit(X, np.arange(60.0))
     np.testing.assert_allclose(fitted.predict(X), 29.5)
 
 

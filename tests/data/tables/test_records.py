@@ -36,7 +36,7 @@ def test_errors_of_dicts_name_row_and_column():
     with pytest.raises(InputTypeError, match=r"column 'a', row 1 holds 'one'"):
         list(read_table([{"a": 1}, {"a": "one"}]).matrices(5))
     with pytest.raises(InputError, match=r"its value for column 'a' is of type list.*a data frame made of the columns"):
-        read_table({"a": [1, 2]}, accepts_row=True)
+        read_table({"a": [1, 2]}, to_predict=True)
     with pytest.raises(InputError, match=r"row 1 of X is of type list, but the first row is a dict"):
         read_table([ROWS[0], [1, 2]])
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sapwood import Dataset, SapwoodClassifier, SapwoodRegressor, cv
 from sapwood.data.tables.sparse import SparseTable
 from sapwood.data.tables.table import read_table
-from sapwood.errors import InputError, InputTypeError, SchemaError
+from sapwood.errors import InputError, InputTypeError, NoSplitWarning, SchemaError
 
 
 @pytest.fixture(autouse=True)
@@ -138,7 +138,7 @@ def test_sparse_columns_of_several_types_are_one_table():
 def test_rows_are_taken_of_formats_that_have_none(form):
     X = np.triu(np.tril(np.nan_to_num(dense(60, 60)), 5), -5)
     y = X @ np.arange(60.0)
-    plain, sparse = (cv(SapwoodRegressor(n_estimators=3), one, y, cv=3) for one in (X, form(X)))
+    plain, sparse = (cv(SapwoodRegressor(n_estimators=3, min_child_samples=2), one, y, cv=3) for one in (X, form(X)))
     assert np.array_equal(sparse.predictions, plain.predictions)
     assert Dataset(form(X))[5:20].shape == (15, 60)
 
@@ -146,7 +146,8 @@ def test_rows_are_taken_of_formats_that_have_none(form):
 @pytest.mark.parametrize("n_rows, n_columns", [(5, 3), (4, 6)])
 def test_rows_and_columns_without_entries_are_fine(n_rows, n_columns):
     X = sp.csr_matrix((n_rows, n_columns))
-    fitted = SapwoodRegressor(n_estimators=2).fit(X, np.arange(float(n_rows)))
+    with pytest.warns(NoSplitWarning, match=r"rows cannot be divided"):
+        fitted = SapwoodRegressor(n_estimators=2).fit(X, np.arange(float(n_rows)))
     assert (fitted.predict(X) == np.arange(n_rows).mean()).all()
 
 
@@ -217,7 +218,7 @@ def test_what_is_not_a_table_of_numbers_is_refused(X, error):
 
 
 def test_another_number_of_columns_is_refused_at_prediction():
-    fitted = SapwoodRegressor(n_estimators=1).fit(sp.csr_matrix(np.eye(30, 4)), np.arange(30.0))
+    fitted = SapwoodRegressor(n_estimators=1, min_child_samples=1).fit(sp.csr_matrix(np.eye(30, 4)), np.arange(30.0))
     with pytest.raises(SchemaError, match="X has 5 features"):
         fitted.predict(sp.csr_matrix((2, 5)))
 

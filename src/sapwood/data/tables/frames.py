@@ -90,7 +90,7 @@ class FrameTable(Table):
         return FrameTable([self._columns[f] for f in features], self.n_rows, self.has_string_names)
 
 
-def read_frame(X: Any) -> FrameTable:
+def read_frame(X: Any, min_rows: int = 1) -> FrameTable:
     """Wrap a data frame as a table; its columns must be numeric or hold strings."""
     if type(X).__module__.startswith("pyarrow") and type(X).__name__ == "RecordBatch":
         import pyarrow
@@ -104,7 +104,7 @@ def read_frame(X: Any) -> FrameTable:
             f"X is a {type(X).__module__.split('.')[0]} {type(X).__name__}, which is not supported: "
             "pass a NumPy array or a data frame in memory (pandas, polars, pyarrow; collect a lazy frame first)"
         ) from error
-    check_shape(frame.shape)
+    check_shape(frame.shape, min_rows)
     columns = [_make_column(name, frame.get_column(label)) for name, label in zip(names, frame.columns, strict=True)]
     return FrameTable(columns, len(frame), all(isinstance(label, str) for label in frame.columns))
 

@@ -6,7 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from sapwood.data.tables.table import Table
+import numpy as np
+
+from sapwood.data.tables.table import ArrayTable, Table
 from sapwood.data.tables.zero_as_missing import zeros_to_missing
 from sapwood.errors import InputTypeError, ModelFileError, SchemaError
 
@@ -66,6 +68,8 @@ class Schema:
 
         Its zeros are missing values if those of the training table were. ``owner`` names the model in error messages.
         """
+        if table.n_features == 0:  # a list without rows
+            table = ArrayTable(np.empty((0, self.n_features)))
         if self.names is not None and table.names is not None:
             self._check_names(table.names)
             position = {name: f for f, name in enumerate(table.names)}

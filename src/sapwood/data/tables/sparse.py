@@ -74,9 +74,9 @@ class SparseTable(Table):
         return SparseTable(self._by_rows[rows].tocsc(), self.names, self.has_string_names)
 
 
-def read_sparse(X: Any, names: tuple[str, ...] | None = None, has_string_names: bool = False) -> SparseTable:
+def read_sparse(X: Any, min_rows: int = 1) -> SparseTable:
     """Read a sparse matrix of any format as a table; its indices are checked before they are used."""
-    check_shape(X.shape)
+    check_shape(X.shape, min_rows)
     conversion.check_type(X.dtype, "X")
     if X.format == "lil":
         X = X.tocsr()
@@ -89,7 +89,7 @@ def read_sparse(X: Any, names: tuple[str, ...] | None = None, has_string_names: 
         # Duplicates of integers and booleans are summed before the conversion to floats.
         matrix = _canonical(X.tocsc()) if X.dtype.kind in "biu" else X.astype(dtype, copy=False).tocsc()
         matrix = _canonical(matrix.astype(dtype, copy=False))
-    return SparseTable(matrix, names, has_string_names)
+    return SparseTable(matrix)
 
 
 def _canonical(matrix: Any) -> Any:

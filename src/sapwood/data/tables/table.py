@@ -171,28 +171,32 @@ class RowTable(Table):
         return RowTable(self._table.select(features), self._rows)
 
 
-def read_table(X: Any, accepts_row: bool = False) -> Table:
+def read_table(X: Any, to_predict: bool = False) -> Table:
     """Read a NumPy array, list of rows, pandas, polars or Arrow data frame, or SciPy sparse matrix as a table.
 
-    With ``accepts_row``, a dict, a named tuple, a Series or a tuple of values is a table of one row.
+    A table ``to_predict`` may have no rows, and an empty list has neither rows nor columns. A dict, a named tuple, a
+    Series or a tuple of values is one row ``to_predict``.
     """
+    min_rows = 0 if to_predict else 1
     if not isinstance(X, np.ndarray | list | tuple):
         if type(X).__module__.startswith("scipy.sparse"):
             from sapwood.data.tables import sparse
 
-            return sparse.read_sparse(X)
+            return sparse.read_sparse(X, min_rows=min_rows)
         if hasattr(type(X), "columns"):
             from sapwood.data.tables import frames, sparse  # narwhals is imported for data frames only
 
-            return sparse.read_sparse_frame(X) or frames.read_frame(X)
+            return sparse.read_sparse_frame(X) or frames.read_frame(X, min_rows)
     if not isinstance(X, np.ndarray):
         from sapwood.data.tables import records
 
         if isinstance(X, list | tuple) and len(X) > 0 and records.is_record(X[0]):
             return records.read_records(X)
-        if accepts_row and records.is_row(X):
+        if to_predict and isinstance(X, list) and not X:
+            return ArrayTable(np.empty((0, 0)))
+        if to_predict and records.is_row(X):
             return records.read_row(X)
-    return ArrayTable(_to_matrix(X))
+    return ArrayTable(_to_matrix(X, min_rows))
 
 
 def materialize(table: Table) -> Table:
@@ -236,7 +240,7 @@ def _is_readable(array: np.ndarray) -> bool:
     )
 
 
-def _to_matrix(X: Any) -> np.ndarray:
+def _to_matrix(X: Any, min_rows: int) -> np.ndarray:
     if X is None or isinstance(X, str | bytes | Mapping | Set | Iterator):
         raise InputError(
             f"Expected 2D array, got {type(X).__name__} instead: X must be an array, a list of rows or a data frame"
@@ -251,18 +255,18 @@ def _to_matrix(X: Any) -> np.ndarray:
         if array.dtype.kind in "UST" and not isinstance(X, np.ndarray):
             # NumPy turned numbers beside a string into strings: keep the values as given.
             array = np.asarray(X, dtype=object)
-    check_shape(array.shape)
+    check_shape(array.shape, min_rows)
     conversion.check_type(array.dtype, "X")
     return array.astype(object) if array.dtype.kind in "UT" else array
 
 
-def check_shape(shape: tuple[int, ...]) -> None:
-    """Raise an error unless the shape is that of a table with at least one row and one column."""
+def check_shape(shape: tuple[int, ...], min_rows: int = 1) -> None:
+    """Raise an error unless the shape is that of a table with at least ``min_rows`` rows and one column."""
     if len(shape) != 2:
         raise InputError(
             f"Expected 2D array, got {len(shape)}D array instead: X has the shape {shape}. Reshape your data using "
             "array.reshape(-1, 1) if it is one feature or array.reshape(1, -1) if it is one row."
         )
-    for length, name in zip(shape, ("sample(s)", "feature(s)"), strict=True):
-        if length == 0:
+    for length, least, name in zip(shape, (min_rows, 1), ("sample(s)", "feature(s)"), strict=True):
+        if length < least:
             raise InputError(f"Found array with 0 {name} (shape={shape}) while a minimum of 1 is required.")
