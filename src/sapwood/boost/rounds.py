@@ -15,7 +15,8 @@ from sapwood.boost.early_stopping import ALL_ROUNDS, CALLBACK, EARLY_STOPPING, I
 from sapwood.boost.evaluation import Evaluation
 from sapwood.boost.initial_scores import InitialScores
 from sapwood.boost.interrupt import InterruptedBeforeFirstRound, Interruption
-from sapwood.boost.progress import Progress, ProgressBar, describe
+from sapwood.boost.progress import Progress, describe
+from sapwood.boost.progress_display import make_display
 from sapwood.boost.sampling.base import SampledRows
 from sapwood.boost.score_update import find_nodes
 from sapwood.boost.split_noise import split_noise_scale
@@ -108,7 +109,7 @@ def run_rounds(
         context.kept_rounds.extend(checkpoint.state.rounds)
     reason = checkpoint.state.reason_to_stop(settings.time_limit)
     start_time = time.perf_counter() - checkpoint.state.elapsed
-    with Interruption() as interruption, ProgressBar(bool(settings.verbose)) as bar:
+    with Interruption() as interruption, make_display(settings.verbose) as display:
         while reason is None:
             if not add_round(context, booster, checkpoint, n_done, interruption):
                 checkpoint.write(evaluation, time.perf_counter() - start_time)
@@ -118,12 +119,14 @@ def run_rounds(
             _update_best(best, evaluation, n_done)
             history = evaluation.copy_history() if settings.callbacks else evaluation.history
             progress = Progress(n_done, n_rounds, history, time.perf_counter() - start_time)
-            bar.show(progress)
+            display.show(progress)
             if logger.isEnabledFor(DEBUG):
                 logger.debug("%s", describe(progress))
             reason = _reason_to_stop(context, best, progress, interruption)
             reason = context.dataset.workers.broadcast_text(reason)
             checkpoint.end_round(evaluation, context.scores, progress.elapsed, reason)
+        if best.patience is not None or reason != ALL_ROUNDS:
+            display.end(_describe_end(n_done, best, reason, evaluation))
     return n_done, best, reason
 
 
@@ -157,6 +160,14 @@ def _best_round(evaluation: Evaluation, stopping: EarlyStopping | None) -> BestR
         return BestRound(monitored.metric.greater_is_better)
     logger.info("early stopping watches %s for %d rounds", monitored, stopping.rounds)
     return BestRound(monitored.metric.greater_is_better, stopping.rounds, stopping.min_delta)
+
+
+def _describe_end(n_done: int, best: BestRound, reason: str, evaluation: Evaluation) -> str:
+    """Return in words after how many rounds and why training ended, and the best round."""
+    ended = f"ended after {n_done} rounds ({reason.replace('_', ' ')})"
+    if best.score is None:
+        return ended
+    return f"{ended}; best round {best.round}: {evaluation.monitored} {best.score:.6g}"
 
 
 def _update_best(best: BestRound, evaluation: Evaluation, n_done: int) -> None:

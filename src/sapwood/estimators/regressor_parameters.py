@@ -77,7 +77,7 @@ class RegressorParameters(SapwoodEstimator):
         refit: Any | Literal["auto"] = "auto",
         time_limit: float | Literal["auto"] | None = "auto",
         callbacks: Callable[[Progress], object] | Sequence[Callable[[Progress], object]] | Literal["auto"] = "auto",
-        verbose: bool | int | Literal["auto"] = "auto",
+        verbose: Any | Literal["auto"] = "auto",
         random_state: int | np.random.Generator | np.random.RandomState | Literal["auto"] | None = "auto",
         n_jobs: int | Literal["auto"] | None = "auto",
         warm_start: bool | Literal["auto"] = "auto",
@@ -216,8 +216,10 @@ class RegressorParameters(SapwoodEstimator):
         callbacks : callable or list, default=()
             Functions called after each round with a Progress (round, n_rounds, evals, elapsed); True stops training.
             Allowed: a function or a list of them.
-        verbose : bool or int, default=0
-            Whether to show a progress bar on standard error. Allowed: True, False or an integer of at least 0.
+        verbose : Any, default=0
+            Progress on standard error. True or 1 is a progress bar with the first metric and the time left (in a log
+            file ten lines); n above 1 is a line with all metrics every n rounds. Allowed: True, False or an integer of
+            at least 0.
         random_state : int, Generator, RandomState or None, default=0
             Seed of all random numbers. The default is fixed, so that fits are reproducible. Allowed: an integer of at
             least 0, a NumPy random generator, or None (a fresh seed).

@@ -380,9 +380,9 @@ class EvaluationParams:
             "True, False or an integer of at least 0",
             lambda v: isinstance(v, (int, np.integer, np.bool_)) and int(v) >= 0,
             int,
-            "bool | int",
         ),
-        "Whether to show a progress bar on standard error.",
+        "Progress on standard error. True or 1 is a progress bar with the first metric and the time left (in a log "
+        "file ten lines); n above 1 is a line with all metrics every n rounds.",
     )
 
 

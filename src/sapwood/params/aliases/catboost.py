@@ -74,7 +74,7 @@ metric_period | - | metrics are evaluated in every round; leave it out
 callback callbacks | callbacks | a callback is a function of a `Progress` here
 random_seed random_state | random_state |
 thread_count n_jobs | n_jobs | the model does not depend on it
-verbose verbose_eval logging_level silent | verbose | "Silent" and `silent=True` are 0
+verbose verbose_eval logging_level silent | verbose | "Silent" and `silent=True` are 0; n is a line every n rounds
 save_snapshot snapshot_file | checkpoint | the path of a file
 snapshot_interval | checkpoint_every | in seconds in both
 sparse_features_conflict_fraction | bundle=Bundle({}) |
@@ -94,7 +94,7 @@ text_features embedding_features | - | columns hold numbers or categories; encod
 use_best_model | early_stopping_rounds | after early stopping the model is that of the best round
 early_stopping_rounds | early_stopping_rounds |
 verbose verbose_eval logging_level silent | verbose |
-metric_period | - | metrics are evaluated in every round; leave it out
+metric_period | verbose | metrics are evaluated in every round, and shown every `verbose` rounds
 plot plot_file | - | nothing is plotted; `evals_result_` has the values of each round
 save_snapshot snapshot_file | checkpoint | the path of a file
 snapshot_interval | checkpoint_every | in seconds in both

@@ -105,7 +105,7 @@ seed random_seed random_state | random_state | unset is 0 here
 bagging_seed bagging_fraction_seed feature_fraction_seed extra_seed drop_seed data_random_seed data_seed objective_seed
     | random_state | one seed serves all random numbers
 num_threads num_thread nthread nthreads n_jobs | n_jobs | 0 there is None here; the model does not depend on it
-verbosity verbose | verbose | -1 and 0 there are 0 here
+verbosity verbose | verbose | -1 and 0 there are 0 here; n is a line of metrics every n rounds
 importance_type saved_feature_importance_type | importance(kind) | "split" is "weight", "gain" is "total_gain"
 deterministic | - | fits are always deterministic; leave it out
 force_col_wise force_row_wise | - | the layout of histograms is chosen from the data, and the model does not depend on
@@ -154,7 +154,7 @@ feval | eval_metric | a function of (y, prediction) or (y, prediction, weight) t
     greater is better)
 feature_name | - | names are those of the columns of X; pass a data frame
 categorical_feature | categorical_features |
-callbacks | callbacks | `lightgbm.early_stopping(n)` is `early_stopping_rounds=n`, `log_evaluation` is `verbose`,
+callbacks | callbacks | `lightgbm.early_stopping(n)` is `early_stopping_rounds=n`, `log_evaluation(n)` is `verbose=n`,
     `record_evaluation` is `evals_result_`; a callback is a function of a `Progress` here
 group eval_group eval_at position | - | there is no ranking objective; `groups` keeps rows together in validation
 train_set | X, y |

@@ -62,7 +62,7 @@ callbacks | callbacks | `EarlyStopping(n)` is `early_stopping_rounds=n`; a callb
 random_state seed | random_state |
 seed_per_iteration | - | random numbers always differ by round; leave it out
 n_jobs nthread | n_jobs | 0 there is None here; the model does not depend on it
-verbosity verbose_eval silent | verbose | 0 and 1 there are 0 here
+verbosity verbose_eval silent | verbose | `verbosity` of 0 and 1 is 0 here; `verbose_eval=n` is `verbose=n`
 importance_type | importance(kind) | the kinds have the same names; the default there is "gain"
 device gpu_id predictor fail_on_invalid_gpu_id use_rmm | - | training uses the CPU only; leave it out
 validate_parameters | - | parameters are always checked; leave it out
