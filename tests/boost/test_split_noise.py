@@ -63,7 +63,7 @@ def test_the_unit_is_the_gain_of_a_split_by_chance():
             2.0 * unit * 0.75
         )
         left = 3.0 * math.exp(-2.0)
-        assert split_noise_scale(params, pairs, SampledRows(None, weight), 4, run_serial) == pytest.approx(
+        assert split_noise_scale(params, pairs, SampledRows(None, weight), 2.0, run_serial) == pytest.approx(
             2.0 * unit * left / (1.0 + left)
         )
 

@@ -74,7 +74,6 @@ class RefitSettings:
     grow_params: GrowParams
     directions: np.ndarray
     n_steps: int
-    learning_rate: float
     team: Team
 
 
@@ -87,6 +86,7 @@ class LeafRefit:
     def __init__(self, models: SupportingModels, settings: RefitSettings, pairs: np.ndarray | None = None) -> None:
         self.models = models
         self._settings = settings
+        self._learning_rate = 1.0
         objective, n = settings.objective, len(models.rows)
         self._computes_pairs = pairs is None
         self.pairs = np.empty((objective.n_outputs, n, 2), dtype=np.float32) if pairs is None else pairs
@@ -107,8 +107,9 @@ class LeafRefit:
         scale = _power_of_two_below(MAX_SUM / (max(1, n) * (float(self._weight.max()) if len(self._weight) else 1.0)))
         return LogisticRefit(models.target, models.scores[0], scale, self._settings)
 
-    def begin_round(self) -> None:
+    def begin_round(self, learning_rate: float) -> None:
         """Compute the gradient pairs at the current scores of the models."""
+        self._learning_rate = learning_rate
         models, settings = self.models, self._settings
         if self._computes_pairs:
             settings.objective.pairs(models.target.y, models.scores, self.pairs, settings.team.run)
@@ -123,7 +124,7 @@ class LeafRefit:
         numbers[:, GRADIENTS], numbers[:, HESSIANS] = sums[:, 0 : 2 * width : 2], sums[:, 1 : 2 * width : 2]
         numbers[:, NODE_WEIGHT], integers[:, NODE_COUNT] = sums[:, -2], sums[:, -1]
         numbers[:, VALUES] = values
-        return dataclasses.replace(grown, integers=integers, numbers=numbers), values * self._settings.learning_rate
+        return dataclasses.replace(grown, integers=integers, numbers=numbers), values * self._learning_rate
 
     def add_tree(self, grown: GrownTree, node_of_row: np.ndarray, output: int) -> None:
         """Refit the leaves of a tree for each model and add them to its scores."""
@@ -133,7 +134,7 @@ class LeafRefit:
     def values(self, grown: GrownTree, node_of_row: np.ndarray, output: int) -> tuple[np.ndarray, np.ndarray]:
         """Return sums and values (models * nodes, ...) of the nodes of a tree, with shrinkage."""
         sums, values = self._unshrunk_values(grown, node_of_row, output)
-        return sums, values * self._settings.learning_rate
+        return sums, values * self._learning_rate
 
     def gradient_scale(self, output: int) -> np.ndarray:
         """Return the scales at which G and H of an output can be summed over all rows."""

@@ -28,7 +28,6 @@ class LinearLeaves:
 
     values: Block
     penalty: float
-    learning_rate: float
     is_number: np.ndarray
     team: Team
 
@@ -40,7 +39,7 @@ class LinearLeaves:
             return None
         assert dataset.raw_values is not None
         is_number = np.array([kind == "number" for kind in dataset.schema.kinds])
-        return cls(dataset.raw_values, option.penalty, params.boost.learning_rate, is_number, team)
+        return cls(dataset.raw_values, option.penalty, is_number, team)
 
     def on(self, dataset: BinnedDataset) -> LinearLeaves:
         """Return the linear leaves for the rows of another dataset."""
@@ -48,7 +47,13 @@ class LinearLeaves:
         return dataclasses.replace(self, values=dataset.raw_values)
 
     def fitted(
-        self, grown: GrownTree, scale: np.ndarray, grow_params: GrowParams, pairs: np.ndarray, weight: np.ndarray
+        self,
+        grown: GrownTree,
+        scale: np.ndarray,
+        grow_params: GrowParams,
+        pairs: np.ndarray,
+        weight: np.ndarray,
+        learning_rate: float,
     ) -> GrownTree:
         """Return the tree with linear leaves, with shrinkage.
 
@@ -71,7 +76,7 @@ class LinearLeaves:
             slopes,
         )  # fmt: skip
         coefficients = _coefficients_by_node(grown, terms, intercept, slopes)
-        return dataclasses.replace(grown, leaf_coefficients=coefficients.scaled(self.learning_rate))
+        return dataclasses.replace(grown, leaf_coefficients=coefficients.scaled(learning_rate))
 
 
 def find_leaf_terms(grown: GrownTree, is_number: np.ndarray) -> linear.LeafTerms:

@@ -138,7 +138,7 @@ class NotebookBar(Bar):
         bar = f'<progress value="{progress.round}" max="{progress.n_rounds}"></progress>'
         bundle = {"text/plain": text, "text/html": f"{bar} <code>{html.escape(text)}</code>"}
         if self._handle is None:
-            self._handle = display(bundle, raw=True, display_id=True)
+            self._handle = display(bundle, raw=True, display_id=True)  # type: ignore[no-untyped-call]
         else:
             self._handle.update(bundle, raw=True)
 

@@ -69,21 +69,22 @@ class Replay:
     def add_round(self, trees: Sequence[FittedTree], round: int) -> None:
         """Fit the trees of a round at the current scores and add them."""
         self._booster.begin_round(round)
-        self._refit.begin_round()
+        rate = self._context.params.boost.rate_of(round)
+        self._refit.begin_round(rate)
         for tree in trees:
-            self._booster.add_tree(self._fitted(tree), round)
+            self._booster.add_tree(self._fitted(tree, rate), round)
         self._booster.end_round(round)
 
-    def _fitted(self, tree: FittedTree) -> FittedTree:
+    def _fitted(self, tree: FittedTree, rate: float) -> FittedTree:
         """Return a tree with leaf values of all rows."""
         context, refit, output = self._context, self._refit, tree.output
         nodes = find_nodes(context.dataset, tree.grown, context.team)
         grown, value = refit.refit(tree.grown, nodes, output)
-        check_values(value, context)
+        check_values(value, context, rate)
         if context.linear_leaves is not None:
             with_rows, scale = grown.with_rows(nodes), refit.gradient_scale(output)
             grow_params, weight = context.grower.grow_params(), context.all_rows.weight_by_row
-            fitted = context.linear_leaves.fitted(with_rows, scale, grow_params, refit.pairs[output], weight)
+            fitted = context.linear_leaves.fitted(with_rows, scale, grow_params, refit.pairs[output], weight, rate)
             return FittedTree(fitted.without_rows(), value, output)
         return FittedTree(grown, value, output, nodes)
 

@@ -199,7 +199,7 @@ def add_round(
     n_outputs, view = context.objective.n_outputs, booster.state.view_of(round)
     booster.begin_round(round)
     if context.leaf_refit is not None:
-        context.leaf_refit.begin_round()
+        context.leaf_refit.begin_round(context.params.boost.rate_of(round))
     context.grower.set_dataset(view.dataset)
     booster.compute_pairs(round, context.pairs)
     sampled = context.all_rows
@@ -225,9 +225,10 @@ def _grow_tree(
     context: TrainingContext, view: DatasetView, sampled: SampledRows, round: int, output: int
 ) -> FittedTree:  # fmt: skip
     """Grow the tree of an output on sampled rows and compute its leaf values."""
-    grower, team, n_outputs = context.grower, context.team, context.objective.n_outputs
+    grower, team, n_outputs, boost = context.grower, context.team, context.objective.n_outputs, context.params.boost
     pairs, number = context.tree_pairs[output // context.builder.width], context.first_round + round
-    grower.split_noise = split_noise_scale(context.params, pairs, sampled, number, team.run, context.dataset.workers)
+    rate, length = boost.rate_of(round), boost.rates_before(round, context.first_round)
+    grower.split_noise = split_noise_scale(context.params, pairs, sampled, length, team.run, context.dataset.workers)
     grown = grower.grow(pairs, sampled.weight, number * n_outputs + output, sampled.rows, n_outputs)
     nodes = None
     if context.leaf_refit is not None:
@@ -235,19 +236,19 @@ def _grow_tree(
         nodes = find_nodes(context.dataset, grown, team, is_grown_on)
         grown, value = context.leaf_refit.refit(grown, nodes, output)
     else:
-        value = _node_values(context, grown, output, sampled, view.scores)
-    check_values(value, context)
+        value = _node_values(context, grown, output, sampled, view.scores, rate)
+    check_values(value, context, rate)
     if context.linear_leaves is not None:
         leaves, scale = context.linear_leaves.on(view.dataset), grower.scales.exact[0]
-        grown = leaves.fitted(grown, scale, grower.grow_params(), pairs[0], sampled.weight_by_row)
+        grown = leaves.fitted(grown, scale, grower.grow_params(), pairs[0], sampled.weight_by_row, rate)
     return FittedTree(grown, value, output, nodes)
 
 
 def _node_values(
-    context: TrainingContext, grown: GrownTree, output: int, sampled: SampledRows, scores: np.ndarray
+    context: TrainingContext, grown: GrownTree, output: int, sampled: SampledRows, scores: np.ndarray, rate: float
 ) -> np.ndarray:
     """Return the values of the nodes of a new tree, with shrinkage; ``scores`` are those it was grown on."""
-    value, rate = grown.value, context.params.boost.learning_rate
+    value = grown.value
     if context.quantile_leaves is not None:
         leaves = context.quantile_leaves
         if len(sampled.weight) and sampled.weight is not context.target.weight:
@@ -259,10 +260,9 @@ def _node_values(
         return value * rate
 
 
-def check_values(value: np.ndarray, context: TrainingContext) -> None:
+def check_values(value: np.ndarray, context: TrainingContext, rate: float) -> None:
     """Raise a TrainingError if a leaf value of a new tree is not finite."""
     if not np.isfinite(value).all():
-        rate = context.params.boost.learning_rate
         raise TrainingError(
             f"a leaf value of tree {len(context.builder) + 1} is not finite in float64: lower learning_rate={rate:g}, "
             "raise reg_lambda, or rescale the target"

@@ -20,9 +20,12 @@ from sapwood.params.options import symmetric_of
 
 
 def split_noise_scale(
-    params: Params, pairs: np.ndarray, sampled: SampledRows, round: int, run: Run, workers: Workers = LOCAL
+    params: Params, pairs: np.ndarray, sampled: SampledRows, length: float, run: Run, workers: Workers = LOCAL
 ) -> float:  # fmt: skip
-    """Return the standard deviation of the noise of a tree, given the pairs (outputs, rows, 2) that it is grown on."""
+    """Return the standard deviation of the noise of a tree, given the pairs (outputs, rows, 2) that it is grown on.
+
+    ``length`` is the sum of the learning rates of the rounds before.
+    """
     strength = params.tree.random_strength
     if strength == 0.0:
         return 0.0
@@ -37,7 +40,7 @@ def split_noise_scale(
         unit *= 0.5  # symmetric trees score splits by twice the gain
     elif symmetric.score == "cosine":
         unit = math.sqrt(unit)
-    return strength * unit * noise_decay(len(squares), round * params.boost.learning_rate)
+    return strength * unit * noise_decay(len(squares), length)
 
 
 def noise_decay(n_rows: int, length: float) -> float:

@@ -104,9 +104,7 @@ class TrainingContext:
 def refit_settings(objective: Objective, params: Params, grower: Grower, team: Team) -> RefitSettings:
     """Return the settings of leaf refits, with the penalties and constraints of the grower."""
     boost = params.boost
-    return RefitSettings(
-        objective, grower.grow_params(), grower.directions, boost.leaf_steps, boost.learning_rate, team
-    )
+    return RefitSettings(objective, grower.grow_params(), grower.directions, boost.leaf_steps, team)
 
 
 def _make_leaf_refit(

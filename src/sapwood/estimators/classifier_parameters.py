@@ -43,7 +43,7 @@ class ClassifierParameters(SapwoodEstimator):
         classes: ArrayLike | Literal["auto"] | None = "auto",
         init: float | ArrayLike | BaseEstimator | Literal["auto"] | None = "auto",
         n_estimators: int | Literal["auto"] = "auto",
-        learning_rate: float | Literal["auto"] = "auto",
+        learning_rate: float | Sequence[float] | np.ndarray | Callable[[int], float] | Literal["auto"] = "auto",
         boosting: Literal["plain", "ordered", "dart", "forest", "auto"] | Dart = "auto",
         leaf_steps: int | Literal["auto"] = "auto",
         sampling: Literal["none", "uniform", "goss", "mvs", "bayesian", "auto"] | Sampling = "auto",
@@ -113,8 +113,10 @@ class ClassifierParameters(SapwoodEstimator):
             scikit-learn estimator, or None (the best constant of the loss).
         n_estimators : int, default=100
             Number of boosting rounds. Allowed: an integer of at least 1.
-        learning_rate : float, default=0.1
-            Factor by which the values of each tree are shrunk. Allowed: a number above 0.
+        learning_rate : float, list, ndarray or callable, default=0.1
+            Factor by which the values of each tree are shrunk: one for all rounds, or a schedule, a list with one per
+            round or a function of the round such as ``lambda round: 0.1 * 0.99**round``. See boosting.md. Allowed: a
+            number above 0, a list with one per round, or a function of the round, which counts from 0.
         boosting : {'plain', 'ordered', 'dart', 'forest'} or Dart, default='plain'
             Boosting method: gradient boosting; ordered boosting, where the gradient of a row comes from a model that
             was trained without it; DART, which drops earlier rounds at random while a new one is fitted; or a random

@@ -119,7 +119,7 @@ MONOTONE_COLUMNS = Condition("`monotone_constraints`", lambda c: c.has_monotone_
 LEARNING_RATE = Condition(
     "`learning_rate` other than 1",
     lambda c: c.is_set("learning_rate") and c["learning_rate"] != 1.0,
-    "learning_rate={learning_rate:g}",
+    "learning_rate={learning_rate}",
 )
 SAME_TREES = Condition(
     "all rows and all columns for every tree", _grows_the_same_tree, "sampling={sampling!r} and all columns"

@@ -18,6 +18,7 @@ import numpy as np
 
 from sapwood.params.description import describe_value
 from sapwood.params.encodings import MAX_COMBINED_COLUMNS, Crossing, is_crossing, is_encoding
+from sapwood.params.learning_rates import LEARNING_RATE, rate_of_round, sum_of_rates
 from sapwood.params.options import (
     is_boosting,
     is_bundle,
@@ -276,7 +277,12 @@ class BoostingParams:
     """Boosting and row sampling."""
 
     n_estimators: int = declare(100, integer(1), "Number of boosting rounds.")
-    learning_rate: float = declare(0.1, number(0, above=True), "Factor by which the values of each tree are shrunk.")
+    learning_rate: float | tuple[float, ...] = declare(
+        0.1,
+        LEARNING_RATE,
+        "Factor by which the values of each tree are shrunk: one for all rounds, or a schedule, a list with one per "
+        "round or a function of the round such as `lambda round: 0.1 * 0.99**round`. See boosting.md.",
+    )
     boosting: object = declare(
         "plain",
         Validator(
@@ -308,6 +314,14 @@ class BoostingParams:
     subsample: float = declare(
         1.0, fraction(), "Fraction of the rows sampled for each round by sampling='uniform' and 'mvs'."
     )
+
+    def rate_of(self, round: int) -> float:
+        """Return the learning rate of a round of this fit."""
+        return rate_of_round(self.learning_rate, round)
+
+    def rates_before(self, round: int, n_earlier: int) -> float:
+        """Return the sum of the learning rates before a round; ``n_earlier`` is the number of continued rounds."""
+        return sum_of_rates(self.learning_rate, round, n_earlier)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from sapwood.params.aliases.values import value_here
 from sapwood.params.compatibility import check_compatibility
 from sapwood.params.declaration import AUTO, FIELDS, GROUPS, Params
 from sapwood.params.fit_context import Context
+from sapwood.params.learning_rates import resolve_rates
 from sapwood.params.options import Mvs, Uniform, linear_of, sampling_of, symmetric_of
 from sapwood.params.presets import CATBOOST_BINARY, PRESETS, catboost_learning_rate
 from sapwood.params.unknown_names import unknown_parameter
@@ -46,6 +47,7 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: i
     if preset == "catboost":
         kind = task if task == "regression" else "multiclass" if n_classes > 2 else "binary"
         _fill_catboost(values, given, n_rows, kind)
+    values["learning_rate"] = resolve_rates(values["learning_rate"], values["n_estimators"])
     values["random_state"] = resolve_seed(values["random_state"])
     groups = {
         name: group(**{f.name: values[f.name] for f in dataclasses.fields(group)}) for name, group in GROUPS.items()

@@ -169,6 +169,10 @@ def callback_tuple(value: Any) -> tuple[Callable[..., Any], ...]:
     functions = (value,) if callable(value) else tuple(value)
     for function in functions:
         library = type(function).__module__.partition(".")[0]
+        if type(function).__name__ in ("_ResetParameterCallback", "LearningRateScheduler"):
+            raise ParameterError(
+                f"callbacks: a schedule of {library} is not supported; pass its list or function as learning_rate"
+            )
         if library in ("lightgbm", "xgboost", "catboost"):
             raise ParameterError(
                 f"callbacks: a {type(function).__name__} of {library} is not supported; use a function of a Progress, "

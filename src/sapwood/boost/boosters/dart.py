@@ -36,7 +36,7 @@ class DartBooster(Booster):
     def begin_round(self, round: int) -> None:
         """Subtract the dropped rounds from the training scores."""
         state, settings = self.state, self._settings
-        seed, rate = state.params.run.random_state, state.params.boost.learning_rate
+        seed, rate = state.params.run.random_state, state.params.boost.rate_of(round)
         self._dropped = sample_dropped_rounds(settings, self._weights, seed, state.first_round + round)
         self._new_factor, self._dropped_factor = dropout_factors(settings.normalise, len(self._dropped), rate)
         self._trees.append([])

@@ -148,7 +148,7 @@ class GossSampler(Sampler):
 
     def _full_rounds(self) -> int:
         full_rounds = self.option.full_rounds
-        return math.ceil(1.0 / self.params.learning_rate) if full_rounds is None else int(full_rounds)
+        return math.ceil(1.0 / self.params.rate_of(0)) if full_rounds is None else int(full_rounds)
 
 
 def _concatenate(buffers: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -155,7 +155,8 @@ feval | eval_metric | a function of (y, prediction) or (y, prediction, weight) t
 feature_name | - | names are those of the columns of X; pass a data frame
 categorical_feature | categorical_features |
 callbacks | callbacks | `lightgbm.early_stopping(n)` is `early_stopping_rounds=n`, `log_evaluation(n)` is `verbose=n`,
-    `record_evaluation` is `evals_result_`; a callback is a function of a `Progress` here
+    `record_evaluation` is `evals_result_`, `reset_parameter(learning_rate=f)` is `learning_rate=f`; a callback is a
+    function of a `Progress` here
 group eval_group eval_at position | - | there is no ranking objective; `groups` keeps rows together in validation
 train_set | X, y |
 keep_training_booster | - | a model can always be continued; pass it as `init_model`
