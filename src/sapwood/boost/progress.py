@@ -12,8 +12,25 @@ History = Mapping[str, Mapping[str, list[float]]]
 class Progress:
     """Progress of training after a round, passed to callbacks.
 
-    ``round`` is the number of finished rounds and ``n_rounds`` that of all; ``evals`` holds the metrics so far as
-    ``{set: {metric: [one value per round]}}``, a copy; ``elapsed`` is the number of seconds since training began.
+    Attributes
+    ----------
+    round : int
+        Number of finished rounds.
+    n_rounds : int
+        Number of all rounds.
+    evals : dict
+        Metrics so far as ``{set: {metric: [one value per round]}}``, a copy.
+    elapsed : float
+        Number of seconds since training began.
+
+    Examples
+    --------
+    A callback that returns True stops training:
+
+    >>> import sapwood
+    >>> params = {"callbacks": lambda progress: progress.round == 3}
+    >>> len(sapwood.train(params, [[float(i)] for i in range(50)], list(range(50))))
+    3
     """
 
     round: int

@@ -156,30 +156,38 @@ def is_path(value: Any) -> bool:
     return isinstance(value, (str, os.PathLike)) and bool(os.fspath(value)) and isinstance(os.fspath(value), str)
 
 
+LIBRARIES = ("lightgbm", "xgboost", "catboost")
+
 # --- functions of the user --------------------------------------------------------------------------------------------
 
 
 def are_callbacks(value: Any) -> bool:
-    """Return whether a value is a function or a list of functions."""
-    return callable(value) or (isinstance(value, (list, tuple)) and all(callable(function) for function in value))
+    """Return whether a value is a function or a list of functions; callbacks of other libraries get their own error."""
+    functions = value if isinstance(value, (list, tuple)) else [value]
+    return all(callable(function) or _library_of(function) in LIBRARIES for function in functions)
 
 
 def callback_tuple(value: Any) -> tuple[Callable[..., Any], ...]:
     """Return callbacks as a tuple; raise a ParameterError if one does not take a ``progress`` argument."""
-    functions = (value,) if callable(value) else tuple(value)
+    functions = tuple(value) if isinstance(value, (list, tuple)) else (value,)
     for function in functions:
-        library = type(function).__module__.partition(".")[0]
+        library = _library_of(function)
         if type(function).__name__ in ("_ResetParameterCallback", "LearningRateScheduler"):
             raise ParameterError(
                 f"callbacks: a schedule of {library} is not supported; pass its list or function as learning_rate"
             )
-        if library in ("lightgbm", "xgboost", "catboost"):
+        if library in LIBRARIES:
             raise ParameterError(
                 f"callbacks: a {type(function).__name__} of {library} is not supported; use a function of a Progress, "
                 "early_stopping_rounds or verbose (evals_result_ has the values of each round)"
             )
         check_signature(function, "callbacks", "progress")
     return functions
+
+
+def _library_of(function: Any) -> str:
+    """Return the package that the class of a callback comes from."""
+    return type(function).__module__.partition(".")[0]
 
 
 def check_signature(function: Callable[..., Any], parameter: str, *arguments: str) -> None:

@@ -58,8 +58,8 @@ eval_metric | eval_metric | the names of metrics are below; in a list the first 
     there
 disable_default_eval_metric | - | metrics are evaluated only if there are validation rows; leave it out
 early_stopping_rounds | early_stopping_rounds |
-callbacks | callbacks | `EarlyStopping(n)` is `early_stopping_rounds=n`, `LearningRateScheduler(f)` is `learning_rate=f`;
-    a callback is a function of a `Progress` here
+callbacks | callbacks | `EarlyStopping(n)` is `early_stopping_rounds=n`, `LearningRateScheduler(f)` is
+    `learning_rate=f`; a callback is a function of a `Progress` here
 random_state seed | random_state |
 seed_per_iteration | - | random numbers always differ by round; leave it out
 n_jobs nthread | n_jobs | 0 there is None here; the model does not depend on it
