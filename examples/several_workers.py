@@ -32,7 +32,7 @@ class QueueCommunicator(Communicator):
         return [self.queues[other, self.rank].get(timeout=60) for other in range(N_WORKERS)]
 
 
-adult = load_adult()
+adult = load_adult(None, numeric_only=True)
 X, y = adult.train
 settings = {"n_estimators": 20, "sampling": "goss", "early_stopping_rounds": 5, "n_jobs": 1}
 queues: dict[tuple[int, int], Queue[bytes]] = {(a, b): Queue() for a in range(N_WORKERS) for b in range(N_WORKERS)}

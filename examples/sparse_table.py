@@ -10,7 +10,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sapwood import Dart, Goss, SapwoodClassifier
 from sapwood.datasets import load_adult
 
-adult = load_adult()
+adult = load_adult(None, numeric_only=True)
 (X, y), (X_test, y_test) = adult.train, adult.test
 
 # One-hot columns are mutually exclusive, so that several of them share a byte (exclusive feature bundling).

@@ -1,53 +1,76 @@
-"""Train a classifier on census data and show its quality, importances and first tree: ``python -m sapwood.demo``."""
+"""Train a classifier on census data, show how good it is and what it learned: ``python -m sapwood.demo``."""
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
+import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 import sapwood
-from sapwood.datasets import load_adult
+from sapwood.boost.progress_display import BLOCKS, encodable
+from sapwood.datasets import Adult, load_adult
+from sapwood.estimators.classifier import SapwoodClassifier
 from sapwood.metrics.registry import resolve_metric
 
 BAR_WIDTH = 40
-METRICS = {"AUC": "auc", "log loss": "log_loss", "accuracy": "accuracy"}
+METRICS = {"AUC": "auc", "log loss": "log_loss", "accuracy": "accuracy", "F1": "f1", "calibration error": "ece"}
 TREE_LINES = 15
 
 
 def main(folder: Path = Path("demo-output")) -> None:
     """Run the demo and write the model, the first tree and a bar chart to ``folder``."""
     adult = load_adult()
-    X, y = adult.train
-    X_test, y_test = adult.test
-    print(f"Sapwood {sapwood.__version__} on UCI Adult: does a person earn more than 50,000 dollars a year?")
-    print(f"{len(y):,} people to learn from, {len(y_test):,} to test on, {X.shape[1]} numeric columns\n")
-
-    start = time.perf_counter()
-    classifier = sapwood.SapwoodClassifier().fit(X, y)
-    seconds = time.perf_counter() - start
-
-    print(scores_table(y_test, classifier.predict_proba(X_test)[:, 1], y.mean()))
-    print(f"  {classifier.n_iter_} trees in {seconds:.2f} s\n")
-    print("Feature importances (fraction of the total gain)")
-    print(bar_chart(adult.names, classifier.feature_importances_))
+    n_test, n_columns = len(adult.y) - adult.n_train, len(adult.names)
+    show(f"Sapwood {sapwood.__version__} on UCI Adult: does a person earn more than 50,000 dollars a year?")
+    show(
+        f"{adult.n_train:,} people to learn from, {n_test:,} to test on; {n_columns} columns of numbers and categories\n"
+    )
+    classifier, seconds = train(adult)
+    show(scores_table(*_test_predictions(adult, classifier), adult.train[1].mean()))
+    show(f"  {classifier.n_iter_} trees in {seconds:.2f} s\n")
+    show("Feature importances (fraction of the total gain)")
+    show(bar_chart(adult.names, classifier.feature_importances_))
     tree = classifier.model_.ensemble[0].to_text(adult.names)
-    print("\nBeginning of the first tree")
-    print("\n".join("  " + line for line in tree.splitlines()[:TREE_LINES]))
+    show("\nBeginning of the first tree")
+    show("\n".join("  " + line for line in tree.splitlines()[:TREE_LINES]))
+    show("\nFiles")
+    for file in write_files(folder, adult, classifier, tree):
+        show(f"  {file} ({file.stat().st_size / 1000:,.0f} kB)")
 
+
+def train(adult: Adult) -> tuple[SapwoodClassifier, float]:
+    """Return a classifier with default parameters and the seconds that its training took; a terminal shows progress."""
+    start = time.perf_counter()
+    classifier = SapwoodClassifier(verbose=sys.stderr is not None and sys.stderr.isatty()).fit(*adult.train)
+    return classifier, time.perf_counter() - start
+
+
+def write_files(folder: Path, adult: Adult, classifier: SapwoodClassifier, tree: str) -> list[Path]:
+    """Write what there is to look at and return the paths; check that the saved model is the trained one."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "first-tree.txt").write_text(tree + "\n", encoding="utf-8")
-    picture = draw_importance(folder, adult.names, classifier.feature_importances_)
-    path = folder / "adult.sapwood"
-    classifier.save(path)
-    loaded = sapwood.load(path)
-    if loaded.fingerprint() != classifier.model_.fingerprint():
+    model, text = folder / "adult.sapwood", folder / "first-tree.txt"
+    classifier.save(model)
+    if sapwood.load(model).fingerprint() != classifier.model_.fingerprint():
         raise SystemExit("the fingerprint of the loaded model differs from that of the saved one")
-    print(f"\nSaved and loaded with the same fingerprint, {loaded.fingerprint()[:16]}…")
-    for file in (path, picture, folder / "first-tree.txt"):
-        print(f"  {file} ({file.stat().st_size / 1000:,.0f} kB)")
+    text.write_text(tree + "\n", encoding="utf-8")
+    return [model, draw_importance(folder, adult.names, classifier.feature_importances_), text]
+
+
+def show(text: str) -> None:
+    """Print text with the characters that standard output has; the bars of charts become ``#``."""
+    if encodable(BLOCKS, sys.stdout) != BLOCKS:
+        text = text.replace(BLOCKS[0], "#")
+    print(encodable(text, sys.stdout))
+
+
+def _test_predictions(adult: Adult, classifier: SapwoodClassifier) -> tuple[np.ndarray, np.ndarray]:
+    X, y = adult.test
+    return y, classifier.predict_proba(X)[:, 1]
 
 
 def scores_table(y: np.ndarray, probability: np.ndarray, base_rate: float) -> str:
@@ -101,5 +124,18 @@ def importance_svg(ordered: list[tuple[str, float]]) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="13">\n{body}\n</svg>\n'
 
 
+def run(arguments: Sequence[str] | None = None) -> None:
+    """Run the demo from the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m sapwood.demo",
+        description="Train a classifier on census data that come with Sapwood (UCI Adult), show its scores on test "
+        "rows, its feature importances and its first tree, and write the model and pictures to a folder.",
+    )
+    parser.add_argument(
+        "--output", type=Path, default=Path("demo-output"), metavar="FOLDER", help="folder to write to (%(default)s)"
+    )
+    main(parser.parse_args(arguments).output)
+
+
 if __name__ == "__main__":
-    main()
+    run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sapwood import Dart, EarlyStopping, Linear, SapwoodClassifier, SapwoodRegressor, train
+from sapwood import Dart, EarlyStopping, Linear, SapwoodClassifier, SapwoodRegressor, load, train
 from sapwood.errors import ParameterError
 from sapwood.params.learning_rates import rate_of_round, resolve_rates, sum_of_rates
 
@@ -99,6 +99,15 @@ def test_rounds_count_from_0_in_a_fit_that_continues_a_model():
     first = SapwoodRegressor(n_estimators=2, learning_rate=RATES[:2]).fit(X, y)
     second = SapwoodRegressor(n_estimators=4, learning_rate=RATES[2:]).fit(X, y, init_model=first)
     assert second.model_.fingerprint() == fingerprint(RATES)
+
+
+def test_leaves_refitted_to_the_rows_of_training_keep_the_schedule(tmp_path):
+    X, y = table()
+    model = SapwoodRegressor(n_estimators=N_ROUNDS, learning_rate=RATES, reg_lambda=0.5).fit(X, y)
+    before = model.predict(X)
+    model.save(tmp_path / "model")
+    refitted = load(tmp_path / "model").refit_leaves(X, y, decay_rate=0.0)
+    np.testing.assert_allclose(refitted.predict(X), before, atol=1e-5)
 
 
 def test_early_stopping_keeps_the_first_rates():

@@ -71,7 +71,7 @@ def test_the_leaf_limit_is_the_smallest_that_applies(limits, n_rows, expected):
         ("n_estimators", True, "n_estimators must be an integer of at least 1, got True"),
         ("max_bins", 65536, "max_bins must be an integer from 2 to 65535, got 65536"),
         ("max_delta_step", -1, "max_delta_step must be a number of at least 0, got -1"),
-        ("learning_rate", None, "learning_rate must be a number above 0, got None"),
+        ("reg_lambda", None, "reg_lambda must be a number of at least 0, got None"),
         ("reg_lambda", float("nan"), "reg_lambda must be a number of at least 0, got nan"),
         ("reg_alpha", float("inf"), "reg_alpha must be a number of at least 0, got inf"),
         ("precision", "double", "precision must be one of 'auto', 'packed', 'wide', got 'double'"),

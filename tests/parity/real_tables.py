@@ -12,7 +12,7 @@ N_ADULT = 6000
 
 
 def _adult() -> Data:
-    adult = load_adult()
+    adult = load_adult(None, numeric_only=True)
     return Data(adult.X[:N_ADULT], adult.y[:N_ADULT].astype(np.float64), binary=True)
 
 

@@ -27,6 +27,7 @@ from sapwood.model.tree import LEAF, Tree
 from sapwood.native.threads.team import Team, training_team
 from sapwood.objectives.base import Objective
 from sapwood.objectives.registry import resolve, restore
+from sapwood.params.learning_rates import LearningRate, rate_of_round
 from sapwood.params.validators import number
 
 ROUNDS_PER_PASS = 64  # whose leaves are found at a time
@@ -62,14 +63,15 @@ def refit_leaves(model: Model, arguments: RefitArguments) -> Model:
     init_score = read_init_score(arguments.init_score, table.n_rows, model.n_outputs)
     if init_score is not None:
         scores += init_score
-    refit = LeafRefit(SupportingModels.single(target, scores), _settings(model, objective, is_forest, team))
+    refit = LeafRefit(SupportingModels.single(target, scores), _settings(model, objective, team))
+    rates = _learning_rates(model, is_forest)
     ensemble = model.ensemble
     value, directions = ensemble.value.copy(), _directions(model)
     last_round = -1
     for k, nodes in _leaves_by_tree(model, table, arguments.n_jobs):
         if ensemble.tree_round[k] != last_round:
-            refit.begin_round()
             last_round = int(ensemble.tree_round[k])
+            refit.begin_round(rate_of_round(rates, last_round))
         of_tree = slice(int(ensemble.tree_start[k]), int(ensemble.tree_start[k + 1]))
         output = int(ensemble.tree_output[k])
         grown = _as_grown(ensemble[k])
@@ -133,21 +135,28 @@ def _param(model: Model, name: str, default: Any = None) -> Any:
     return model.metadata.get(PARAMS, {}).get(name, default)
 
 
-def _settings(model: Model, objective: Objective, is_forest: bool, team: Team) -> RefitSettings:
-    """Return the penalties and the learning rate with which the model was trained."""
-    rate = 1.0 / model.n_iterations if is_forest else _param(model, "learning_rate", 0.1)
-    if not isinstance(rate, int | float):
+def _learning_rates(model: Model, is_forest: bool) -> LearningRate:
+    """Return the learning rates with which the model was trained, one for all rounds or one per round."""
+    rates = 1.0 / model.n_iterations if is_forest else _param(model, "learning_rate", 0.1)
+    if isinstance(rates, int | float):
+        return float(rates)
+    if not isinstance(rates, list) or len(rates) < model.n_iterations:
         raise ParameterError(
-            "refit_leaves needs a model that was trained with a single learning rate; continue the model with "
-            "fit(init_model=...)"
+            "refit_leaves needs the learning rate of every round, but the model has those of the last fit only; "
+            "continue the model with fit(init_model=...)"
         )
+    return tuple(rates)
+
+
+def _settings(model: Model, objective: Objective, team: Team) -> RefitSettings:
+    """Return the penalties with which the model was trained."""
     params = layout.GrowParams(*(0 for _ in layout.GrowParams._fields))._replace(
         reg_lambda=float(_param(model, "reg_lambda", 1.0)),
         reg_alpha=float(_param(model, "reg_alpha", 0.0)),
         max_delta_step=float(_param(model, "max_delta_step", 0.0)),
     )
     steps = int(_param(model, "leaf_steps", 1))
-    return RefitSettings(objective, params, np.zeros(model.n_columns, dtype=np.int64), steps, float(rate), team)
+    return RefitSettings(objective, params, np.zeros(model.n_columns, dtype=np.int64), steps, team)
 
 
 def _directions(model: Model) -> np.ndarray:
