@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import importlib.util
 import sys
 import time
@@ -20,6 +21,7 @@ from sapwood.metrics.registry import resolve_metric
 BAR_WIDTH = 40
 METRICS = {"AUC": "auc", "log loss": "log_loss", "accuracy": "accuracy", "F1": "f1", "calibration error": "ece"}
 TREE_LINES = 15
+LINE_WIDTH = 116
 
 
 def main(folder: Path = Path("demo-output")) -> None:
@@ -27,17 +29,15 @@ def main(folder: Path = Path("demo-output")) -> None:
     adult = load_adult()
     n_test, n_columns = len(adult.y) - adult.n_train, len(adult.names)
     show(f"Sapwood {sapwood.__version__} on UCI Adult: does a person earn more than 50,000 dollars a year?")
-    show(
-        f"{adult.n_train:,} people to learn from, {n_test:,} to test on; {n_columns} columns of numbers and categories\n"
-    )
+    show(f"{adult.n_train:,} people to learn from, {n_test:,} to test on, {n_columns} columns with categories\n")
     classifier, seconds = train(adult)
     show(scores_table(*_test_predictions(adult, classifier), adult.train[1].mean()))
     show(f"  {classifier.n_iter_} trees in {seconds:.2f} s\n")
     show("Feature importances (fraction of the total gain)")
     show(bar_chart(adult.names, classifier.feature_importances_))
-    tree = classifier.model_.ensemble[0].to_text(adult.names)
+    tree = classifier.model_[:1].to_text()
     show("\nBeginning of the first tree")
-    show("\n".join("  " + line for line in tree.splitlines()[:TREE_LINES]))
+    show("\n".join("  " + short(line) for line in tree.splitlines()[3 : 3 + TREE_LINES]))
     show("\nFiles")
     for file in write_files(folder, adult, classifier, tree):
         show(f"  {file} ({file.stat().st_size / 1000:,.0f} kB)")
@@ -47,7 +47,11 @@ def train(adult: Adult) -> tuple[SapwoodClassifier, float]:
     """Return a classifier with default parameters and the seconds that its training took; a terminal shows progress."""
     start = time.perf_counter()
     classifier = SapwoodClassifier(verbose=sys.stderr is not None and sys.stderr.isatty()).fit(*adult.train)
-    return classifier, time.perf_counter() - start
+    seconds = time.perf_counter() - start
+    if classifier.model_.schema.names is None:  # without pandas and polars, X is an array
+        schema = dataclasses.replace(classifier.model_.schema, names=tuple(adult.names))
+        classifier.model_ = dataclasses.replace(classifier.model_, schema=schema)
+    return classifier, seconds
 
 
 def write_files(folder: Path, adult: Adult, classifier: SapwoodClassifier, tree: str) -> list[Path]:
@@ -66,6 +70,11 @@ def show(text: str) -> None:
     if encodable(BLOCKS, sys.stdout) != BLOCKS:
         text = text.replace(BLOCKS[0], "#")
     print(encodable(text, sys.stdout))
+
+
+def short(line: str) -> str:
+    """Return a line that fits a terminal."""
+    return line if len(line) <= LINE_WIDTH else line[: LINE_WIDTH - 3] + "..."
 
 
 def _test_predictions(adult: Adult, classifier: SapwoodClassifier) -> tuple[np.ndarray, np.ndarray]:
@@ -102,7 +111,7 @@ def draw_importance(folder: Path, names: list[str], importances: np.ndarray) -> 
     from matplotlib.figure import Figure
 
     path = folder / "importance.png"
-    axes = (figure := Figure(figsize=(6, 3), layout="constrained")).subplots()
+    axes = (figure := Figure(figsize=(6, 0.8 + 0.25 * len(names)), layout="constrained")).subplots()
     axes.barh([name for name, _ in ordered], [importance for _, importance in ordered], color="#7a5c3e")
     axes.invert_yaxis()
     axes.set_xlabel("fraction of the total gain")
