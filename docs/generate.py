@@ -170,6 +170,7 @@ def log_loss(y, f):
     top = f.max(axis=1, keepdims=True)
     return np.log(np.exp(f - top).sum(axis=1)) + top[:, 0] - f[np.arange(len(y)), y]
 
+
 SapwoodClassifier(objective=log_loss)
 ```
 
@@ -231,10 +232,12 @@ import numpy as np
 from sapwood import EarlyStopping, SapwoodClassifier
 from sklearn.metrics import f1_score
 
+
 def cost(y, prediction, weight):
     \"\"\"Ten per missed row of class 1, one per false alarm.\"\"\"
     alarm = prediction > 0.1
     return float(np.average(np.where(y == 1, 10 * ~alarm, alarm), weights=weight))
+
 
 random = np.random.default_rng(0)
 X = random.normal(size=(2_000, 5))
