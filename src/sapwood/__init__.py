@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from sapwood.params.options import Mvs as Mvs
     from sapwood.params.options import Symmetric as Symmetric
     from sapwood.params.options import Uniform as Uniform
+    from sapwood.reports.report import report as report
     from sapwood.versions import show_versions as show_versions
 
 __version__ = "0.2.0.dev0"
@@ -71,6 +72,7 @@ _MODULE_OF = {
     "Model": "sapwood.model.model",
     "cv": "sapwood.estimators.cv",
     "load": "sapwood.model.io.serialize",
+    "report": "sapwood.reports.report",
     "show_versions": "sapwood.versions",
     "train": "sapwood.boost.train",
 }

@@ -11,7 +11,7 @@ import pytest
 
 from tests.processes import PYTHONPATH, ROOT
 
-PAGES = ["serving.md"]
+PAGES = ["plots.md", "report.md", "serving.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)

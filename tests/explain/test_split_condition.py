@@ -44,6 +44,7 @@ def goes_left(condition: SplitCondition, row: pd.Series) -> bool:
     """Return whether a row goes left, from the words of the condition."""
     value = row[condition.name]
     if pd.isna(value):
+        assert condition.missing_left is not None
         return condition.missing_left
     if condition.name == "size":
         return value <= float(condition.left.removeprefix("≤ ")) * (1 + 1e-9)

@@ -28,6 +28,7 @@ def test_many_columns_are_summed_in_one_bar():
     assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(model.importance().sum())
 
 
+@pytest.mark.filterwarnings("ignore::sapwood.errors.NoSplitWarning")
 def test_a_model_without_splits_has_bars_of_zero():
     model = sapwood.SapwoodRegressor(n_estimators=2).fit(np.zeros((50, 3)), np.arange(50.0))
     assert [bar.get_width() for bar in sapwood.plot.importance(model).patches] == [0.0, 0.0, 0.0]

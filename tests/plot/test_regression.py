@@ -34,6 +34,7 @@ def test_a_model_of_several_quantiles_needs_an_output(houses):
     sapwood.plot.residuals(model.model_, X, y, output=0)
 
 
+@pytest.mark.filterwarnings("ignore::sapwood.errors.NoSplitWarning")
 def test_a_constant_prediction_and_few_rows_are_plotted(houses):
     X, y, model = houses
     sapwood.plot.residuals(model, X[:1], y[:1]).figure.canvas.draw()

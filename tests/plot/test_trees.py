@@ -48,6 +48,7 @@ def test_the_drawing_can_end_at_a_depth(people):
     assert hidden == model.model_.ensemble[0].n_leaves
 
 
+@pytest.mark.filterwarnings("ignore::sapwood.errors.NoSplitWarning")
 def test_a_single_leaf_is_a_drawing():
     model = sapwood.SapwoodRegressor(n_estimators=1).fit(np.zeros((50, 1)), np.arange(50.0))
     if model.model_.ensemble.n_trees:

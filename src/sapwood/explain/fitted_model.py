@@ -84,12 +84,8 @@ class FittedModel:
 
     def predict(self, X: Any) -> np.ndarray:
         """Return values (rows,) or (rows, outputs), or the probabilities (rows, classes)."""
-        if self.task == REGRESSION:
-            return self.model.predict(X) if self.estimator is None else self.estimator.predict(X)
-        if self.estimator is not None:
-            return self.estimator.predict_proba(X)
-        probability = self.model.predict_response(X)
-        return probability if probability.ndim == 2 else np.column_stack([1.0 - probability, probability])
+        source = self.model if self.estimator is None else self.estimator
+        return source.predict(X) if self.task == REGRESSION else source.predict_proba(X)
 
     def target(self, y: Any, n_rows: int, caller: str) -> np.ndarray:
         """Return the target as float64: values, or the numbers of the classes."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sapwood.errors import ParameterError
-from sapwood.explain.split_condition import SplitCondition, split_condition
+from sapwood.explain.split_condition import SplitCondition, SplitConditions
 from sapwood.model.model import Model
 from sapwood.model.tree import LEAF, Tree
 from sapwood.params.validators import is_integer
@@ -48,7 +48,7 @@ def layout(model: Model, tree: Tree, max_depth: int | None = None) -> list[Drawn
     """Return the nodes of a tree down to ``max_depth``, each parent before its children."""
     ends = _drawn_leaves(tree, max_depth)
     positions = _positions(tree, ends)
-    names = model.column_names
+    names, conditions = model.column_names, SplitConditions(model)
     drawn: list[DrawnNode] = []
     pending = [(0, -1, True, 0)]
     while pending:
@@ -64,7 +64,7 @@ def layout(model: Model, tree: Tree, max_depth: int | None = None) -> list[Drawn
                 value=tuple(tree.value[node].tolist()),
                 count=int(tree.count[node]),
                 gain=float(tree.gain[node]),
-                condition=None if is_leaf else _condition(model, tree, node),
+                condition=None if is_leaf else _condition(conditions, tree, node),
                 formula="" if tree.leaf_coefficients is None else tree.leaf_coefficients.describe(node, names),
                 hidden_leaves=ends[node] if node in ends and not is_leaf else 0,
             )
@@ -75,10 +75,8 @@ def layout(model: Model, tree: Tree, max_depth: int | None = None) -> list[Drawn
     return drawn
 
 
-def _condition(model: Model, tree: Tree, node: int) -> SplitCondition:
-    return split_condition(
-        model, int(tree.feature[node]), float(tree.threshold[node]), bool(tree.missing_left[node])
-    )  # fmt: skip
+def _condition(conditions: SplitConditions, tree: Tree, node: int) -> SplitCondition:
+    return conditions.of(int(tree.feature[node]), float(tree.threshold[node]), bool(tree.missing_left[node]))
 
 
 def _drawn_leaves(tree: Tree, max_depth: int | None) -> dict[int, int]:

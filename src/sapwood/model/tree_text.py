@@ -35,6 +35,10 @@ class TreeText:
     def __init__(self, names: Sequence[str] | None = None) -> None:
         self._names = names
 
+    def feature_name(self, feature: int) -> str:
+        """Return the name of a feature of the trees."""
+        return self._names[feature] if self._names is not None else f"f{feature}"
+
     def write(self, tree: Tree) -> str:
         """Return the text of a tree."""
         lines: list[str] = []
@@ -59,7 +63,7 @@ class TreeText:
 
     def describe_split(self, feature: int, threshold: float, missing_left: bool) -> Split:
         """Return a split in words."""
-        name = self._names[feature] if self._names is not None else f"f{feature}"
+        name = self.feature_name(feature)
         if threshold == np.inf and not missing_left:
             return Split(f"{name} is not missing")
         if threshold == -np.inf and missing_left:

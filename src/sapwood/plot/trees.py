@@ -112,8 +112,8 @@ def _node_text(node: DrawnNode, class_names: list[str]) -> str:
         return f"{_leaf_text(node, class_names)}\n{rows}"
     condition = f"{shorten(node.condition.name, LINE_WIDTH - 2)} {node.condition.left}"
     lines = textwrap.wrap(condition, LINE_WIDTH, max_lines=LINES, placeholder=" …")
-    side = "yes" if node.condition.missing_left else "no"
-    return "\n".join([*map(escape, lines), f"{rows} · missing: {side}"])
+    side = {True: " · missing: yes", False: " · missing: no", None: ""}[node.condition.missing_left]
+    return "\n".join([*map(escape, lines), f"{rows}{side}"])
 
 
 def _leaf_text(node: DrawnNode, class_names: list[str]) -> str:

@@ -1,0 +1,53 @@
+"""Effects, interactions and explained rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sapwood
+
+
+def test_contributions_of_a_row_lead_from_the_average_to_its_score(binary):
+    content = sapwood.report(binary.model, binary.X, binary.y).to_dict()
+    scores = binary.model.predict_raw(binary.X)
+    for row in content["rows"]:
+        assert row["score"] == pytest.approx(scores[row["row"]], abs=1e-4)
+        total = row["base"] + sum(part["contribution"] for part in row["parts"]) + row["rest"]
+        assert total == pytest.approx(row["score"], abs=1e-4)
+
+
+def test_importances_are_mean_absolute_contributions_with_errors(regression):
+    content = sapwood.report(regression.model, regression.X, regression.y).to_dict()
+    values = np.abs(regression.model.shap_values(regression.X))
+    first = content["importances"]["features"][0]
+    assert first["name"] == "f0"
+    assert first["contribution"] == pytest.approx(values[:, 0].mean(), rel=1e-4)
+    assert first["error"] == pytest.approx(values[:, 0].std() / np.sqrt(len(values)), rel=1e-4)
+
+
+def test_bins_have_the_means_of_their_rows(binary):
+    content = sapwood.report(binary.model, binary.X, binary.y).to_dict()
+    effect = next(e for e in content["effects"] if e["name"] == "job")
+    k = [b["label"] for b in effect["bins"]].index("pilot")
+    chosen = (binary.X["job"] == "pilot").to_numpy()
+    assert effect["rows"][k] == chosen.sum()
+    assert effect["target"][k] == pytest.approx(np.mean(binary.y[chosen] == "rich"), rel=1e-4)
+    assert effect["prediction"][k] == pytest.approx(binary.model.predict_proba(binary.X)[chosen, 1].mean(), rel=1e-4)
+    age = next(e for e in content["effects"] if e["name"] == "age")
+    assert age["bins"][-1]["label"] == "missing"
+    assert age["rows"][-1] == binary.X["age"].isna().sum()
+    assert sum(age["rows"]) == len(binary.X)
+
+
+def test_a_product_is_the_strongest_interaction(regression):
+    content = sapwood.report(regression.model, regression.X, regression.y).to_dict()
+    assert set(content["interactions"][0]["names"]) == {"f1", "f2"}
+    others = [pair["strength"] for pair in content["interactions"][1:]]
+    assert content["interactions"][0]["strength"] > 2 * max(others, default=0.0)
+
+
+def test_trees_name_their_conditions(binary):
+    tree = sapwood.report(binary.model, binary.X, binary.y).to_dict()["trees"][0]
+    assert tree["nodes"][0]["rows"] == 800
+    assert tree["nodes"][0]["condition"].startswith(("age ", "job "))
