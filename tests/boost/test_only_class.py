@@ -29,7 +29,7 @@ def test_a_single_class_is_a_constant_model_with_a_warning(tmp_path):
     np.testing.assert_array_equal(fitted.predict(X), ["a"] * 200)
     np.testing.assert_array_equal(fitted.predict_proba(X), np.ones((200, 1)))
     fitted.save(tmp_path / "model")
-    np.testing.assert_array_equal(sapwood.load(tmp_path / "model").predict(X), np.ones((200, 1)))
+    np.testing.assert_array_equal(sapwood.load(tmp_path / "model").predict_proba(X), np.ones((200, 1)))
 
 
 @pytest.mark.parametrize("objective", ["softmax", "one_vs_all", Softmax(vector_leaves=True)], ids=str)
