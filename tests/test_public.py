@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 
 import sapwood
 from sapwood.native.runtime.kernel import mode
+from sapwood.native.runtime.library import CHECKOUT_FILE
 
 
 @pytest.mark.parametrize("name", sapwood.__all__)
@@ -51,3 +53,20 @@ def test_prediction_from_a_file_loads_nothing_of_training(tmp_path):
     }
     assert loaded & unwanted == set()
     assert ("numba" in loaded) == (mode() == "jit")
+
+
+def test_training_on_an_array_imports_only_what_it_uses():
+    table = "import numpy as np; X = np.arange(2000.0).reshape(500, 4)"
+    train = "import sapwood; sapwood.train({'n_estimators': 2}, X, X[:, 0]).predict(X)"
+    loaded = modules_after(f"{table}; {train}") - modules_after(table)
+    unwanted = {
+        "sklearn", "scipy", "pandas", "narwhals", "safetensors", "numpy.ma", "numpy.random", "logging", "json",
+        "hashlib", "secrets", "pathlib", "difflib", "sapwood.estimators", "sapwood.model.io.serialize",
+        "sapwood.params.aliases.lightgbm", "sapwood.data.categories.encoders", "sapwood.data.tables.frames",
+        "sapwood.boost.linear_leaves", "sapwood.boost.leaf_refit", "sapwood.boost.boosters.dart", "sapwood.grow.exact",
+        "sapwood.boost.checkpoint.log", "sapwood.boost.sampling.goss", "sapwood.grow.distributed",
+        "sapwood.objectives.losses.softmax", "sapwood.native.compiler.build",
+    }  # fmt: skip
+    if os.path.exists(CHECKOUT_FILE):  # whose kernels may be stale, which a hash tells
+        unwanted -= {"pathlib", "hashlib"}
+    assert loaded & unwanted == set()

@@ -208,3 +208,13 @@ def test_a_checkpoint_keeps_the_slopes(tmp_path):
 def ends_after_three(progress) -> None:
     if progress.round == 4:
         raise KeyboardInterrupt
+
+
+def test_constraints_that_are_all_zero_constrain_nothing():
+    X = np.arange(200.0)[:, None]
+    settings = {"leaf_model": "linear", "n_estimators": 2}
+    free, zero = (
+        SapwoodRegressor(monotone_constraints=constraints, **settings).fit(X, X[:, 0]).model_.fingerprint()
+        for constraints in (None, [0])
+    )
+    assert free == zero

@@ -127,3 +127,8 @@ def test_a_share_of_the_rows_without_drawing_is_refused():
 def test_callbacks_become_a_tuple():
     assert resolve(callbacks=print).evaluation.callbacks == (print,)
     assert resolve(callbacks=[print, len]).evaluation.callbacks == (print, len)
+
+
+def test_a_forest_with_the_catboost_preset_has_a_learning_rate_of_1():
+    resolved = resolve_params({"preset": "catboost", "boosting": "forest"}, 1000, "regression")
+    assert resolved.boost.learning_rate == 1.0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,16 +13,6 @@ from sapwood.data.binning.bin_mapper import BinMapper, ExactBinMapper
 from sapwood.data.binning.binned_dataset import BinnedDataset, compact_row_ids
 from sapwood.data.binning.bundling import remove_conflicts
 from sapwood.data.binning.sparse_bins import SparseBins
-from sapwood.data.categories.combination_codes import encode_number_columns
-from sapwood.data.categories.combinations import NumericColumns, plan_combinations
-from sapwood.data.categories.encode import (
-    EncodedTables,
-    StatisticColumns,
-    encode_categories,
-    encode_statistics_again,
-)
-from sapwood.data.categories.encoders import EncodingInputs
-from sapwood.data.categories.fixed_point_target import FixedPointTarget
 from sapwood.data.categories.plan import EncodingPlan, PlanLimits, column_number, plan_encodings
 from sapwood.data.categories.transformer import FeatureTransformer
 from sapwood.data.categories.vocabulary import CategoricalColumn, Vocabulary
@@ -32,6 +22,7 @@ from sapwood.data.tables.zero_as_missing import original_table
 from sapwood.errors import InputError
 from sapwood.grow.constraints import monotone_directions
 from sapwood.kernels.numeric.random import HOLDOUT, PERMUTATIONS, draw_many
+from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import Run
 from sapwood.objectives.base import Objective
 from sapwood.params.compatibility import check_compatibility, is_compatible
@@ -39,6 +30,11 @@ from sapwood.params.declaration import Params
 from sapwood.params.encodings import Encoding, Holdout, Ordered, Partition, crossing_of
 from sapwood.params.fit_context import Context
 from sapwood.params.options import conflicts_of, linear_of
+
+if TYPE_CHECKING:  # the modules of encodings are imported for tables with categorical columns only
+    from sapwood.data.categories.combinations import NumericColumns
+    from sapwood.data.categories.encode import EncodedTables, StatisticColumns
+    from sapwood.data.categories.encoders import EncodingInputs
 
 HASH_RANGE = 2.0**64
 
@@ -96,6 +92,9 @@ def prepare_again(prepared: PreparedData, rows: LabeledRows, objective: Objectiv
     params, before = prepared.params, prepared.dataset
     if before.transformer is None:
         return replace(prepared, rows=rows, dataset=rows.bin_by(before, params, run))
+    from sapwood.data.categories.combination_codes import encode_number_columns
+    from sapwood.data.categories.encode import encode_statistics_again
+
     transformer, table = before.transformer, before.user_schema.align(rows.selected_table)
     columns = {f: table.categorical_column(f) for f in transformer.vocabularies}
     vocabularies = {f: Vocabulary.of(column, transformer.vocabularies[f]) for f, column in columns.items()}
@@ -125,6 +124,9 @@ def _bin_encoded(
     run: Run,
 ) -> PreparedData:
     """Encode the categorical columns of rows and bin them; rows held out for statistics are dropped."""
+    from sapwood.data.categories.combinations import plan_combinations
+    from sapwood.data.categories.encode import encode_categories
+
     columns = {f: rows.selected_table.categorical_column(f) for f in schema.categorical_columns}
     vocabularies = {
         f: Vocabulary.of(column, None if earlier is None else earlier.vocabularies[f]) for f, column in columns.items()
@@ -170,6 +172,9 @@ def _encoding_inputs(
     run: Run,
 ) -> EncodingInputs:
     """Return the inputs of encoders for the rows."""
+    from sapwood.data.categories.encoders import EncodingInputs
+    from sapwood.data.categories.fixed_point_target import FixedPointTarget
+
     return EncodingInputs(
         vocabularies=vocabularies,
         codes={f: vocabulary.encode(columns[f]) for f, vocabulary in vocabularies.items()},
@@ -208,6 +213,8 @@ def _numeric_columns(
     rows: LabeledRows, schema: Schema, params: Params, cuts: Mapping[int, np.ndarray]
 ) -> NumericColumns:  # fmt: skip
     """Return the numeric columns that may be combined with categories: those without a monotone constraint."""
+    from sapwood.data.categories.combinations import NumericColumns
+
     directions = monotone_directions(params.tree.monotone_constraints, schema)
     features = [f for f in range(schema.n_features) if f not in schema.categorical_columns and directions[f] == 0]
     return NumericColumns(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from sapwood.errors import TrainingError
+from sapwood.lazy_dataclass import dataclass
 
 # Reasons for which training ends, the values of ``stopped_``.
 ALL_ROUNDS, EARLY_STOPPING, TIME_LIMIT = "n_estimators", "early_stopping", "time_limit"

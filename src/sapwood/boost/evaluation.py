@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.data.tables.table import Block
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import ParameterError
+from sapwood.lazy_dataclass import dataclass
 from sapwood.metrics.base import Metric
 from sapwood.metrics.custom import CustomMetric
 from sapwood.metrics.registry import resolve_metric

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sapwood.distributed.workers import LOCAL, Workers
+from sapwood.lazy_dataclass import dataclass
 
 REGRESSION, CLASSIFICATION = "regression", "classification"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,14 @@ import numpy as np
 from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.boost.target import Target
 from sapwood.data.dataset import unwrap_dataset
+from sapwood.data.tables.conversion import is_masked_array
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.targets import read_numbers
 from sapwood.errors import InputError, InputTypeError, ParameterError, SchemaError
 from sapwood.kernels.numeric.elementwise import apply_elementwise, log1p_values, log_values
 from sapwood.kernels.numeric.sums import fixed_mean
+from sapwood.lazy_dataclass import dataclass
 from sapwood.model.ensemble import Ensemble
-from sapwood.model.io.serialize import load
 from sapwood.model.model import Model
 from sapwood.native.runtime.kernel import Run
 from sapwood.objectives.base import MAX_SCORE, Objective
@@ -65,7 +65,7 @@ def read_init_score(init_score: Any, n_rows: int, n_outputs: int) -> np.ndarray 
     if hasattr(init_score, "nnz"):
         raise InputTypeError("init_score is a sparse matrix: pass init_score.toarray()")
     try:
-        values = init_score if isinstance(init_score, np.ma.MaskedArray) else np.asarray(init_score)
+        values = init_score if is_masked_array(init_score) else np.asarray(init_score)
     except ValueError as error:
         raise InputTypeError(f"init_score cannot be read as numbers: {error}") from error
     if values.ndim == 1 and n_outputs == 1:
@@ -126,6 +126,8 @@ class WarmStart:
         if isinstance(init_model, Model):
             return cls(init_model)
         if isinstance(init_model, str | os.PathLike):
+            from sapwood.model.io.serialize import load
+
             return cls(load(init_model))
         if isinstance(getattr(init_model, "model_", None), Model):
             return cls(init_model.model_, init_model.init_)

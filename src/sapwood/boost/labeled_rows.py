@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Block, Table, read_table, single_block
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import SapwoodError, SapwoodWarning
+from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import Run
 from sapwood.params.declaration import Params
 from sapwood.params.options import linear_of

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from sapwood.kernels.leaves.leaf_refit import (
 )
 from sapwood.kernels.leaves.logistic import BLOCK, fit_logistic
 from sapwood.kernels.leaves.quantile import leaf_quantiles
+from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import CallCache
 from sapwood.native.threads.team import Team
 from sapwood.objectives.base import Objective

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from sapwood.grow.constraints import monotone_directions
 from sapwood.grow.grown_tree import VALUES, GrownTree
 from sapwood.kernels import layout
 from sapwood.kernels.leaves.leaf_refit import add_node_values
+from sapwood.lazy_dataclass import dataclass
 from sapwood.model.info import PARAMS
 from sapwood.model.model import Model
 from sapwood.model.tree import LEAF, Tree

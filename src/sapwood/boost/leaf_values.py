@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels import layout
 from sapwood.kernels.leaves.leaf_values import project_monotone
 from sapwood.kernels.leaves.quantile import leaf_quantiles
+from sapwood.lazy_dataclass import dataclass
 from sapwood.model.tree import LEAF
 from sapwood.native.runtime.kernel import Run
 from sapwood.objectives.base import Objective

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from sapwood.data.tables.zero_as_missing import zeros_to_missing
 from sapwood.distributed.workers import Workers
 from sapwood.errors import InputError, ParameterError
 from sapwood.grow.constraints import check_constraints
+from sapwood.lazy_dataclass import dataclass
 from sapwood.objectives.base import Objective
 from sapwood.objectives.loss_families import with_vector_leaves
 from sapwood.objectives.registry import resolve

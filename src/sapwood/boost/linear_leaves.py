@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from sapwood.data.tables.table import Block
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels.layout import GrowParams
 from sapwood.kernels.leaves import linear
+from sapwood.lazy_dataclass import dataclass
 from sapwood.model.linear_leaves import LeafCoefficients
 from sapwood.model.tree import LEAF
 from sapwood.native.threads.team import Team

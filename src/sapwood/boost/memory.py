@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sapwood.data.binning.sparse_bins import MAX_SPARSE_DENSITY, MAX_TILED_BYTES, MAX_TILED_COLUMNS
@@ -13,6 +11,7 @@ from sapwood.grow.histogram import is_wide
 from sapwood.grow.row_subset import MAX_FRACTION
 from sapwood.grow.workspace import WorkspaceSize, pool_size
 from sapwood.kernels.histogram.multi_output import padded_planes
+from sapwood.lazy_dataclass import dataclass
 from sapwood.native.system.available_memory import available_memory
 from sapwood.objectives.base import Objective
 from sapwood.params.declaration import Params

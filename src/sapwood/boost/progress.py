@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from sapwood.lazy_dataclass import dataclass
 
 History = Mapping[str, Mapping[str, list[float]]]
 

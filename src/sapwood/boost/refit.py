@@ -9,7 +9,6 @@ from sapwood.boost.early_stopping import INTERRUPTED, TIME_LIMIT
 from sapwood.boost.interrupt import InterruptedBeforeFirstRound
 from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.boost.learning_task import LearningTask, with_rounds
-from sapwood.boost.replay import replay_rounds
 from sapwood.boost.training_pipeline import Training, train_rows
 from sapwood.log import logger
 from sapwood.params.declaration import REPLAY, Params
@@ -29,9 +28,12 @@ def refit_on_all_rows(task: LearningTask, rows: LabeledRows, first: Training, st
     if not settings.refit or first.result.stopped in (INTERRUPTED, TIME_LIMIT) or rows.workers.broadcast_bool(is_late):
         return first
     if settings.refit == REPLAY:
+        from sapwood.boost.replay import replay_rounds
+
         logger.info("%d rounds are replayed on all rows", len(first.result.rounds))
-    make_second = replay_rounds if settings.refit == REPLAY else _train_again
-    second = make_second(task, rows, first)
+        second = replay_rounds(task, rows, first)
+    else:
+        second = _train_again(task, rows, first)
     if second is None or second.result.stopped == INTERRUPTED:
         return dataclasses.replace(first, result=dataclasses.replace(first.result, stopped=INTERRUPTED))
     result = dataclasses.replace(first.result, ensemble=second.result.ensemble, base_scores=second.result.base_scores)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from logging import DEBUG
+from dataclasses import field
 
 import numpy as np
 
@@ -27,7 +26,8 @@ from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.categories.transformer import DerivedFeature
 from sapwood.errors import TrainingError
 from sapwood.grow.grown_tree import FittedTree, GrownTree
-from sapwood.log import logger
+from sapwood.lazy_dataclass import dataclass
+from sapwood.log import DEBUG, logger
 from sapwood.model.ensemble import Ensemble
 from sapwood.native.threads.team import training_team
 from sapwood.objectives.base import Objective

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sapwood.distributed.workers import Workers
+from sapwood.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import sapwood
@@ -22,6 +21,7 @@ from sapwood.boost.unsplit_trees import warn_of_unsplit_trees
 from sapwood.boost.validation_split import rows_to_split_off
 from sapwood.boost.worker_agreement import check_workers
 from sapwood.errors import ParameterError, TrainingInterrupted
+from sapwood.lazy_dataclass import dataclass
 from sapwood.model.info import CATEGORIES, N_ROWS, PARAMS, TRAINING
 from sapwood.model.model import Model
 from sapwood.model.tree_text import COLUMNS_WITH_MISSING

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sapwood.boost.boosters.dart import DartBooster
-from sapwood.boost.boosters.forest import ForestBooster
-from sapwood.boost.boosters.ordered import OrderedBooster
 from sapwood.boost.boosters.plain import Booster, DatasetView, TrainingState
 from sapwood.boost.ensemble_assembly import TreeAssembler
 from sapwood.boost.evaluation import Evaluation
 from sapwood.boost.initial_scores import InitialScores
-from sapwood.boost.leaf_refit import LeafRefit, RefitSettings, SupportingModels
 from sapwood.boost.leaf_values import QuantileLeaves
-from sapwood.boost.linear_leaves import LinearLeaves
 from sapwood.boost.sampling import Sampler, SamplingContext, make_sampler
 from sapwood.boost.sampling.base import SampledRows
 from sapwood.boost.target import Target
@@ -24,11 +20,18 @@ from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.grow.factory import make_grower
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown_tree import FittedTree
+from sapwood.lazy_dataclass import dataclass
 from sapwood.model.ensemble_builder import EnsembleBuilder
 from sapwood.native.threads.team import Team, training_team
 from sapwood.objectives.base import Objective
 from sapwood.params.declaration import REPLAY, Params
 from sapwood.params.options import dart_of, linear_of
+
+if TYPE_CHECKING:
+    from sapwood.boost.leaf_refit import LeafRefit, RefitSettings
+    from sapwood.boost.linear_leaves import LinearLeaves
+
+# Boosters and leaves that few fits use are imported, with their kernels, by those that do.
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +74,8 @@ class TrainingContext:
         sampling = SamplingContext(dataset.kept_row_ids, target, objective.task, seed, team, dataset.workers)
         grower, scores = make_grower(dataset, width, params.tree, seed, team), initial.make_scores(dataset.n_rows)
         quantile_leaves = QuantileLeaves.of(objective, target, params.tree, dataset)
-        linear_leaves = LinearLeaves.of(params, dataset, team)
+        linear_leaves = _make_linear_leaves(dataset, params, team)
         grower.needs_leaf_rows = quantile_leaves is not None or linear_leaves is not None
-        settings = refit_settings(objective, params, grower, team)
         pairs = np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32)
         assembler = TreeAssembler(dataset)
         return cls(
@@ -87,7 +89,9 @@ class TrainingContext:
             all_rows=SampledRows(None, sampling.weight),
             quantile_leaves=quantile_leaves,
             linear_leaves=linear_leaves,
-            leaf_refit=_make_leaf_refit(dataset, target, scores, params, settings, pairs),
+            leaf_refit=_make_leaf_refit(
+                dataset, target, scores, params, partial(refit_settings, objective, params, grower, team), pairs
+            ),
             assembler=assembler,
             builder=EnsembleBuilder(objective.n_outputs, width, assembler.join),
             scores=scores,
@@ -103,6 +107,8 @@ class TrainingContext:
 
 def refit_settings(objective: Objective, params: Params, grower: Grower, team: Team) -> RefitSettings:
     """Return the settings of leaf refits, with the penalties and constraints of the grower."""
+    from sapwood.boost.leaf_refit import RefitSettings
+
     boost = params.boost
     return RefitSettings(objective, grower.grow_params(), grower.directions, boost.leaf_steps, team)
 
@@ -112,7 +118,7 @@ def _make_leaf_refit(
     target: Target,
     scores: np.ndarray,
     params: Params,
-    settings: RefitSettings,
+    make_settings: Callable[[], RefitSettings],
     pairs: np.ndarray,
 ) -> LeafRefit | None:
     """Return the refit of leaves to all rows, None if leaf values come from the grower or leaves are linear.
@@ -123,7 +129,19 @@ def _make_leaf_refit(
     has_supporting_models = bool(dataset.permuted) or params.boost.boosting == "ordered"
     if linear_of(params.tree.leaf_model) is not None or not (has_supporting_models or params.boost.leaf_steps > 1):
         return None
-    return LeafRefit(SupportingModels.single(target, scores), settings, None if has_supporting_models else pairs)
+    from sapwood.boost.leaf_refit import LeafRefit, SupportingModels
+
+    models = SupportingModels.single(target, scores)
+    return LeafRefit(models, make_settings(), None if has_supporting_models else pairs)
+
+
+def _make_linear_leaves(dataset: BinnedDataset, params: Params, team: Team) -> LinearLeaves | None:
+    """Return the linear leaves that ``leaf_model`` asks for; None for constant leaves."""
+    if linear_of(params.tree.leaf_model) is None:
+        return None
+    from sapwood.boost.linear_leaves import LinearLeaves
+
+    return LinearLeaves.of(params, dataset, team)
 
 
 def make_booster(context: TrainingContext, evaluation: Evaluation) -> Booster:
@@ -142,8 +160,16 @@ def make_booster(context: TrainingContext, evaluation: Evaluation) -> Booster:
     )
     spec = context.params.boost.boosting
     if (dart := dart_of(spec)) is not None:
+        from sapwood.boost.boosters.dart import DartBooster
+
         return DartBooster(state, dart)
     if spec == "ordered" or (spec == "plain" and context.permuted_views and context.leaf_refit is not None):
+        from sapwood.boost.boosters.ordered import OrderedBooster
+
         settings = refit_settings(context.objective, context.params, context.grower, context.team)
         return OrderedBooster(state, settings, spec == "ordered")
-    return ForestBooster(state) if spec == "forest" else Booster(state)
+    if spec == "forest":
+        from sapwood.boost.boosters.forest import ForestBooster
+
+        return ForestBooster(state)
+    return Booster(state)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from logging import INFO
 from typing import Any
 
 from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.grow.histogram import MIN_PACKED_ROWS, is_wide
-from sapwood.log import logger
+from sapwood.log import INFO, logger
 from sapwood.native.threads.team import MIN_PARALLEL_TABLE
 from sapwood.params.declaration import AUTO, FIELDS, Params
 from sapwood.params.description import describe_value

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from sapwood.boost.training_log import log_encodings
 from sapwood.data.categories.transformer import FeatureTransformer
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.sparse import SparseTable
+from sapwood.lazy_dataclass import dataclass
 from sapwood.model.model import Model
 from sapwood.native.threads.team import training_team
 from sapwood.params.declaration import REPLAY, Params
@@ -90,7 +90,8 @@ def train_rows(
     evaluation = Evaluation(eval_sets, metrics, task.objective, dataset.workers, watched)
     result = boost(dataset, rows.target, task.objective, params, init.initial_scores(rows), evaluation)
     n_earlier = 0 if earlier is None else earlier.ensemble.n_nodes
-    missing = columns_with_missing(dataset, np.unique(result.ensemble.feature[n_earlier:]))
+    used = np.flatnonzero(np.bincount(result.ensemble.feature[n_earlier:] + 1)) - 1  # np.unique imports numpy.ma
+    missing = columns_with_missing(dataset, used)
     result, transformer = join_transformers(result, earlier, dataset.transformer, task.schema)
     sizes = {name: dataset.workers.count_rows(len(eval_rows.y)) for name, eval_rows in sets.items()}
     monitored_metric = None if watched is None else str(watched)

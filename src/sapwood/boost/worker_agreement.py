@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.boost.checkpoint.run_fingerprint import describe_params, digest
 from sapwood.boost.eval_sets import read_eval_sets
 from sapwood.boost.fit_arguments import FitArguments
 from sapwood.boost.labeled_rows import LabeledRows
@@ -20,6 +19,8 @@ def check_workers(task: LearningTask, rows: LabeledRows, arguments: FitArguments
     workers = rows.workers
     if workers.is_local:
         return
+    from sapwood.boost.checkpoint.run_fingerprint import describe_params
+
     workers.check_same(describe_params(task.params) | _facts(task, rows, arguments))
     if workers.splits_rows:
         workers.count_rows(len(rows.y) if rows.weight is None else int(np.count_nonzero(rows.weight)))
@@ -40,6 +41,8 @@ def _facts(task: LearningTask, rows: LabeledRows, arguments: FitArguments) -> di
         "the fingerprint of init_model": None if warm_start is None else warm_start.model.fingerprint(),
     }
     if not rows.workers.splits_rows:
+        from sapwood.boost.checkpoint.run_fingerprint import digest
+
         facts["the number of rows"] = rows.table.n_rows
         facts["the digest of y, sample_weight, init_score and groups"] = digest(
             rows.y, rows.weight, rows.init_score, rows.groups

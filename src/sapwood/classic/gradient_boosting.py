@@ -7,7 +7,6 @@ value per leaf if the base model is a tree, else one step for the whole model by
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -24,6 +23,7 @@ from sapwood.classic.step_size import BoostedRows, leaf_values
 from sapwood.data.tables.targets import check_weight
 from sapwood.errors import ParameterError
 from sapwood.kernels.numeric.random import SAMPLING, draw_many
+from sapwood.lazy_dataclass import dataclass
 from sapwood.objectives.base import Objective, mean_loss
 from sapwood.objectives.registry import resolve
 from sapwood.params.resolve import resolve_seed

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from sapwood.distributed.communicator import Communicator, LocalCommunicator
 from sapwood.errors import InputError
+from sapwood.lazy_dataclass import dataclass
 
 ROWS, FEATURES = "rows", "features"
 
@@ -132,6 +131,8 @@ class Workers:
 
     def check_same(self, facts: Mapping[str, object]) -> None:
         """Raise InputError where workers differ in a fact."""
+        import json
+
         facts_of_worker = [json.loads(text) for text in self.gather_texts(json.dumps(facts))]
         expected = facts_of_worker[0]
         for worker, found in enumerate(facts_of_worker):
@@ -146,6 +147,8 @@ class Workers:
         """Return the sorted classes of all workers, given those in the rows of this one."""
         if self.is_local:
             return classes
+        import json
+
         texts = self.gather_texts(json.dumps([classes.dtype.kind, classes.tolist()]))
         kinds, labels = zip(*(json.loads(text) for text in texts), strict=True)
         if len(set(kinds)) > 1:

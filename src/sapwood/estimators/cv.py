@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from sapwood.data.tables.targets import check_weight, read_groups
 from sapwood.errors import InputError, InputTypeError
 from sapwood.estimators.base import SapwoodEstimator, make_fit_arguments, set_fitted_attributes
 from sapwood.estimators.classifier import SapwoodClassifier
+from sapwood.lazy_dataclass import dataclass
 from sapwood.params.compatibility import check_compatibility
 from sapwood.params.fit_context import Context
 from sapwood.params.resolve import resolve_params

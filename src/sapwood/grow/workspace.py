@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
@@ -13,6 +11,7 @@ from sapwood.kernels import layout
 from sapwood.kernels.histogram.multi_output import padded_planes
 from sapwood.kernels.split.category_order import CATEGORY_SCRATCH
 from sapwood.kernels.split.cumulative_sums import PADDING
+from sapwood.lazy_dataclass import dataclass
 
 ANY_BIN = 1 << 40
 POOL_BYTES = 1 << 29

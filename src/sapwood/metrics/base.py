@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from sapwood.errors import InputError
 from sapwood.kernels.numeric.elementwise import apply_elementwise
 from sapwood.kernels.numeric.sums import fixed_mean
+from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import Kernel, Run, run_serial
 from sapwood.params.compatibility import check_compatibility
 from sapwood.params.fit_context import Context

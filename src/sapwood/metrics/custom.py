@@ -6,12 +6,12 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sapwood.errors import ParameterError
+from sapwood.lazy_dataclass import dataclass
 from sapwood.metrics.base import Metric
 from sapwood.native.runtime.kernel import Run, run_serial
 from sapwood.params.validators import check_signature, read_only

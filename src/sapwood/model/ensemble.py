@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from sapwood.lazy_dataclass import dataclass
 from sapwood.model.linear_leaves import LeafCoefficients, join_coefficients
 from sapwood.model.tree import LEAF, NODE_FIELDS, Tree, check_coefficients, frozen_array, node_depths, node_shapes
 from sapwood.model.tree_weights import TreeRescaling, undo_factors

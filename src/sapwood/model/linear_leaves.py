@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from sapwood.lazy_dataclass import dataclass
 from sapwood.model.tree import frozen_array
 
 COEFFICIENT_FIELDS: dict[str, type] = {"feature": np.int32, "centre": np.float64, "slope": np.float64}

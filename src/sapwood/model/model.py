@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from sapwood.data.categories.transformer import FeatureTransformer
 from sapwood.data.tables.schema import Schema
 from sapwood.errors import ParameterError
+from sapwood.lazy_dataclass import dataclass
 from sapwood.model.arithmetic import add_models, every_round, scale_model
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.info import CATEGORIES, model_info

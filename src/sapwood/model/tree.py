@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike
+
+from sapwood.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from sapwood.model.linear_leaves import LeafCoefficients

@@ -6,12 +6,12 @@ The history is kept in the model, so that a model cut after fewer rounds has the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sapwood.errors import ModelFileError
+from sapwood.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,8 @@ which some facts are not known yet is checked against the rules about the others
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sapwood.errors import InputError, ParameterError, SapwoodError
+from sapwood.lazy_dataclass import dataclass
 from sapwood.params import compatibility_conditions as c
 from sapwood.params.compatibility_conditions import MAX_SYMMETRIC_DEPTH, Condition
 from sapwood.params.fit_context import Context
@@ -73,7 +72,7 @@ TREES = (
         f"use a max_depth of at most {MAX_SYMMETRIC_DEPTH}",
     ),
     Incompatibility(
-        c.MONOTONE_PARAMETER, c.LINEAR, "the slopes of linear leaves have either sign", "unset one of them"
+        c.MONOTONE_COLUMNS, c.LINEAR, "the slopes of linear leaves have either sign", "unset one of them"
     ),
     Incompatibility(
         c.ORDERED, c.LINEAR, "the supporting models of ordered boosting refit the values of constant leaves",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from sapwood.lazy_dataclass import dataclass
 from sapwood.params.declaration import FIELDS, REPLAY
 from sapwood.params.encodings import Ordered, Partition, Statistic
 from sapwood.params.fit_context import Context

@@ -10,12 +10,12 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from sapwood.lazy_dataclass import dataclass
 from sapwood.params.description import describe_value
 from sapwood.params.encodings import MAX_COMBINED_COLUMNS, Crossing, is_crossing, is_encoding
 from sapwood.params.learning_rates import LEARNING_RATE, rate_of_round, sum_of_rates

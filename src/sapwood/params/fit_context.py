@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
+from sapwood.lazy_dataclass import dataclass
 from sapwood.params.declaration import FIELDS
 from sapwood.params.encodings import Encoding
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from sapwood.errors import ParameterError
+from sapwood.lazy_dataclass import dataclass
 from sapwood.params.validators import (
     Validator,
     boolean,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import secrets
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +18,7 @@ from sapwood.params.learning_rates import resolve_rates
 from sapwood.params.options import Mvs, Uniform, linear_of, sampling_of, symmetric_of
 from sapwood.params.presets import CATBOOST_BINARY, PRESETS, catboost_learning_rate
 from sapwood.params.unknown_names import unknown_parameter
+from sapwood.params.validators import is_integer
 
 DEFAULT_SYMMETRIC_DEPTH = 6
 MAX_VECTOR_LEAVES = 127
@@ -42,12 +43,12 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: i
     _fill_sampling(values, given)
     check_compatibility(Context(values, frozenset(given)))
     _limit_tree_size(values, n_rows)
-    if values["boosting"] == "forest":
-        values["learning_rate"] = 1.0
     if preset == "catboost":
         kind = task if task == "regression" else "multiclass" if n_classes > 2 else "binary"
         _fill_catboost(values, given, n_rows, kind)
     values["learning_rate"] = resolve_rates(values["learning_rate"], values["n_estimators"])
+    if values["boosting"] == "forest":
+        values["learning_rate"] = 1.0
     values["random_state"] = resolve_seed(values["random_state"])
     groups = {
         name: group(**{f.name: values[f.name] for f in dataclasses.fields(group)}) for name, group in GROUPS.items()
@@ -87,13 +88,13 @@ def check_value(name: str, value: Any) -> Any:
 
 def resolve_seed(random_state: Any) -> int:
     """Return the integer seed that a ``random_state`` stands for; None is a fresh one."""
+    if is_integer(random_state):
+        return int(random_state)
     if random_state is None:
-        return secrets.randbits(63)
+        return int.from_bytes(os.urandom(8), "little") >> 1
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63 - 1))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**63 - 1, dtype=np.int64))
-    return int(random_state)
+    return int(random_state.randint(2**63 - 1, dtype=np.int64))
 
 
 def _is_unset(value: Any) -> bool:

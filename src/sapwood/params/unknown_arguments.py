@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
+from types import CodeType
 from typing import Any, TypeVar
 
 from sapwood.errors import InputTypeError
@@ -20,7 +20,8 @@ def explains_arguments(kind: str) -> Callable[[Function], Function]:
     """
 
     def decorate(function: Function) -> Function:
-        arguments = tuple(inspect.signature(function).parameters)
+        code: CodeType = function.__code__
+        arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         known = frozenset(arguments)
 
         @functools.wraps(function)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from sapwood.lazy_dataclass import dataclass
 from sapwood.params.aliases.alias import PARAMETER, SAME, Alias, aliases_of, synonyms
 from sapwood.params.declaration import FIELDS
 
@@ -44,6 +43,8 @@ def _meanings(name: str, objective: Any) -> Sequence[Alias]:
 
 def nearest_match(name: str, names: Sequence[str], plural: str) -> str:
     """Return the question whether the nearest of some names was meant, or all of them if none is near."""
+    import difflib
+
     nearest = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
     return f"did you mean {nearest[0]}?" if nearest else f"the {plural} are {', '.join(sorted(names))}"
 
@@ -53,7 +54,9 @@ def nearest_match(name: str, names: Sequence[str], plural: str) -> str:
 
 def find_name(kind: str, name: str, known: Collection[str]) -> str | None:
     """Return the one of the ``known`` objectives or metrics that a name stands for, in other libraries too."""
-    names = [name, name.lower(), *(alias.ours or "" for alias in aliases_of(kind, name) if alias.is_synonym)]
+    if name in known:
+        return name
+    names = [name.lower(), *(alias.ours or "" for alias in aliases_of(kind, name) if alias.is_synonym)]
     return next((found for found in names if found in known), None)
 
 
@@ -65,6 +68,8 @@ def unknown_name(kind: str, name: str, known: Collection[str], allowed: str) -> 
     base = find_name(kind, name.partition(":")[0], known)
     if ":" in name and base is not None:
         return f"{kind} {name!r}: settings after ':' are not supported; did you mean {base!r}?"
+    import difflib
+
     near = difflib.get_close_matches(name.lower(), [*known, *synonyms(kind)], n=1)
     return f"{kind} {name!r} is not known; " + (f"did you mean {near[0]!r}? " if near else "") + f"allowed is {allowed}"
 

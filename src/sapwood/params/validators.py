@@ -6,13 +6,13 @@ import inspect
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from sapwood.errors import ParameterError
+from sapwood.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,9 @@ def is_collection(value: Any) -> bool:
 
 def is_seed(value: Any) -> bool:
     """Return whether a value is a ``random_state``."""
-    is_generator = isinstance(value, (np.random.Generator, np.random.RandomState))
-    return value is None or is_generator or (is_integer(value) and 0 <= value < 2**63)
+    if value is None or is_integer(value):
+        return value is None or 0 <= value < 2**63
+    return isinstance(value, (np.random.Generator, np.random.RandomState))
 
 
 def is_init(value: Any) -> bool:

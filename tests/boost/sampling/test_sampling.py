@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sapwood import Bayesian, Goss, Mvs, SapwoodClassifier, SapwoodRegressor, Uniform
-from sapwood.boost.sampling import SAMPLERS, make_sampler
+from sapwood.boost.sampling import make_sampler, samplers
 from sapwood.errors import ParameterError
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import BoostingParams
@@ -17,7 +17,7 @@ from tests.boost.sampling.samples import SETTINGS, context_of, draw, ids, pairs_
 
 
 def test_every_sampler_is_tested():
-    assert {type(make_sampler(params, context_of(ids(10)))) for params in SETTINGS.values()} == set(SAMPLERS.values())
+    assert {type(make_sampler(params, context_of(ids(10)))) for params in SETTINGS.values()} == set(samplers().values())
 
 
 def test_all_rows_need_no_sampler():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from sapwood.boost.score_update import add_by_nodes, add_grown_tree, add_tree
 from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.grow.grown_tree import FittedTree
+from sapwood.lazy_dataclass import dataclass
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.ensemble_builder import EnsembleBuilder
 from sapwood.native.runtime.kernel import CallCache

@@ -7,20 +7,16 @@ the same scores, and a checksum verifies it.
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import time
 import warnings
-import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sapwood.boost.checkpoint import run_fingerprint
-from sapwood.boost.checkpoint.log import REMEDY, CheckpointLog, Segment
+from sapwood.boost.checkpoint import REMEDY
 from sapwood.boost.early_stopping import INTERRUPTED, TIME_LIMIT
 from sapwood.boost.evaluation import Evaluation
 from sapwood.boost.initial_scores import InitialScores
@@ -28,15 +24,19 @@ from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.errors import CheckpointError
 from sapwood.grow.grown_tree import FittedTree, GrownTree
+from sapwood.lazy_dataclass import dataclass
 from sapwood.model.linear_leaves import LeafCoefficients
 from sapwood.params.declaration import Params
+
+if TYPE_CHECKING:  # what reads and writes files is imported for fits with a checkpoint only
+    from sapwood.boost.checkpoint.log import CheckpointLog, Segment
 
 # Names of the arrays of a segment.
 HISTORY, TREES_PER_ROUND, OUTPUT, VALUE = "history", "trees_per_round", "output", "value"
 LENGTHS = "lengths."
 GROWN_FIELDS = ("integers", "numbers", "threshold", "sets")
 COEFFICIENTS = "leaf_coefficients."
-COEFFICIENT_FIELDS = [one.name for one in dataclasses.fields(LeafCoefficients)]
+COEFFICIENT_FIELDS = tuple(LeafCoefficients.__annotations__)
 
 
 @dataclass(eq=False)
@@ -68,7 +68,7 @@ class Checkpoint:
 
     def __init__(self, path: str | None, interval: float) -> None:
         self.state = CheckpointState()
-        self._log = None if path is None else CheckpointLog(path)
+        self._log = None if path is None else _open_log(path)
         self._interval = interval
         self._current_round: list[FittedTree] = []
         self._pending_rounds: list[list[FittedTree]] = []
@@ -83,11 +83,14 @@ class Checkpoint:
         checkpoint = cls(params.run.checkpoint, params.run.checkpoint_every)
         if checkpoint._log is None:
             return checkpoint
+        from sapwood.boost.checkpoint import run_fingerprint
+
         try:
             checkpoint._begin(
                 run_fingerprint.describe_params(params),
                 run_fingerprint.digest_data(dataset, target, initial, evaluation),
             )
+            checkpoint._check_trees(dataset, len(initial.base_scores))
         except BaseException:
             checkpoint._log.close()
             raise
@@ -149,6 +152,8 @@ class Checkpoint:
             )
 
     def _begin(self, parameters: dict[str, str], data: dict[str, str]) -> None:
+        from sapwood.boost.checkpoint import run_fingerprint
+
         assert self._log is not None
         if not self._log.segments:
             self._append({"parameters": parameters, "data": data}, {})
@@ -166,9 +171,20 @@ class Checkpoint:
         self._n_written = len(self.state.rounds)
         self._log.segments.clear()
 
+    def _check_trees(self, dataset: BinnedDataset, n_outputs: int) -> None:
+        """Raise a CheckpointError unless the trees can be added to scores safely."""
+        from sapwood.boost.checkpoint.validation import tree_fault
+
+        assert self._log is not None
+        for tree in (tree for trees in self.state.rounds for tree in trees):
+            if (fault := tree_fault(tree, dataset, n_outputs)) is not None:
+                raise CheckpointError(f"checkpoint {self._log.path!r} is not valid, {fault}: {REMEDY}")
+
     def _append(self, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         if self._log is None:
             return
+        import json
+
         try:
             self._log.append(json.dumps(header), arrays)
         except OSError as error:
@@ -180,6 +196,12 @@ class Checkpoint:
             )
             self._log.close()
             self._log = None
+
+
+def _open_log(path: str) -> CheckpointLog:
+    from sapwood.boost.checkpoint.log import CheckpointLog
+
+    return CheckpointLog(path)
 
 
 def read_state(segments: Sequence[Segment]) -> CheckpointState:
@@ -229,4 +251,6 @@ def _split_trees(arrays: dict[str, np.ndarray]) -> list[FittedTree]:
 
 
 def _checksum(scores: np.ndarray) -> int:
+    import zlib
+
     return zlib.crc32(np.ascontiguousarray(scores).data)

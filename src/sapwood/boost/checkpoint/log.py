@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import io
 import os
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from sapwood.boost.checkpoint import REMEDY
 from sapwood.errors import CheckpointError, ModelFileError
+from sapwood.lazy_dataclass import dataclass
 from sapwood.model.io import safetensors_file
 
 try:
@@ -27,7 +28,6 @@ except ImportError:  # Windows, where two fits with one file are not detected
 
 MAGIC = b"sapwood checkpoint 3\r\n"
 LENGTH_BYTES = 8
-REMEDY = "delete the file to train from scratch, or pass another path"
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from functools import cache
 
 from sapwood.boost.sampling.base import SAMPLERS, SampledRows, Sampler, SamplingContext
 from sapwood.params.declaration import BoostingParams
-from sapwood.params.options import Uniform, sampling_of
+from sapwood.params.options import Sampling, Uniform, sampling_of
 
-__all__ = ["SAMPLERS", "SampledRows", "SamplingContext", "Sampler", "make_sampler"]
+__all__ = ["SampledRows", "Sampler", "SamplingContext", "make_sampler", "samplers"]
 
-for _module in pkgutil.iter_modules(__path__):  # each registers its sampler
-    importlib.import_module(f"{__name__}.{_module.name}")
+
+@cache
+def samplers() -> dict[type[Sampling], type[Sampler]]:
+    """Return the sampler of each option; the first call imports the modules of this package, which register theirs."""
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    return SAMPLERS
 
 
 def make_sampler(params: BoostingParams, context: SamplingContext) -> Sampler | None:
@@ -20,4 +26,4 @@ def make_sampler(params: BoostingParams, context: SamplingContext) -> Sampler | 
     option = sampling_of(params.sampling)
     if option is None or (option == Uniform() and params.subsample >= 1.0):
         return None
-    return SAMPLERS[type(option)](option, params, context)
+    return samplers()[type(option)](option, params, context)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from sapwood.cached_property import cached_property
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.numeric.random import SAMPLING
 from sapwood.kernels.sampling import row_sampling
+from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import Kernel
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import BoostingParams

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from sapwood.data.tables.table import Table
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import ParameterError
 from sapwood.kernels.encode import binning
+from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import Run, run_serial
 
 MAX_BINS = 65_535

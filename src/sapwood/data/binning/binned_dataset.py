@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from sapwood.data.tables.table import Block, Table
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.layout import CATEGORY_ONE_HOT, CATEGORY_PARTITION
 from sapwood.kernels.numeric.random import TREE_PERMUTATION, draw_many
+from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import Run, run_serial
 from sapwood.params.encodings import Partition
 

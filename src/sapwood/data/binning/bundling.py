@@ -8,13 +8,14 @@ default bins are the sums of the leaf minus those of the other cells.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sapwood.data.binning.tiles import aligned_zeros, tile_width
+from sapwood.lazy_dataclass import dataclass
 from sapwood.params.options import Bundle
 
 if TYPE_CHECKING:

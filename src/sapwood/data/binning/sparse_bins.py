@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +12,7 @@ from sapwood.data.binning.bin_edges import fixed_point_weights, gather_columns, 
 from sapwood.data.binning.bundling import Bundler
 from sapwood.data.tables.sparse import SparseTable
 from sapwood.kernels.encode import binning
+from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import Run, run_serial
 
 MAX_SPARSE_DENSITY = 0.25  # fraction of stored values above which a column is faster in tiles

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from sapwood.data.categories.vocabulary import MISSING
 from sapwood.data.tables.table import Table
 from sapwood.kernels.encode.combinations import encode_combinations
 from sapwood.kernels.numeric.random import hash_combine
+from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import Run
 
 Sources = tuple[int, ...]  # the numbers of the columns of a combination

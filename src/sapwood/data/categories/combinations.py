@@ -9,7 +9,7 @@ no advantage.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from sapwood.data.categories.encoders import Combination, EncodingInputs
 from sapwood.data.categories.plan import EncodingPlan
 from sapwood.data.tables.table import Table
 from sapwood.kernels.encode.combinations import score_combinations
+from sapwood.lazy_dataclass import dataclass
 from sapwood.params.encodings import Crossing, Statistic
 
 # Values of all columns of all combinations: 8 bytes each while they are computed, 1 or 2 as bins.

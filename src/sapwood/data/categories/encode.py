@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from sapwood.data.categories.encoders import (
 )
 from sapwood.data.categories.transformer import RANK, DerivedFeature, FeatureTransformer, TransformedTable
 from sapwood.data.tables.table import Table
+from sapwood.lazy_dataclass import dataclass
 from sapwood.params.encodings import Encoding, Ordered, Statistic
 
 

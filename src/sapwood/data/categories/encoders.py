@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from sapwood.data.categories.transformer import FREQUENCY, MEMBER, RANK, STATIST
 from sapwood.data.categories.vocabulary import MISSING, Vocabulary
 from sapwood.kernels.encode.target_statistics import ordered_statistics, sum_targets
 from sapwood.kernels.layout import MAX_CATEGORY_BINS
+from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import Run, run_serial
 from sapwood.params.encodings import (
     Encoding,

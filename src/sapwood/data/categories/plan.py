@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Table
 from sapwood.errors import ParameterError
+from sapwood.lazy_dataclass import dataclass
 from sapwood.params.encodings import AUTO, Auto, Encoding, Frequency, OneHot, encodings_of
 
 NAMES_SHOWN = 10

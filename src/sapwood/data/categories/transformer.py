@@ -7,7 +7,7 @@ encoded columns follow after the user's columns.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from sapwood.data.categories.combination_codes import combination_keys, encode_n
 from sapwood.data.categories.vocabulary import MISSING, CategoricalColumn, Vocabulary
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Table
+from sapwood.lazy_dataclass import dataclass
 
 # Kinds of derived features, as written to model files: target statistic, frequency, one-hot indicator, rank of a
 # category by frequency, and whether a category is outside a set that a split sends to the left.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import decimal
 import numbers
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from sapwood.cached_property import cached_property
 from sapwood.data.tables.conversion import is_missing
 from sapwood.errors import InputError, InputTypeError
+from sapwood.lazy_dataclass import dataclass
 
 # Code of missing values; the codes of a vocabulary's categories follow, and the last is that of unknown categories.
 MISSING = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import numbers
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,10 +53,16 @@ def float_type(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.float32 if exact else np.float64)
 
 
+def is_masked_array(values: Any) -> bool:
+    """Return whether these are a masked array of NumPy, without importing ``numpy.ma`` if the program has not."""
+    return type(values) is not np.ndarray and "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray)
+
+
 def to_floats(values: np.ndarray, position: Position | None = None) -> np.ndarray:
     """Convert an array of a type that passes ``check_type`` to floats, masked entries to NaN; floats are not copied."""
-    mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
-    values = np.ma.getdata(values)
+    mask = None
+    if is_masked_array(values):
+        mask, values = np.ma.getmaskarray(values), np.ma.getdata(values)
     if values.dtype.kind == "O":
         floats = _objects_to_floats(values, mask, position or Position())
     elif values.dtype.kind in "mM":

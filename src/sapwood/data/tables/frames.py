@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
@@ -15,6 +14,7 @@ from sapwood.data.categories.vocabulary import CategoricalColumn, factorize_arra
 from sapwood.data.tables import conversion
 from sapwood.data.tables.table import Table, check_shape
 from sapwood.errors import InputError, InputTypeError
+from sapwood.lazy_dataclass import dataclass
 
 STRING_TYPES = (nw.String, nw.Categorical, nw.Enum)
 # Types whose values float32 represents exactly.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -84,6 +83,8 @@ def describe_difference(names: Sequence[str], expected: Sequence[str], what: str
             f"{'it' if len(missing) == 1 else 'them'}, with None where the value is missing"
         )
     if unknown:
+        import difflib
+
         near = difflib.get_close_matches(unknown[0], missing or list(expected), n=1)
         index_remedy = "; use itertuples(index=False)" if unknown[0] == "Index" else ""
         guess = f"; did you mean {near[0]!r}?" if near else f": leave it out{index_remedy}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from sapwood.data.tables.table import ArrayTable, Table
 from sapwood.data.tables.zero_as_missing import zeros_to_missing
 from sapwood.errors import InputTypeError, ModelFileError, SchemaError
+from sapwood.lazy_dataclass import dataclass
 
 NAMES_SHOWN = 5
 NUMBER, CATEGORY = "number", "category"

@@ -120,8 +120,8 @@ class ArrayTable(Table):
         """Return a column as categories and codes, read once."""
         if feature not in self._categorical:
             column = self._array[:, feature]
-            mask = np.ma.getmaskarray(column) if isinstance(column, np.ma.MaskedArray) else None
-            self._categorical[feature] = factorize_array(np.ma.getdata(column), self.describe_column(feature), mask)
+            mask = np.ma.getmaskarray(column) if conversion.is_masked_array(column) else None
+            self._categorical[feature] = factorize_array(np.asarray(column), self.describe_column(feature), mask)
         return self._categorical[feature]
 
     def matrices(self, max_rows: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
@@ -235,7 +235,7 @@ def _is_readable(array: np.ndarray) -> bool:
         array.dtype in (np.float32, np.float64)
         and array.dtype.isnative
         and array.flags.aligned
-        and not isinstance(array, np.ma.MaskedArray)
+        and not conversion.is_masked_array(array)
         and all(stride >= 0 and stride % array.itemsize == 0 for stride in array.strides)
     )
 
@@ -245,7 +245,7 @@ def _to_matrix(X: Any, min_rows: int) -> np.ndarray:
         raise InputError(
             f"Expected 2D array, got {type(X).__name__} instead: X must be an array, a list of rows or a data frame"
         )
-    if isinstance(X, np.ma.MaskedArray):
+    if conversion.is_masked_array(X):
         array: np.ndarray = X
     else:
         try:

@@ -111,7 +111,7 @@ def read_column(y: Any, n_rows: int, name: str) -> np.ndarray:
     if hasattr(y, "nnz"):
         raise InputTypeError(f"{name} is a sparse matrix: pass {name}.toarray().ravel()")
     try:
-        array = y if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
+        array = y if conversion.is_masked_array(y) else np.asarray(y)
     except ValueError as error:
         raise InputError(f"{name} cannot be read as one value per row: {error}") from error
     if isinstance(y, list | tuple) and (
@@ -147,7 +147,7 @@ def read_numbers(array: np.ndarray, name: str, remedy: str) -> np.ndarray:
             f"numbers, for example ({name} - start) / np.timedelta64(1, 'D')"
         )
     if array.dtype.kind in "USTO":
-        _check_numbers(np.ma.getdata(array), name, remedy)
+        _check_numbers(np.asarray(array), name, remedy)
         array = array.astype(object)
     conversion.check_type(array.dtype, name)
     return np.ascontiguousarray(conversion.to_floats(array, conversion.Position(name=name)), dtype=np.float64)
@@ -182,12 +182,12 @@ def _encode(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
 def _read_labels(y: Any, n_rows: int) -> np.ndarray:
     """Return labels as an array of numbers or booleans, or of strings as objects."""
     labels = read_column(y, n_rows, "y")
-    if np.ma.is_masked(labels):
+    if conversion.is_masked_array(labels) and np.ma.is_masked(labels):
         raise InputError(
             f"y must have a label in every row: row {int(np.argmax(np.ma.getmaskarray(labels)))} is masked; drop the "
             "row or give it a label"
         )
-    labels = np.ma.getdata(labels)
+    labels = np.asarray(labels)
     if labels.dtype.kind == "c":
         raise InputError(f"Complex data not supported: y is of type {labels.dtype}. Convert labels to strings.")
     if labels.dtype.kind in "mMSV":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 
 def fingerprint(model: Model) -> str:
     """Return the hexadecimal sha256 of all that decides a prediction; names and node statistics are left out."""
+    import hashlib
+
     trees = model.ensemble
     inner = trees.feature != LEAF
     decisive = [

@@ -10,7 +10,6 @@ import errno
 import io
 import json
 import os
-import secrets
 import stat
 from dataclasses import replace
 from typing import Any, BinaryIO
@@ -45,7 +44,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
         raise IsADirectoryError(errno.EISDIR, "the path of a model file is required, this is a directory", target)
     if not os.path.isdir(directory):
         raise FileNotFoundError(errno.ENOENT, "the directory to write the model to does not exist", directory)
-    temporary = os.path.join(directory, f".{name}.{secrets.token_hex(8)}.tmp")
+    temporary = os.path.join(directory, f".{name}.{os.urandom(8).hex()}.tmp")
     try:
         with open(temporary, "xb") as file:
             file.write(data)

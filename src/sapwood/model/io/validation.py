@@ -17,10 +17,12 @@ REMEDY = "the file was not written by Sapwood; save the model again"
 def check_ensemble(ensemble: Ensemble, n_features: int) -> None:
     """Raise a ModelFileError unless prediction with these trees is safe and terminates."""
     _check_trees(ensemble)
-    _check_nodes(ensemble, n_features)
+    fault = node_fault(ensemble.feature, ensemble.left, ensemble.tree_start, n_features)
+    if fault is None and ensemble.leaf_coefficients is not None:
+        fault = coefficient_fault(ensemble.leaf_coefficients, ensemble.feature == LEAF, n_features)
+    if fault is not None:
+        _raise(fault)
     _check_numbers(ensemble)
-    if ensemble.leaf_coefficients is not None:
-        _check_coefficients(ensemble.leaf_coefficients, ensemble.feature == LEAF, n_features)
 
 
 def _check_trees(ensemble: Ensemble) -> None:
@@ -35,22 +37,27 @@ def _check_trees(ensemble: Ensemble) -> None:
         _raise("the rounds of the trees do not ascend from 0 in steps of 1")
 
 
-def _check_nodes(ensemble: Ensemble, n_features: int) -> None:
-    feature, left = ensemble.feature, ensemble.left.astype(np.int64)
+def node_fault(feature: np.ndarray, left: np.ndarray, tree_start: np.ndarray, n_features: int) -> str | None:
+    """Return why a row might not find its way from the root of each tree to a leaf; None if it always does.
+
+    ``left`` are left children, 0 for a leaf, by their number in the tree; the right child is the next node.
+    """
+    left = left.astype(np.int64)
     if np.any((feature < LEAF) | (feature >= n_features)):
-        _raise(f"a split is on a feature outside 0 to {n_features - 1}")
-    tree = ensemble.tree_of_node()
-    node = np.arange(ensemble.n_nodes) - ensemble.tree_start[tree]
-    size = np.diff(ensemble.tree_start)[tree]
+        return f"a split is on a feature outside 0 to {n_features - 1}"
+    sizes = np.diff(tree_start)
+    size, start = np.repeat(sizes, sizes), np.repeat(tree_start[:-1], sizes)
+    node = np.arange(len(feature)) - start
     inner = feature != LEAF
     if np.any(left[~inner] != 0):
-        _raise("a leaf has children")
-    if np.any((left <= node)[inner]) or np.any((left + 1 >= size)[inner]):
-        _raise("a child lies outside its tree or before its parent")
-    children = (left + ensemble.tree_start[tree])[inner]
-    parents = np.bincount(np.concatenate([children, children + 1]), minlength=ensemble.n_nodes)
+        return "a leaf has children"
+    if np.any((left <= node)[inner]) or np.any((left >= size - 1)[inner]):
+        return "a child lies outside its tree or before its parent"
+    children = (left + start)[inner]
+    parents = np.bincount(np.concatenate([children, children + 1]), minlength=len(feature))
     if np.any(parents != (node > 0)):
-        _raise("a node has no parent, or more than one")
+        return "a node has no parent, or more than one"
+    return None
 
 
 def _check_numbers(ensemble: Ensemble) -> None:
@@ -67,17 +74,21 @@ def _check_numbers(ensemble: Ensemble) -> None:
         _raise("a row count is negative")
 
 
-def _check_coefficients(coefficients: LeafCoefficients, is_leaf: np.ndarray, n_features: int) -> None:
+def coefficient_fault(coefficients: LeafCoefficients, is_leaf: np.ndarray, n_features: int) -> str | None:
+    """Return why the coefficients of linear leaves cannot be used; None if they can."""
     start = coefficients.start
+    if len(start) != len(is_leaf) + 1 or len(coefficients.intercept) != len(is_leaf):
+        return "term_start or the intercepts do not have one entry per node"
     if start[0] != 0 or start[-1] != len(coefficients) or np.any(start[1:] < start[:-1]):
-        _raise("term_start does not divide the leaf coefficients among the nodes")
+        return "term_start does not divide the leaf coefficients among the nodes"
     if np.any((coefficients.feature < 0) | (coefficients.feature >= n_features)):
-        _raise(f"a leaf coefficient is of a feature outside 0 to {n_features - 1}")
+        return f"a leaf coefficient is of a feature outside 0 to {n_features - 1}"
     if not is_leaf[coefficients.nodes()].all():
-        _raise("an inner node has leaf coefficients")
+        return "an inner node has leaf coefficients"
     for name in ("intercept", "centre", "slope"):
         if not np.isfinite(getattr(coefficients, name)).all():
-            _raise(f"the {name} of a linear leaf is not finite")
+            return f"the {name} of a linear leaf is not finite"
+    return None
 
 
 def _raise(what: str) -> NoReturn:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from sapwood.data.categories.transformer import SET, DerivedFeature, FeatureTransformer
+from sapwood.lazy_dataclass import dataclass
 
 BITSET_BITS = 64
 BITSET = "bitset"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from sapwood.cached_property import cached_property
 from sapwood.kernels.predict import byte_forest
+from sapwood.lazy_dataclass import dataclass
 from sapwood.model.predict.float32_thresholds import Thresholds
 from sapwood.model.predict.node_index import NodeIndex, count_true_before
 

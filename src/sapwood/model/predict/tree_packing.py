@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from sapwood.cached_property import cached_property
 from sapwood.kernels.predict import linear_leaves, packed_forest
+from sapwood.lazy_dataclass import dataclass
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.predict.bitsets import BitsetTransformer
 from sapwood.model.predict.byte_packing import PackedByteTrees, pack_byte_trees

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sapwood.cached_property import cached_property
 from sapwood.native.runtime.signature import Type, parse
 
 MODES = ("native", "jit", "python")
@@ -69,10 +70,17 @@ class Kernel:
         names = code.co_varnames[: code.co_argcount]
         self.takes_team = names[:3] == TEAM_ARGUMENTS
         self.is_entry = bool(signatures)
-        self.variants = tuple(parse(text, LAYOUTS) for text in signatures)
-        self._distinguishing = _distinguishing_arguments(self.variants)
         self._launch: Launch | None = None
         self._repeat: Callable[..., BoundCall] | None = None
+
+    @cached_property
+    def variants(self) -> tuple[tuple[Type, ...], ...]:
+        """Types of the arguments in each signature."""
+        return tuple(parse(text, LAYOUTS) for text in self.signatures)
+
+    @cached_property
+    def _distinguishing(self) -> list[int]:
+        return _distinguishing_arguments(self.variants)
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"

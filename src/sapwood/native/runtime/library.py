@@ -8,8 +8,10 @@ import sys
 import threading
 from importlib.util import find_spec
 
-from sapwood.native.compiler import sources
 from sapwood.native.system.cpu_level import best_cpu_level
+
+NATIVE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+CHECKOUT_FILE = os.path.join(NATIVE, "..", "..", "..", "pyproject.toml")
 
 _lock = threading.Lock()
 _library: ctypes.CDLL | None = None
@@ -39,16 +41,29 @@ def library() -> ctypes.CDLL:
 
 
 def _open() -> ctypes.CDLL:
-    path = sources.library_path(best_cpu_level(), sources.source_hash())
-    if not path.exists():
-        _rebuild(best_cpu_level())
-    return ctypes.CDLL(str(path))
+    level = best_cpu_level()
+    path = _installed_library(level)
+    if path is None:
+        from sapwood.native.compiler import sources  # hashes the sources of all kernels
+
+        path = str(sources.library_path(level, sources.source_hash()))
+    if not os.path.exists(path):
+        _rebuild(level)
+    return ctypes.CDLL(path)
+
+
+def _installed_library(level: str) -> str | None:
+    """Return the library of an installed package, whose sources do not change; None in a checkout or if in doubt."""
+    folder = os.path.join(NATIVE, "lib")
+    if os.path.exists(CHECKOUT_FILE) or not os.path.isdir(folder):
+        return None
+    names = [name for name in os.listdir(folder) if f"-{level}." in name]
+    return os.path.join(folder, names[0]) if len(names) == 1 else None
 
 
 def _rebuild(level: str) -> None:
     remedy = "reinstall sapwood, or set SAPWOOD_KERNELS=jit with sapwood[jit] installed"
-    in_checkout = (sources.PACKAGE.parent.parent / "pyproject.toml").exists()
-    if not in_checkout or find_spec("numba") is None:
+    if not os.path.exists(CHECKOUT_FILE) or find_spec("numba") is None:
         raise LibraryError(f"sapwood's compiled kernels are missing or belong to other sources: {remedy}")
     import subprocess  # needed in a checkout only
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from sapwood.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS, store_pair
 from sapwood.kernels.threads.slices import slice_start
+from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import kernel
 from sapwood.objectives.base import check_setting
 from sapwood.objectives.loss_families import ResidualObjective

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from sapwood.kernels.numeric.elementary import exp, log1p
 from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS, store_pair
 from sapwood.kernels.threads.slices import slice_start
+from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import Run, kernel, run_serial
 from sapwood.objectives.base import check_setting
 from sapwood.objectives.best_constant import constant_between

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sapwood.kernels.numeric.elementary import exp, softplus
 from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS, store_pair
 from sapwood.kernels.threads.slices import slice_start
+from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import Run, kernel, run_serial
 from sapwood.objectives import links
 from sapwood.objectives.loss_families import MulticlassObjective, log_odds

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from sapwood.errors import ParameterError
 from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS, store_pair
 from sapwood.kernels.threads.slices import slice_start
+from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import kernel
 from sapwood.objectives.links import Identity, Link, Sorted
 from sapwood.objectives.loss_families import QuantileLeafObjective

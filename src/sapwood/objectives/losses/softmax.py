@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from sapwood.kernels.numeric.elementary import exp, exp_nonpositive, log
 from sapwood.kernels.numeric.elementwise import apply_elementwise, log_values
 from sapwood.kernels.numeric.gradient_pairs import store_pair
 from sapwood.kernels.threads.slices import slice_start
+from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import Run, kernel, run_serial
 from sapwood.objectives import links
 from sapwood.objectives.base import check_setting, flat_pairs

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sapwood.kernels.numeric.elementary import exp
 from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS, store_pair
 from sapwood.kernels.threads.slices import slice_start
+from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import kernel
 from sapwood.objectives.base import MAX_TARGET, check_setting, reject_targets
 from sapwood.objectives.loss_families import LogMeanObjective

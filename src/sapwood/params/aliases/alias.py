@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
+
+from sapwood.lazy_dataclass import dataclass
 
 PARAMETER, FIT, PREDICT, OBJECTIVE, METRIC = "parameter", "fit", "predict", "objective", "metric"
 LIBRARIES = {

@@ -1,0 +1,151 @@
+"""``dataclass`` that generates code only for what is used: importing Sapwood would otherwise mostly make dataclasses.
+
+The standard decorator compiles three to six functions for each class. Here ``__init__`` is compiled at the first
+instance, the other methods are functions that all classes share, and the fields are made by the standard decorator when
+``dataclasses.fields``, ``dataclasses.replace`` or ``inspect.signature`` ask for them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, NoReturn
+
+PENDING = "__pending_dataclass__"
+MADE_BY_STANDARD = ("__dataclass_params__", "__match_args__", "__dataclass_fields__")
+
+
+def _repr(self: Any) -> str:
+    shown = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self) if f.repr)
+    return f"{type(self).__qualname__}({shown})"
+
+
+def _values(instance: Any) -> tuple[Any, ...]:
+    return tuple(getattr(instance, field.name) for field in dataclasses.fields(instance) if field.compare)
+
+
+def _eq(self: Any, other: Any) -> Any:
+    return _values(self) == _values(other) if other.__class__ is self.__class__ else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(_values(self))
+
+
+def _refuse_setattr(self: Any, name: str, value: Any) -> NoReturn:
+    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_delattr(self: Any, name: str) -> NoReturn:
+    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+class _Pending:
+    """A class as it was declared, from which constructor and fields are made.
+
+    What is made is the same whichever thread comes first, and replaces what was there in one assignment: no lock.
+    """
+
+    def __init__(self, cls: type, options: dict[str, bool]) -> None:
+        self.cls, self._options = cls, options
+        own = vars(cls)
+        self.annotations: dict[str, str] = dict(cls.__annotations__)
+        self.defaults = {name: own[name] for name in self.annotations if name in own}
+        for name, default in self.defaults.items():
+            if isinstance(default, dataclasses.Field):
+                is_factory = default.default is dataclasses.MISSING
+                delattr(cls, name) if is_factory else setattr(cls, name, default.default)
+
+    def initialize(self, instance: Any, *args: Any, **kwargs: Any) -> None:
+        """Make the constructor, and call it."""
+        init: Any = self._make_init()
+        init.__qualname__ = f"{self.cls.__qualname__}.__init__"
+        self.cls.__init__ = init  # type: ignore[misc]
+        init(instance, *args, **kwargs)
+
+    def _make_init(self) -> Any:
+        """Compile a constructor that writes into the ``__dict__`` of the instance, as fields may be frozen."""
+        names: dict[str, Any] = {}
+        for base in reversed(self.cls.__mro__):
+            if (pending := vars(base).get(PENDING)) is not None:
+                own = [name for name, text in pending.annotations.items() if not text.startswith("ClassVar")]
+                names |= {name: pending.defaults.get(name, dataclasses.MISSING) for name in own}
+        constants: dict[str, Any] = {"MISSING": dataclasses.MISSING}
+        arguments, body = ["self"], ["    fields = self.__dict__"]
+        for name, declared in names.items():
+            is_field = isinstance(declared, dataclasses.Field)
+            default = declared.default if is_field else declared
+            factory = declared.default_factory if is_field else dataclasses.MISSING
+            value = name
+            if factory is not dataclasses.MISSING:
+                constants[f"make_{name}"] = factory
+                arguments.append(f"{name}=MISSING")
+                value = f"make_{name}() if {name} is MISSING else {name}"
+            elif default is dataclasses.MISSING:
+                arguments.append(name)
+            else:
+                constants[f"default_{name}"] = default
+                arguments.append(f"{name}=default_{name}")
+            body.append(f"    fields[{name!r}] = {value}")
+        if hasattr(self.cls, "__post_init__"):
+            body.append("    self.__post_init__()")
+        exec(f"def __init__({', '.join(arguments)}):\n" + "\n".join(body), constants)
+        return constants["__init__"]
+
+    def complete(self) -> Any:
+        """Give the class the fields of a twin of it that the standard decorator has processed, which is returned."""
+        own, annotations = vars(self.cls), dict(self.annotations)
+        namespace = {"__annotations__": annotations, "__module__": self.cls.__module__, "__doc__": "a twin"}
+        if "__post_init__" in own:
+            namespace["__post_init__"] = own["__post_init__"]
+        twin = type(self.cls)(self.cls.__name__, self.cls.__bases__, self.defaults | namespace)
+        dataclasses.dataclass(**{**self._options, "repr": False, "eq": False})(twin)
+        for name in MADE_BY_STANDARD:
+            setattr(self.cls, name, vars(twin)[name])
+        return twin
+
+
+class _OnRequest:
+    """Class attribute that completes the class when it is read."""
+
+    def __init__(self, pending: _Pending, name: str) -> None:
+        self._pending, self._name = pending, name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        cls, twin = self._pending.cls, self._pending.complete()
+        if self._name == "__signature__":  # inspect then takes that of the constructor
+            cls.__init__ = twin.__init__  # type: ignore[misc]
+            raise AttributeError(self._name)
+        return vars(cls)[self._name]
+
+
+def _declare(cls: type, options: dict[str, bool]) -> type:
+    pending = _Pending(cls, options)
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        pending.initialize(self, *args, **kwargs)
+
+    attributes: dict[str, Any] = {PENDING: pending, "__init__": __init__}
+    if options.get("repr", True) and "__repr__" not in vars(cls):
+        attributes["__repr__"] = _repr
+    if options.get("eq", True):
+        attributes |= {"__eq__": _eq, "__hash__": _hash if options.get("frozen") else None}
+    if options.get("frozen"):
+        attributes |= {"__setattr__": _refuse_setattr, "__delattr__": _refuse_delattr}
+    attributes |= {name: _OnRequest(pending, name) for name in (*MADE_BY_STANDARD, "__signature__")}
+    for name, value in attributes.items():
+        setattr(cls, name, value)
+    return cls
+
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass
+else:
+
+    def dataclass(cls: type | None = None, /, **options: bool) -> Any:
+        """Make a class a dataclass; the options are ``frozen``, ``eq`` and ``repr`` of the standard decorator.
+
+        The bases are classes of this decorator, or no dataclasses.
+        """
+        if unknown := set(options) - {"frozen", "eq", "repr"}:
+            raise TypeError(f"unsupported options {sorted(unknown)}: use dataclasses.dataclass")
+        return _declare(cls, options) if cls is not None else lambda decorated: _declare(decorated, options)
