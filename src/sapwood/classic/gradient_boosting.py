@@ -12,7 +12,6 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sapwood.boost.fit_arguments import CLASSIFICATION, REGRESSION
@@ -20,6 +19,7 @@ from sapwood.boost.initial_scores import estimator_scores, read_constants
 from sapwood.boost.validation_split import validation_rows
 from sapwood.classic.base_model import checked_table, copy_input_tags, read_labels, read_numbers, set_seed
 from sapwood.classic.step_size import BoostedRows, leaf_values
+from sapwood.data.tables.row_selection import select_rows
 from sapwood.data.tables.targets import check_weight
 from sapwood.errors import ParameterError
 from sapwood.kernels.numeric.random import SAMPLING, draw_many
@@ -156,7 +156,7 @@ class GradientBoosting(BaseEstimator):
         elif hasattr(self.init, "fit"):
             labels = target if self.task == REGRESSION else self.classes_[target.astype(np.intp)]
             more = {} if part is None else {"sample_weight": part}
-            self.init_ = clone(self.init).fit(_safe_indexing(X, rows), labels[rows], **more)
+            self.init_ = clone(self.init).fit(select_rows(X, rows), labels[rows], **more)
             self.base_scores_ = np.zeros(self._objective.n_outputs)
         else:
             self.base_scores_ = read_constants(self.init, self._objective.n_outputs)
@@ -168,7 +168,7 @@ class GradientBoosting(BaseEstimator):
         for round in range(self.n_estimators):
             sample = self._sample(rows, round)
             chosen = BoostedRows(self._objective, target, weight, scores).take(sample)
-            stage = self._fit_stage(_safe_indexing(X, sample), chosen, round)
+            stage = self._fit_stage(select_rows(X, sample), chosen, round)
             stage.add_to(scores, X, self.learning_rate)
             self.stages_.append(stage)
             self.train_loss_.append(self._mean_loss(target, scores, weight, rows))
