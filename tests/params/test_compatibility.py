@@ -21,6 +21,7 @@ from sapwood.params.options import Bayesian, Bundle, Goss, Uniform
 # Facts with which each condition holds; ``values`` are parameters, which count as set by the user.
 HOLDS: dict[str, dict] = {
     "EXACT": {"values": {"split_search": "exact"}},
+    "EFFORT": {"values": {"effort": "best"}},
     "SYMMETRIC": {"values": {"growth": "symmetric"}},
     "LINEAR": {"values": {"leaf_model": "linear"}},
     "ORDERED": {"values": {"boosting": "ordered"}},

@@ -15,8 +15,8 @@ def resolve(n_rows: int = 1000, task: str = "regression", **user):
     return resolve_params(user, n_rows, task)
 
 
-def test_nothing_set_gives_the_declared_defaults():
-    params = resolve()
+def test_a_fast_fit_has_the_declared_defaults():
+    params = resolve(effort="fast")
     assert params.boost.n_estimators == 100
     assert params.boost.learning_rate == 0.1
     assert params.tree.max_leaves == 31

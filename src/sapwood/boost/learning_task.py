@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sapwood.boost.fit_arguments import CLASSIFICATION, REGRESSION, FitArguments
 from sapwood.boost.initial_scores import InitSpec, WarmStart, read_init_score
 from sapwood.boost.labeled_rows import LabeledRows, read_features, warn_of_index_order
 from sapwood.data.categories.plan import find_categorical_columns
+from sapwood.data.categories.transformer import FeatureTransformer
 from sapwood.data.dataset import Dataset, dataset_params
 from sapwood.data.tables.class_weights import class_weights
 from sapwood.data.tables.schema import Schema
@@ -35,8 +37,9 @@ from sapwood.objectives.base import Objective
 from sapwood.objectives.loss_families import with_vector_leaves
 from sapwood.objectives.registry import resolve
 from sapwood.params.declaration import AUTO, Params
+from sapwood.params.effort import FAST
 from sapwood.params.options import linear_of, symmetric_of
-from sapwood.params.resolve import check_names, check_value, resolve_params, widen_vector_trees
+from sapwood.params.resolve import check_names, check_value, resolve_params, set_params, widen_vector_trees
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +48,8 @@ class LearningTask:
 
     ``only_class`` is the number of the class that all training rows belong to, None if there are more. The parameters
     have the number of new rounds; ``counted_rounds`` are those of a continued model that the user counts too.
+    ``given`` are the parameters that the user set, ``n_rows`` and ``seen`` the number of rows and the classes that the
+    others depend on. Categories keep the codes that they have in ``known_categories``.
     """
 
     objective: Objective
@@ -54,6 +59,18 @@ class LearningTask:
     schema: Schema
     only_class: int | None = None
     counted_rounds: int = 0
+    given: Mapping[str, Any] = field(default_factory=dict)
+    n_rows: int = 0
+    seen: np.ndarray | None = None
+    known_categories: FeatureTransformer | None = None
+
+    def with_defaults(self, values: Mapping[str, Any]) -> LearningTask:
+        """Return the task with other values of the parameters that the user did not set."""
+        given = {**values, "effort": self.params.task.effort, **self.given}
+        task = REGRESSION if self.classes is None else CLASSIFICATION
+        params = resolve_params(given, self.n_rows, task, 0 if self.classes is None else len(self.classes))
+        params, objective = _fit_objective(params, self.classes, self.seen, self.n_rows, given)
+        return replace(self, params=params, objective=objective, init=replace(self.init, objective=objective))
 
     @property
     def user_params(self) -> Params:
@@ -84,15 +101,14 @@ def read_task(arguments: FitArguments) -> tuple[LearningTask, LabeledRows]:
     y, classes = read_target(task, arguments.y, table.n_rows, known_classes)
     if not workers.is_local and classes is not None:
         y, classes = read_target(task, arguments.y, table.n_rows, workers.gather_classes(classes))
-    user_params = dict(arguments.params) | dataset_params(arguments.X, arguments.params.get("split_search", AUTO))
-    params = resolve_params(user_params, n_rows, task, 0 if classes is None else len(classes))
+    given = set_params(arguments.params) | dataset_params(arguments.X, arguments.params.get("split_search", AUTO))
+    given = _with_effort(given, arguments)
+    params = resolve_params(given, n_rows, task, 0 if classes is None else len(classes))
     counted_rounds = warm_start.model.n_iterations if warm_start is not None and arguments.counts_earlier_rounds else 0
     params = _with_new_rounds(params, counted_rounds)
     weight = _row_weights(arguments, params, y, classes)
     seen = None if classes is None or warm_start is not None else _seen_classes(y, weight, workers)
-    objective = _without_unseen(objective_for(params, classes, warm_start), seen)
-    if objective.vector_leaves:
-        params = widen_vector_trees(params, user_params, objective.n_outputs, n_rows)
+    params, objective = _fit_objective(params, classes, seen, n_rows, given, warm_start)
     objective.check_target(y)
     if params.binning.zero_as_missing:
         table = zeros_to_missing(table)
@@ -107,7 +123,32 @@ def read_task(arguments: FitArguments) -> tuple[LearningTask, LabeledRows]:
     groups = read_groups(arguments.groups, table.n_rows)
     rows = LabeledRows(X, table, y, weight, init_score, groups, bins, None, workers, arguments.row_numbers)
     only_class = None if seen is None or len(seen) > 1 else int(seen[0])
-    return LearningTask(objective, params, classes, init, schema, only_class, counted_rounds), rows
+    return LearningTask(objective, params, classes, init, schema, only_class, counted_rounds, given, n_rows, seen), rows
+
+
+def _with_effort(given: dict[str, Any], arguments: FitArguments) -> dict[str, Any]:
+    """Return the parameters with an effort of "fast" where it is unset and the arguments leave nothing to decide.
+
+    A model to continue decides what it looks like, validation sets are for those who watch a model of their own, and
+    workers train one model together.
+    """
+    is_decided = arguments.init_model is not None or arguments.eval_set is not None or not arguments.workers.is_local
+    return given | {"effort": FAST} if is_decided and "effort" not in given else given
+
+
+def _fit_objective(
+    params: Params,
+    classes: np.ndarray | None,
+    seen: np.ndarray | None,
+    n_rows: int,
+    given: Mapping[str, Any],
+    warm_start: WarmStart | None = None,
+) -> tuple[Params, Objective]:
+    """Return the objective for the classes that are seen, and the parameters with the size of its trees."""
+    objective = _without_unseen(objective_for(params, classes, warm_start), seen)
+    if objective.vector_leaves:
+        params = widen_vector_trees(params, given, objective.n_outputs, n_rows)
+    return params, objective
 
 
 def with_rounds(params: Params, n_rounds: int) -> Params:
@@ -193,12 +234,16 @@ def objective_for(
 
 
 def _presets_vector_leaves(params: Params, warm_start: WarmStart | None) -> bool:
-    """Return whether one tree serves all classes where the user leaves it open: as in CatBoost, if it is possible."""
+    """Return whether one tree serves all classes where the user leaves it open, if it is possible.
+
+    So it is in CatBoost, and with an effort other than "fast".
+    """
     tree = params.tree
     is_catboost = params.task.preset == "catboost" and symmetric_of(tree.growth) is not None
+    is_default = params.task.preset == "default" and params.task.effort != FAST
     is_possible = linear_of(tree.leaf_model) is None and tree.monotone_constraints is None
     has_other_leaves = warm_start is not None and warm_start.facts.leaf_width == 1
-    return is_catboost and is_possible and not has_other_leaves
+    return (is_catboost or is_default) and is_possible and not has_other_leaves
 
 
 def _read_table(arguments: FitArguments, warm_start: WarmStart | None) -> tuple[Any, Table, Any]:

@@ -6,15 +6,16 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-import sapwood
 from sapwood.boost.compatibility_context import fit_context
 from sapwood.boost.early_stopping import INTERRUPTED
+from sapwood.boost.effort import plan_fit, without_effort
 from sapwood.boost.eval_sets import monitored_set, read_eval_rows, read_held_out_rows
 from sapwood.boost.fit_arguments import FitArguments
 from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.boost.learning_task import LearningTask, read_task
 from sapwood.boost.only_class import only_class_model, train_constant
 from sapwood.boost.refit import refit_on_all_rows
+from sapwood.boost.trained_model import make_model
 from sapwood.boost.training_log import log_parameters, log_validation
 from sapwood.boost.training_pipeline import Training, train_rows
 from sapwood.boost.unsplit_trees import warn_of_unsplit_trees
@@ -22,9 +23,7 @@ from sapwood.boost.validation_split import rows_to_split_off
 from sapwood.boost.worker_agreement import check_workers
 from sapwood.errors import ParameterError, TrainingInterrupted
 from sapwood.lazy_dataclass import dataclass
-from sapwood.model.info import CATEGORIES, N_ROWS, PARAMS, TRAINING
 from sapwood.model.model import Model
-from sapwood.model.tree_text import COLUMNS_WITH_MISSING
 from sapwood.params.aliases.alias import FIT
 from sapwood.params.compatibility import check_compatibility
 from sapwood.params.declaration import AUTO
@@ -141,12 +140,17 @@ def fit(arguments: FitArguments) -> FitResult:
     check_compatibility(fit_context(task, rows, arguments))
     sets, held_out = read_eval_rows(arguments, task), read_held_out_rows(arguments, task)
     if task.only_class is None:
-        training = fit_rows(task, rows, sets, held_out, start_time)
+        planned = plan_fit(task, rows, sets, held_out, arguments)
+        if planned is not None:
+            training = planned.train(start_time)
+        else:
+            task = without_effort(task)
+            training = fit_rows(task, rows, sets, held_out, start_time)
         warn_of_unsplit_trees(task, rows, training)
-        model = _make_model(task, training)
+        model = make_model(task, training)
     else:
         training = train_constant(task, rows)
-        model = only_class_model(_make_model(task, training))
+        model = only_class_model(make_model(task, training))
     result = training.result
     return FitResult(
         model=model,
@@ -180,40 +184,3 @@ def fit_rows(
     sets = {VALIDATION: rows.take(validation), **held_out}
     first = train_rows(task, rows.take(~validation), sets, start_time, VALIDATION)
     return refit_on_all_rows(task, rows, first, start_time)
-
-
-def _make_model(task: LearningTask, training: Training) -> Model:
-    earlier, schema, objective = training.init.model, task.schema, task.objective
-    metadata: dict[str, Any] = {
-        N_ROWS: training.n_rows,
-        PARAMS: task.user_params.described(),
-        TRAINING: _history(training),
-    }
-    if training.columns_with_missing is not None:
-        before = [] if earlier is None else earlier.metadata.get(COLUMNS_WITH_MISSING, range(schema.n_features))
-        metadata[COLUMNS_WITH_MISSING] = sorted({*before, *training.columns_with_missing})
-    if schema.categorical_columns:
-        metadata[CATEGORIES] = dict(training.encodings)
-    return Model(
-        schema=schema if earlier is None or schema.names is not None else earlier.schema,
-        ensemble=training.result.ensemble,
-        base_scores=training.result.base_scores,
-        link=objective.link.name,
-        classes=task.classes,
-        objective={"name": objective.name, "settings": objective.settings()},
-        metadata=metadata,
-        transformer=training.transformer,
-    )
-
-
-def _history(training: Training) -> dict[str, Any]:
-    """Return how training went, for the metadata of the model."""
-    result = training.result
-    return {
-        "stopped": result.stopped,
-        "best_iteration": result.best_iteration,
-        "best_score": result.best_score,
-        "monitored": training.monitored,
-        "eval_sets": dict(training.eval_sizes),
-        "trained_with": f"sapwood {sapwood.__version__}",
-    }

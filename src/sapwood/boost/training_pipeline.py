@@ -39,6 +39,7 @@ class Training:
     ``prepared`` are the binned rows, kept if the rounds are replayed.
     ``n_splittable`` is the number of features with two values or more, ``columns_with_missing`` the numeric columns
     that trees use and that have missing values (None: not known).
+    ``decisions`` are the choices that were made by validation.
     """
 
     result: TrainResult
@@ -51,6 +52,7 @@ class Training:
     prepared: PreparedData | None = None
     n_splittable: int = 0
     columns_with_missing: list[int] | None = None
+    decisions: tuple[Mapping[str, Any], ...] = ()
 
 
 def train_rows(
@@ -68,7 +70,7 @@ def train_rows(
     team = training_team(params.run.n_jobs, len(rows.y), rows.table.n_features)
     check_memory(_data_size(task, rows, sets), task.objective, params, team.size)
     earlier = None if task.init.warm_start is None else task.init.warm_start.model
-    earlier_transformer = None if earlier is None else earlier.transformer
+    earlier_transformer = task.known_categories if earlier is None else earlier.transformer
     prepared = prepare(rows, task.schema, params, task.objective, earlier_transformer, team.run)
     rows, dataset = prepared.rows, prepared.dataset
     dataset = dataclasses.replace(dataset, workers=rows.workers)

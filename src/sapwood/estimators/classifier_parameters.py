@@ -38,6 +38,7 @@ class ClassifierParameters(SapwoodEstimator):
         self,
         *,
         preset: Literal["default", "gbdt", "xgboost", "lightgbm", "catboost", "auto"] = "auto",
+        effort: Any | Literal["auto"] = "auto",
         objective: str | Objective | type[Objective] | Callable[..., Any] | Literal["auto"] = "auto",
         class_weight: Literal["balanced", "effective", "auto"] | EffectiveNumber | Mapping[Any, float] | None = "auto",
         classes: ArrayLike | Literal["auto"] | None = "auto",
@@ -96,6 +97,11 @@ class ClassifierParameters(SapwoodEstimator):
         ----------
         preset : {'default', 'gbdt', 'xgboost', 'lightgbm', 'catboost'}, default='default'
             Defaults for the parameters that are not set.
+        effort : Any, default='auto'
+            How much to do for a good model: 'fast' trains one model with the defaults below; 'balanced' trains several
+            with early stopping and blends those that are best on validation rows; 'best' does so on several parts of
+            the rows; a number of seconds does as much as fits. 'auto' is 'balanced' unless a parameter that shapes the
+            model is set, and 'fast' then. See effort.md. Allowed: 'fast', 'balanced', 'best' or a number of seconds.
         objective : str, Objective, class or callable, default='auto'
             Loss to minimise. 'auto' is squared error for regression and log loss for classification. See objectives.md.
             Allowed: the name of a loss or a loss object.

@@ -37,6 +37,7 @@ class RegressorParameters(SapwoodEstimator):
         self,
         *,
         preset: Literal["default", "gbdt", "xgboost", "lightgbm", "catboost", "auto"] = "auto",
+        effort: Any | Literal["auto"] = "auto",
         objective: str | Objective | type[Objective] | Callable[..., Any] | Literal["auto"] = "auto",
         init: float | ArrayLike | BaseEstimator | Literal["auto"] | None = "auto",
         n_estimators: int | Literal["auto"] = "auto",
@@ -93,6 +94,11 @@ class RegressorParameters(SapwoodEstimator):
         ----------
         preset : {'default', 'gbdt', 'xgboost', 'lightgbm', 'catboost'}, default='default'
             Defaults for the parameters that are not set.
+        effort : Any, default='auto'
+            How much to do for a good model: 'fast' trains one model with the defaults below; 'balanced' trains several
+            with early stopping and blends those that are best on validation rows; 'best' does so on several parts of
+            the rows; a number of seconds does as much as fits. 'auto' is 'balanced' unless a parameter that shapes the
+            model is set, and 'fast' then. See effort.md. Allowed: 'fast', 'balanced', 'best' or a number of seconds.
         objective : str, Objective, class or callable, default='auto'
             Loss to minimise. 'auto' is squared error for regression and log loss for classification. See objectives.md.
             Allowed: the name of a loss or a loss object.

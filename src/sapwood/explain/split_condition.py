@@ -22,8 +22,8 @@ class SplitCondition:
 
     ``name`` is the column, or what is computed from several; ``left`` and ``right`` are the conditions of the two
     children, to be read after the name, without the missing values: they go left if ``missing_left``, right if not;
-    None if a column of numbers had none in training. ``left_categories`` and ``right_categories`` are those of a categorical
-    column, empty for numbers.
+    None if a column of numbers had none in training. ``left_categories`` and ``right_categories`` are those of a
+    categorical column, empty for numbers.
     """
 
     name: str

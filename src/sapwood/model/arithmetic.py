@@ -6,6 +6,7 @@ The scores of a sum are the sums of the scores: ``0.5 * a + 0.5 * b`` predicts t
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -51,21 +52,38 @@ def scale_model(model: Model, factor: float) -> Model:
 def every_round(ensemble: Ensemble, step: int) -> Ensemble:
     """Return the trees of rounds 0, ``step``, 2 ``step``, ..., with the values that they have, counted from 0."""
     trees = np.flatnonzero(ensemble.tree_round % step == 0)
-    nodes = [slice(int(ensemble.tree_start[k]), int(ensemble.tree_start[k + 1])) for k in trees]
-    is_kept = np.zeros(ensemble.n_nodes, dtype=bool)
-    for of_tree in nodes:
-        is_kept[of_tree] = True
+    return _take_trees(ensemble, trees, ensemble.tree_round[trees] // np.int32(step))
+
+
+def average_models(models: Sequence[Model], weights: Sequence[float]) -> Model:
+    """Return the model whose scores are the weighted sum of those of the models, round by round.
+
+    Round k holds the trees of round k of each model, so that its first rounds are an average too.
+    """
+    first, *others = (scale_model(model, weight) for model, weight in zip(models, weights, strict=True))
+    total = first
+    for other in others:
+        total = add_models(total, other)
+    rounds = np.concatenate([model.ensemble.tree_round for model in models])
+    order = np.argsort(rounds, kind="stable")
+    return replace(total, ensemble=_take_trees(total.ensemble, order, rounds[order]))
+
+
+def _take_trees(ensemble: Ensemble, trees: np.ndarray, rounds: np.ndarray) -> Ensemble:
+    """Return trees in the given order, with the given rounds and the values that they have."""
+    parts = [slice(int(ensemble.tree_start[k]), int(ensemble.tree_start[k + 1])) for k in trees]
+    nodes = np.concatenate([np.empty(0, np.intp), *(np.arange(part.start, part.stop) for part in parts)])
     coefficients = ensemble.leaf_coefficients
     if coefficients is not None:
         coefficients = join_coefficients(
-            [(coefficients.slice(part.start, part.stop), ensemble.value[part]) for part in nodes]
+            [(coefficients.slice(part.start, part.stop), ensemble.value[part]) for part in parts]
         )
     return Ensemble(
         n_outputs=ensemble.n_outputs,
-        tree_start=np.cumsum([0, *(part.stop - part.start for part in nodes)]),
+        tree_start=np.cumsum([0, *(part.stop - part.start for part in parts)]),
         tree_output=ensemble.tree_output[trees],
-        tree_round=ensemble.tree_round[trees] // np.int32(step),
-        **{name: getattr(ensemble, name)[is_kept] for name in NODE_FIELDS},
+        tree_round=rounds,
+        **{name: getattr(ensemble, name)[nodes] for name in NODE_FIELDS},
         leaf_coefficients=coefficients,
     )
 

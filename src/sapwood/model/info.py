@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sapwood.model.model import Model
 
 # Keys of ``metadata``.
-PARAMS, CATEGORIES, TRAINING, N_ROWS = "params", "categories", "training", "n_rows"
+PARAMS, CATEGORIES, TRAINING, N_ROWS, DECISIONS = "params", "categories", "training", "n_rows", "decisions"
 
 
 def model_info(model: Model) -> dict[str, Any]:
@@ -27,6 +27,7 @@ def model_info(model: Model) -> dict[str, Any]:
         "feature_names": names,
         "categorical_features": [names[f] for f in model.schema.categorical_columns],
         "encodings": dict(model.encodings),
+        "decisions": list(model.decisions),
         "n_outputs": model.n_outputs,
         "n_iterations": model.n_iterations,
         "n_trees": model.ensemble.n_trees,

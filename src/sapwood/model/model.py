@@ -15,7 +15,7 @@ from sapwood.errors import ParameterError
 from sapwood.lazy_dataclass import dataclass
 from sapwood.model.arithmetic import add_models, every_round, scale_model
 from sapwood.model.ensemble import Ensemble
-from sapwood.model.info import CATEGORIES, model_info
+from sapwood.model.info import CATEGORIES, DECISIONS, model_info
 from sapwood.model.io.fingerprint import fingerprint
 from sapwood.model.prediction_methods import PredictionMethods
 from sapwood.model.tree import frozen_array
@@ -78,6 +78,11 @@ class Model(PredictionMethods):
     def encodings(self) -> dict[str, Any]:
         """Encodings of each categorical column by name, with its number of categories and the reason for the choice."""
         return self.metadata.get(CATEGORIES, {})
+
+    @property
+    def decisions(self) -> list[dict[str, Any]]:
+        """Choices that ``effort`` made: the candidates, their losses on validation rows, what was chosen and why."""
+        return self.metadata.get(DECISIONS, [])
 
     def __len__(self) -> int:
         return self.n_iterations

@@ -224,6 +224,19 @@ ARGUMENTS = (
         "use the vector_leaves of init_model",
     ),
     Incompatibility(
+        c.EFFORT, c.INIT_MODEL, "the model to continue decides what the new trees look like", "use effort='fast'"
+    ),
+    Incompatibility(
+        c.EFFORT, c.INIT, "the models that are blended would each start from scores of their own", "use effort='fast'"
+    ),
+    Incompatibility(
+        c.EFFORT, c.CHECKPOINT, "a checkpoint holds one training run, and every model that is blended is one",
+        "use effort='fast' or unset checkpoint",
+    ),
+    Incompatibility(
+        c.EFFORT, c.FOREST, "a forest is an average without early stopping already", "use effort='fast'"
+    ),
+    Incompatibility(
         c.DATASET_SETTING, c.OTHER_DATASET, "a Dataset is read and binned when it is made",
         "unset it or make another Dataset",
     ),
@@ -238,6 +251,9 @@ ALL_ROWS = "it needs all rows on one worker"
 DISTRIBUTED = (
     Incompatibility(
         c.CHECKPOINT, c.DISTRIBUTED, "a checkpoint holds the training run of one process", "unset checkpoint"
+    ),
+    Incompatibility(
+        c.EFFORT, c.DISTRIBUTED, "workers train one model together", "use effort='fast'"
     ),
     Incompatibility(
         c.EXACT, c.DISTRIBUTED, "workers add up histograms", "use split_search='histogram'"

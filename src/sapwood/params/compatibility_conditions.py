@@ -114,6 +114,8 @@ DEEP = Condition(
 MONOTONE_PARAMETER = Condition("`monotone_constraints`", lambda c: c["monotone_constraints"] is not None)
 MONOTONE_COLUMNS = Condition("`monotone_constraints`", lambda c: c.has_monotone_columns)
 
+EFFORT = Condition("`effort` other than 'fast'", lambda c: c["effort"] not in ("auto", "fast"), "effort={effort!r}")
+
 # --- boosting and sampling --------------------------------------------------------------------------------------------
 
 LEARNING_RATE = Condition(

@@ -17,6 +17,7 @@ import numpy as np
 
 from sapwood.lazy_dataclass import dataclass
 from sapwood.params.description import describe_value
+from sapwood.params.effort import is_effort
 from sapwood.params.encodings import MAX_COMBINED_COLUMNS, Crossing, is_crossing, is_encoding
 from sapwood.params.learning_rates import LEARNING_RATE, rate_of_round, sum_of_rates
 from sapwood.params.options import (
@@ -64,6 +65,14 @@ class TaskParams:
     """Task and preset."""
 
     preset: str = declare("default", one_of(*PRESETS), "Defaults for the parameters that are not set.")
+    effort: object = declare(
+        AUTO,
+        Validator("'fast', 'balanced', 'best' or a number of seconds", is_effort),
+        "How much to do for a good model: 'fast' trains one model with the defaults below; 'balanced' trains several "
+        "with early stopping and blends those that are best on validation rows; 'best' does so on several parts of the "
+        "rows; a number of seconds does as much as fits. 'auto' is 'balanced' unless a parameter that shapes the model "
+        "is set, and 'fast' then. See effort.md.",
+    )
     objective: object = declare(
         AUTO,
         Validator(

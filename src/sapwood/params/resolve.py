@@ -13,6 +13,7 @@ from sapwood.errors import ParameterError
 from sapwood.params.aliases.values import value_here
 from sapwood.params.compatibility import check_compatibility
 from sapwood.params.declaration import AUTO, FIELDS, GROUPS, Params
+from sapwood.params.effort import effort_values, resolve_effort
 from sapwood.params.fit_context import Context
 from sapwood.params.learning_rates import resolve_rates
 from sapwood.params.options import Mvs, Uniform, linear_of, sampling_of, symmetric_of
@@ -32,9 +33,12 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: i
     ``task`` is "regression" or "classification"; some defaults depend on it, on ``n_rows`` and on ``n_classes``.
     """
     check_names(user)
-    given = {name: value for name, value in user.items() if not _is_unset(value)}
+    given = set_params(user)
     preset = check_value("preset", given.get("preset", AUTO))
-    values: dict[str, Any] = {name: field.default for name, field in FIELDS.items()} | PRESETS[preset] | given
+    effort = resolve_effort(given)
+    check_value("effort", effort)
+    values: dict[str, Any] = {name: field.default for name, field in FIELDS.items()} | PRESETS[preset]
+    values |= effort_values(effort, n_rows) | given | {"effort": effort}
     values = {name: check_value(name, value) for name, value in values.items()}
     if _is_unset(values["objective"]):
         values["objective"] = DEFAULT_OBJECTIVES[task]
@@ -65,6 +69,11 @@ def widen_vector_trees(params: Params, user: Mapping[str, Any], n_outputs: int, 
     max_leaves = min(int(FIELDS["max_leaves"].default) * n_outputs, MAX_VECTOR_LEAVES)  # type: ignore[arg-type]
     widened = dataclasses.replace(tree, max_leaves=_leaf_limit(max_leaves, tree.max_depth, n_rows))
     return dataclasses.replace(params, tree=widened)
+
+
+def set_params(user: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that are set, that is other than "auto"."""
+    return {name: value for name, value in user.items() if not _is_unset(value)}
 
 
 def check_names(user: Mapping[str, Any]) -> None:

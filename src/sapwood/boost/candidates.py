@@ -1,0 +1,236 @@
+"""Train the candidates of an effort's plan, choose their weights on validation rows, and blend them into one model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sapwood.boost.blend_weights import select_weights
+from sapwood.boost.early_stopping import INTERRUPTED
+from sapwood.boost.evaluation import EvalMetric, eval_metrics, evaluate, find_metric
+from sapwood.boost.interrupt import InterruptedBeforeFirstRound
+from sapwood.boost.labeled_rows import LabeledRows
+from sapwood.boost.learning_task import LearningTask
+from sapwood.boost.refit import refit_on_all_rows
+from sapwood.boost.target import Target
+from sapwood.boost.trained_model import make_model
+from sapwood.boost.training_pipeline import Training, train_rows
+from sapwood.boost.validation_split import fold_of_rows, validation_rows
+from sapwood.data.categories.transformer import FeatureTransformer
+from sapwood.lazy_dataclass import dataclass
+from sapwood.log import logger
+from sapwood.model.arithmetic import average_models
+from sapwood.native.threads.team import current_team
+from sapwood.params.effort import VALIDATION_FRACTION, EffortPlan
+from sapwood.params.options import LastRows, early_stopping_of
+
+VALIDATION = "validation"
+Split = tuple[LabeledRows, LabeledRows]  # training rows and validation rows
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateTask:
+    """The name of a candidate, and its task."""
+
+    name: str
+    task: LearningTask
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Validation rows, and the candidates trained on other rows with their scores (outputs, rows) on these."""
+
+    rows: LabeledRows
+    trainings: tuple[Training, ...]
+    scores: tuple[np.ndarray, ...]
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether Ctrl-C ended the training of a candidate."""
+        return any(training.result.stopped == INTERRUPTED for training in self.trainings)
+
+
+class CandidateTrainer:
+    """Trains candidates one after the other, within the time limit; categories keep their codes."""
+
+    def __init__(self, candidates: Sequence[CandidateTask], start_time: float) -> None:
+        self.candidates = candidates
+        self._start_time = start_time
+        self._longest = 0.0
+        self._trained: list[Training] = []
+
+    def train_part(self, train: LabeledRows, validation: LabeledRows) -> Part | None:
+        """Train all candidates; None if one of them is not done and there are trained ones of an earlier part.
+
+        Of the first part, those that are done are returned.
+        """
+        is_first = not self._trained
+        trainings: list[Training] = []
+        scores: list[np.ndarray] = []
+        for candidate in self.candidates:
+            training = self._train(candidate, train, validation)
+            if training is None:
+                break
+            trainings.append(training)
+            scores.append(_validation_scores(candidate.task, training, validation))
+            if training.result.stopped == INTERRUPTED:
+                break
+        part = Part(validation, tuple(trainings), tuple(scores))
+        is_complete = len(trainings) == len(self.candidates) and not part.is_interrupted
+        return part if is_complete or is_first else None
+
+    def _train(self, candidate: CandidateTask, train: LabeledRows, validation: LabeledRows) -> Training | None:
+        """Train a candidate; None if Ctrl-C or the time limit leaves the trained ones as they are."""
+        begin, limit = time.perf_counter(), candidate.task.params.evaluation.time_limit
+        if self._trained and limit is not None and begin - self._start_time + self._longest > limit:
+            return None
+        task = replace(candidate.task, known_categories=known_categories(self._trained))
+        try:
+            training = train_rows(task, train, {VALIDATION: validation}, self._start_time, VALIDATION)
+        except InterruptedBeforeFirstRound:
+            if not self._trained:
+                raise
+            return None
+        self._longest = max(self._longest, time.perf_counter() - begin)
+        self._trained.append(training)
+        return training
+
+
+def fit_candidates(
+    candidates: Sequence[CandidateTask], rows: LabeledRows, splits: Iterable[Split], refits: bool, start: float
+) -> Training:
+    """Train the candidates on the training rows of each split and return their blend.
+
+    If there is a single split, ``refits`` says whether they are refitted to all rows.
+    """
+    trainer, parts = CandidateTrainer(candidates, start), []
+    for train, validation in splits:
+        part = trainer.train_part(train, validation)
+        if part is None:
+            break
+        parts.append(part)
+        if part.is_interrupted:
+            break
+    candidates = candidates[: len(parts[0].trainings)]
+    weights, decision = _choose_weights(candidates, parts)
+    logger.info("%s: %s", decision["choice"], decision["why"])
+    kept = [k for k in range(len(candidates)) if weights[k] > 0.0]
+    trainings = [part.trainings[k] for part in parts for k in kept]
+    if len(parts) == 1 and refits and not parts[0].is_interrupted:
+        trainings = _refit([candidates[k] for k in kept], trainings, rows, start)
+    blend_weights = np.tile(weights[kept], len(trainings) // len(kept)) * len(kept) / len(trainings)
+    tasks = [candidates[k].task for k in kept] * (len(trainings) // len(kept))
+    return _join(tasks, trainings, blend_weights, decision)
+
+
+def known_categories(trainings: Sequence[Training]) -> FeatureTransformer | None:
+    """Return the codes of categories and the cuts of numbers that the next candidate keeps, to be joined."""
+    transformers = [one.transformer for one in trainings if one.transformer is not None]
+    if not transformers:
+        return None
+    cuts = {f: points for one in transformers for f, points in one.cuts.items()}
+    return replace(transformers[-1], cuts=cuts)
+
+
+def split_parts(task: LearningTask, plan: EffortPlan, rows: LabeledRows) -> list[np.ndarray]:
+    """Return a mask of the validation rows of each part, except parts that hold all rows of a class."""
+    strata = None if task.classes is None else rows.y
+    seed = task.params.run.random_state
+    fraction: Any = task.params.evaluation.validation_fraction or VALIDATION_FRACTION
+    rarest = len(rows.y) if strata is None else int(np.unique(strata, return_counts=True)[1].min())
+    n_parts = min(plan.n_parts, rarest, len(rows.y) if rows.groups is None else int(rows.groups.max()) + 1)
+    if n_parts > 1:
+        folds = fold_of_rows(n_parts, rows.row_ids, seed, strata, rows.groups)
+        masks = [folds == fold for fold in range(n_parts)]
+    elif rows.groups is not None and rows.groups.max() == 0:
+        return []
+    else:
+        spec = LastRows(fraction) if task.params.categories.has_time is True else fraction
+        masks = [validation_rows(spec, rows.row_ids, seed, strata, rows.groups)]
+    n_classes = 1 if strata is None else len(np.unique(strata))
+    return [mask for mask in masks if mask.any() and (strata is None or len(np.unique(strata[~mask])) == n_classes)]
+
+
+def _validation_scores(task: LearningTask, training: Training, rows: LabeledRows) -> np.ndarray:
+    """Return the scores (outputs, rows) of validation rows, with their offsets."""
+    raw = make_model(task, training).predict_raw(rows.selected_table, n_jobs=task.params.run.n_jobs)
+    scores = np.ascontiguousarray(raw.T).reshape(task.objective.n_outputs, -1)
+    return scores if rows.init_score is None else scores + rows.init_score
+
+
+def _choose_weights(candidates: Sequence[CandidateTask], parts: Sequence[Part]) -> tuple[np.ndarray, dict[str, Any]]:
+    """Return the weights that are best on the validation rows of all parts, and the decision in words."""
+    task = candidates[0].task
+    scores = [np.concatenate([part.scores[k] for part in parts], axis=1) for k in range(len(candidates))]
+    targets = [part.rows.target for part in parts]
+    weight = None if targets[0].weight is None else np.concatenate([one.weight for one in targets])
+    loss, metric = _loss_of(task, Target(np.concatenate([one.y for one in targets]), weight))
+    weights, blended = select_weights(scores, loss)
+    names = [candidate.name for candidate in candidates]
+    losses = {name: _signed(loss(one), metric) for name, one in zip(names, scores, strict=True)}
+    chosen = {name: round(float(w), 4) for name, w in zip(names, weights, strict=True) if w > 0.0}
+    blend = " + ".join(f"{w:g} {name}" for name, w in chosen.items())
+    why = (
+        f"{metric.name} {_signed(blended, metric):.5g} on {scores[0].shape[1]} validation rows, the best of the blends"
+    )
+    return weights, {
+        "choice": "blend",
+        "candidates": names,
+        "losses": losses,
+        "chosen": chosen,
+        "why": f"{blend} has {why}" if len(candidates) > 1 else f"{names[0]} is the only candidate",
+    }
+
+
+def _loss_of(task: LearningTask, target: Target) -> tuple[Callable[[np.ndarray], float], EvalMetric]:
+    """Return the function that evaluates scores, less is better, and the metric that it is made of."""
+    settings = task.params.evaluation
+    metrics = eval_metrics(settings.eval_metric, task.objective, task.metric_task)
+    stopping = early_stopping_of(settings.early_stopping_rounds)
+    metric = find_metric(metrics, None if stopping is None else stopping.metric)
+    run = current_team(task.params.run.n_jobs, len(target.y)).run
+
+    def loss(scores: np.ndarray) -> float:
+        return _signed(evaluate((metric,), task.objective, target, scores, run)[metric.name], metric)
+
+    return loss, metric
+
+
+def _signed(value: float, metric: EvalMetric) -> float:
+    return -value if metric.greater_is_better else value
+
+
+def _refit(
+    candidates: Sequence[CandidateTask], trainings: Sequence[Training], rows: LabeledRows, start_time: float
+) -> list[Training]:
+    """Refit candidates to all rows."""
+    refitted: list[Training] = []
+    for candidate, training in zip(candidates, trainings, strict=True):
+        params = candidate.task.params
+        params = replace(params, evaluation=replace(params.evaluation, refit=True))
+        task = replace(candidate.task, params=params, known_categories=known_categories(refitted))
+        refitted.append(refit_on_all_rows(task, rows, training, start_time))
+    return refitted
+
+
+def _join(
+    tasks: Sequence[LearningTask], trainings: Sequence[Training], weights: np.ndarray, decision: dict[str, Any]
+) -> Training:
+    """Return the blend of trainings; the history is that of the first one with the largest weight."""
+    models = [make_model(task, training) for task, training in zip(tasks, trainings, strict=True)]
+    blend = models[0] if len(models) == 1 else average_models(models, weights.tolist())
+    main = trainings[int(np.argmax(weights))]
+    stopped = INTERRUPTED if any(one.result.stopped == INTERRUPTED for one in trainings) else main.result.stopped
+    result = replace(main.result, ensemble=blend.ensemble, base_scores=blend.base_scores, stopped=stopped)
+    missing = {f for one in trainings for f in one.columns_with_missing or ()}
+    return replace(
+        main,
+        result=result,
+        transformer=blend.transformer,
+        columns_with_missing=None if main.columns_with_missing is None else sorted(missing),
+        decisions=(decision,),
+    )

@@ -1,0 +1,137 @@
+"""Effort: how much a fit does for a good model. It decides the defaults, and which candidates are trained and blended.
+
+``docs/effort.md`` describes the levels, ``docs/decisions/0022-effort-blends-kinds-of-trees.md`` gives the reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+
+from sapwood.lazy_dataclass import dataclass
+from sapwood.params.encodings import Auto, Ordered
+from sapwood.params.validators import is_number
+
+FAST, BALANCED, BEST = "fast", "balanced", "best"
+EFFORTS = (FAST, BALANCED, BEST)
+
+# Parameters that describe the data or the run rather than the model. As long as the user sets no others, a fit is
+# "balanced"; whoever sets one of the others tunes the model, and its unset rest is that of "fast".
+NEUTRAL = frozenset(
+    {
+        "effort", "objective", "classes", "class_weight", "categorical_features", "has_time", "zero_as_missing",
+        "monotone_constraints", "interaction_constraints", "eval_metric", "time_limit", "verbose", "random_state",
+        "n_jobs", "on_interrupt",
+    }
+)  # fmt: skip
+
+MAX_ROUNDS = 2_000
+PATIENCE = 50
+VALIDATION_FRACTION = 0.2
+# Rows below which nothing is split off, and below which several parts of the rows take their turn in validation.
+MIN_ROWS_TO_SPLIT, MIN_ROWS_FOR_ONE_PART = 50, 2_500
+N_PARTS = {BALANCED: 3, BEST: 5}
+# The learning rate of symmetric trees rises between these numbers of rows.
+SLOW_ROWS, SLOW_RATE = 5_000, 0.07
+QUICK_ROWS, QUICK_RATE = 15_000, 0.1
+# Columns of more categories are not encoded one-hot; pairs of more categorical columns are not searched.
+ONE_HOT_MAX = 4
+MAX_COMBINED_COLUMNS = 20
+
+
+@dataclass(frozen=True)
+class FitFacts:
+    """Facts about the data that the plan of a fit depends on."""
+
+    n_rows: int
+    n_classes: int
+    n_categorical: int
+    has_time: bool
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model that is trained beside others and blended with them: its name, and its values of unset parameters."""
+
+    name: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class EffortPlan:
+    """What a fit trains: candidates, and the number of parts of the rows that each is validated on in turn.
+
+    Candidates that were validated on a single part are refitted to all rows; otherwise those of all parts are averaged.
+    """
+
+    candidates: tuple[Candidate, ...]
+    n_parts: int
+
+
+def resolve_effort(given: Mapping[str, Any]) -> Any:
+    """Return the effort of a fit from the parameters that the user set."""
+    if "effort" in given:
+        return given["effort"]
+    is_neutral = NEUTRAL.issuperset(given) and isinstance(given.get("objective", ""), str)
+    return BALANCED if is_neutral else FAST
+
+
+def is_effort(value: Any) -> bool:
+    """Return whether a value is allowed for ``effort``: the name of a level, or a number of seconds."""
+    return value in EFFORTS if isinstance(value, str) else is_number(value) and value > 0
+
+
+def is_planned(effort: Any, n_rows: int) -> bool:
+    """Return whether a fit trains several candidates: not with the effort "fast" or with few rows."""
+    return effort != FAST and n_rows >= MIN_ROWS_TO_SPLIT
+
+
+def effort_values(effort: Any, n_rows: int) -> dict[str, Any]:
+    """Return the defaults of a fit of this effort that all its candidates share."""
+    if not is_planned(effort, n_rows):
+        return {}
+    values: dict[str, Any] = {"n_estimators": MAX_ROUNDS, "early_stopping_rounds": PATIENCE}
+    return values if isinstance(effort, str) else values | {"time_limit": float(effort)}
+
+
+def effort_plan(effort: Any, facts: FitFacts) -> EffortPlan | None:
+    """Return what a fit of this effort trains; None if it trains one model.
+
+    Rows in the order of time have a single part to validate on: the last ones.
+    """
+    if not is_planned(effort, facts.n_rows):
+        return None
+    is_large = facts.n_rows >= MIN_ROWS_FOR_ONE_PART or facts.n_classes > 2
+    is_single = facts.has_time or (effort == BALANCED and is_large)
+    return EffortPlan((_leafwise(facts), _symmetric(facts)), 1 if is_single else N_PARTS.get(effort, N_PARTS[BEST]))
+
+
+def _leafwise(facts: FitFacts) -> Candidate:
+    values: dict[str, Any] = {
+        "growth": "leafwise",
+        "learning_rate": 0.1 if facts.n_classes > 2 else 0.05,
+        "min_child_samples": 20,
+        "colsample_bytree": 0.8,
+        "one_hot_max": ONE_HOT_MAX,
+    }
+    return Candidate("leafwise", values | ({"subsample": 0.8} if facts.n_rows < MIN_ROWS_FOR_ONE_PART else {}))
+
+
+def _symmetric(facts: FitFacts) -> Candidate:
+    return Candidate(
+        "symmetric",
+        {
+            "growth": "symmetric",
+            "learning_rate": 0.15 if facts.n_classes > 2 else _symmetric_rate(facts.n_rows),
+            "max_depth": 6,
+            "one_hot_max": ONE_HOT_MAX,
+            "category_encoding": Auto(Ordered(bins=16)),
+            "max_combination": 2 if facts.n_categorical <= MAX_COMBINED_COLUMNS else 1,
+        },
+    )
+
+
+def _symmetric_rate(n_rows: int) -> float:
+    position = min(1.0, max(0.0, (n_rows - SLOW_ROWS) / (QUICK_ROWS - SLOW_ROWS)))
+    return SLOW_RATE + position * (QUICK_RATE - SLOW_RATE)

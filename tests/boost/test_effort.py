@@ -1,0 +1,214 @@
+"""Fits with an effort: one model in one file, whatever the data and the other parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import log_loss
+
+import sapwood
+from sapwood import Dataset, SapwoodClassifier, SapwoodRegressor
+from sapwood.errors import ParameterError
+
+RNG = np.random.default_rng(5)
+N = 400
+X = RNG.normal(size=(N, 5))
+Y = X[:, 0] * X[:, 1] + np.abs(X[:, 2]) + 0.1 * RNG.normal(size=N)
+CLASSES = np.digitize(Y, [0.0, 1.0])
+QUICK = {"effort": "balanced", "n_estimators": 15}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return SapwoodRegressor().fit(X, Y)
+
+
+def test_a_default_fit_blends_members_that_were_validated(fitted):
+    [decision] = fitted.model_.decisions
+    assert fitted.params_["effort"] == "balanced"
+    assert decision["choice"] == "blend"
+    assert decision["candidates"] == ["leafwise", "symmetric"]
+    assert set(decision["chosen"]) <= set(decision["losses"])
+    assert sum(decision["chosen"].values()) == pytest.approx(1.0, abs=1e-3)
+    assert "validation rows" in decision["why"]
+
+
+def test_it_is_better_than_a_fast_fit(fitted):
+    new = np.random.default_rng(6).normal(size=(2_000, 5))
+    target = new[:, 0] * new[:, 1] + np.abs(new[:, 2])
+    errors = [
+        np.mean((model.predict(new) - target) ** 2) for model in (fitted, SapwoodRegressor(effort="fast").fit(X, Y))
+    ]
+    assert errors[0] < errors[1]
+
+
+def test_the_model_is_one_file_with_its_decisions(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    loaded = sapwood.load(tmp_path / "model")
+    assert np.array_equal(loaded.predict(X), fitted.predict(X))
+    assert loaded.decisions == loaded.info()["decisions"] == fitted.model_.decisions
+    assert loaded.fingerprint() == fitted.model_.fingerprint()
+
+
+def test_the_first_rounds_are_an_average_too(fitted):
+    stages = list(fitted.staged_predict(X))
+    assert len(stages) == fitted.n_iter_
+    errors = [np.mean((stage - Y) ** 2) for stage in stages]
+    assert errors[0] > errors[len(errors) // 4] > errors[-1]
+    assert np.allclose(stages[-1], fitted.predict(X))
+
+
+@pytest.mark.parametrize("effort", ["balanced", "best"])
+def test_the_model_does_not_depend_on_threads(effort):
+    models = [SapwoodClassifier(effort=effort, n_estimators=20, n_jobs=n).fit(X, CLASSES).model_ for n in (1, 2, 3)]
+    assert len({model.fingerprint() for model in models}) == 1
+
+
+def test_fast_is_the_fit_without_members():
+    fast, explicit = SapwoodRegressor(effort="fast").fit(X, Y), SapwoodRegressor(n_estimators=100).fit(X, Y)
+    assert fast.model_.fingerprint() == explicit.model_.fingerprint()
+    assert fast.model_.decisions == []
+
+
+def test_best_averages_more_models_than_balanced():
+    balanced, best = (SapwoodRegressor(effort=e, n_estimators=10).fit(X, Y).model_ for e in ("balanced", "best"))
+    assert best.ensemble.n_trees > balanced.ensemble.n_trees
+
+
+def test_a_number_of_seconds_ends_in_time():
+    model = SapwoodRegressor(effort=0.2).fit(X, Y)
+    assert model.n_iter_ > 0
+    assert model.params_["time_limit"] == 0.2
+
+
+def test_the_first_member_is_kept_if_there_is_no_time_for_others():
+    model = SapwoodRegressor(effort=1e-6).fit(X, Y)
+    assert model.model_.decisions[0]["chosen"] == {"leafwise": 1.0}
+
+
+def test_validation_sets_of_the_user_take_the_place_of_rows_split_off():
+    model = SapwoodRegressor(**QUICK).fit(X[:300], Y[:300], eval_set=(X[300:], Y[300:]))
+    history = model.evals_result_["validation"]["rmse"]
+    assert len(history) == model.n_iter_
+    assert history[-1] == pytest.approx(np.sqrt(np.mean((model.predict(X[300:]) - Y[300:]) ** 2)))
+    assert SapwoodRegressor().fit(X, Y, eval_set=(X, Y)).params_["effort"] == "fast"
+
+
+def test_parameters_of_the_user_hold_for_all_members():
+    model = SapwoodRegressor(growth="levelwise", max_depth=2, **QUICK).fit(X, Y).model_
+    assert model.ensemble.node_depths().max() <= 2
+    assert len(model.decisions[0]["candidates"]) <= 2
+
+
+def test_members_that_the_other_parameters_exclude_are_left_out():
+    model = SapwoodRegressor(min_child_samples=7, **QUICK).fit(X, Y).model_
+    assert model.decisions[0]["candidates"] == ["leafwise"]
+    assert "only candidate" in model.decisions[0]["why"]
+
+
+@pytest.mark.parametrize("monotone", [None, [1, 0, 0, 0, 0]])
+def test_constraints_hold(monotone):
+    model = SapwoodRegressor(monotone_constraints=monotone, **QUICK).fit(X, Y)
+    line = np.zeros((50, 5))
+    line[:, 0] = np.linspace(-2, 2, 50)
+    assert (np.diff(model.predict(line)) >= 0).all() or monotone is None
+
+
+def test_categories_of_all_members_are_joined():
+    frame = pd.DataFrame(X).rename(columns=str)
+    frame["city"] = np.array(["a", "b", "c", "d", "e", "f"], dtype=object)[RNG.integers(0, 6, N)]
+    frame["code"] = [f"id{k % 90}" for k in range(N)]
+    y = Y + frame["city"].map({"a": 0, "b": 2, "c": 4, "d": -1, "e": 3, "f": 9})
+    for effort in ("balanced", "best"):
+        model = SapwoodRegressor(effort=effort, n_estimators=60).fit(frame, y)
+        assert np.corrcoef(model.predict(frame), y)[0, 1] > 0.9
+        again = sapwood.train({"effort": effort, "n_estimators": 60}, frame, y)
+        assert again.fingerprint() == model.model_.fingerprint()
+        frame_with_new = frame.assign(city="new")
+        assert np.isfinite(model.predict(frame_with_new)).all()
+
+
+def test_sparse_tables_datasets_weights_groups_offsets_and_time():
+    weight = np.where(np.arange(N) % 7 == 0, 0.0, 1.0)
+    sparse = sp.csr_matrix(np.where(np.abs(X) > 1, X, 0.0))
+    assert np.isfinite(SapwoodRegressor(**QUICK).fit(sparse, Y).predict(sparse)).all()
+    assert SapwoodRegressor(**QUICK).fit(Dataset(X), Y).model_.decisions
+    weighted = SapwoodRegressor(**QUICK).fit(X, Y, sample_weight=weight).model_
+    assert weighted.info()["n_rows"] <= (weight > 0).sum()
+    assert SapwoodRegressor(**QUICK).fit(X, Y, groups=np.arange(N) // 40).model_.decisions
+    assert SapwoodRegressor(**QUICK).fit(X, Y, init_score=np.full(N, 0.5)).model_.decisions
+    timed = SapwoodRegressor(has_time=True, **QUICK).fit(X, Y).model_
+    assert f"{N // 5} validation rows" in timed.decisions[0]["why"]
+
+
+def test_one_group_leaves_nothing_to_validate_on():
+    model = SapwoodRegressor().fit(X, Y, groups=np.zeros(N, dtype=int))
+    assert model.model_.decisions == []
+    assert model.params_["effort"] == "fast"
+
+
+@pytest.mark.parametrize("objective", ["absolute", "quantile", "poisson", "huber"])
+def test_other_losses_are_blended_on_their_own_metric(objective):
+    model = SapwoodRegressor(objective=objective, **QUICK).fit(X, np.abs(Y))
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_a_metric_of_which_more_is_better_is_maximised():
+    model = SapwoodClassifier(eval_metric="auc", **QUICK).fit(X, Y > 0).model_
+    decision = model.decisions[0]
+    assert all(0.5 < value <= 1.0 for value in decision["losses"].values())
+
+
+@pytest.mark.parametrize(
+    "params, arguments",
+    [
+        ({"checkpoint": "x"}, {}),
+        ({"boosting": "forest"}, {}),
+        ({"init": 0.0}, {}),
+        ({}, {"init_model": SapwoodRegressor(n_estimators=2).fit(X, Y)}),
+    ],
+)
+def test_what_needs_one_model_is_refused_with_the_remedy(params, arguments):
+    with pytest.raises(ParameterError, match="use effort='fast'"):
+        SapwoodRegressor(effort="best", **params).fit(X, Y, **arguments)
+
+
+def test_several_classes_share_trees():
+    model = SapwoodClassifier(n_estimators=40, effort="balanced").fit(X, CLASSES)
+    assert model.model_.ensemble.width == 3
+    assert log_loss(CLASSES, model.predict_proba(X)) < 0.6
+
+
+# --- no default that fails --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:no tree could be split")
+@pytest.mark.parametrize("n_rows", [2, 7, 50, 120])
+def test_a_few_rows_are_enough(n_rows):
+    assert np.isfinite(SapwoodRegressor().fit(X[:n_rows], Y[:n_rows]).predict(X)).all()
+    y = np.arange(n_rows) % 2
+    assert np.isfinite(SapwoodClassifier().fit(X[:n_rows], y).predict_proba(X)).all()
+
+
+def test_classes_of_one_row_are_kept_in_training():
+    y = np.zeros(N, dtype=int)
+    y[:3] = [1, 2, 3]
+    model = SapwoodClassifier(**QUICK).fit(X, y)
+    assert model.classes_.tolist() == [0, 1, 2, 3]
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_rare_classes_and_many_classes():
+    rare = (np.arange(3_000) % 1_000 == 0).astype(int)
+    assert np.isfinite(SapwoodClassifier().fit(RNG.normal(size=(3_000, 3)), rare).predict_proba(X[:, :3])).all()
+    many = SapwoodClassifier(n_estimators=30, effort="balanced").fit(X, np.arange(N) % 30)
+    assert many.predict_proba(X).shape == (N, 30)
+
+
+@pytest.mark.filterwarnings("ignore:no tree could be split")
+def test_constant_columns_unique_ids_and_a_constant_target():
+    frame = pd.DataFrame({"constant": np.ones(N), "id": [f"r{k}" for k in range(N)], "x": X[:, 0]})
+    assert np.isfinite(SapwoodRegressor(**QUICK).fit(frame, Y).predict(frame)).all()
+    assert SapwoodRegressor().fit(X, np.full(N, 3.0)).predict(X).tolist() == [3.0] * N

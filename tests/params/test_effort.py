@@ -1,0 +1,81 @@
+"""Effort: when a fit is balanced, and what each level trains."""
+
+from __future__ import annotations
+
+import pytest
+
+from sapwood.errors import ParameterError
+from sapwood.params.declaration import FIELDS
+from sapwood.params.effort import NEUTRAL, FitFacts, effort_plan, effort_values, is_effort, resolve_effort
+from sapwood.params.resolve import resolve_params
+
+SMALL, LARGE = FitFacts(1_000, 2, 3, False), FitFacts(10_000, 2, 3, False)
+
+
+def test_a_fit_is_balanced_until_a_parameter_that_shapes_the_model_is_set():
+    assert resolve_effort({}) == "balanced"
+    assert resolve_effort({"random_state": 3, "n_jobs": 2, "categorical_features": [0]}) == "balanced"
+    assert resolve_effort({"max_leaves": 15}) == "fast"
+    assert resolve_effort({"preset": "default"}) == "fast"
+    assert resolve_effort({"max_leaves": 15, "effort": "best"}) == "best"
+
+
+def test_named_losses_are_balanced_and_losses_of_the_user_fast():
+    assert resolve_effort({"objective": "poisson"}) == "balanced"
+    assert resolve_effort({"objective": lambda y, score: y - score}) == "fast"
+
+
+def test_neutral_parameters_are_parameters():
+    assert FIELDS.keys() >= NEUTRAL
+
+
+@pytest.mark.parametrize("value", ["fast", "balanced", "best", 30, 0.5])
+def test_levels_and_seconds_are_efforts(value):
+    assert is_effort(value)
+
+
+@pytest.mark.parametrize("value", ["high", 0, -1.0, None, True, float("nan")])
+def test_anything_else_is_refused(value):
+    assert not is_effort(value)
+    with pytest.raises(ParameterError, match="effort must be 'fast', 'balanced', 'best' or a number of seconds"):
+        resolve_params({"effort": value}, 100, "regression")
+
+
+def test_fast_has_the_declared_defaults():
+    values = resolve_params({"effort": "fast"}, 10_000, "regression").values()
+    assert (values["n_estimators"], values["early_stopping_rounds"], values["growth"]) == (100, None, "leafwise")
+    assert effort_values("fast", 10_000) == {}
+    assert effort_plan("fast", LARGE) is None
+
+
+def test_a_few_rows_train_one_model_with_the_declared_defaults():
+    assert effort_plan("best", FitFacts(49, 2, 0, False)) is None
+    assert resolve_params({}, 49, "regression").values()["n_estimators"] == 100
+
+
+def test_parameters_of_the_user_precede_those_of_the_effort():
+    values = resolve_params({"effort": "best", "n_estimators": 7}, 10_000, "regression").values()
+    assert values["n_estimators"] == 7
+    assert values["early_stopping_rounds"] is not None
+
+
+def test_large_tables_are_validated_on_one_part_and_small_ones_on_several():
+    assert effort_plan("balanced", LARGE).n_parts == 1
+    assert effort_plan("balanced", SMALL).n_parts > 1
+    assert effort_plan("best", LARGE).n_parts > 1
+    assert effort_plan(20.0, LARGE) == effort_plan("best", LARGE)
+
+
+def test_rows_in_the_order_of_time_have_one_part():
+    assert effort_plan("best", FitFacts(10_000, 2, 0, True)).n_parts == 1
+
+
+def test_seconds_limit_the_time():
+    assert resolve_params({"effort": 20}, 10_000, "regression").values()["time_limit"] == 20.0
+
+
+def test_pairs_of_many_categorical_columns_are_not_searched():
+    few, many = (effort_plan("balanced", FitFacts(10_000, 2, n, False)).candidates for n in (3, 60))
+    combined = [[candidate.values.get("max_combination", 1) for candidate in candidates] for candidates in (few, many)]
+    assert max(combined[0]) == 2
+    assert max(combined[1]) == 1
