@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test test-bounds bounds-kernels bounds-fits lint docs bench bench-full clean help
+.PHONY: demo test coverage test-bounds bounds-kernels bounds-fits lint docs bench bench-full clean help
 
 help:
 	@echo "make demo   train on census data, show what was learned, write demo-output/"
 	@echo "make test   lint, spelling, types, layers and all tests"
 	@echo "make test-bounds  some of the tests with every index of every kernel checked"
+	@echo "make coverage  the fraction of lines that some of the tests run, kernels in Python mode (a quarter of an hour)"
 	@echo "make lint   lint, spelling, types and layers alone"
 	@echo "make docs   regenerate the pages in docs/ that come from declarations"
 	@echo "make bench  run the quick benchmarks (ten minutes) and write their figures"
@@ -52,6 +53,18 @@ lint: $(VENV)/installed-test
 
 test: lint
 	$(BIN)/python -m pytest
+
+# Lines of kernels are seen in Python mode only, which is slow: some of the tests of kernels run in it, then some of all
+# tests with compiled kernels.
+COVERAGE := COVERAGE_FILE=build/coverage $(BIN)/python -m coverage
+
+coverage: $(VENV)/installed-test
+	@mkdir -p build
+	-SAPWOOD_KERNELS=python $(COVERAGE) run -p -m pytest tests/kernels tests/objectives/losses --every 40 --timeout 60
+	-$(COVERAGE) run -p -m pytest --every 8
+	$(COVERAGE) combine -q
+	$(COVERAGE) report --skip-empty --format total
+	$(COVERAGE) report --skip-empty --skip-covered --include '*/kernels/*'
 
 # Kernels are memory-unsafe like C. Compiled by Numba with bounds checks, an index out of range is an IndexError.
 BOUNDS := SAPWOOD_KERNELS=jit SAPWOOD_BOUNDSCHECK=1 $(BIN)/python -m pytest

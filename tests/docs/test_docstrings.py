@@ -18,12 +18,24 @@ from sapwood.datasets import Adult
 from sapwood.distributed import Communicator
 from sapwood.estimators.cv import CrossValidation
 from sapwood.explain.importance import FeatureImportance
+from sapwood.model.model import Model
+from sapwood.model.predict.row_predictor import RowPredictor
 from sapwood.objectives.base import Objective
 
-RESULTS = (Adult, CrossValidation, FeatureImportance, Progress)  # made by functions, not by users
+RESULTS = (Adult, CrossValidation, FeatureImportance, Model, Progress, RowPredictor)  # made by functions, not by users
 FOR_AUTHORS = (Objective, Communicator)  # whose methods are for those who write losses and transports
 ORDER = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Notes", "Examples")
 SPECIAL_METHODS = ("__getitem__",)
+# Methods of Model and RowPredictor for estimators and explanations rather than for users.
+BETWEEN_MODULES = {
+    "predict_response",
+    "row_response",
+    "staged_response",
+    "align",
+    "transform",
+    "checked_rounds",
+    "respond",
+}
 
 
 def names_of(module: Any) -> list[tuple[str, Any]]:
@@ -35,7 +47,6 @@ def public_objects() -> dict[str, Any]:
     """Return functions and classes by name, and the methods and properties of classes."""
     modules = (sapwood, sapwood.objectives, sapwood.distributed, sapwood.datasets)
     found = dict(item for module in modules for item in names_of(module) if callable(item[1]))
-    found.pop("sapwood.Model")
     found |= {f"{one.__module__}.{one.__name__}": one for one in RESULTS if one not in found.values()}
     for name, one in list(found.items()):
         if isinstance(one, type) and not issubclass(one, FOR_AUTHORS):
@@ -48,6 +59,8 @@ def methods_of(kind: type) -> list[str]:
     own = {name for base in kind.__mro__ if base.__module__.startswith("sapwood") for name in vars(base)}
     own = {name for name in own if not (name.startswith("set_") and name.endswith("_request"))}  # by scikit-learn
     public = [name for name in own if not name.startswith("_") or name in SPECIAL_METHODS]
+    if kind in (Model, RowPredictor):
+        public = [name for name in public if name not in BETWEEN_MODULES]
     return [n for n in sorted(public) if callable(getattr(kind, n)) or isinstance(getattr(kind, n), property)]
 
 

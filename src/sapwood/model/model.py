@@ -28,12 +28,38 @@ from sapwood.params.validators import is_number
 class Model(PredictionMethods):
     """Trees, the base scores they are added to, and the link from scores to predictions; immutable.
 
-    ``objective`` is a dictionary with the name and settings of the loss, ``classes`` are the labels in the order of the
-    probabilities (None for regression), ``metadata`` holds facts about training as JSON values. With categorical
-    columns, a ``transformer`` computes the features of the trees from the columns of the user's table.
+    ``sapwood.train``, ``sapwood.load`` and fitted estimators (``model_``) give models. Methods that predict take X as
+    an array, a list of rows, a data frame or a sparse matrix. A :class:`~sapwood.data.tables.table.Table` is taken as
+    one that ``schema.align`` returned and is not aligned again.
 
-    Methods that predict take X as an array, a list of rows, a data frame or a sparse matrix. A
-    :class:`~sapwood.data.tables.table.Table` is taken as one that ``schema.align`` returned and is not aligned again.
+    Attributes
+    ----------
+    schema : Schema
+        Names and kinds of the columns of the training table.
+    ensemble : Ensemble
+        The trees.
+    base_scores : ndarray (outputs,)
+        Scores before the first tree.
+    link : str
+        Name of the link function from scores to predictions.
+    classes : ndarray or None
+        Labels in the order of the probabilities; None for regression.
+    objective : dict
+        Name and settings of the loss.
+    metadata : dict
+        Facts about training as JSON values; see ``info``.
+    transformer : FeatureTransformer or None
+        What computes the features of the trees from categorical columns; None without such columns.
+
+    Examples
+    --------
+    >>> import sapwood
+    >>> X = [[float(i)] for i in range(100)]
+    >>> model = sapwood.train({"n_estimators": 10}, X, list(range(100)))
+    >>> model
+    <sapwood.Model: 1 features, 1 outputs, 10 rounds, 10 trees, link identity>
+    >>> model.predict(X).shape, len(model[:5])
+    ((100,), 5)
     """
 
     schema: Schema
@@ -91,6 +117,24 @@ class Model(PredictionMethods):
         """Return the model with some of its rounds only: ``model[:50]`` has the first 50, ``model[::2]`` every other.
 
         With a step, trees keep the values that they have: those of a forest are not averaged anew.
+
+        Parameters
+        ----------
+        rounds : slice
+            Rounds to keep, counted from 0.
+
+        Returns
+        -------
+        Model
+            A model with these rounds.
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> X = [[float(i)] for i in range(100)]
+        >>> model = sapwood.train({"n_estimators": 10}, X, list(range(100)))
+        >>> len(model[:4]), len(model[::2])
+        (4, 5)
         """
         if not isinstance(rounds, slice):
             raise ParameterError(f"a model is indexed by a slice of rounds, as in model[:50]; got {rounds!r}")
@@ -144,6 +188,19 @@ class Model(PredictionMethods):
 
         ``city in {'Oslo', 'Rome', missing}`` names the categories that go left; ``others`` are those that did not occur
         in training. The side of missing values is shown for columns that had some in training.
+
+        Returns
+        -------
+        str
+            The base scores, and then the trees.
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> X = [[float(i)] for i in range(100)]
+        >>> model = sapwood.train({"n_estimators": 10}, X, list(range(100)))
+        >>> model.to_text().splitlines()[0]
+        'base scores: 49.5'
         """
         parts = [f"base scores: {', '.join(map(short_number, self.base_scores))}"]
         text = ModelTreeText(self)
@@ -156,15 +213,83 @@ class Model(PredictionMethods):
     # sapwood.explain imports this module, so its modules are imported by name when they are used.
 
     def importance(self, kind: str = "total_gain", percent: bool = False) -> np.ndarray:
-        """Return the importance of each feature, an array that prints as a table (see ``explain/importance.py``)."""
+        """Return the importance of each feature.
+
+        Parameters
+        ----------
+        kind : str, default='total_gain'
+            Definition of importance: "total_gain", "gain" (mean per split), "weight" (number of splits), "cover" and
+            others (see ``explain/importance.py``).
+        percent : bool, default=False
+            Whether to scale the importances to a sum of 100.
+
+        Returns
+        -------
+        FeatureImportance
+            An array in the order of the columns of X that prints as a table with names.
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> X = [[float(i)] for i in range(100)]
+        >>> model = sapwood.train({"n_estimators": 10}, X, list(range(100)))
+        >>> model.importance(percent=True).to_dict()
+        {'f0': 100.0}
+        """
         return importlib.import_module("sapwood.explain.importance").importance(self, kind, percent=percent)
 
     def explain(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> Any:
-        """Explain the scores of all rows by Shapley values: an :class:`~sapwood.explain.explanation.Explanation`."""
+        """Explain the scores of all rows by Shapley values.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or rows
+            Rows with the columns of training.
+        iterations : int, optional
+            Number of rounds to use; all by default.
+        n_jobs : int, optional
+            Number of threads; as many as allowed by default.
+
+        Returns
+        -------
+        Explanation
+            Shapley values with the features and the base values.
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> X = [[float(i)] for i in range(100)]
+        >>> model = sapwood.train({"n_estimators": 10}, X, list(range(100)))
+        >>> model.explain(X).values.shape
+        (100, 1)
+        """
         return importlib.import_module("sapwood.explain.shapley").explain(self, X, iterations, n_jobs)
 
     def shap_values(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
-        """Return the Shapley values of the scores of all rows: (rows, features) or (rows, features, outputs)."""
+        """Return the Shapley values of the scores of all rows.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or rows
+            Rows with the columns of training.
+        iterations : int, optional
+            Number of rounds to use; all by default.
+        n_jobs : int, optional
+            Number of threads; as many as allowed by default.
+
+        Returns
+        -------
+        ndarray (rows, features) or (rows, features, outputs)
+            Contribution of each feature to the score of each row.
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> X = [[float(i)] for i in range(100)]
+        >>> model = sapwood.train({"n_estimators": 10}, X, list(range(100)))
+        >>> model.shap_values(X).shape
+        (100, 1)
+        """
         return importlib.import_module("sapwood.explain.shapley").shap_values(self, X, iterations, n_jobs)
 
     def info(self) -> dict[str, Any]:
@@ -243,13 +368,42 @@ class Model(PredictionMethods):
         return update.refit_leaves(self, arguments)
 
     def fingerprint(self) -> str:
-        """Return the hexadecimal sha256 of everything that decides a prediction (see ``model/io/fingerprint.py``)."""
+        """Return a digest of everything that decides a prediction.
+
+        Returns
+        -------
+        str
+            A hexadecimal sha256; names of columns and statistics of nodes are left out.
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> X = [[float(i)] for i in range(100)]
+        >>> model = sapwood.train({"n_estimators": 10}, X, list(range(100)))
+        >>> model.fingerprint() == sapwood.train({"n_estimators": 10, "n_jobs": 1}, X, list(range(100))).fingerprint()
+        True
+        """
         return fingerprint(self)
 
     # --- files --------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that ``sapwood.load`` reads; an existing file is replaced atomically."""
+        """Write the model to a file that ``sapwood.load`` reads.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write; an existing one is replaced atomically.
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> X = [[float(i)] for i in range(100)]
+        >>> model = sapwood.train({"n_estimators": 10}, X, list(range(100)))
+        >>> model.save("model.sapwood")
+        >>> sapwood.load("model.sapwood").fingerprint() == model.fingerprint()
+        True
+        """
         from sapwood.model.io import serialize
 
         serialize.save(self, path)

@@ -66,7 +66,7 @@ class PredictionMethods:
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix
+        X : array, data frame, sparse matrix or rows
             Rows with the columns of training.
         iterations : int, optional
             Number of rounds to use; all by default.
@@ -75,22 +75,74 @@ class PredictionMethods:
 
         Returns
         -------
-        ndarray (rows,), or (rows, outputs) for losses with several outputs
+        ndarray (rows,) or (rows, outputs)
+            Labels or values; two-dimensional for losses with several outputs.
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> X = [[float(i)] for i in range(100)]
+        >>> model = sapwood.train({"objective": "logistic", "n_estimators": 10}, X, ["no"] * 50 + ["yes"] * 50)
+        >>> model.predict([[1.0], [99.0]]).tolist()
+        ['no', 'yes']
         """
         response = self.predict_response(X, iterations, n_jobs)
         return response if self.classes is None else self._labels(response)
 
     @explains_arguments(PREDICT)
     def predict_proba(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
-        """Predict the probability of each class, (rows, classes), in the order of ``classes``."""
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or rows
+            Rows with the columns of training.
+        iterations : int, optional
+            Number of rounds to use; all by default.
+        n_jobs : int, optional
+            Number of threads; as many as allowed by default.
+
+        Returns
+        -------
+        ndarray (rows, classes)
+            Probabilities in the order of ``classes``.
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> X = [[float(i)] for i in range(100)]
+        >>> model = sapwood.train({"objective": "logistic", "n_estimators": 10}, X, ["no"] * 50 + ["yes"] * 50)
+        >>> model.predict_proba([[1.0], [99.0]]).argmax(axis=1)
+        array([0, 1])
+        """
         return class_probabilities(self.predict_response(X, iterations, n_jobs), self._require_classes())
 
     @explains_arguments(PREDICT)
     def predict_response(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
         """Return the values of the link, from which ``predict`` and ``predict_proba`` are computed.
 
-        These are the predictions of a regression, the probabilities of the second of two classes (rows,), and the
-        probabilities of several classes (rows, classes).
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or rows
+            Rows with the columns of training.
+        iterations : int, optional
+            Number of rounds to use; all by default.
+        n_jobs : int, optional
+            Number of threads; as many as allowed by default.
+
+        Returns
+        -------
+        ndarray (rows,) or (rows, outputs)
+            The predictions of a regression, the probabilities of the second of two classes (rows,), or the
+            probabilities of several classes (rows, classes).
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> X = [[float(i)] for i in range(100)]
+        >>> model = sapwood.train({"objective": "logistic", "n_estimators": 10}, X, ["no"] * 50 + ["yes"] * 50)
+        >>> model.predict_response([[1.0], [99.0]]) > 0.5
+        array([False,  True])
         """
         _check_jobs(n_jobs)
         if iterations is None and (response := self.row_response(X)) is not None:
@@ -127,16 +179,81 @@ class PredictionMethods:
 
     @explains_arguments(PREDICT)
     def predict_raw(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
-        """Return the scores before the link, (rows,) or (rows, outputs), after ``iterations`` rounds (default: all)."""
+        """Return the scores before the link function.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or rows
+            Rows with the columns of training.
+        iterations : int, optional
+            Number of rounds to use; all by default.
+        n_jobs : int, optional
+            Number of threads; as many as allowed by default.
+
+        Returns
+        -------
+        ndarray (rows,) or (rows, outputs)
+            Scores.
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> X = [[float(i)] for i in range(100)]
+        >>> model = sapwood.train({"objective": "logistic", "n_estimators": 10}, X, ["no"] * 50 + ["yes"] * 50)
+        >>> model.predict_raw([[1.0], [99.0]]) > 0
+        array([False,  True])
+        """
         return _by_row(self._scores(self.transform(self.align(X)), iterations, n_jobs))
 
     def staged_predict(self, X: Any, n_jobs: int | None = None) -> Iterator[np.ndarray]:
-        """Yield the predictions, labels or values, after 1, 2, ... rounds."""
+        """Predict labels or values after 1, 2, ... rounds.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or rows
+            Rows with the columns of training.
+        n_jobs : int, optional
+            Number of threads; as many as allowed by default.
+
+        Yields
+        ------
+        ndarray (rows,) or (rows, outputs)
+            Predictions after the round.
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> X = [[float(i)] for i in range(100)]
+        >>> model = sapwood.train({"objective": "logistic", "n_estimators": 10}, X, ["no"] * 50 + ["yes"] * 50)
+        >>> [stage.tolist() for stage in model.staged_predict([[1.0], [99.0]])][-1]
+        ['no', 'yes']
+        """
         stages = self.staged_response(X, n_jobs)
         return stages if self.classes is None else map(self._labels, stages)
 
     def staged_predict_proba(self, X: Any, n_jobs: int | None = None) -> Iterator[np.ndarray]:
-        """Yield the probabilities (rows, classes) after 1, 2, ... rounds."""
+        """Predict the probability of each class after 1, 2, ... rounds.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or rows
+            Rows with the columns of training.
+        n_jobs : int, optional
+            Number of threads; as many as allowed by default.
+
+        Yields
+        ------
+        ndarray (rows, classes)
+            Probabilities after the round.
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> X = [[float(i)] for i in range(100)]
+        >>> model = sapwood.train({"objective": "logistic", "n_estimators": 10}, X, ["no"] * 50 + ["yes"] * 50)
+        >>> len(list(model.staged_predict_proba([[1.0]])))
+        10
+        """
         classes = self._require_classes()
         return (class_probabilities(response, classes) for response in self.staged_response(X, n_jobs))
 
@@ -145,17 +262,76 @@ class PredictionMethods:
         return (self._link.predict(scores) for scores in self._staged_scores(X, n_jobs))
 
     def staged_predict_raw(self, X: Any, n_jobs: int | None = None) -> Iterator[np.ndarray]:
-        """Yield the scores before the link after 1, 2, ... rounds."""
+        """Return the scores before the link function after 1, 2, ... rounds.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or rows
+            Rows with the columns of training.
+        n_jobs : int, optional
+            Number of threads; as many as allowed by default.
+
+        Yields
+        ------
+        ndarray (rows,) or (rows, outputs)
+            Scores after the round.
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> X = [[float(i)] for i in range(100)]
+        >>> model = sapwood.train({"objective": "logistic", "n_estimators": 10}, X, ["no"] * 50 + ["yes"] * 50)
+        >>> len(list(model.staged_predict_raw([[1.0]])))
+        10
+        """
         return (_by_row(scores) for scores in self._staged_scores(X, n_jobs))
 
     def predictor(self) -> RowPredictor:
-        """Return a predictor of single rows, much faster than ``predict`` on tables of one row."""
+        """Return a predictor of single rows, much faster than ``predict`` on tables of one row.
+
+        Returns
+        -------
+        RowPredictor
+            The predictor; threads can share it.
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> X = [[float(i)] for i in range(100)]
+        >>> model = sapwood.train({"objective": "logistic", "n_estimators": 10}, X, ["no"] * 50 + ["yes"] * 50)
+        >>> predictor = model.predictor()
+        >>> str(predictor.predict([99.0])), str(predictor.predict({"f0": 1.0}))
+        ('yes', 'no')
+        """
         packed = pack_trees(self.ensemble, with_tops=False, bitsets=self.bitsets)
         transformer = RowTransformer(None if self.bitsets is None else self.bitsets.transformer, self.schema)
         return RowPredictor(packed, self._row_reader, transformer, self.base_scores, self._link, self.classes)
 
     def leaf_indices(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
-        """Return the leaf of each row in each tree as its node number within the tree: int32 (rows, trees)."""
+        """Return the leaf of each row in each tree.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or rows
+            Rows with the columns of training.
+        iterations : int, optional
+            Number of rounds to use; all by default.
+        n_jobs : int, optional
+            Number of threads; as many as allowed by default.
+
+        Returns
+        -------
+        ndarray of int32 (rows, trees)
+            Number of the leaf among the nodes of the tree.
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> X = [[float(i)] for i in range(100)]
+        >>> model = sapwood.train({"objective": "logistic", "n_estimators": 10}, X, ["no"] * 50 + ["yes"] * 50)
+        >>> model.leaf_indices(X).shape
+        (100, 10)
+        """
         _check_jobs(n_jobs)
         trees = self._trees_of(0, self.checked_rounds(iterations))
         return batch_predictor.leaf_indices(self._packed_trees, self.transform(self.align(X)), trees, n_jobs)

@@ -32,7 +32,26 @@ class RowPredictor:
 
     A row is a dict of column names and values, a named tuple or a Series, in any order, or a sequence of values in the
     order of training. A value may be missing (None or NaN).
+
+    Attributes
+    ----------
+    n_features : int
+        Number of columns of training.
+    classes : ndarray or None
+        Labels in the order of the probabilities; None for regression.
+
+    Examples
+    --------
+    >>> import sapwood
+    >>> X = [[float(i)] for i in range(100)]
+    >>> labels = ["no"] * 50 + ["yes"] * 50
+    >>> predictor = sapwood.train({"objective": "logistic", "n_estimators": 10}, X, labels).predictor()
+    >>> str(predictor.predict([99.0])), str(predictor.predict({"f0": 1.0}))
+    ('yes', 'no')
     """
+
+    n_features: int
+    classes: np.ndarray | None
 
     def __init__(
         self,
@@ -53,7 +72,27 @@ class RowPredictor:
         self._local = threading.local()
 
     def predict(self, row: Any) -> Any:
-        """Return the prediction for one row: its label, or a number (one per output if there are several)."""
+        """Predict one row.
+
+        Parameters
+        ----------
+        row : dict, named tuple, Series or sequence
+            Values by name, or in the order of training.
+
+        Returns
+        -------
+        label, float or ndarray (outputs,)
+            The most probable label, or the predicted value.
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> X = [[float(i)] for i in range(100)]
+        >>> labels = ["no"] * 50 + ["yes"] * 50
+        >>> predictor = sapwood.train({"objective": "logistic", "n_estimators": 10}, X, labels).predictor()
+        >>> str(predictor.predict([99.0]))
+        'yes'
+        """
         response = self.predict_response(row)
         if self.classes is None:
             return response
@@ -62,17 +101,77 @@ class RowPredictor:
         return self.classes[response.argmax()]
 
     def predict_proba(self, row: Any) -> np.ndarray:
-        """Return the probability of each class for one row, in the order of ``classes``."""
+        """Predict the probability of each class for one row.
+
+        Parameters
+        ----------
+        row : dict, named tuple, Series or sequence
+            Values by name, or in the order of training.
+
+        Returns
+        -------
+        ndarray (classes,)
+            Probabilities in the order of ``classes``.
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> X = [[float(i)] for i in range(100)]
+        >>> labels = ["no"] * 50 + ["yes"] * 50
+        >>> predictor = sapwood.train({"objective": "logistic", "n_estimators": 10}, X, labels).predictor()
+        >>> bool(predictor.predict_proba([99.0])[1] > 0.5)
+        True
+        """
         if self.classes is None:
             raise ParameterError(NO_CLASSES)
         return class_probabilities(np.array([self.predict_response(row)]), self.classes)[0]
 
     def predict_response(self, row: Any) -> float | np.ndarray:
-        """Return the value of the link: a number, the probability of the second of two classes, or one per class."""
+        """Return the value of the link function for one row.
+
+        Parameters
+        ----------
+        row : dict, named tuple, Series or sequence
+            Values by name, or in the order of training.
+
+        Returns
+        -------
+        float or ndarray (outputs,)
+            A predicted value, the probability of the second of two classes, or one per class.
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> X = [[float(i)] for i in range(100)]
+        >>> labels = ["no"] * 50 + ["yes"] * 50
+        >>> predictor = sapwood.train({"objective": "logistic", "n_estimators": 10}, X, labels).predictor()
+        >>> predictor.predict_response([99.0]) > 0.5
+        True
+        """
         return self.respond(self._reader.read(row))
 
     def predict_raw(self, row: Any) -> float | np.ndarray:
-        """Return the scores before the link: a number, or one per output."""
+        """Return the score of one row before the link function.
+
+        Parameters
+        ----------
+        row : dict, named tuple, Series or sequence
+            Values by name, or in the order of training.
+
+        Returns
+        -------
+        float or ndarray (outputs,)
+            The score, or one per output.
+
+        Examples
+        --------
+        >>> import sapwood
+        >>> X = [[float(i)] for i in range(100)]
+        >>> labels = ["no"] * 50 + ["yes"] * 50
+        >>> predictor = sapwood.train({"objective": "logistic", "n_estimators": 10}, X, labels).predictor()
+        >>> predictor.predict_raw([99.0]) > 0
+        True
+        """
         scores = self._compute_scores(self._reader.read(row)).scores
         return float(scores[0]) if len(scores) == 1 else scores.copy()
 
