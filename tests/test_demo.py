@@ -33,9 +33,16 @@ def test_the_demo_beats_the_constant_by_far(shown):
     assert ours > 0.926 and constant == 0.5
 
 
-def test_the_demo_leaves_a_model_a_tree_and_a_picture(shown):
+def test_the_demo_leaves_a_model_a_tree_a_picture_and_a_report(shown):
     folder, _ = shown
-    assert {file.name for file in folder.iterdir()} == {"adult.sapwood", "first-tree.txt", "importance.png"}
+    files = {"adult.sapwood", "first-tree.txt", "importance.png", "report.html"}
+    assert {file.name for file in folder.iterdir()} == files
+
+
+def test_the_demo_ends_with_the_report(shown):
+    folder, output = shown
+    assert output.splitlines()[-1] == f"Everything on one page: open {folder / 'report.html'} in a browser"
+    assert "marital_status" in (folder / "report.html").read_text(encoding="utf-8")
 
 
 def test_the_saved_model_predicts(shown):

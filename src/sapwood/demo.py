@@ -17,6 +17,7 @@ from sapwood.boost.progress_display import BLOCKS, encodable
 from sapwood.datasets import Adult, load_adult
 from sapwood.estimators.classifier import SapwoodClassifier
 from sapwood.metrics.registry import resolve_metric
+from sapwood.reports.report import report
 
 BAR_WIDTH = 40
 METRICS = {"AUC": "auc", "log loss": "log_loss", "accuracy": "accuracy", "F1": "f1", "calibration error": "ece"}
@@ -25,7 +26,7 @@ LINE_WIDTH = 116
 
 
 def main(folder: Path = Path("demo-output")) -> None:
-    """Run the demo and write the model, the first tree and a bar chart to ``folder``."""
+    """Run the demo and write the model, the first tree, a bar chart and a report to ``folder``."""
     adult = load_adult()
     n_test, n_columns = len(adult.y) - adult.n_train, len(adult.names)
     show(f"Sapwood {sapwood.__version__} on UCI Adult: does a person earn more than 50,000 dollars a year?")
@@ -41,6 +42,16 @@ def main(folder: Path = Path("demo-output")) -> None:
     show("\nFiles")
     for file in write_files(folder, adult, classifier, tree):
         show(f"  {file} ({file.stat().st_size / 1000:,.0f} kB)")
+    show(f"\nEverything on one page: open {write_report(folder, adult, classifier).resolve()} in a browser")
+
+
+def write_report(folder: Path, adult: Adult, classifier: SapwoodClassifier) -> Path:
+    """Write the report on the test rows and return its path."""
+    path = folder / "report.html"
+    X_train, y_train = adult.train
+    title = "UCI Adult: who earns more than 50,000 dollars a year?"
+    report(classifier, *adult.test, X_train=X_train, y_train=y_train, title=title, path=path)
+    return path
 
 
 def train(adult: Adult) -> tuple[SapwoodClassifier, float]:

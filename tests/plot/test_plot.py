@@ -28,6 +28,8 @@ def calls(people, houses):
         yield name, lambda ax=None, name=name: getattr(sapwood.plot, name)(model, X, y, ax=ax)
     for name in ("learning_curve", "importance", "tree"):
         yield name, lambda ax=None, name=name: getattr(sapwood.plot, name)(model, ax=ax)
+    for name in ("beeswarm", "waterfall", "dependence"):
+        yield name, lambda ax=None, name=name: getattr(sapwood.plot, name)(model, X, ax=ax)
     yield "residuals", lambda ax=None: sapwood.plot.residuals(houses[2], *houses[:2], ax=ax)
 
 

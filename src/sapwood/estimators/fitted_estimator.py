@@ -10,13 +10,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sapwood.boost.initial_scores import estimator_scores
 from sapwood.data.dataset import unwrap_dataset
 from sapwood.data.tables.table import Table, read_table
 from sapwood.estimators import estimator_file
+from sapwood.estimators.notebook_display import NotebookDisplay
 from sapwood.explain.explanation import Explanation
 from sapwood.explain.importance import FeatureImportance, feature_importances, importance
 from sapwood.explain.shapley import explain, frame_library, shap_values
@@ -31,7 +31,7 @@ FUNCTION_NAMES = ("custom", "gradient")  # of losses that a model does not conta
 Fitted = TypeVar("Fitted", bound="FittedEstimator")
 
 
-class FittedEstimator(BaseEstimator):
+class FittedEstimator(NotebookDisplay):
     """The methods and attributes of an estimator that require a call of ``fit``.
 
     Attributes

@@ -83,6 +83,11 @@ class Model(PredictionMethods):
         shape = f"{self.n_features} features, {self.n_outputs} outputs, {self.n_iterations} rounds"
         return f"<sapwood.Model: {shape}, {self.ensemble.n_trees} trees, link {self.link}>"
 
+    def _repr_html_(self) -> str:
+        from sapwood.model.html_summary import html_summary  # for notebooks only
+
+        return html_summary(self, "sapwood.Model")
+
     # --- size ---------------------------------------------------------------------------------------------------------
 
     @property

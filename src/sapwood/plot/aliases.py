@@ -10,6 +10,17 @@ from sapwood.plot import importances, training, trees
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+# Names in shap of functions that take the same explanation.
+SAME = {
+    "summary_plot": "beeswarm",
+    "shap_summary": "beeswarm",
+    "beeswarm_plot": "beeswarm",
+    "waterfall_plot": "waterfall",
+    "shap_waterfall": "waterfall",
+    "dependence_plot": "dependence",
+    "shap_dependence": "dependence",
+    "scatter": "dependence",
+}
 # What to write instead of functions of other libraries that have no counterpart of the same shape.
 INSTEAD = {
     "plot_split_value_histogram": "model.trees['threshold'], the thresholds of all splits",
@@ -21,6 +32,8 @@ INSTEAD = {
     "force_plot": "sapwood.plot.waterfall(model, X, row)",
     "decision": "sapwood.plot.waterfall(model, X, row)",
     "decision_plot": "sapwood.plot.waterfall(model, X, row)",
+    "bar": "sapwood.plot.importance(model)",
+    "bar_plot": "sapwood.plot.importance(model)",
     "heatmap": "sapwood.plot.beeswarm(model, X)",
     "RocCurveDisplay": "sapwood.plot.roc(model, X, y); scikit-learn's class also takes Sapwood's estimators",
     "PrecisionRecallDisplay": "sapwood.plot.precision_recall(model, X, y)",

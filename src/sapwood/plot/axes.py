@@ -45,6 +45,13 @@ def color_map(diverging: bool) -> Any:
     return LinearSegmentedColormap.from_list("sapwood_sequential", ["#F4F8FB", "#A6CCE3", "#4393C3", "#0B4A7A"])
 
 
+def rank_map() -> Any:
+    """Return a colour map from blue over grey to vermillion, whose colours can all be seen on white and on black."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("sapwood_ranks", [LOW, "#6FA0C0", "#A8A8A8", "#D99A72", HIGH])
+
+
 def clean(ax: Axes, grid: str = "both") -> None:
     """Remove the upper and right borders and draw a light grid behind the data."""
     ax.spines[["top", "right"]].set_visible(False)
