@@ -33,6 +33,7 @@ SETTINGS = {
     "ordered, symmetric, leaf steps": {"boosting": "ordered", "growth": "symmetric", "max_depth": 4, "leaf_steps": 2},
     "replay": {"refit": "replay", "early_stopping_rounds": 3, "sampling": "mvs"},
     "replay of linear leaves": {"refit": "replay", "early_stopping_rounds": 3, "leaf_model": "linear"},
+    "numeric crosses": {"numeric_crosses": True},
     "noise": {"random_strength": 2.0},
     "goss": {"sampling": Goss(full_rounds=2)},
     "mvs": {"sampling": "mvs"},

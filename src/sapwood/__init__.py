@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from sapwood.params.options import LastRows as LastRows
     from sapwood.params.options import Linear as Linear
     from sapwood.params.options import Mvs as Mvs
+    from sapwood.params.options import NumericCrosses as NumericCrosses
     from sapwood.params.options import Symmetric as Symmetric
     from sapwood.params.options import Uniform as Uniform
     from sapwood.reports.report import report as report
@@ -64,6 +65,7 @@ _MODULE_OF = {
     "LastRows": "sapwood.params.options",
     "Mvs": "sapwood.params.options",
     "Linear": "sapwood.params.options",
+    "NumericCrosses": "sapwood.params.options",
     "Symmetric": "sapwood.params.options",
     "Uniform": "sapwood.params.options",
     "SapwoodAdaBoostClassifier": "sapwood.classic.adaboost",

@@ -26,7 +26,7 @@ from sapwood.objectives import (
 from sapwood.objectives.base import Objective, mean_loss
 from sapwood.objectives.registry import losses
 from sapwood.params.encodings import Crossing, Ordered
-from sapwood.params.options import Bundle, Dart, Goss, Linear, Symmetric, Uniform
+from sapwood.params.options import Bundle, Dart, Goss, Linear, NumericCrosses, Symmetric, Uniform
 
 Cell = dict[str, Any]
 Pair = frozenset[tuple[str, Any]]
@@ -124,6 +124,11 @@ KINDS: dict[str, dict[str, dict[str, Any]]] = {
         "orders": CATEGORIES | {"category_encoding": Ordered(priors=(0.0, None), permutations=3)},
         "holdout": CATEGORIES | {"category_encoding": "holdout"},
     },
+    "numeric_crosses": {
+        "none": {},
+        "searched": {"numeric_crosses": True},
+        "products": {"numeric_crosses": NumericCrosses(4, 2, ("product", "centred"))},
+    },
     "table": {"dense": {}, "sparse": {}, "listed": {}, "exclusive": {}},
     "bundle": {"auto": {}, "asked for": {"bundle": True}, "conflicts": {"bundle": Bundle(0.1)}},
 }
@@ -154,6 +159,7 @@ REFUSED: list[tuple[tuple[str, str], tuple[str, str]]] = [
         for constraint in ("monotone_constraints", "both")
         for choice in ("linear", "penalty")
     ),
+    *((("numeric_crosses", choice), ("objective", "gradients")) for choice in ("searched", "products")),
     (("category_encoding", "orders"), ("split_search", "exact")),
     (("category_encoding", "orders"), ("bundle", "conflicts")),
     *(
@@ -300,7 +306,10 @@ def fitted(cell: Cell, rows: Rows, **more: Any) -> SapwoodClassifier | SapwoodRe
     if cell["stopping"] == "eval_set":
         held_out = Rows.of(cell, n=100, seed=1)
         given |= {"eval_set": (held_out.X, held_out.y), "eval_sample_weight": held_out.weight}
-    with patch("sapwood.data.binning.sparse_bins.MAX_TILED_COLUMNS", 0 if cell["table"] == "listed" else 1024):
+    with (
+        patch("sapwood.data.binning.sparse_bins.MAX_TILED_COLUMNS", 0 if cell["table"] == "listed" else 1024),
+        patch.multiple("sapwood.boost.cross_search", MIN_ROWS=50, N_ROUNDS=3, MIN_ERRORS=-1e9),  # crosses are kept
+    ):
         return unfitted(cell, **more).fit(rows.X, rows.y, **given)
 
 

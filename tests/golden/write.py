@@ -69,6 +69,18 @@ def crossed_numbers() -> tuple[Model, np.ndarray]:
     return model, np.concatenate([X[:12], [[0.5, "never seen", 1.0], [None, None, None]]])
 
 
+def numeric_crosses() -> tuple[Model, np.ndarray]:
+    X = numbers(2000).astype(object)
+    tree = SOURCE.choice(["oak", "elm", "ash", "yew", None], 2000)
+    height = {"oak": 9.0, "elm": 3.0, "ash": -5.0, "yew": 1.0, None: 0.0}
+    first, second = X[:, 0].astype(float), X[:, 1].astype(float) + np.array([height[name] for name in tree])
+    X = np.stack([X[:, 0], second, X[:, 2], tree], axis=1).astype(object)
+    centred = second - np.array([height[name] for name in tree])
+    y = np.nan_to_num(np.sign(first * X[:, 2].astype(float)) + 2.0 * (centred > 0.3))
+    model = SapwoodRegressor(n_estimators=3, max_leaves=8, learning_rate=0.5, numeric_crosses=True).fit(X, y).model_
+    return model, np.concatenate([X[:12], [[0.5, 9.5, 1.0, "never seen"], [None, None, None, None]]])
+
+
 def keep(name: str, about: str, model: Model, rows: np.ndarray) -> None:
     path = MODELS / f"{name}.sapwood"
     if path.exists():
@@ -95,3 +107,4 @@ if __name__ == "__main__":
     keep("v4-zeros", "zeros that count as missing", *zeros())
     keep("v5-sets", "sets of levels, in trees with more than 32 leaves", *sets())
     keep("v6-crossed-numbers", "numbers cut into levels and crossed with categories", *crossed_numbers())
+    keep("v7-numeric-crosses", "a product of columns and a number centred by a category", *numeric_crosses())

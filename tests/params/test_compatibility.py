@@ -86,6 +86,8 @@ HOLDS: dict[str, dict] = {
     "OTHER_OUTPUTS": {"init_model": InitModel(False, "log", 1, 1)},
     "MODEL_LEAVES": {"init_model": InitModel(False, "", 1, 3)},
     "OTHER_LEAVES": {"init_model": InitModel(False, "", 1, 3)},
+    "WITHOUT_LOSS": {"has_loss": False},
+    "CROSSES": {"values": {"numeric_crosses": True}},
     "REPLAYED": {"values": {"refit": "replay"}},
     "CHECKPOINT": {"values": {"checkpoint": "file"}},
     "CROSS_VALIDATION": {"is_cross_validation": True},

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sapwood import SapwoodClassifier
-from sapwood.data.categories.transformer import STATISTIC, DerivedFeature
+from sapwood.data.categories.derived_feature import STATISTIC, DerivedFeature
 from sapwood.params.encodings import Ordered
 
 UNUSED = str(2**64 - 1)  # the key of a place of CatBoost's hash table that no level has

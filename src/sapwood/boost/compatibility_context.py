@@ -31,6 +31,7 @@ def fit_context(task: LearningTask, rows: LabeledRows, arguments: FitArguments) 
         n_outputs=objective.n_outputs,
         vector_leaves=objective.vector_leaves,
         has_quantile_leaves=objective.has_quantile_leaves,
+        has_loss=objective.has_loss,
         has_categories=bool(schema.categorical_columns),
         has_monotone_columns=bool(directions.any()),
         monotone_categories=tuple(_label(f, schema) for f in schema.categorical_columns if directions[f] != 0),

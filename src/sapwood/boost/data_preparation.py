@@ -13,8 +13,9 @@ from sapwood.data.binning.bin_mapper import BinMapper, ExactBinMapper
 from sapwood.data.binning.binned_dataset import BinnedDataset, compact_row_ids
 from sapwood.data.binning.bundling import remove_conflicts
 from sapwood.data.binning.sparse_bins import SparseBins
+from sapwood.data.categories.numeric_cross import NumericCross
 from sapwood.data.categories.plan import EncodingPlan, PlanLimits, column_number, plan_encodings
-from sapwood.data.categories.transformer import FeatureTransformer
+from sapwood.data.categories.transformer import FeatureTransformer, TransformedTable
 from sapwood.data.categories.vocabulary import CategoricalColumn, Vocabulary
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Block, Table, single_block
@@ -29,7 +30,7 @@ from sapwood.params.compatibility import check_compatibility, is_compatible
 from sapwood.params.declaration import Params
 from sapwood.params.encodings import Encoding, Holdout, Ordered, Partition, crossing_of
 from sapwood.params.fit_context import Context
-from sapwood.params.options import conflicts_of, linear_of
+from sapwood.params.options import conflicts_of, crosses_of, linear_of
 
 if TYPE_CHECKING:  # the modules of encodings are imported for tables with categorical columns only
     from sapwood.data.categories.combinations import NumericColumns
@@ -44,6 +45,7 @@ class PreparedData:
     """Rows that trees are grown on, and their bins.
 
     ``encodings`` describes the encoding of each categorical column, by name; ``statistics`` are the target statistics.
+    ``encoded`` are the rows before binning, kept while numeric crosses are searched.
     """
 
     rows: LabeledRows
@@ -51,6 +53,7 @@ class PreparedData:
     params: Params
     encodings: Mapping[str, Any] = field(default_factory=dict)
     statistics: tuple[StatisticColumns, ...] = ()
+    encoded: EncodedTables | None = None
 
     def encode(self, rows: LabeledRows, run: Run) -> tuple[np.ndarray, SparseBins | None, Block | None]:
         """Return other rows in the same bins, as tiles and sparse bins, and their raw values if training reads them."""
@@ -81,10 +84,40 @@ def prepare(
         if params.boost.boosting == "ordered":
             [permutation] = _make_permutations(1, rows, schema, params)
         prepared = PreparedData(rows, replace(dataset, permutation=permutation), params)
-    conflicts = conflicts_of(params.tree.bundle)
+    return _without_conflicts(prepared)
+
+
+def _without_conflicts(prepared: PreparedData) -> PreparedData:
+    conflicts = conflicts_of(prepared.params.tree.bundle)
     if conflicts == 0.0:
         return prepared
     return replace(prepared, dataset=remove_conflicts(prepared.dataset, conflicts))
+
+
+def add_crosses(prepared: PreparedData, crosses: Sequence[NumericCross], run: Run) -> PreparedData:
+    """Add numeric crosses to the columns of prepared rows; the other columns keep their bins."""
+    before = prepared.dataset
+    crossed = replace(encoded_tables(prepared).with_crosses(crosses), edges=dict(enumerate(before.bin_mapper.edges)))
+    dataset = _bin_tables(crossed, before.user_schema, prepared.rows, prepared.params, run)
+    permuted = zip(dataset.permuted, before.permuted, strict=True)
+    dataset = replace(
+        dataset,
+        partition=before.partition,
+        permutation=before.permutation,
+        permuted=tuple(replace(one, permutation=other.permutation) for one, other in permuted),
+    )
+    return _without_conflicts(replace(prepared, dataset=dataset, encoded=None))
+
+
+def encoded_tables(prepared: PreparedData) -> EncodedTables:
+    """Return the transformer of prepared rows and their values before binning."""
+    from sapwood.data.categories.encode import EncodedTables
+
+    if prepared.encoded is not None:
+        return prepared.encoded
+    table = prepared.dataset.schema.align(prepared.rows.selected_table)
+    transformer = FeatureTransformer({}, tuple(range(table.n_features)))
+    return EncodedTables(transformer, (TransformedTable(table, transformer, {}),), {})
 
 
 def prepare_again(prepared: PreparedData, rows: LabeledRows, objective: Objective, run: Run) -> PreparedData:
@@ -145,7 +178,7 @@ def _bin_encoded(
     encoded = encode_categories(rows.selected_table, by_column, combinations, inputs)
     if held_out.any():
         rows = rows.take(~held_out)
-        encoded = replace(encoded, tables=tuple(table.take(np.flatnonzero(~held_out)) for table in encoded.tables))
+        encoded = replace(encoded, kept_rows=np.flatnonzero(~held_out))
         permutations = [_drop_rows(permutation, held_out) for permutation in permutations]
     dataset = _bin_tables(encoded, schema, rows, params, run)
     partition = next((encoding for encoding in encodings if isinstance(encoding, Partition)), None)
@@ -158,7 +191,8 @@ def _bin_encoded(
             permuted=tuple(replace(one, permutation=permutation) for one, permutation in permuted),
         )
     described = {schema.name_of(f): plan.describe(n_categories[f]) for f, plan in plans.items()}
-    return PreparedData(rows, dataset, params, described, encoded.statistics)
+    kept = None if crosses_of(params.binning.numeric_crosses) is None else encoded
+    return PreparedData(rows, dataset, params, described, encoded.statistics, kept)
 
 
 def _encoding_inputs(
@@ -227,10 +261,11 @@ def _bin_tables(
 ) -> BinnedDataset:  # fmt: skip
     """Bin the encoded tables of all permutations with the edges of the first one."""
     bin_mapper: BinMapper
+    tables = encoded.row_tables()
     if params.tree.split_search == "exact":
-        bin_mapper = ExactBinMapper.of(encoded.tables[0])
+        bin_mapper = ExactBinMapper.of(tables[0])
     else:
-        bin_mapper = _fit_bin_mapper(encoded.tables[0], encoded.edges, rows, params, run)
+        bin_mapper = fit_bin_mapper(tables[0], encoded.edges, rows, params, run)
     row_ids = compact_row_ids(rows.row_ids)
     first, *permuted = (
         BinnedDataset(
@@ -242,12 +277,12 @@ def _bin_tables(
             encoded.transformer,
             schema,
         )
-        for table in encoded.tables
+        for table in tables
     )
     return replace(first, permuted=tuple(permuted))
 
 
-def _fit_bin_mapper(
+def fit_bin_mapper(
     table: Table, known_edges: Mapping[int, np.ndarray], rows: LabeledRows, params: Params, run: Run
 ) -> BinMapper:  # fmt: skip
     """Find the bin edges of the columns that have no ``known_edges``."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.categories.transformer import SET, DerivedFeature
+from sapwood.data.categories.derived_feature import SET, DerivedFeature
 from sapwood.grow.grown_tree import FittedTree, join_nodes, thresholds
 from sapwood.kernels.layout import BITSET_SPLIT
 from sapwood.model.ensemble_builder import join_trees

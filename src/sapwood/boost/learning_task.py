@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +41,9 @@ from sapwood.params.effort import FAST
 from sapwood.params.options import linear_of, symmetric_of
 from sapwood.params.resolve import check_names, check_value, resolve_params, set_params, widen_vector_trees
 
+if TYPE_CHECKING:
+    from sapwood.boost.cross_search import ChosenCrosses
+
 
 @dataclass(frozen=True, eq=False)
 class LearningTask:
@@ -50,6 +53,7 @@ class LearningTask:
     have the number of new rounds; ``counted_rounds`` are those of a continued model that the user counts too.
     ``given`` are the parameters that the user set, ``n_rows`` and ``seen`` the number of rows and the classes that the
     others depend on. Categories keep the codes that they have in ``known_categories``.
+    ``crosses`` are the numeric crosses of a first training on a part of the rows.
     """
 
     objective: Objective
@@ -63,6 +67,7 @@ class LearningTask:
     n_rows: int = 0
     seen: np.ndarray | None = None
     known_categories: FeatureTransformer | None = None
+    crosses: ChosenCrosses | None = None
 
     def with_defaults(self, values: Mapping[str, Any]) -> LearningTask:
         """Return the task with other values of the parameters that the user did not set."""

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.data.categories.numeric_cross import RATIO
 from sapwood.data.tables.table import Block
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels.layout import GrowParams
@@ -39,6 +40,8 @@ class LinearLeaves:
             return None
         assert dataset.raw_values is not None
         is_number = np.array([kind == "number" for kind in dataset.schema.kinds])
+        if dataset.transformer is not None:  # ratios have no bound: rows with a divisor near 0 would decide the slope
+            is_number &= [getattr(c, "kind", None) != RATIO for c in dataset.transformer.columns]
         return cls(dataset.raw_values, option.penalty, is_number, team)
 
     def on(self, dataset: BinnedDataset) -> LinearLeaves:

@@ -46,7 +46,7 @@ def _train_again(task: LearningTask, rows: LabeledRows, first: Training) -> Trai
     params = _refit_params(task.params, first.result.best_iteration - n_earlier)
     logger.info("refit on all rows for %d rounds, the best number on the rows set aside", params.boost.n_estimators)
     try:
-        return train_rows(dataclasses.replace(task, params=params), rows, {}, 0.0)
+        return train_rows(dataclasses.replace(task, params=params, crosses=first.crosses), rows, {}, 0.0)
     except InterruptedBeforeFirstRound:
         return None
 

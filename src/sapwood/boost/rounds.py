@@ -23,7 +23,7 @@ from sapwood.boost.target import Target
 from sapwood.boost.training_context import TrainingContext, make_booster
 from sapwood.boost.training_log import describe_precision, describe_threads
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.categories.transformer import DerivedFeature
+from sapwood.data.categories.derived_feature import DerivedFeature
 from sapwood.errors import TrainingError
 from sapwood.grow.grown_tree import FittedTree, GrownTree
 from sapwood.lazy_dataclass import dataclass

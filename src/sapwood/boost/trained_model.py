@@ -7,7 +7,7 @@ from typing import Any
 import sapwood
 from sapwood.boost.learning_task import LearningTask
 from sapwood.boost.training_pipeline import Training
-from sapwood.model.info import CATEGORIES, DECISIONS, N_ROWS, PARAMS, TRAINING
+from sapwood.model.info import CATEGORIES, DECISIONS, N_ROWS, NUMERIC_CROSSES, PARAMS, TRAINING
 from sapwood.model.model import Model
 from sapwood.model.tree_text import COLUMNS_WITH_MISSING
 
@@ -25,6 +25,9 @@ def make_model(task: LearningTask, training: Training) -> Model:
         metadata[COLUMNS_WITH_MISSING] = sorted({*before, *training.columns_with_missing})
     if schema.categorical_columns:
         metadata[CATEGORIES] = dict(training.encodings)
+    if training.crosses is not None:
+        names = [] if training.transformer is None else training.transformer.cross_names(schema)
+        metadata[NUMERIC_CROSSES] = training.crosses.describe(names)
     if training.decisions:
         metadata[DECISIONS] = [dict(decision) for decision in training.decisions]
     return Model(

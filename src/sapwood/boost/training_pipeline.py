@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sapwood.boost.data_preparation import PreparedData, prepare
+from sapwood.boost.data_preparation import PreparedData, add_crosses, encoded_tables, prepare
 from sapwood.boost.evaluation import EvalSet, Evaluation, Monitored, complete_metrics, eval_metrics, find_metric
-from sapwood.boost.initial_scores import FittedInit
+from sapwood.boost.initial_scores import FittedInit, InitialScores
 from sapwood.boost.labeled_rows import LabeledRows, eval_set_in_errors
 from sapwood.boost.learning_task import LearningTask
 from sapwood.boost.memory import DataSize, check_memory
@@ -23,9 +23,13 @@ from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.sparse import SparseTable
 from sapwood.lazy_dataclass import dataclass
 from sapwood.model.model import Model
+from sapwood.native.runtime.kernel import Run
 from sapwood.native.threads.team import training_team
 from sapwood.params.declaration import REPLAY, Params
-from sapwood.params.options import early_stopping_of
+from sapwood.params.options import crosses_of, early_stopping_of
+
+if TYPE_CHECKING:
+    from sapwood.boost.cross_search import ChosenCrosses
 
 MIN_SECONDS = 1e-9
 
@@ -39,7 +43,8 @@ class Training:
     ``prepared`` are the binned rows, kept if the rounds are replayed.
     ``n_splittable`` is the number of features with two values or more, ``columns_with_missing`` the numeric columns
     that trees use and that have missing values (None: not known).
-    ``decisions`` are the choices that were made by validation.
+    ``decisions`` are the choices that were made by validation, ``crosses`` the outcome of the search for numeric
+    crosses.
     """
 
     result: TrainResult
@@ -52,6 +57,7 @@ class Training:
     prepared: PreparedData | None = None
     n_splittable: int = 0
     columns_with_missing: list[int] | None = None
+    crosses: ChosenCrosses | None = None
     decisions: tuple[Mapping[str, Any], ...] = ()
 
 
@@ -72,11 +78,13 @@ def train_rows(
     earlier = None if task.init.warm_start is None else task.init.warm_start.model
     earlier_transformer = task.known_categories if earlier is None else earlier.transformer
     prepared = prepare(rows, task.schema, params, task.objective, earlier_transformer, team.run)
-    rows, dataset = prepared.rows, prepared.dataset
-    dataset = dataclasses.replace(dataset, workers=rows.workers)
-    n_rows = dataset.workers.count_rows(dataset.n_rows)
+    rows = prepared.rows
     log_encodings(prepared.encodings)
     init = task.init.fit(rows, team.run)
+    initial = init.initial_scores(rows)
+    prepared, crosses = with_crosses(task, prepared, initial, team.run)
+    dataset = dataclasses.replace(prepared.dataset, workers=rows.workers)
+    n_rows = dataset.workers.count_rows(dataset.n_rows)
     eval_sets = []
     for name, eval_rows in sets.items():
         with eval_set_in_errors(name):
@@ -90,7 +98,7 @@ def train_rows(
     metric = find_metric(metrics, None if stopping is None else stopping.metric)
     watched = None if monitored is None else Monitored(monitored, metric)
     evaluation = Evaluation(eval_sets, metrics, task.objective, dataset.workers, watched)
-    result = boost(dataset, rows.target, task.objective, params, init.initial_scores(rows), evaluation)
+    result = boost(dataset, rows.target, task.objective, params, initial, evaluation)
     n_earlier = 0 if earlier is None else earlier.ensemble.n_nodes
     used = np.flatnonzero(np.bincount(result.ensemble.feature[n_earlier:] + 1)) - 1  # np.unique imports numpy.ma
     missing = columns_with_missing(dataset, used)
@@ -99,16 +107,32 @@ def train_rows(
     monitored_metric = None if watched is None else str(watched)
     kept = prepared if params.evaluation.refit == REPLAY else None
     n_splittable = int(np.count_nonzero(dataset.n_bins > 1))
-    history = (sizes, monitored_metric, kept, n_splittable, missing)
+    history = (sizes, monitored_metric, kept, n_splittable, missing, crosses)
     return Training(result, init, n_rows, transformer, prepared.encodings, *history)
+
+
+def with_crosses(
+    task: LearningTask, prepared: PreparedData, initial: InitialScores, run: Run
+) -> tuple[PreparedData, ChosenCrosses | None]:
+    """Add numeric crosses to prepared rows: those of an earlier training of the task, or those that a search finds."""
+    option = crosses_of(task.params.binning.numeric_crosses)
+    if option is None:
+        return prepared, None
+    from sapwood.boost.cross_search import make_crosses, search_crosses
+
+    chosen = task.crosses or search_crosses(prepared, task.objective, option, initial, run)
+    if not chosen.specs:
+        return dataclasses.replace(prepared, encoded=None), chosen
+    crosses = make_crosses(chosen.specs, encoded_tables(prepared), run)
+    return add_crosses(prepared, crosses, run), chosen
 
 
 def join_transformers(
     result: TrainResult, earlier: Model | None, transformer: FeatureTransformer | None, schema: Schema
 ) -> tuple[TrainResult, FeatureTransformer | None]:
     """Append the derived features of new trees to those of an earlier model, and drop those that no tree uses."""
-    if transformer is None:
-        return result, None
+    if transformer is None:  # the columns of the user's table, which come first in every transformer
+        return result, None if earlier is None else earlier.transformer
     transformer = dataclasses.replace(transformer, columns=transformer.columns + result.columns)
     trees = result.ensemble
     if earlier is not None and earlier.transformer is not None:
@@ -129,11 +153,12 @@ def _with_remaining_time(params: Params, start_time: float) -> Params:
 def _data_size(task: LearningTask, rows: LabeledRows, sets: Mapping[str, LabeledRows]) -> DataSize:
     """Return the sizes that memory depends on.
 
-    Sparse tables with categories, of several workers, or searched exactly count as dense.
+    Sparse tables with categories or numeric crosses, of several workers, or searched exactly count as dense.
     """
     table, n_rows = rows.table, len(rows.y)
     stored, is_exact = None, task.params.tree.split_search == "exact"
-    becomes_dense = bool(task.schema.categorical_columns) or is_exact or not rows.workers.is_local
+    has_crosses = crosses_of(task.params.binning.numeric_crosses) is not None
+    becomes_dense = bool(task.schema.categorical_columns) or has_crosses or is_exact or not rows.workers.is_local
     if isinstance(table, SparseTable) and not becomes_dense:
         stored = np.diff(table.start).astype(np.int64) * n_rows // table.n_rows
     return DataSize(n_rows, table.n_features, sum(len(eval_rows.y) for eval_rows in sets.values()), stored)

@@ -67,6 +67,7 @@ class RegressorParameters(SapwoodEstimator):
         bundle: Literal["auto"] | bool | Bundle = "auto",
         max_bins: int | Literal["auto"] = "auto",
         zero_as_missing: bool | Literal["auto"] = "auto",
+        numeric_crosses: Any | Literal["auto"] = "auto",
         categorical_features: Literal["auto"] | Sequence[str] | Sequence[int] | Sequence[bool] | np.ndarray | None = "auto",
         category_encoding: Literal["auto", "one_hot", "partition", "frequency", "ordered", "leave_one_out", "holdout", "greedy"] | Encoding | Auto | Sequence[str | Encoding] | Mapping[Any, Any] = "auto",
         one_hot_max: int | Literal["auto"] = "auto",
@@ -184,6 +185,10 @@ class RegressorParameters(SapwoodEstimator):
             Whether zeros are missing values, in training and in prediction: also the entries that a sparse table does
             not store, False, and the time 1970-01-01T00:00. Categorical columns and the column of has_time are
             excepted.
+        numeric_crosses : Any, default=False
+            Whether to search for differences, products and ratios of two numeric columns, and numbers centred by their
+            mean in a category, that lower the loss on rows that a short fit did not see; they become columns of the
+            model. See numeric_crosses.md. Allowed: True, False or a NumericCrosses object.
         categorical_features : 'auto', list, ndarray or None, default='auto'
             Columns whose values are categories: strings, integers or booleans. 'auto' takes the columns of strings.
             Missing is a category of its own; categories that were not seen in training are allowed in prediction.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sapwood.data.categories.transformer import DerivedFeature
+from sapwood.data.categories.derived_feature import DerivedFeature
 from sapwood.data.categories.vocabulary import MISSING, Vocabulary
 from sapwood.model.model import Model
 from sapwood.model.tree_text import COLUMNS_WITH_MISSING, ModelTreeText

@@ -32,6 +32,8 @@ def add_models(first: Model, second: Model) -> Model:
         transformer, numbers = transformer.join(second.transformer, first.n_features)
         transformer = replace(transformer, vocabularies=_longest_vocabularies(first.transformer, second.transformer))
         later = later.renumber_features(numbers)
+    elif transformer is None:
+        transformer = second.transformer
     return replace(
         first,
         ensemble=first.ensemble.concatenate(later),

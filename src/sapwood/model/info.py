@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 # Keys of ``metadata``.
 PARAMS, CATEGORIES, TRAINING, N_ROWS, DECISIONS = "params", "categories", "training", "n_rows", "decisions"
+NUMERIC_CROSSES = "numeric_crosses"
 
 
 def model_info(model: Model) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sapwood.data.categories.transformer import FREQUENCY, MEMBER, SET, STATISTIC, DerivedFeature
+from sapwood.data.categories.derived_feature import FREQUENCY, MEMBER, SET, STATISTIC, DerivedFeature
+from sapwood.data.categories.numeric_cross import NumericCross
 from sapwood.data.categories.vocabulary import MISSING, Vocabulary
 from sapwood.model.tree import LEAF, Tree
 
@@ -92,7 +93,7 @@ class ModelTreeText(TreeText):
         if column.kind in (SET, MEMBER) and len(column.sources) == 1 and transformer is not None:
             vocabulary = transformer.vocabularies[column.sources[0]]
             return Split(_category_condition(self._sources(column), column.table <= threshold, column, vocabulary))
-        return split._replace(missing_side="")
+        return split if isinstance(column, NumericCross) else split._replace(missing_side="")
 
     def _sources(self, column: DerivedFeature) -> str:
         return " × ".join(self._model.schema.name_of(f) for f in column.sources)
@@ -101,6 +102,8 @@ class ModelTreeText(TreeText):
         """Return the name of a column of the user, or what a derived feature is."""
         if isinstance(column, int):
             return self._model.schema.name_of(column)
+        if isinstance(column, NumericCross):
+            return column.name(self._model.schema, {})
         sources = self._sources(column)
         if column.kind == STATISTIC:
             return self._describe_statistic(column, sources)

@@ -61,6 +61,7 @@ class Objective:
     loss_kernel: ClassVar[Kernel]
     has_quantile_leaves: ClassVar[bool] = False
     vector_leaves: bool = False
+    has_loss: ClassVar[bool] = True
     unseen_classes: tuple[int, ...] = ()
 
     @property

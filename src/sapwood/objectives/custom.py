@@ -262,6 +262,8 @@ class GradientLoss(FunctionObjective):
             out[:, :, part] = (np.maximum(values, MIN_HESSIAN) if name == "hessian" else values).T
         self.clear_unseen(out)
 
+    has_loss = False
+
     def loss(self, y: np.ndarray, scores: np.ndarray, run: Run = run_serial) -> np.ndarray:
         """Raise a ParameterError: the loss cannot be computed from its derivatives."""
         raise ParameterError("GradientLoss does not define the loss itself; set eval_metric")

@@ -119,6 +119,10 @@ OBJECTIVES = (
         "use 'huber', 'log_cosh' or 'expectile', or leaf_model='constant'",
     ),
     Incompatibility(
+        c.CROSSES, c.WITHOUT_LOSS, "crosses are kept if they lower the loss",
+        "use a loss function of (y, score), or unset numeric_crosses",
+    ),
+    Incompatibility(
         c.QUANTILE_LEAVES, c.LEAF_STEPS, "the value of a leaf is a quantile of its residuals, found in one step",
         "unset leaf_steps",
     ),
@@ -254,6 +258,9 @@ DISTRIBUTED = (
     ),
     Incompatibility(
         c.EFFORT, c.DISTRIBUTED, "workers train one model together", "use effort='fast'"
+    ),
+    Incompatibility(
+        c.CROSSES, c.DISTRIBUTED, "crosses are searched in the rows of one process", "unset numeric_crosses"
     ),
     Incompatibility(
         c.EXACT, c.DISTRIBUTED, "workers add up histograms", "use split_search='histogram'"

@@ -16,6 +16,7 @@ from sapwood.params.options import (
     Mvs,
     Uniform,
     conflicts_of,
+    crosses_of,
     linear_of,
     sampling_of,
     symmetric_of,
@@ -92,6 +93,10 @@ def _samples_by(c: Context, what: str) -> bool:
 # --- trees ------------------------------------------------------------------------------------------------------------
 
 EXACT = Condition("`split_search='exact'`", lambda c: c["split_search"] == "exact")
+CROSSES = Condition("`numeric_crosses`", lambda c: crosses_of(c["numeric_crosses"]) is not None)
+WITHOUT_LOSS = Condition(
+    "an objective given by its gradients (`GradientLoss`)", lambda c: not c.has_loss, "objective=GradientLoss"
+)
 SYMMETRIC = Condition("`growth='symmetric'`", lambda c: symmetric_of(c["growth"]) is not None)
 LINEAR = Condition("`leaf_model='linear'`", lambda c: linear_of(c["leaf_model"]) is not None)
 ORDERED = Condition("`boosting='ordered'`", lambda c: c["boosting"] == "ordered")

@@ -21,6 +21,7 @@ from sapwood.params.effort import is_effort
 from sapwood.params.encodings import MAX_COMBINED_COLUMNS, Crossing, is_crossing, is_encoding
 from sapwood.params.learning_rates import LEARNING_RATE, rate_of_round, sum_of_rates
 from sapwood.params.options import (
+    NumericCrosses,
     is_boosting,
     is_bundle,
     is_class_weight,
@@ -123,6 +124,17 @@ class BinningParams:
         boolean(),
         "Whether zeros are missing values, in training and in prediction: also the entries that a sparse table does "
         "not store, False, and the time 1970-01-01T00:00. Categorical columns and the column of has_time are excepted.",
+    )
+    numeric_crosses: object = declare(
+        False,
+        Validator(
+            "True, False or a NumericCrosses object",
+            lambda v: is_bool(v) or isinstance(v, NumericCrosses),
+            lambda v: v if isinstance(v, NumericCrosses) else bool(v),
+        ),
+        "Whether to search for differences, products and ratios of two numeric columns, and numbers centred by their "
+        "mean in a category, that lower the loss on rows that a short fit did not see; they become columns of the "
+        "model. See numeric_crosses.md.",
     )
 
 

@@ -47,6 +47,7 @@ class Context:
     n_outputs: int = 1
     vector_leaves: bool = False
     has_quantile_leaves: bool = False
+    has_loss: bool = True
     metric_name: str = ""
     metric_tasks: frozenset[str] = TASKS
 

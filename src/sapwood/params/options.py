@@ -20,6 +20,8 @@ from sapwood.params.validators import (
     one_of,
 )
 
+CROSS_KINDS = ("difference", "product", "ratio", "centred")
+
 
 @dataclass(frozen=True)
 class LastRows:
@@ -201,6 +203,52 @@ class Bundle:
 def conflicts_of(bundle: object) -> float:
     """Return the fraction of the rows in which columns of a bundle may conflict."""
     return bundle.conflicts if isinstance(bundle, Bundle) else 0.0
+
+
+@dataclass(frozen=True)
+class NumericCrosses:
+    """``numeric_crosses=NumericCrosses(6, 6)``: which columns computed from two columns are tried, and how many stay.
+
+    Parameters
+    ----------
+    columns : int, default=6
+        Number of numeric columns that are combined, those of the largest gain in a short fit.
+    max_kept : int, default=6
+        Maximum number of crosses that the model uses.
+    kinds : tuple of str, default=("difference", "product", "ratio", "centred")
+        Formulas to try: "difference", "product" and "ratio" of two numeric columns, and "centred", a number less its
+        mean in a category.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood import NumericCrosses, SapwoodRegressor
+    >>> X = np.random.default_rng(0).normal(size=(2000, 3))
+    >>> model = SapwoodRegressor(numeric_crosses=NumericCrosses(kinds=("product",))).fit(X, X[:, 0] * X[:, 2]).model_
+    >>> model.metadata["numeric_crosses"]["kept"]
+    ['f0 · f2']
+    """
+
+    columns: int = 6
+    max_kept: int = 6
+    kinds: tuple[str, ...] = CROSS_KINDS
+
+    def __post_init__(self) -> None:
+        check_field(self, "columns", integer(1, 30))
+        check_field(self, "max_kept", integer(1, 100))
+        allowed = f"a sequence of {', '.join(map(repr, CROSS_KINDS))}"
+        check_field(self, "kinds", Validator(allowed, _are_cross_kinds, tuple))
+
+
+def _are_cross_kinds(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and len(value) > 0 and all(kind in CROSS_KINDS for kind in value)
+
+
+def crosses_of(value: object) -> NumericCrosses | None:
+    """Return the settings of the search for numeric crosses, None for no search."""
+    if isinstance(value, NumericCrosses):
+        return value
+    return NumericCrosses() if value is True else None
 
 
 class Sampling:

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from sapwood import SapwoodRegressor
-from sapwood.data.categories.transformer import SET, DerivedFeature, FeatureTransformer
+from sapwood.data.categories.derived_feature import SET, DerivedFeature
+from sapwood.data.categories.transformer import FeatureTransformer
 from sapwood.data.categories.vocabulary import Vocabulary
 from sapwood.data.tables.table import read_table
 from sapwood.model.predict.bitsets import BitsetTransformer

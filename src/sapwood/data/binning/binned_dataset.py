@@ -9,7 +9,8 @@ import numpy as np
 from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.data.binning.tiles import aligned_zeros
-from sapwood.data.categories.transformer import RANK, DerivedFeature, FeatureTransformer
+from sapwood.data.categories.derived_feature import RANK, DerivedFeature
+from sapwood.data.categories.transformer import FeatureTransformer
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Block, Table
 from sapwood.distributed.workers import LOCAL, Workers

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sapwood.data.categories.combination_codes import Sources
+from sapwood.data.categories.derived_feature import RANK, DerivedFeature
 from sapwood.data.categories.encoders import (
     Combination,
     EncodingInputs,
@@ -16,7 +17,8 @@ from sapwood.data.categories.encoders import (
     compute_ordered,
     encode_combination,
 )
-from sapwood.data.categories.transformer import RANK, DerivedFeature, FeatureTransformer, TransformedTable
+from sapwood.data.categories.numeric_cross import NumericCross
+from sapwood.data.categories.transformer import FeatureTransformer, TransformedTable
 from sapwood.data.tables.table import Table
 from sapwood.lazy_dataclass import dataclass
 from sapwood.params.encodings import Encoding, Ordered, Statistic
@@ -27,13 +29,24 @@ class EncodedTables:
     """A fitted transformer, and the transformed table of the training rows, one per permutation.
 
     ``edges`` are the bin edges of the columns that have bins of their own, ``statistics`` the columns that target
-    statistics have.
+    statistics have. ``kept_rows`` are the rows that trees are grown on, None for all.
     """
 
     transformer: FeatureTransformer
-    tables: tuple[Table, ...]
+    tables: tuple[TransformedTable, ...]
     edges: Mapping[int, np.ndarray]
     statistics: tuple[StatisticColumns, ...] = ()
+    kept_rows: np.ndarray | None = None
+
+    def row_tables(self) -> tuple[Table, ...]:
+        """Return the tables of the rows that trees are grown on."""
+        rows = self.kept_rows
+        return self.tables if rows is None else tuple(table.take(rows) for table in self.tables)
+
+    def with_crosses(self, crosses: Sequence[NumericCross]) -> EncodedTables:
+        """Return the tables with numeric crosses as further columns."""
+        tables = tuple(table.with_crosses(crosses) for table in self.tables)
+        return replace(self, transformer=self.transformer.with_crosses(crosses), tables=tables)
 
 
 class StatisticColumns(NamedTuple):
@@ -103,7 +116,7 @@ def encode_statistics_again(
 
 def _transform(
     table: Table, transformer: FeatureTransformer, inputs: EncodingInputs, values: Mapping[int, list[np.ndarray]]
-) -> tuple[Table, ...]:
+) -> tuple[TransformedTable, ...]:
     """Return the transformed table of the training rows, one per permutation that ``values`` hold."""
     return tuple(
         TransformedTable(table, transformer, inputs.codes, {k: arrays[s % len(arrays)] for k, arrays in values.items()})

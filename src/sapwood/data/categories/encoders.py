@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sapwood.data.categories.combination_codes import Sources, combine_columns
+from sapwood.data.categories.derived_feature import FREQUENCY, MEMBER, RANK, STATISTIC, DerivedFeature
 from sapwood.data.categories.fixed_point_target import FixedPointTarget
-from sapwood.data.categories.transformer import FREQUENCY, MEMBER, RANK, STATISTIC, DerivedFeature
 from sapwood.data.categories.vocabulary import MISSING, Vocabulary
 from sapwood.kernels.encode.target_statistics import ordered_statistics, sum_targets
 from sapwood.kernels.layout import MAX_CATEGORY_BINS

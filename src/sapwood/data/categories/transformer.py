@@ -13,87 +13,13 @@ from typing import Any
 import numpy as np
 
 from sapwood.cached_property import cached_property
-from sapwood.data.categories.combination_codes import combination_keys, encode_number_columns, find_keys
-from sapwood.data.categories.vocabulary import MISSING, CategoricalColumn, Vocabulary
+from sapwood.data.categories.combination_codes import encode_number_columns
+from sapwood.data.categories.derived_feature import SET, DerivedFeature
+from sapwood.data.categories.numeric_cross import NumericCross
+from sapwood.data.categories.vocabulary import CategoricalColumn, Vocabulary
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Table
 from sapwood.lazy_dataclass import dataclass
-
-# Kinds of derived features, as written to model files: target statistic, frequency, one-hot indicator, rank of a
-# category by frequency, and whether a category is outside a set that a split sends to the left.
-STATISTIC, FREQUENCY, MEMBER, RANK, SET = "statistic", "frequency", "member", "rank", "set"
-CATEGORIES_SHOWN = 4  # in the name of a set
-
-
-@dataclass(frozen=True, eq=False)
-class DerivedFeature:
-    """A numeric column computed from a categorical column or a combination (``sources``) by tables.
-
-    The tables have an entry per code of the source; the last is that of unknown categories. Codes of a combination are
-    found by their ascending ``keys``. The value of a statistic is (``sums`` + weight·prior)/(``counts`` + weight), of a
-    frequency ``counts``/weight, of a one-hot indicator ``sums``, of a rank ``sums`` with 0 for missing. A set has ranks
-    in ``sums``, and is 0 for those whose bits are set in the 64-bit words ``members``, else 1. ``part`` names the
-    column among others of the same sources.
-    """
-
-    sources: tuple[int, ...]
-    kind: str
-    sums: np.ndarray
-    counts: np.ndarray
-    prior: float = 0.0
-    weight: float = 1.0
-    keys: np.ndarray | None = None
-    part: str = ""
-    members: np.ndarray | None = None
-
-    @property
-    def n_categories(self) -> int:
-        """Number of categories of a single source; the tables also have entries for missing and unknown ones."""
-        return len(self.sums) - 2
-
-    @cached_property
-    def table(self) -> np.ndarray:
-        """Value of each code."""
-        if self.kind == SET:
-            return 1.0 - self.is_member(self.sums.astype(np.int64))
-        if self.kind == MEMBER:
-            return self.sums
-        if self.kind == RANK:
-            return np.where(self.sums > 0.0, self.sums, np.nan)
-        if self.kind == FREQUENCY:
-            return self.counts / self.weight
-        return (self.sums + self.weight * self.prior) / (self.counts + self.weight)
-
-    def values(self, codes: Mapping[int, np.ndarray]) -> np.ndarray:
-        """Return the value of each row from the codes of each source."""
-        last = len(self.table) - 1
-        if self.keys is None:
-            return self.table[np.minimum(codes[self.sources[0]], last)]
-        return self.table[find_keys(self.keys, combination_keys([codes[f] for f in self.sources]))]
-
-    def is_member(self, ranks: np.ndarray) -> np.ndarray:
-        """Return 1 for each rank that belongs to the set, else 0."""
-        assert self.members is not None
-        return np.unpackbits(self.members.astype("<i8").view(np.uint8), bitorder="little")[ranks]
-
-    def name(self, schema: Schema, vocabularies: Mapping[int, Vocabulary]) -> str:
-        """Return the names of the sources and what the column is."""
-        sources = " × ".join(schema.name_of(f) for f in self.sources)
-        part = self._describe_set(vocabularies[self.sources[0]]) if self.kind == SET else self.part or self.kind
-        return f"{sources} ({part})"
-
-    def _describe_set(self, vocabulary: Vocabulary) -> str:
-        """Return the categories of a set, the first few by name."""
-        last = len(self.sums) - 1
-        codes = np.flatnonzero((self.table == 0.0) & (self.sums > 0.0))
-        names = [
-            "missing" if code == MISSING else repr(vocabulary.categories[code - 1]) for code in codes[:CATEGORIES_SHOWN]
-        ]
-        n_categories = len(codes)
-        if self.table[last] == 0.0:
-            names, n_categories = [*names, "others"][:CATEGORIES_SHOWN], n_categories + 1
-        more = f" and {n_categories - CATEGORIES_SHOWN} more" if n_categories > CATEGORIES_SHOWN else ""
-        return f"none of {', '.join(names)}{more}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +48,19 @@ class FeatureTransformer:
     def sources(self) -> tuple[tuple[int, ...], ...]:
         """Numbers of the user's columns from which each column is computed."""
         return tuple((c,) if isinstance(c, int) else c.sources for c in self.columns)
+
+    @cached_property
+    def number_sources(self) -> tuple[int, ...]:
+        """Numbers of the numeric columns that numeric crosses are computed from."""
+        return tuple(sorted({f for c in self.columns if isinstance(c, NumericCross) for f in c.number_sources}))
+
+    def with_crosses(self, crosses: Sequence[NumericCross]) -> FeatureTransformer:
+        """Return the transformer with numeric crosses as further columns."""
+        return replace(self, columns=(*self.columns, *crosses))
+
+    def cross_names(self, schema: Schema) -> list[str]:
+        """Return the names of the numeric crosses."""
+        return [c.name(schema, self.vocabularies) for c in self.columns if isinstance(c, NumericCross)]
 
     def column_names(self, schema: Schema) -> list[str]:
         """Return the name of each column."""
@@ -171,7 +110,8 @@ class FeatureTransformer:
         new_number = np.full(self.n_columns, -1, dtype=np.int32)
         new_number[kept] = np.arange(len(kept))
         columns = tuple(self.columns[k] for k in kept)
-        combined = {f for c in columns if isinstance(c, DerivedFeature) for f in c.sources}
+        tables = [c for c in columns if isinstance(c, DerivedFeature) and not isinstance(c, NumericCross)]
+        combined = {f for c in tables for f in c.sources}
         cuts = {f: points for f, points in self.cuts.items() if f in combined}
         return replace(self, columns=columns, cuts=cuts), new_number
 
@@ -212,22 +152,28 @@ class TransformedTable(Table):
 
     def matrices(self, max_rows: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
         """Yield chunks of rows, each column contiguous in memory."""
-        chosen = range(self.n_features)[first:last]
-        numeric = [c for c in (self._transformer.columns[k] for k in chosen) if isinstance(c, int)]
-        for start, matrix in self._numeric_chunks(numeric, max_rows):
+        chosen = [self._transformer.columns[k] for k in range(self.n_features)[first:last]]
+        read = sorted(
+            {c for c in chosen if isinstance(c, int)}
+            | {f for c in chosen if isinstance(c, NumericCross) for f in c.number_sources}
+        )
+        computed = [self._computed.get(k) for k in range(self.n_features)[first:last]]
+        for start, matrix in self._numeric_chunks(read, max_rows):
             rows = slice(start, start + len(matrix))
+            numbers = dict(zip(read, matrix.T, strict=True))
             values = np.empty((len(chosen), len(matrix)))
-            n_numeric = 0
-            for out, k in zip(values, chosen, strict=True):
-                column = self._transformer.columns[k]
+            for out, column, known in zip(values, chosen, computed, strict=True):
                 if isinstance(column, int):
-                    out[:] = matrix[:, n_numeric]
-                    n_numeric += 1
-                elif k in self._computed:
-                    out[:] = self._computed[k][rows]
+                    out[:] = numbers[column]
+                elif known is not None:
+                    out[:] = known[rows]
                 else:
-                    out[:] = column.values({f: self._codes[f][rows] for f in column.sources})
+                    out[:] = self._derive(column, rows, numbers)
             yield start, values.T
+
+    def _derive(self, column: DerivedFeature, rows: slice, numbers: Mapping[int, np.ndarray]) -> np.ndarray:
+        codes = {f: self._codes[f][rows] for f in column.sources if f in self._codes}
+        return column.cross(numbers, codes) if isinstance(column, NumericCross) else column.values(codes)
 
     def _numeric_chunks(self, columns: list[int], max_rows: int) -> Iterator[tuple[int, np.ndarray]]:
         if not columns:
@@ -237,6 +183,16 @@ class TransformedTable(Table):
         for start, matrix in self._table.select(columns).matrices(max_rows):
             for low in range(0, len(matrix), max_rows):
                 yield start + low, matrix[low : low + max_rows]
+
+    def with_crosses(self, crosses: Sequence[NumericCross]) -> TransformedTable:
+        """Return the table with numeric crosses as further columns."""
+        return TransformedTable(self._table, self._transformer.with_crosses(crosses), self._codes, self._computed)
+
+    def number_and_codes(self, number: int, category: int) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return the values of a numeric column of the user's table, the codes of a categorical one, and how many."""
+        chunks = self._table.select([number]).matrices(self._table.chunk_rows())
+        values = np.concatenate([matrix[:, 0] for _, matrix in chunks]).astype(np.float64)
+        return values, self._codes[category], self._transformer.vocabularies[category].n_codes
 
     def select(self, features: Sequence[int]) -> Table:
         """Return a table of the given columns in the given order."""

@@ -29,8 +29,8 @@ from sapwood.model.tree_weights import rescalings_from_json
 from sapwood.objectives.links import link_from_name
 
 # 2: categorical columns or linear leaves, 3: rescaled rounds, 4: zero_as_missing, 5: sets of categories,
-# 6: combinations with numeric columns; see _required_version
-VERSION = 6
+# 6: combinations with numeric columns, 7: numeric crosses; see _required_version
+VERSION = 7
 RESCALINGS = "rescalings"
 
 
@@ -178,6 +178,8 @@ def _check(model: Model) -> None:
 
 def _required_version(model: Model) -> int:
     """Return the lowest version whose readers can read the model, so that older versions open all files they can."""
+    if model.transformer is not None and model.transformer.number_sources:
+        return 7
     if model.transformer is not None and model.transformer.cuts:
         return 6
     if model.transformer is not None and model.transformer.has_category_sets:

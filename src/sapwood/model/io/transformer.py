@@ -10,15 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.data.categories.transformer import (
-    FREQUENCY,
-    MEMBER,
-    RANK,
-    SET,
-    STATISTIC,
-    DerivedFeature,
-    FeatureTransformer,
-)
+from sapwood.data.categories.derived_feature import FREQUENCY, MEMBER, RANK, SET, STATISTIC, DerivedFeature
+from sapwood.data.categories.numeric_cross import CENTRED, DIFFERENCE, NO_TABLE, PRODUCT, RATIO, NumericCross
+from sapwood.data.categories.transformer import FeatureTransformer
 from sapwood.data.categories.vocabulary import Vocabulary
 from sapwood.data.tables.schema import Schema
 from sapwood.errors import ModelFileError
@@ -56,6 +50,8 @@ def to_tensors(transformer: FeatureTransformer | None) -> tuple[dict[str, Any] |
         if feature.members is not None:
             sets.append(feature.members)
             return described | {"sums": name_of(feature.sums), "set": len(sets) - 1}
+        if isinstance(feature, NumericCross) and feature.kind != CENTRED:
+            return described
         described |= {"part": feature.part, "prior": feature.prior, "weight": feature.weight}
         return described | {name: name_of(getattr(feature, name)) for name in ("sums", "counts", "keys")}
 
@@ -102,7 +98,9 @@ def check_transformer(transformer: FeatureTransformer | None, schema: Schema) ->
     for f, edges in transformer.cuts.items():
         _check_edges(f, edges, numeric)
     for column in columns:
-        if isinstance(column, DerivedFeature):
+        if isinstance(column, NumericCross):
+            _check_cross(column, schema)
+        elif isinstance(column, DerivedFeature):
             _check_derived_feature(column, transformer, schema)
 
 
@@ -111,6 +109,22 @@ def _check_edges(column: Any, edges: np.ndarray, numeric: list[int]) -> None:
         raise damaged(f"column {column!r} is discretised, but is not numeric")
     if edges.dtype != np.float64 or edges.ndim != 1 or np.isnan(edges).any() or np.any(edges[1:] <= edges[:-1]):
         raise damaged(f"the edges of the discretised column {column} are not ascending numbers")
+
+
+def _check_cross(cross: NumericCross, schema: Schema) -> None:
+    sources, is_centred = cross.sources, cross.kind == CENTRED
+    exist = len(sources) == 2 and all(type(f) is int and 0 <= f < schema.n_features for f in sources)
+    if not exist or [f in schema.categorical_columns for f in sources] != [False, is_centred]:
+        raise damaged(f"a numeric cross of kind {cross.kind!r} is computed from the columns {sources!r}")
+    if not is_centred:
+        return
+    n, numbers = len(cross.sums), np.array([cross.prior, cross.weight])
+    if n == 0 or cross.sums.shape != (n,) or cross.counts.shape != (n,) or cross.keys is not None:
+        raise damaged("the tables of a centred number differ in length")
+    if not np.isfinite(np.concatenate([cross.sums, cross.counts, numbers])).all():
+        raise damaged("a mean of a centred number is not finite")
+    if cross.weight <= 0.0 or (cross.counts < 0.0).any():
+        raise damaged("a category of a centred number has a negative count")
 
 
 def _check_derived_feature(feature: DerivedFeature, transformer: FeatureTransformer, schema: Schema) -> None:
@@ -155,8 +169,10 @@ def _vocabulary(column: int, tensors: dict[str, np.ndarray]) -> Vocabulary:
 def _derived_feature(described: dict[str, Any], tensors: dict[str, np.ndarray]) -> DerivedFeature:
     if described["kind"] == SET:
         return _set(described, tensors)
+    if described["kind"] in (DIFFERENCE, PRODUCT, RATIO):
+        return NumericCross(tuple(described["sources"]), described["kind"], NO_TABLE, NO_TABLE)
     keys = described["keys"]
-    feature = DerivedFeature(
+    feature = (NumericCross if described["kind"] == CENTRED else DerivedFeature)(
         sources=tuple(described["sources"]),
         kind=described["kind"],
         sums=tensors[described["sums"]],

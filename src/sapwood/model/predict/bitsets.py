@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from sapwood.data.categories.transformer import SET, DerivedFeature, FeatureTransformer
+from sapwood.data.categories.derived_feature import SET, DerivedFeature
+from sapwood.data.categories.transformer import FeatureTransformer
 from sapwood.lazy_dataclass import dataclass
 
 BITSET_BITS = 64

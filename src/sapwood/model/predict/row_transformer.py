@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sapwood.data.categories.combination_codes import encode_numbers
-from sapwood.data.categories.transformer import DerivedFeature, FeatureTransformer
+from sapwood.data.categories.derived_feature import DerivedFeature
+from sapwood.data.categories.numeric_cross import NumericCross
+from sapwood.data.categories.transformer import FeatureTransformer
 from sapwood.data.categories.vocabulary import MISSING, Vocabulary
 from sapwood.data.tables.conversion import Position, object_to_float
 from sapwood.data.tables.schema import Schema
@@ -36,6 +38,8 @@ class RowTransformer:
         self._numeric_places = np.array([k for k, c in enumerate(transformer.columns) if isinstance(c, int)], np.intp)
         self._categories = [_CategoricalColumn.of(f, transformer, schema) for f in transformer.vocabularies]
         self._cuts = transformer.cuts
+        crossed = set(transformer.number_sources)
+        self._crossed = [(c, k) for k, c in enumerate(transformer.columns) if isinstance(c, int) and c in crossed]
         looked_up = {int(k) for column in self._categories for k in column.places}
         self._others = [
             (k, c) for k, c in enumerate(transformer.columns) if isinstance(c, DerivedFeature) and k not in looked_up
@@ -73,15 +77,19 @@ class RowTransformer:
         return object_to_float(value, Position(0, feature, name))
 
     def _write_others(self, row: Sequence[Any] | np.ndarray, codes: list[int], out: np.ndarray) -> None:
-        """Write the features of combinations, and those of columns with too many categories to be looked up."""
+        """Write numeric crosses, combinations, and features of columns with too many categories to be looked up."""
         by_column = {c.feature: np.array([code], np.int32) for c, code in zip(self._categories, codes, strict=True)}
         for feature, cuts in self._cuts.items():
             value = object_to_float(row[feature], Position(0, feature, self._schema.name_of(feature)))
             if self._zero_as_missing and value == 0.0:
                 value = np.nan
             by_column[feature] = encode_numbers(np.array([value]), cuts)
+        numbers = {f: out[place : place + 1] for f, place in self._crossed}
         for k, derived in self._others:
-            out[k] = derived.values(by_column)[0]
+            if isinstance(derived, NumericCross):
+                out[k] = derived.cross(numbers, by_column)[0]
+            else:
+                out[k] = derived.values(by_column)[0]
 
 
 class _CategoricalColumn(NamedTuple):
