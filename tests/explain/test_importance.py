@@ -7,7 +7,7 @@ import pytest
 from sapwood import SapwoodRegressor
 from sapwood.data.tables.schema import Schema
 from sapwood.errors import ParameterError
-from sapwood.explain.importance import KINDS, feature_importances, importance
+from sapwood.explain.importance import SPLIT_KINDS, feature_importances, importance
 from sapwood.model.ensemble_builder import EnsembleBuilder
 from sapwood.model.model import Model
 from tests.model.forests import leaf_tree, random_ensemble, small_tree, tree_of
@@ -48,7 +48,7 @@ def test_importance_is_what_a_hand_computes(kind, expected):
     np.testing.assert_allclose(importance(two_trees(), kind), expected, rtol=1e-15)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SPLIT_KINDS)
 def test_percentages_sum_to_a_hundred(kind):
     plain, percent = importance(two_trees(), kind), importance(two_trees(), kind, percent=True)
     np.testing.assert_allclose(percent, 100 * plain / plain.sum(), rtol=1e-15)
@@ -58,7 +58,7 @@ def test_feature_importances_are_total_gains_that_sum_to_one():
     np.testing.assert_allclose(feature_importances(two_trees()), [8 / 15, 7 / 15, 0], rtol=1e-15)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SPLIT_KINDS)
 @pytest.mark.parametrize("percent", [False, True])
 def test_a_model_without_splits_has_no_importance(kind, percent):
     np.testing.assert_array_equal(importance(model_of(leaf_tree(1.0)), kind, percent=percent), np.zeros(3))

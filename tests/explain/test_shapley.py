@@ -8,24 +8,30 @@ from hypothesis import strategies as st
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.data.tables.schema import Schema
+from sapwood.errors import ParameterError
+from sapwood.explain.cover import node_cover
 from sapwood.explain.players import Players
-from sapwood.explain.shapley import expected_scores, shap_values
-from sapwood.explain.tree_shap import node_cover
+from sapwood.explain.shapley import expected_scores, shap_interaction_values, shap_values
 from sapwood.model.ensemble_builder import EnsembleBuilder
 from sapwood.model.model import Model
 from tests.explain.test_importance import model_of
-from tests.model.forests import leaf_tree, random_ensemble, random_rows, small_tree, tree_of
-from tests.reference.shapley import forest_game, shapley_values
+from tests.model.forests import leaf_tree, linear_ensemble, random_ensemble, random_rows, small_tree, tree_of
+from tests.reference.shapley import forest_game, interaction_values, interventional_game, shapley_values
+
+
+def games_of(model: Model, rows: np.ndarray):
+    """Yield the game of each row; ``rows`` are the features of the trees."""
+    players, ensemble = Players.of(model), model.ensemble
+    covers = np.split(node_cover(ensemble), ensemble.tree_start[1:-1])
+    for row in rows:
+        yield forest_game(ensemble, covers, row, players.of_column, players.n_players)
 
 
 def brute_force(model: Model, rows: np.ndarray) -> np.ndarray:
-    """Shapley values (rows, features, outputs) by all subsets; ``rows`` are the features of the trees."""
-    players, ensemble = Players.of(model), model.ensemble
-    cover = node_cover(ensemble)
-    covers = np.split(cover, ensemble.tree_start[1:-1])
+    """Shapley values (rows, features, outputs) by all subsets."""
+    players = Players.of(model)
     values = np.zeros((len(rows), model.n_features, model.n_outputs))
-    for out, row in zip(values, rows, strict=True):
-        game = forest_game(ensemble, covers, row, players.of_column, players.n_players)
+    for out, game in zip(values, games_of(model, rows), strict=True):
         for p, value in enumerate(shapley_values(game, players.n_players)):
             sources = players.share_feature[players.share_start[p] : players.share_start[p + 1]]
             out[sources] += value / len(sources)
@@ -99,6 +105,96 @@ def test_paths_of_many_distinct_features_stay_exact(n_features):
     np.testing.assert_allclose(values[0, 1:], values[0, 1], rtol=1e-9)
 
 
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_values_of_linear_leaves_equal_the_definition(seed):
+    rng = np.random.default_rng(seed)
+    model = Model(Schema(4), linear_ensemble(rng, 3), np.zeros(1))
+    X = random_rows(rng, 4, 4)
+    check_against_brute_force(model, X, X)
+    np.testing.assert_allclose(
+        shap_values(model, X).sum(axis=1) + expected_scores(model), model.predict_raw(X), rtol=1e-10, atol=1e-12
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), n_features=st.integers(1, 4), width=st.sampled_from([1, 3]))
+def test_values_with_a_background_equal_the_definition(seed, n_features, width):
+    rng = np.random.default_rng(seed)
+    model = Model(Schema(n_features), random_ensemble(rng, 3, n_features, width, width), np.ones(width))
+    X, background = random_rows(rng, 3, n_features), random_rows(rng, 7, n_features)
+    values = shap_values(model, X, background=background).reshape(3, n_features, width)
+    for found, row in zip(values, X, strict=True):
+        expected = shapley_values(interventional_game(model.predict_raw, row, background), n_features)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("encoding", ["partition", "ordered"])
+def test_values_with_a_background_add_up_to_the_score(encoding):
+    X, y = people()
+    model = SapwoodRegressor(n_estimators=9, category_encoding=encoding).fit(X, y)
+    explanation = model.explain(X[:50], background=X[50:80])
+    np.testing.assert_allclose(explanation.base_values, model.predict_raw(X[50:80]).mean(), rtol=1e-13)
+    np.testing.assert_allclose(
+        explanation.base_values + explanation.values.sum(axis=1), model.predict_raw(X[:50]), rtol=1e-10
+    )
+
+
+def test_linear_leaves_take_no_background():
+    model = Model(Schema(4), linear_ensemble(np.random.default_rng(0)), np.zeros(1))
+    with pytest.raises(ParameterError, match="linear leaves"):
+        shap_values(model, np.zeros((1, 4)), background=np.zeros((2, 4)))
+
+
+def test_a_table_of_many_features_and_classes_is_explained():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2000))
+    model = SapwoodClassifier(n_estimators=1, max_leaves=4).fit(X, np.arange(120) % 50)
+    explanation = model.explain(X[:3])
+    assert explanation.values.shape == (3, 2000, 50)
+    total = explanation.base_values + explanation.values.sum(axis=1)
+    np.testing.assert_allclose(total, model.predict_raw(X[:3]), rtol=1e-10)
+
+
+def check_pairs(model: Model, X: np.ndarray) -> None:
+    values = shap_interaction_values(model, X)
+    values = values[..., None] if values.ndim == 3 else values
+    used = Players.of(model).share_feature
+    for found, game in zip(values, games_of(model, X), strict=True):
+        expected = np.zeros_like(found)
+        expected[np.ix_(used, used)] = interaction_values(game, len(used))
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), n_features=st.integers(2, 5), n_leaves=st.integers(2, 14))
+def test_interactions_of_random_trees_equal_the_definition(seed, n_features, n_leaves):
+    rng = np.random.default_rng(seed)
+    ensemble = random_ensemble(rng, 3, n_features, leaves=(n_leaves, n_leaves))
+    check_pairs(Model(Schema(n_features), ensemble, np.zeros(1)), random_rows(rng, 3, n_features))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_interactions_of_linear_leaves_equal_the_definition(seed):
+    rng = np.random.default_rng(seed)
+    check_pairs(Model(Schema(4), linear_ensemble(rng, 3), np.zeros(1)), random_rows(rng, 4, 4))
+
+
+def test_interactions_of_vector_leaves_equal_the_definition():
+    rng = np.random.default_rng(0)
+    ensemble = random_ensemble(rng, 3, 4, n_outputs=3, width=3)
+    check_pairs(Model(Schema(4), ensemble, np.zeros(3)), random_rows(rng, 4, 4))
+
+
+@pytest.mark.parametrize("options", [{}, {"category_encoding": "ordered", "max_combination": 2}])
+def test_interactions_are_symmetric_and_add_up_to_the_values(options):
+    X, y = people()
+    model = SapwoodRegressor(n_estimators=9, **options).fit(X, y)
+    pairs = model.shap_interaction_values(X)
+    np.testing.assert_allclose(pairs, pairs.transpose(0, 2, 1), rtol=1e-12)
+    np.testing.assert_allclose(pairs.sum(axis=2), model.shap_values(X), rtol=1e-10, atol=1e-12)
+
+
 def people(n: int = 400, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
@@ -129,7 +225,10 @@ def test_a_categorical_column_is_one_player_whatever_its_encoding(encoding, grow
     check_against_brute_force(model.model_, some, rows)
 
 
-@pytest.mark.parametrize("options", [{}, {"growth": "symmetric"}, {"max_leaves": 255}, {"boosting": "dart"}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"growth": "symmetric"}, {"max_leaves": 255}, {"boosting": "dart"}, {"leaf_model": "linear"}],
+)
 def test_values_add_up_to_the_score(options):
     X, y = people(1000)
     model = SapwoodRegressor(n_estimators=30, **options).fit(X, y)

@@ -101,3 +101,13 @@ def forest_game(ensemble, covers, row: np.ndarray, players, n_players: int) -> d
             scores[output : output + tree.width] += tree_expectation(tree, covers[k], row, players, known)
         worth[known] = scores
     return worth
+
+
+def interventional_game(score, row: np.ndarray, background: np.ndarray) -> dict[frozenset, np.ndarray]:
+    """Return the mean score of the background rows with the known features of a row; ``score`` maps rows to scores."""
+    worth = {}
+    for known in coalitions(range(len(row))):
+        mixed = background.copy()
+        mixed[:, list(known)] = row[list(known)]
+        worth[known] = np.asarray(score(mixed)).reshape(len(mixed), -1).mean(axis=0)
+    return worth

@@ -6,7 +6,6 @@ import copy
 import os
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -16,10 +15,9 @@ from sapwood.boost.initial_scores import estimator_scores
 from sapwood.data.dataset import unwrap_dataset
 from sapwood.data.tables.table import Table, read_table
 from sapwood.estimators import estimator_file
+from sapwood.estimators.explained_estimator import ExplainedEstimator
 from sapwood.estimators.notebook_display import NotebookDisplay
-from sapwood.explain.explanation import Explanation
-from sapwood.explain.importance import FeatureImportance, feature_importances, importance
-from sapwood.explain.shapley import explain, frame_library, shap_values
+from sapwood.explain.importance import feature_importances
 from sapwood.model.model import Model
 from sapwood.objectives.links import link_from_name
 from sapwood.params.aliases.alias import PREDICT
@@ -31,7 +29,7 @@ FUNCTION_NAMES = ("custom", "gradient")  # of losses that a model does not conta
 Fitted = TypeVar("Fitted", bound="FittedEstimator")
 
 
-class FittedEstimator(NotebookDisplay):
+class FittedEstimator(NotebookDisplay, ExplainedEstimator):
     """The methods and attributes of an estimator that require a call of ``fit``.
 
     Attributes
@@ -84,97 +82,6 @@ class FittedEstimator(NotebookDisplay):
         """Fraction of the total gain that each feature contributes; the sum is 1."""
         check_is_fitted(self)
         return feature_importances(self.model_)
-
-    def importance(self, kind: str = "total_gain", *, percent: bool = False) -> FeatureImportance:
-        """Return the importance of each feature.
-
-        Parameters
-        ----------
-        kind : str, default='total_gain'
-            Definition of importance: "total_gain" (of which ``feature_importances_`` are the fractions), "gain" (mean
-            per split), "weight" (number of splits), "cover" and others (see :mod:`sapwood.explain.importance`).
-        percent : bool, default=False
-            Whether to scale the importances to a sum of 100.
-
-        Returns
-        -------
-        FeatureImportance
-            An array in the order of the columns of X; it prints as a table with names, and ``to_dict()`` and
-            ``to_frame()`` sort it.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sapwood import SapwoodRegressor
-        >>> X = np.arange(100.0)[:, None]
-        >>> model = SapwoodRegressor(n_estimators=20).fit(X, X[:, 0] > 49)
-        >>> model.importance(percent=True)
-        importance (total_gain)
-        f0  100
-        """
-        check_is_fitted(self)
-        return importance(self.model_, kind, percent=percent)
-
-    def explain(self, X: Any, iterations: int | None = None) -> Explanation:
-        """Explain the scores of all rows by Shapley values.
-
-        For every row, the base value and the values of all features add up to ``predict_raw``.
-
-        Parameters
-        ----------
-        X : array, data frame, sparse matrix or Dataset
-            Rows with the columns of training.
-        iterations : int, optional
-            Number of rounds to use; all by default.
-
-        Returns
-        -------
-        Explanation
-            Shapley values with base values, data and names; plots of ``shap`` accept it.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sapwood import SapwoodRegressor
-        >>> X = np.random.default_rng(0).normal(size=(200, 3))
-        >>> model = SapwoodRegressor(n_estimators=20).fit(X, X[:, 0] - X[:, 2])
-        >>> explanation = model.explain(X)
-        >>> explanation
-        <sapwood Explanation: 200 rows, 3 features>
-        >>> np.allclose(explanation.base_values + explanation.values.sum(axis=1), model.predict_raw(X))
-        True
-        """
-        table = self._align(X)
-        explanation = explain(self.model_, table, iterations, self._n_jobs(), library=frame_library(unwrap_dataset(X)))
-        if self.init_ is None:
-            return explanation
-        return replace(explanation, base_values=explanation.base_values + self._init_scores(X))
-
-    def shap_values(self, X: Any, iterations: int | None = None) -> np.ndarray:
-        """Return the Shapley values of the scores of all rows.
-
-        Parameters
-        ----------
-        X : array, data frame, sparse matrix or Dataset
-            Rows with the columns of training.
-        iterations : int, optional
-            Number of rounds to use; all by default.
-
-        Returns
-        -------
-        ndarray (rows, features) or (rows, features, outputs)
-            Contributions to the score, which is on the scale of ``predict_raw``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sapwood import SapwoodRegressor
-        >>> X = np.random.default_rng(0).normal(size=(200, 3))
-        >>> model = SapwoodRegressor(n_estimators=20).fit(X, X[:, 0] - X[:, 2])
-        >>> model.shap_values(X).shape
-        (200, 3)
-        """
-        return shap_values(self.model_, self._align(X), iterations, self._n_jobs())
 
     @explains_arguments(PREDICT)
     def predict_raw(self, X: Any, iterations: int | None = None) -> np.ndarray:

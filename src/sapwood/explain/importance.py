@@ -1,19 +1,25 @@
-"""Feature importances: splits, gain and cover of each feature."""
+"""Feature importances: of splits, of leaf values, of the loss on data, of Shapley values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
-from sapwood.errors import ParameterError
+from sapwood.errors import InputError, ParameterError
+from sapwood.explain.explanation import frame_library
+from sapwood.explain.loss_importance import loss_function_change, permutation_importance, read_rows
+from sapwood.explain.prediction_difference import prediction_difference
+from sapwood.explain.shapley import shap_interaction_values, shap_values
+from sapwood.explain.value_importance import feature_pairs, prediction_values_change
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.model import Model
 from sapwood.model.tree import LEAF
 
-KINDS = {
+# Kinds that are computed from the statistics of splits alone, and all kinds.
+SPLIT_KINDS = {
     "weight": "number of splits",
     "frequency": "splits of the feature, in percent of all splits",
     "gain": "mean gain of its splits",
@@ -23,7 +29,25 @@ KINDS = {
     "cover_rows": "mean number of training rows over its splits",
     "total_cover_rows": "number of training rows over its splits",
 }
-ALIASES = {"split": "weight"}
+KINDS = SPLIT_KINDS | {
+    "prediction_values_change": "change of the score from one side of its splits to the other, in percent",
+    "internal": "the same of each column of the trees: derived features and combinations, in percent",
+    "interaction": "interaction of each pair of features",
+    "loss_function_change": "increase of the loss when its splits are averaged out",
+    "permutation": "mean increase of the loss when its values are permuted",
+    "mean_abs_shap": "mean of |Shapley value| over rows",
+    "prediction_diff": "largest change of the difference between two rows that reverses their order",
+}
+ALIASES = {
+    "split": "weight",
+    "PredictionValuesChange": "prediction_values_change",
+    "FeatureImportance": "prediction_values_change",
+    "InternalFeatureImportance": "internal",
+    "Interaction": "interaction",
+    "LossFunctionChange": "loss_function_change",
+    "PredictionDiff": "prediction_diff",
+    "ShapValues": "mean_abs_shap",
+}
 
 
 class FeatureImportance(np.ndarray):
@@ -35,6 +59,10 @@ class FeatureImportance(np.ndarray):
         Names of the features.
     kind : str
         Definition of importance, as in ``importance(kind)``.
+    errors : ndarray or None
+        Standard error of each importance, where it is estimated.
+    library : str
+        Library of the data frame that ``to_frame`` returns.
 
     Examples
     --------
@@ -47,9 +75,18 @@ class FeatureImportance(np.ndarray):
 
     names: tuple[str, ...]
     kind: str
+    errors: np.ndarray | None
+    library: Any
 
     @classmethod
-    def of(cls, values: np.ndarray, names: Sequence[str], kind: str) -> FeatureImportance:
+    def of(
+        cls,
+        values: np.ndarray,
+        names: Sequence[str],
+        kind: str,
+        errors: np.ndarray | None = None,
+        library: str = "pandas",
+    ) -> FeatureImportance:
         """Attach names and the kind of importance to an array of values.
 
         Parameters
@@ -60,6 +97,10 @@ class FeatureImportance(np.ndarray):
             Names of the features.
         kind : str
             Definition of importance.
+        errors : ndarray (features,), optional
+            Standard error of each importance.
+        library : str, default='pandas'
+            Library of data frames.
 
         Returns
         -------
@@ -76,11 +117,12 @@ class FeatureImportance(np.ndarray):
         age     1
         """
         table = np.asarray(values, dtype=np.float64).view(cls)
-        table.names, table.kind = tuple(names), kind
+        table.names, table.kind, table.errors, table.library = tuple(names), kind, errors, library
         return table
 
     def __array_finalize__(self, other: np.ndarray | None) -> None:
         self.names, self.kind = getattr(other, "names", ()), getattr(other, "kind", "")
+        self.errors, self.library = getattr(other, "errors", None), getattr(other, "library", "pandas")
 
     def items(self) -> list[tuple[str, float]]:
         """Return the name and the importance of every feature.
@@ -122,8 +164,9 @@ class FeatureImportance(np.ndarray):
 
         Returns
         -------
-        pandas.DataFrame
-            Columns ``feature`` and ``importance``, the most important feature first.
+        data frame
+            Columns ``feature`` and ``importance``, and ``standard_error`` where it is estimated, the most important
+            feature first. It is of the library of X, pandas by default.
 
         Examples
         --------
@@ -134,38 +177,91 @@ class FeatureImportance(np.ndarray):
         0  income         3.0
         1     age         1.0
         """
-        import pandas as pd
+        import narwhals as nw
 
-        return pd.DataFrame(self.items(), columns=["feature", "importance"])
+        order = np.argsort(-np.asarray(self), kind="stable")
+        columns: dict[str, Any] = {"feature": [self.names[f] for f in order], "importance": np.asarray(self)[order]}
+        if self.errors is not None:
+            columns["standard_error"] = self.errors[order]
+        return nw.from_dict(columns, backend=self.library).to_native()
 
     def __repr__(self) -> str:
         if self.ndim != 1 or len(self.names) != len(self):
             return repr(np.asarray(self))
         width = max((len(name) for name in self.names), default=0)
         lines = [f"{name:<{width}}  {value:.6g}" for name, value in self.items()]
+        if self.errors is not None:
+            order = np.argsort(-np.asarray(self), kind="stable")
+            lines = [f"{line} ± {error:.2g}" for line, error in zip(lines, self.errors[order], strict=True)]
         return "\n".join([f"importance ({self.kind})", *lines])
 
     __str__ = __repr__
 
 
-def importance(model: Model, kind: str = "total_gain", *, percent: bool = False) -> FeatureImportance:
-    """Return the importance of each feature; with ``percent``, scaled to sum to 100.
+def importance(
+    model: Model, kind: str = "total_gain", X: Any = None, y: Any = None, *, percent: bool = False, **options: Any
+) -> FeatureImportance:
+    """Return the importance of each feature; with ``percent``, scaled to sum to 100 (see ``KINDS``).
 
     A split counts if rows go to both sides: levels of symmetric trees also split nodes that all rows of one side leave
-    empty.
+    empty. Gains are decreases of the objective with its factor 1/2: XGBoost and LightGBM report twice as much.
 
-    Gains are decreases of the objective with its factor 1/2: XGBoost and LightGBM report twice as much. LightGBM's
-    ``split`` is ``weight``, its ``gain`` is ``total_gain``.
+    ``options`` are ``sample_weight``, ``n_repeats`` and ``random_state``, for the kinds that measure a loss, and
+    ``n_jobs``.
     """
-    kind = ALIASES.get(kind, kind)
-    if kind not in KINDS:
+    found = ALIASES.get(kind, kind) if isinstance(kind, str) else kind
+    if found not in KINDS:
         near = get_close_matches(str(kind), [*KINDS, *ALIASES], n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         raise ParameterError(f"importance: kind must be one of {', '.join(KINDS)}, got {kind!r}{hint}")
-    values = _values(model, kind)
-    if percent or kind == "frequency":
+    names, values, errors = model.feature_names, np.empty(0), None
+    if found in ("internal", "interaction"):
+        names, values = _named_values(model, found, X, options.get("n_jobs"))
+    elif found in ("permutation", "loss_function_change", "mean_abs_shap", "prediction_diff"):
+        values, errors = _values_on_data(model, found, X, y, options)
+    elif found == "prediction_values_change":
+        values = _by_feature(model, prediction_values_change(model))
+    else:
+        values = _values(model, found)
+    if percent or found == "frequency":
+        errors = None if errors is None else 100.0 * errors / (np.abs(values.sum()) or 1.0)
         values = _normalized(values) * 100.0
-    return FeatureImportance.of(values, [model.schema.name_of(f) for f in range(model.n_features)], kind)
+    return FeatureImportance.of(values, names, found, errors, frame_library(X))
+
+
+def _values_on_data(
+    model: Model, kind: str, X: Any, y: Any, options: Mapping[str, Any]
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the importances that are measured on rows, and their standard errors."""
+    n_jobs = options.get("n_jobs")
+    if kind == "prediction_diff":
+        return prediction_difference(model, X, n_jobs), None
+    if kind == "mean_abs_shap":
+        if X is None:
+            raise InputError("importance: kind 'mean_abs_shap' is a mean over rows: pass X")
+        values = np.abs(shap_values(model, X, n_jobs=n_jobs))
+        return values.mean(axis=0) if values.ndim == 2 else values.mean(axis=0).sum(axis=1), None
+    rows = read_rows(model, X, y, options.get("sample_weight"), kind)
+    if kind == "loss_function_change":
+        return loss_function_change(model, rows, n_jobs), None
+    return permutation_importance(model, rows, options.get("n_repeats", 5), options.get("random_state", 0), n_jobs)
+
+
+def _named_values(model: Model, kind: str, X: Any, n_jobs: int | None) -> tuple[list[str], np.ndarray]:
+    """Return importances of columns of the trees, or of pairs of features, with their names."""
+    if kind == "internal":
+        values = prediction_values_change(model)
+        used = np.flatnonzero(model.ensemble.used_features(model.n_columns))
+        return [model.column_names[k] for k in used], values[used]
+    if X is None:
+        strength, names = feature_pairs(model), model.column_names
+    else:
+        names = model.feature_names
+        pairs = 2.0 * np.abs(shap_interaction_values(model, X, n_jobs=n_jobs)).mean(axis=0)
+        pairs = pairs if pairs.ndim == 2 else pairs.sum(axis=2)
+        strength = {(a, b): float(pairs[a, b]) for a in range(len(names)) for b in range(a + 1, len(names))}
+        strength = {pair: value for pair, value in strength.items() if value > 0.0}
+    return [f"{names[a]} × {names[b]}" for a, b in strength], np.array(list(strength.values()))
 
 
 def feature_importances(model: Model) -> np.ndarray:

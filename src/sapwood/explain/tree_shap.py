@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sapwood.data.tables.table import Table
 from sapwood.explain.players import Players
 from sapwood.explain.quadrature import quadrature_table
-from sapwood.kernels.explain import tree_paths, tree_shap
+from sapwood.kernels.explain import linear_leaves, path_records, tree_paths, tree_shap
 from sapwood.model.ensemble import Ensemble
+from sapwood.model.linear_leaves import LeafCoefficients
 from sapwood.model.predict.batch_predictor import row_ranges
+from sapwood.model.predict.bitsets import BitsetTransformer
 from sapwood.model.predict.node_index import NodeIndex
 from sapwood.native.threads.team import current_team
 
@@ -24,17 +26,18 @@ class PackedPaths:
     """The splits of trees prepared for Shapley values, and the number of levels of the deepest tree."""
 
     paths: tree_paths.TreePaths
+    leaves: linear_leaves.LinearPaths
     n_levels: int
 
-    def workspace(self, n_players: int, members: int) -> tree_shap.ShapWorkspace:
+    def workspace(self, n_players: int, members: int, with_pairs: bool) -> path_records.ShapWorkspace:
         """Return the arrays that a team works on."""
-        rows, n_points = tree_shap.BLOCK, self.paths.points.shape[1]
-        return tree_shap.ShapWorkspace(
+        rows, n_points, n_paired = path_records.BLOCK, self.paths.points.shape[1], n_players if with_pairs else 0
+        return path_records.ShapWorkspace(
+            pairs=np.empty((members, n_paired, n_paired, rows)),
+            active=np.empty((members, self.n_levels, self.n_levels), dtype=np.int64),
             blocks=np.empty((members, len(self.paths.features), rows)),
             phi=np.empty((members, n_players, rows)),
-            edges=np.empty((members, 3, self.n_levels, rows)),
-            products=np.empty((members, self.n_levels, n_points, rows)),
-            sums=np.empty((members, self.n_levels, 2, n_points, rows)),
+            records=np.empty((members, self.n_levels * path_records.record_size(n_points))),
             path=np.empty((members, self.n_levels), dtype=np.int64),
         )
 
@@ -43,11 +46,13 @@ class PackedPaths:
         n_splits = np.diff(self.paths.tree_start)
         width = n_outputs if self.paths.values.shape[1] > 1 else 1
         cost = SPLIT_NANOSECONDS * width * float((n_splits * self.paths.n_points).sum()) + 1.0
-        blocks = max(1, int(CALL_NANOSECONDS / (tree_shap.BLOCK * cost)))
-        return members * tree_shap.BLOCK * blocks
+        blocks = max(1, int(CALL_NANOSECONDS / (path_records.BLOCK * cost)))
+        return members * path_records.BLOCK * blocks
 
 
-def pack_paths(nodes: NodeIndex, players: Players, cover: np.ndarray) -> PackedPaths:
+def pack_paths(
+    nodes: NodeIndex, players: Players, cover: np.ndarray, bitsets: BitsetTransformer | None = None
+) -> PackedPaths:
     """List the splits of all trees; ``cover`` is the weight of each node."""
     ensemble = nodes.ensemble
     n_splits, n_levels = int(nodes.inner.sum()), int(ensemble.node_depths().max(initial=0)) + 2
@@ -58,65 +63,89 @@ def pack_paths(nodes: NodeIndex, players: Players, cover: np.ndarray) -> PackedP
         ensemble.tree_start, ensemble.feature, ensemble.left, cover, players.of_column,
         np.empty((n_levels, 6), np.int64), np.empty((n_levels, 2)), splits, fractions, numbers, tree_start, n_distinct,
     )  # fmt: skip
-    features, slots = np.unique(nodes.column[numbers], return_inverse=True)
-    splits[:, tree_paths.SLOT] = slots.reshape(-1)
+    coefficients = ensemble.leaf_coefficients
+    columns = nodes.column[numbers]
+    if coefficients is not None:
+        columns = np.concatenate([columns, coefficient_columns(coefficients, bitsets)])
+    features, slots = np.unique(columns, return_inverse=True)
+    slots = slots.reshape(-1)
+    splits[:, tree_paths.SLOT] = slots[:n_splits]
     splits[:, tree_paths.BIT] = nodes.bit[numbers]
     splits[:, tree_paths.MISSING_LEFT] = ensemble.missing_left[numbers]
-    n_points = np.maximum(1, (n_distinct + 1) // 2)
+    # A linear leaf raises the degree of the integrand by one.
+    n_points = np.maximum(1, (n_distinct + (1 if coefficients is None else 2)) // 2)
     points, weights = quadrature_table(int(n_points.max(initial=1)))
+    factors = np.empty(int((np.diff(tree_start) * n_points).sum()) * tree_paths.N_FACTORS)
+    tree_paths.list_factors(tree_start, n_points, points, splits, fractions, factors)
     paths = tree_paths.TreePaths(
-        tree_start, ensemble.tree_output, n_points, splits, ensemble.threshold[numbers], fractions, ensemble.value,
-        features.astype(np.int64), points, weights,
+        tree_start, ensemble.tree_output, n_points, splits, ensemble.threshold[numbers], fractions, factors,
+        ensemble.value, features.astype(np.int64), points, weights,
     )  # fmt: skip
-    return PackedPaths(paths, n_levels)
+    leaves = _linear_paths(ensemble, paths, players, slots[n_splits:], n_levels)
+    return PackedPaths(paths, leaves, n_levels)
+
+
+def follow_background_row(packed: PackedPaths, row: np.ndarray) -> PackedPaths:
+    """Return the paths with the way of one row of tree features as the cover: all of it goes where the row goes."""
+    paths = packed.paths
+    values = row[paths.features][paths.splits[:, tree_paths.SLOT]]
+    missing_left = paths.splits[:, tree_paths.MISSING_LEFT] == 1
+    goes_left = np.where(np.isnan(values), missing_left, values <= paths.thresholds)
+    bit = paths.splits[:, tree_paths.BIT]
+    is_right = (values.view(np.uint64) >> np.maximum(bit, 0).astype(np.uint64)) & np.uint64(1)
+    goes_left = np.where(bit >= 0, is_right == 0, goes_left)
+    splits, fractions = paths.splits.copy(), np.empty_like(paths.fractions)
+    fractions[:, tree_paths.GOES_LEFT] = goes_left
+    tree_paths.list_remains(paths.tree_start, splits, fractions, np.empty(packed.n_levels, dtype=np.int64))
+    factors = np.empty_like(paths.factors)
+    tree_paths.list_factors(paths.tree_start, paths.n_points, paths.points, splits, fractions, factors)
+    return replace(packed, paths=paths._replace(splits=splits, fractions=fractions, factors=factors))
+
+
+def coefficient_columns(coefficients: LeafCoefficients, bitsets: BitsetTransformer | None) -> np.ndarray:
+    """Return the column of the table of each coefficient of linear leaves."""
+    return coefficients.feature if bitsets is None else bitsets.column[coefficients.feature]
+
+
+def _linear_paths(
+    ensemble: Ensemble, paths: tree_paths.TreePaths, players: Players, slots: np.ndarray, n_levels: int
+) -> linear_leaves.LinearPaths:
+    coefficients = ensemble.leaf_coefficients
+    integers, floats = np.empty(0, dtype=np.int64), np.empty(0)
+    if coefficients is None:
+        return linear_leaves.LinearPaths(
+            integers, integers, floats, integers, integers, integers, integers, floats, floats, floats
+        )
+    player = players.of_column[coefficients.feature]
+    level, edge = np.zeros(coefficients.n_nodes, np.int64), np.zeros(len(coefficients), np.int64)
+    remains = np.ones(len(coefficients))
+    tree_paths.list_leaf_edges(
+        paths.tree_start, paths.splits, paths.fractions, coefficients.start, player, np.empty(n_levels, np.int64),
+        level, edge, remains,
+    )  # fmt: skip
+    return linear_leaves.LinearPaths(
+        ensemble.tree_start[:-1], coefficients.start, coefficients.intercept, level, slots.astype(np.int64), player,
+        edge, remains, coefficients.centre, coefficients.slope,
+    )  # fmt: skip
 
 
 def add_shap_values(
     packed: PackedPaths, players: Players, table: Table, out: np.ndarray, n_jobs: int | None = None
 ) -> None:
-    """Add the Shapley values of all rows of a table of tree features to ``out`` (rows, features, outputs)."""
-    if len(packed.paths.splits) == 0:
+    """Add the Shapley values of all rows of a table of tree features to ``out`` (rows, features, outputs).
+
+    If ``out`` is (rows, features, features, outputs), interaction values are added.
+    """
+    if players.n_players == 0:
         return
     paths = packed.paths
     if table.is_sparse:  # a block of it takes little memory with the columns that trees use alone
         table = table.select(paths.features.tolist())
         paths = paths._replace(features=np.arange(len(paths.features), dtype=np.int64))
     team = current_team(n_jobs, table.n_rows * len(paths.splits))
-    work = packed.workspace(players.n_players, team.size)
+    kernel = tree_shap.explain_rows if out.ndim == 3 else tree_shap.explain_row_pairs
+    work = packed.workspace(players.n_players, team.size, out.ndim == 4)
     shares = (players.share_start, players.share_feature)
-    for rows in row_ranges(table, packed.rows_per_call(out.shape[2], team.size)):
+    for rows in row_ranges(table, packed.rows_per_call(out.shape[-1], team.size)):
         bounds = np.array([rows.begin, rows.end, rows.offset], dtype=np.int64)
-        team.run(tree_shap.explain_rows, *rows.memory, paths, *shares, work, bounds, out)
-
-
-def node_cover(ensemble: Ensemble, kind: str = "weight") -> np.ndarray:
-    """Return the weight of each node by which expectations are taken: ``weight``, ``count`` or ``hessian``.
-
-    Trees without weights have counts instead, and without counts hessians.
-    """
-    cover = _statistic(ensemble, kind)
-    for other in ("count", "hessian"):
-        is_empty = ~(cover[ensemble.tree_start[:-1]] > 0.0) if ensemble.n_trees else np.empty(0, bool)
-        if is_empty.any():
-            cover = np.where(is_empty[ensemble.tree_of_node()], _statistic(ensemble, other), cover)
-    return np.ascontiguousarray(cover)
-
-
-def _statistic(ensemble: Ensemble, kind: str) -> np.ndarray:
-    values = np.asarray(getattr(ensemble, kind), dtype=np.float64)
-    return values if values.ndim == 1 else values.sum(axis=1)
-
-
-def expected_values(nodes: NodeIndex, cover: np.ndarray) -> np.ndarray:
-    """Return the mean of all trees (outputs,), weighted by cover at every split."""
-    ensemble = nodes.ensemble
-    means = np.array(ensemble.value)
-    for level in reversed(nodes.levels):
-        left = nodes.left[level]
-        total = cover[left] + cover[left + 1]
-        goes_left = np.divide(cover[left], total, out=np.full(len(level), 0.5), where=total > 0.0)[:, None]
-        means[level] = goes_left * means[left] + (1.0 - goes_left) * means[left + 1]
-    totals = np.zeros(ensemble.n_outputs)
-    for root, output in zip(ensemble.tree_start[:-1], ensemble.tree_output, strict=True):
-        totals[output : output + ensemble.width] += means[root]
-    return totals
+        team.run(kernel, *rows.memory, paths, packed.leaves, *shares, work, bounds, out)

@@ -15,6 +15,7 @@ from sapwood.errors import ParameterError
 from sapwood.lazy_dataclass import dataclass
 from sapwood.model.arithmetic import add_models, every_round, scale_model
 from sapwood.model.ensemble import Ensemble
+from sapwood.model.explanation_methods import ExplanationMethods
 from sapwood.model.info import CATEGORIES, DECISIONS, model_info
 from sapwood.model.io.fingerprint import fingerprint
 from sapwood.model.prediction_methods import PredictionMethods
@@ -25,7 +26,7 @@ from sapwood.params.validators import is_number
 
 
 @dataclass(frozen=True, eq=False)
-class Model(PredictionMethods):
+class Model(ExplanationMethods, PredictionMethods):
     """Trees, the base scores they are added to, and the link from scores to predictions; immutable.
 
     ``sapwood.train``, ``sapwood.load`` and fitted estimators (``model_``) give models. Methods that predict take X as
@@ -213,89 +214,6 @@ class Model(PredictionMethods):
             title = f"tree {k} (round {self.ensemble.tree_round[k]}, output {self.ensemble.tree_output[k]})"
             parts.append(f"{title}\n{text.write(tree)}")
         return "\n\n".join(parts) + "\n"
-
-    # --- explanation --------------------------------------------------------------------------------------------------
-    # sapwood.explain imports this module, so its modules are imported by name when they are used.
-
-    def importance(self, kind: str = "total_gain", percent: bool = False) -> np.ndarray:
-        """Return the importance of each feature.
-
-        Parameters
-        ----------
-        kind : str, default='total_gain'
-            Definition of importance: "total_gain", "gain" (mean per split), "weight" (number of splits), "cover" and
-            others (see ``explain/importance.py``).
-        percent : bool, default=False
-            Whether to scale the importances to a sum of 100.
-
-        Returns
-        -------
-        FeatureImportance
-            An array in the order of the columns of X that prints as a table with names.
-
-        Examples
-        --------
-        >>> import sapwood
-        >>> X = [[float(i)] for i in range(100)]
-        >>> model = sapwood.train({"n_estimators": 10}, X, list(range(100)))
-        >>> model.importance(percent=True).to_dict()
-        {'f0': 100.0}
-        """
-        return importlib.import_module("sapwood.explain.importance").importance(self, kind, percent=percent)
-
-    def explain(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> Any:
-        """Explain the scores of all rows by Shapley values.
-
-        Parameters
-        ----------
-        X : array, data frame, sparse matrix or rows
-            Rows with the columns of training.
-        iterations : int, optional
-            Number of rounds to use; all by default.
-        n_jobs : int, optional
-            Number of threads; as many as allowed by default.
-
-        Returns
-        -------
-        Explanation
-            Shapley values with the features and the base values.
-
-        Examples
-        --------
-        >>> import sapwood
-        >>> X = [[float(i)] for i in range(100)]
-        >>> model = sapwood.train({"n_estimators": 10}, X, list(range(100)))
-        >>> model.explain(X).values.shape
-        (100, 1)
-        """
-        return importlib.import_module("sapwood.explain.shapley").explain(self, X, iterations, n_jobs)
-
-    def shap_values(self, X: Any, iterations: int | None = None, n_jobs: int | None = None) -> np.ndarray:
-        """Return the Shapley values of the scores of all rows.
-
-        Parameters
-        ----------
-        X : array, data frame, sparse matrix or rows
-            Rows with the columns of training.
-        iterations : int, optional
-            Number of rounds to use; all by default.
-        n_jobs : int, optional
-            Number of threads; as many as allowed by default.
-
-        Returns
-        -------
-        ndarray (rows, features) or (rows, features, outputs)
-            Contribution of each feature to the score of each row.
-
-        Examples
-        --------
-        >>> import sapwood
-        >>> X = [[float(i)] for i in range(100)]
-        >>> model = sapwood.train({"n_estimators": 10}, X, list(range(100)))
-        >>> model.shap_values(X).shape
-        (100, 1)
-        """
-        return importlib.import_module("sapwood.explain.shapley").shap_values(self, X, iterations, n_jobs)
 
     def info(self) -> dict[str, Any]:
         """Return what the model is and how it was trained.

@@ -13,12 +13,16 @@ from sapwood.native.runtime.kernel import kernel, layout
 # Columns of ``TreePaths.splits``: slot of the split's value in a block of rows; the bit of a category bitset, -1 for a
 # threshold; whether missing values go left; player; level; level of the last edge of the same player above, 0 if there
 # is none; whether the node is the right child of its parent; left child; whether the left and the right child are
-# leaves.
-SLOT, BIT, MISSING_LEFT, PLAYER, LEVEL, EARLIER, IS_RIGHT, LEFT, LEFT_IS_LEAF, RIGHT_IS_LEAF = range(10)
-N_SPLIT_COLUMNS = 10
+# leaves; start of its factors.
+SLOT, BIT, MISSING_LEFT, PLAYER, LEVEL, EARLIER, IS_RIGHT, LEFT, LEFT_IS_LEAF, RIGHT_IS_LEAF, FACTORS = range(11)
+N_SPLIT_COLUMNS = 11
 # Columns of ``TreePaths.fractions``: the fraction of the node's cover that goes left; the fraction of all rows that the
 # splits of the same player above leave.
 GOES_LEFT, REMAINS = range(2)
+# Factors of a split at a point: of the left edge for rows that miss it and rows that follow it, of the right edge, and
+# the reciprocal square of the factor of the player's last edge above.
+LEFT_MISSED, LEFT_FOLLOWED, RIGHT_MISSED, RIGHT_FOLLOWED, SQUARE = range(5)
+N_FACTORS = 5
 
 
 @layout
@@ -31,6 +35,7 @@ class TreePaths(NamedTuple):
     splits: "i64[:,:]"  # (S, N_SPLIT_COLUMNS)
     thresholds: "f64[:]"  # (S)
     fractions: "f64[:,:]"  # (S, 2)
+    factors: "f64[:]"  # N_FACTORS for each split and point
     values: "f64[:,:]"  # (N, width) of all nodes
     features: "i64[:]"  # per slot of a block: the column of the table
     points: "f64[:,:]"  # (n, q): point q of the quadrature with n points, between 0 and 1
@@ -103,3 +108,64 @@ def list_paths(
                 remains[n_waiting, 0] = before * goes_left
                 n_waiting += 1
     split_start[tree_start.shape[0] - 1] = n
+
+
+@kernel("i64[:], i64[:], f64[:,:], i64[:,:], f64[:,:], f64[:]")
+def list_factors(tree_start, n_points, points, splits, fractions, factors):
+    """Write the factors of the edges of each split at the points of its tree, and where they start."""
+    k = 0
+    for tree in range(tree_start.shape[0] - 1):
+        for split in range(tree_start[tree], tree_start[tree + 1]):
+            splits[split, FACTORS] = k
+            goes_left, remains = fractions[split, GOES_LEFT], fractions[split, REMAINS]
+            for q in range(n_points[tree]):
+                t = points[n_points[tree], q]
+                above = 1.0 / (t + (1.0 - t) * remains)
+                followed = t * above
+                factors[k + LEFT_MISSED] = (1.0 - t) * remains * goes_left * above
+                factors[k + LEFT_FOLLOWED] = factors[k + LEFT_MISSED] + followed
+                factors[k + RIGHT_MISSED] = (1.0 - t) * remains * (1.0 - goes_left) * above
+                factors[k + RIGHT_FOLLOWED] = factors[k + RIGHT_MISSED] + followed
+                factors[k + SQUARE] = above * above
+                k += N_FACTORS
+
+
+@kernel("i64[:], i64[:,:], f64[:,:], i64[:], i64[:], i64[:], i64[:], i64[:], f64[:]")
+def list_leaf_edges(tree_start, splits, fractions, start, player, path, level, edge, remains):
+    """Write the level of each linear leaf, and of each coefficient its player's last edge and what that leaves.
+
+    Node n has the coefficients ``start[n]`` to ``start[n + 1]``, which belong to ``player``. ``path`` (levels) is a
+    workspace.
+    """
+    for tree in range(tree_start.shape[0] - 1):
+        for split in range(tree_start[tree], tree_start[tree + 1]):
+            depth = splits[split, LEVEL]
+            path[depth] = split
+            for side in range(2):
+                node = splits[split, LEFT] + side
+                is_leaf = splits[split, RIGHT_IS_LEAF if side == 1 else LEFT_IS_LEAF] == 1
+                level[node] = depth + 1
+                for k in range(start[node], start[node + 1] if is_leaf else start[node]):
+                    edge[k], remains[k] = 0, 1.0
+                    for e in range(1, depth + 2):
+                        above = path[e - 1]
+                        if splits[above, PLAYER] == player[k]:
+                            is_right = side if e == depth + 1 else splits[path[e], IS_RIGHT]
+                            goes_left = fractions[above, GOES_LEFT]
+                            fraction = 1.0 - goes_left if is_right == 1 else goes_left
+                            edge[k], remains[k] = e, fractions[above, REMAINS] * fraction
+
+
+@kernel("i64[:], i64[:,:], f64[:,:], i64[:]")
+def list_remains(tree_start, splits, fractions, path):
+    """Write what the splits of the same player above leave, by the fractions that go left; ``path`` is a workspace."""
+    for tree in range(tree_start.shape[0] - 1):
+        for split in range(tree_start[tree], tree_start[tree + 1]):
+            path[splits[split, LEVEL]] = split
+            earlier = splits[split, EARLIER]
+            fractions[split, REMAINS] = 1.0
+            if earlier > 0:
+                above, is_right = path[earlier - 1], splits[path[earlier], IS_RIGHT]
+                fraction = fractions[above, GOES_LEFT]
+                fraction = 1.0 - fraction if is_right == 1 else fraction
+                fractions[split, REMAINS] = fractions[above, REMAINS] * fraction

@@ -23,44 +23,46 @@ part of P from the root on. Rows are independent and trees are added in their or
 on the blocks nor on the number of threads.
 """
 
-# ruff: noqa: F821 (types in the language of signatures)
-
-from typing import NamedTuple
-
 import numpy as np
 
+from sapwood.kernels.explain.linear_leaves import fill_linear_sums
+from sapwood.kernels.explain.path_pairs import activate, complete_pairs, fill_slopes, leave_pairs, share_pairs
+from sapwood.kernels.explain.path_records import (
+    BLOCK,
+    FOLLOWS,
+    LEFT_SUM,
+    OLD,
+    OWN,
+    POINT_SIZE,
+    POINTS,
+    PRODUCT,
+    RIGHT_SUM,
+    TOTAL,
+    enter_child,
+    record_size,
+)
 from sapwood.kernels.explain.tree_paths import (
     BIT,
     EARLIER,
+    FACTORS,
     GOES_LEFT,
     IS_RIGHT,
     LEFT,
     LEFT_IS_LEAF,
+    LEFT_MISSED,
     LEVEL,
     MISSING_LEFT,
+    N_FACTORS,
     PLAYER,
     REMAINS,
     RIGHT_IS_LEAF,
     SLOT,
+    SQUARE,
 )
 from sapwood.kernels.predict.packed_forest import OUT_OFFSET, ROW_BEGIN, ROW_END, bitset_word
-from sapwood.native.runtime.kernel import kernel, layout
-
-BLOCK = 16  # rows that are explained together
+from sapwood.native.runtime.kernel import kernel
 
 U1 = np.uint64(1)
-
-
-@layout
-class ShapWorkspace(NamedTuple):
-    """Arrays for one block of rows and one path, the first axis counts the members of the team."""
-
-    blocks: "f64[:,:,:]"  # (slots, rows) values
-    phi: "f64[:,:,:]"  # (players, rows) Shapley values
-    edges: "f64[:,:,:,:]"  # (3, levels, rows) follows the left edge of the split; follows the edge; totals in level 0
-    products: "f64[:,:,:,:]"  # (levels, points, rows) P
-    sums: "f64[:,:,:,:,:]"  # (levels, 2, points, rows) G of the left and the right child
-    path: "i64[:,:]"  # (levels) split
 
 
 @kernel()
@@ -73,119 +75,144 @@ def fill_block(x, row_stride, column_stride, features, start, n, block):
 
 
 @kernel()
-def follow_left(paths, split, block, earlier, out):
-    """Write ``earlier`` where a row goes left, else 0."""
-    values = block[paths.splits[split, SLOT]]
+def follow_left(paths, split, values, records, record, old_record):
+    """Write o' of a split, the o in ``old_record``, and o of its left child."""
     bit = paths.splits[split, BIT]
     threshold = paths.thresholds[split]
+    old = old_record + FOLLOWS
+    for i in range(BLOCK):
+        records[np.uint64(record + OLD + i)] = records[np.uint64(old + i)]
     if bit >= 0:
         for i in range(BLOCK):
-            out[i] = 0.0 if (bitset_word(values[i]) >> np.uint64(bit)) & U1 else earlier[i]
+            goes_right = (bitset_word(values[np.uint64(i)]) >> np.uint64(bit)) & U1
+            records[np.uint64(record + OWN + i)] = 0.0 if goes_right else records[np.uint64(record + OLD + i)]
     elif paths.splits[split, MISSING_LEFT] == 1:
         for i in range(BLOCK):
-            out[i] = 0.0 if values[i] > threshold else earlier[i]
+            follows = records[np.uint64(record + OLD + i)]
+            records[np.uint64(record + OWN + i)] = 0.0 if values[np.uint64(i)] > threshold else follows
     else:
         for i in range(BLOCK):
-            out[i] = earlier[i] if values[i] <= threshold else 0.0
+            follows = records[np.uint64(record + OLD + i)]
+            records[np.uint64(record + OWN + i)] = follows if values[np.uint64(i)] <= threshold else 0.0
 
 
 @kernel()
-def edge_factor(own, earlier, followed, missed, outside):
-    """Return the factor of an edge: whether the row follows it, else whether it followed the player's edges above."""
-    return followed if own > 0.0 else (missed if earlier > 0.0 else outside)
-
-
-@kernel()
-def enter_split(paths, parent, is_right, t, n_points, own, follows, products):
-    """Write whether rows follow the edge from ``parent`` to a child, and the products above the child.
-
-    ``follows`` (levels, rows) and ``products`` (levels, points, rows) have entries up to the parent's level, ``own``
-    (levels, rows) whether rows follow the left edge of the split of each level.
-    """
-    level, earlier = paths.splits[parent, LEVEL], paths.splits[parent, EARLIER]
-    fraction, remains = paths.fractions[parent, GOES_LEFT], paths.fractions[parent, REMAINS]
-    fraction = 1.0 - fraction if is_right == 1 else fraction
-    left, old, new = own[level], follows[earlier], follows[level + 1]
-    for i in range(BLOCK):
-        new[i] = old[i] - left[i] if is_right == 1 else left[i]
+def fill_sums(value, n_points, records, sums):
+    """Write the value of a leaf as the sums of a child."""
     for q in range(n_points):
-        above = 1.0 / (t[q] + (1.0 - t[q]) * remains)
-        missed = (1.0 - t[q]) * remains * fraction * above
-        followed = missed + t[q] * above
-        before, after = products[level, q], products[level + 1, q]
         for i in range(BLOCK):
-            after[i] = before[i] * edge_factor(new[i], old[i], followed, missed, fraction)
+            records[np.uint64(sums + q * POINT_SIZE + i)] = value
 
 
 @kernel()
-def leave_split(paths, split, output, t, n_points, own, follows, products, sums, totals, phi):
-    """Add a split's terms to ``phi`` (players, rows), and write the sums G of its node for the parent.
-
-    ``sums`` (levels, 2, points, rows) are those of the children of the split of each level, ``totals`` (rows) is a
-    workspace.
-    """
-    level, earlier, child = paths.splits[split, LEVEL], paths.splits[split, EARLIER], paths.splits[split, LEFT]
+def leave_split(paths, split, n_points, records, record, result, phi):
+    """Add a split's terms to ``phi`` (players, rows), and write the sums G of its node to ``result``."""
     fraction, remains = paths.fractions[split, GOES_LEFT], paths.fractions[split, REMAINS]
-    left, old = own[level], follows[earlier]
+    factors, is_first = paths.splits[split, FACTORS], paths.splits[split, EARLIER] == 0
     for i in range(BLOCK):
-        totals[i] = 0.0
+        records[np.uint64(record + TOTAL + i)] = 0.0
     for q in range(n_points):
-        above = 1.0 / (t[q] + (1.0 - t[q]) * remains)
-        missed = (1.0 - t[q]) * remains * fraction * above
-        followed = missed + t[q] * above
-        square = above * above
-        product, lefts, rights = products[level, q], sums[level, 0, q], sums[level, 1, q]
-        result = sums[max(level - 1, 0), paths.splits[split, IS_RIGHT], q]
-        if paths.splits[split, LEFT_IS_LEAF] == 1:
-            value = paths.values[child, output]
+        missed = paths.factors[factors + q * N_FACTORS + LEFT_MISSED]
+        followed = paths.factors[factors + q * N_FACTORS + LEFT_MISSED + 1]
+        square = paths.factors[factors + q * N_FACTORS + SQUARE]
+        point, out = record + POINTS + q * POINT_SIZE, result + q * POINT_SIZE
+        if is_first:
             for i in range(BLOCK):
-                lefts[i] = value
-        if paths.splits[split, RIGHT_IS_LEAF] == 1:
-            value = paths.values[child + 1, output]
+                right = records[np.uint64(point + RIGHT_SUM + i)]
+                difference = records[np.uint64(point + LEFT_SUM + i)] - right
+                records[np.uint64(record + TOTAL + i)] += records[np.uint64(point + PRODUCT + i)] * difference
+                factor = followed if records[np.uint64(record + OWN + i)] > 0.0 else missed
+                records[np.uint64(out + i)] = right + factor * difference
+        else:
             for i in range(BLOCK):
-                rights[i] = value
-        for i in range(BLOCK):
-            right = rights[i]
-            difference = lefts[i] - right
-            totals[i] += product[i] * difference * square
-            result[i] = right + edge_factor(left[i], old[i], followed, missed, fraction) * difference
-    values = phi[paths.splits[split, PLAYER]]
+                right = records[np.uint64(point + RIGHT_SUM + i)]
+                difference = records[np.uint64(point + LEFT_SUM + i)] - right
+                records[np.uint64(record + TOTAL + i)] += records[np.uint64(point + PRODUCT + i)] * difference * square
+                factor = missed if records[np.uint64(record + OLD + i)] > 0.0 else fraction
+                factor = followed if records[np.uint64(record + OWN + i)] > 0.0 else factor
+                records[np.uint64(out + i)] = right + factor * difference
+    player = paths.splits[split, PLAYER]
+    share = remains * fraction
     for i in range(BLOCK):
-        values[i] += (left[i] * remains - old[i] * (remains * fraction)) * totals[i]
+        own, old = records[np.uint64(record + OWN + i)], records[np.uint64(record + OLD + i)]
+        phi[player, i] += (own * remains - old * share) * records[np.uint64(record + TOTAL + i)]
 
 
 @kernel()
-def explain_tree(paths, tree, output, work, member):
-    """Add the Shapley values of one tree for the block of rows of a member to its ``phi``."""
-    n_points = paths.n_points[tree]
-    t = paths.points[n_points]
-    begin, end = paths.tree_start[tree], paths.tree_start[tree + 1]
-    block, path, phi = work.blocks[member], work.path[member], work.phi[member]
-    own, follows, totals = work.edges[member, 0], work.edges[member, 1], work.edges[member, 2, 0]
-    products, sums = work.products[member], work.sums[member]
+def start_tree(paths, n_points, records):
+    """Write the record of level 0: all rows are at the root, whose products are the weights of the quadrature."""
     for i in range(BLOCK):
-        follows[0, i] = 1.0
+        records[np.uint64(FOLLOWS + i)] = 1.0
     for q in range(n_points):
         for i in range(BLOCK):
-            products[0, q, i] = paths.weights[n_points, q]
-    for split in range(begin, end):
+            records[np.uint64(POINTS + PRODUCT + q * POINT_SIZE + i)] = paths.weights[n_points, q]
+
+
+@kernel()
+def explain_tree(paths, leaves, tree, output, work, member):
+    """Add the Shapley values of one tree for the block of rows of a member to its ``phi``, and those of pairs."""
+    n_points = paths.n_points[tree]
+    size = record_size(n_points)
+    end = paths.tree_start[tree + 1]
+    path, phi, records, pairs = work.path[member], work.phi[member], work.records[member], work.pairs[member]
+    active = work.active[member]
+    has_pairs = pairs.shape[0] > 0
+    start_tree(paths, n_points, records)
+    active[0, 0] = 0
+    if paths.tree_start[tree] == end and leaves.start.shape[0] > 0:  # the root is a leaf, which may be linear
+        fill_linear_sums(paths, leaves, tree, leaves.root[tree], POINTS + RIGHT_SUM, 0, work, member)
+    for split in range(paths.tree_start[tree], end):
         level = paths.splits[split, LEVEL]
+        record = level * size
         if level > 0:
-            enter_split(paths, path[level - 1], paths.splits[split, IS_RIGHT], t, n_points, own, follows, products)
+            is_right = paths.splits[split, IS_RIGHT]
+            enter_child(paths, path[level - 1], is_right, n_points, records, record - size, record)
+            if has_pairs:
+                activate(paths, path[level - 1], active)
+                fill_slopes(paths, path[level - 1], is_right, tree, records, record)
         path[level] = split
-        follow_left(paths, split, block, follows[paths.splits[split, EARLIER]], own[level])
+        values = work.blocks[member, paths.splits[split, SLOT]]
+        follow_left(paths, split, values, records, record, paths.splits[split, EARLIER] * size)
+        if paths.splits[split, LEFT_IS_LEAF] == 1:
+            enter_leaf(paths, leaves, tree, split, 0, output, work, member)
+        if paths.splits[split, RIGHT_IS_LEAF] == 1:
+            enter_leaf(paths, leaves, tree, split, 1, output, work, member)
         # The nodes at the level of the next split, and below, are complete.
         last = paths.splits[split + 1, LEVEL] if split + 1 < end else 0
         for done in range(level - last + 1):
-            leave_split(paths, path[level - done], output, t, n_points, own, follows, products, sums, totals, phi)
+            left = path[level - done]
+            above = (level - done - 1) * size if level > done else 0
+            side = RIGHT_SUM if paths.splits[left, IS_RIGHT] == 1 else LEFT_SUM
+            leave_split(paths, left, n_points, records, record - done * size, above + POINTS + side, phi)
+            if has_pairs:
+                leave_pairs(paths, left, n_points, records, record - done * size, path, active, pairs)
+
+
+@kernel()
+def enter_leaf(paths, leaves, tree, split, is_right, output, work, member):
+    """Write the sums of a leaf below a split: its value, or at each point that of its linear model."""
+    n_points, node = paths.n_points[tree], paths.splits[split, LEFT] + is_right
+    record = paths.splits[split, LEVEL] * record_size(n_points)
+    sums = record + POINTS + (RIGHT_SUM if is_right == 1 else LEFT_SUM)
+    records = work.records[member]
+    if leaves.start.shape[0] == 0 or leaves.start[node] == leaves.start[node + 1]:
+        fill_sums(paths.values[node, output], n_points, records, sums)
+        return
+    child = record + record_size(n_points)
+    enter_child(paths, split, is_right, n_points, records, record, child)
+    work.path[member, paths.splits[split, LEVEL]] = split
+    if work.pairs.shape[1] > 0:
+        activate(paths, split, work.active[member])
+        fill_slopes(paths, split, is_right, tree, records, child)
+    fill_linear_sums(paths, leaves, tree, node, sums, child, work, member)
 
 
 @kernel(
-    "f32[:], i64, i64, TreePaths, i64[:], i64[:], ShapWorkspace, i64[:], f64[:,:,:]",
-    "f64[:], i64, i64, TreePaths, i64[:], i64[:], ShapWorkspace, i64[:], f64[:,:,:]",
+    "f32[:], i64, i64, TreePaths, LinearPaths, i64[:], i64[:], ShapWorkspace, i64[:], f64[:,:,:]",
+    "f64[:], i64, i64, TreePaths, LinearPaths, i64[:], i64[:], ShapWorkspace, i64[:], f64[:,:,:]",
 )
 def explain_rows(
-    member, members, sync, x, row_stride, column_stride, paths, share_start, share_feature, work, bounds, out
+    member, members, sync, x, row_stride, column_stride, paths, leaves, share_start, share_feature, work, bounds, out
 ):
     """Add Shapley values of rows to ``out`` (rows, features, outputs).
 
@@ -195,21 +222,54 @@ def explain_rows(
     """
     begin, end, shift = bounds[ROW_BEGIN], bounds[ROW_END], bounds[OUT_OFFSET]
     n_blocks = (end - begin + BLOCK - 1) // BLOCK
-    is_vector = paths.values.shape[1] > 1
     phi = work.phi[member]
     for b in range(member * n_blocks // members, (member + 1) * n_blocks // members):
         start = begin + b * BLOCK
         n = min(BLOCK, end - start)
         fill_block(x, row_stride, column_stride, paths.features, start, n, work.blocks[member])
         for output in range(out.shape[2]):
-            for p in range(phi.shape[0]):
-                for i in range(BLOCK):
-                    phi[p, i] = 0.0
-            for tree in range(paths.tree_output.shape[0]):
-                if is_vector or paths.tree_output[tree] == output:
-                    explain_tree(paths, tree, output if is_vector else 0, work, member)
+            explain_block(paths, leaves, output, work, member)
             for p in range(phi.shape[0]):
                 share = 1.0 / np.float64(share_start[p + 1] - share_start[p])
                 for s in range(share_start[p], share_start[p + 1]):
                     for i in range(n):
                         out[shift + start + i, share_feature[s], output] += phi[p, i] * share
+
+
+@kernel()
+def explain_block(paths, leaves, output, work, member):
+    """Write the Shapley values of one output for the block of rows of a member to its ``phi`` and ``pairs``."""
+    phi, pairs = work.phi[member], work.pairs[member]
+    for p in range(phi.shape[0]):
+        for i in range(BLOCK):
+            phi[p, i] = 0.0
+    for p in range(pairs.shape[0]):
+        for other in range(pairs.shape[0]):
+            for i in range(BLOCK):
+                pairs[p, other, i] = 0.0
+    is_vector = paths.values.shape[1] > 1
+    for tree in range(paths.tree_output.shape[0]):
+        if is_vector or paths.tree_output[tree] == output:
+            explain_tree(paths, leaves, tree, output if is_vector else 0, work, member)
+
+
+@kernel(
+    "f32[:], i64, i64, TreePaths, LinearPaths, i64[:], i64[:], ShapWorkspace, i64[:], f64[:,:,:,:]",
+    "f64[:], i64, i64, TreePaths, LinearPaths, i64[:], i64[:], ShapWorkspace, i64[:], f64[:,:,:,:]",
+)
+def explain_row_pairs(
+    member, members, sync, x, row_stride, column_stride, paths, leaves, share_start, share_feature, work, bounds, out
+):
+    """Add interaction values of rows to ``out`` (rows, features, features, outputs); see ``explain_rows``."""
+    begin, end, shift = bounds[ROW_BEGIN], bounds[ROW_END], bounds[OUT_OFFSET]
+    n_blocks = (end - begin + BLOCK - 1) // BLOCK
+    phi, pairs = work.phi[member], work.pairs[member]
+    for b in range(member * n_blocks // members, (member + 1) * n_blocks // members):
+        start = begin + b * BLOCK
+        n = min(BLOCK, end - start)
+        fill_block(x, row_stride, column_stride, paths.features, start, n, work.blocks[member])
+        for output in range(out.shape[3]):
+            explain_block(paths, leaves, output, work, member)
+            complete_pairs(phi, pairs)
+            for i in range(n):
+                share_pairs(pairs, i, share_start, share_feature, out[shift + start + i], output)

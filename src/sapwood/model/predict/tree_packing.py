@@ -46,7 +46,7 @@ def pack_trees(ensemble: Ensemble, with_tops: bool = True, bitsets: BitsetTransf
     categories to the bits of bitset columns.
     """
     nodes = NodeIndex(ensemble, bitsets)
-    symmetric = _find_symmetric(nodes) if with_tops else np.zeros(ensemble.n_trees, dtype=bool)
+    symmetric = find_symmetric(nodes) if with_tops else np.zeros(ensemble.n_trees, dtype=bool)
     in_symmetric = symmetric[nodes.tree]
     top = _choose_tops(nodes) if with_tops else np.zeros(ensemble.n_nodes, dtype=bool)
     top = np.where(in_symmetric, nodes.inner, top)
@@ -114,7 +114,7 @@ def pack_linear_leaves(
     )
 
 
-def _find_symmetric(nodes: NodeIndex) -> np.ndarray:
+def find_symmetric(nodes: NodeIndex) -> np.ndarray:
     """Return which trees have one split for all nodes of a depth, and all their leaves at the same depth."""
     ensemble = nodes.ensemble
     depths = ensemble.node_depths()

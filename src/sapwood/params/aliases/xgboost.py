@@ -109,7 +109,7 @@ iteration_range | iterations=n | `(0, n)` is `iterations=n`; for `(m, n)` slice 
 ntree_limit | iterations={} |
 pred_leaf | apply(X) | in a `Model`, `leaf_indices(X)`; leaves have the numbers of their nodes
 pred_contribs approx_contribs | shap_values(X) | base values, the last column there, are those of `explain(X)`
-pred_interactions | - | there are no interaction values yet; `shap_values(X)` are their sums
+pred_interactions | shap_interaction_values(X) | without the last row and column
 base_margin | - | predictions have no offset; add it to `predict_raw(X)`
 validate_features | - | columns are always checked, and found by name in data frames; leave it out
 training | - | rounds are dropped in training only; leave it out
