@@ -142,7 +142,7 @@ def test_three_classes_and_text_labels(table):
         ({"subsample": 1.5}, "subsample must be above 0 and at most 1, got 1.5"),
         ({"learning_rate": 0.0}, "learning_rate must be above 0, got 0.0"),
         ({"base": "tree"}, "base must be a regressor with fit and predict, got 'tree'"),
-        ({"loss": "sqared"}, "squared"),
+        ({"loss": "squard"}, "squared"),
     ],
 )
 def test_wrong_parameters_are_named(table, params, message):

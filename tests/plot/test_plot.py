@@ -112,7 +112,7 @@ def test_names_of_other_libraries_work_or_name_ours(people):
     with pytest.raises(AttributeError, match=r"use sapwood.plot.tree\(model, 0\), which needs no graphviz"):
         _ = sapwood.plot.to_graphviz
     with pytest.raises(AttributeError, match="did you mean 'importance'"):
-        _ = sapwood.plot.importence
+        _ = sapwood.plot.importanse
 
 
 def test_without_matplotlib_the_error_names_the_remedy():

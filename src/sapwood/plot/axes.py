@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's colours, which people with any kind of colour blindness can tell apart.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#8C6D31", "#7F7F7F")
-BLUE, VERMILLION, GREEN, GREY = COLORS[0], COLORS[1], COLORS[2], "#8A8A8A"
-LOW, HIGH = BLUE, VERMILLION  # of diverging values: below and above zero
+BLUE, VERMILION, GREEN, GREY = COLORS[0], COLORS[1], COLORS[2], "#8A8A8A"
+LOW, HIGH = BLUE, VERMILION  # of diverging values: below and above zero
 MAX_LABEL = 40
 
 
@@ -37,7 +37,7 @@ def _pyplot(caller: str) -> Any:
 
 
 def color_map(diverging: bool) -> Any:
-    """Return a colour map that colour-blind people can read: blue to vermillion, or light to dark blue."""
+    """Return a colour map that colour-blind people can read: blue to vermilion, or light to dark blue."""
     from matplotlib.colors import LinearSegmentedColormap
 
     if diverging:
@@ -46,7 +46,7 @@ def color_map(diverging: bool) -> Any:
 
 
 def rank_map() -> Any:
-    """Return a colour map from blue over grey to vermillion, whose colours can all be seen on white and on black."""
+    """Return a colour map from blue over grey to vermilion, whose colours can all be seen on white and on black."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("sapwood_ranks", [LOW, "#6FA0C0", "#A8A8A8", "#D99A72", HIGH])

@@ -9,7 +9,7 @@ import numpy as np
 from sapwood.errors import ParameterError
 from sapwood.explain.fitted_model import REGRESSION, FittedModel
 from sapwood.params.validators import is_integer
-from sapwood.plot.axes import BLUE, VERMILLION, clean, get_axes, number
+from sapwood.plot.axes import BLUE, VERMILION, clean, get_axes, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,6 +86,6 @@ def _draw_band(ax: Axes, predicted: np.ndarray, residual: np.ndarray) -> None:
     parts = np.array_split(np.argsort(predicted, kind="stable"), n_bands)
     center = [float(np.median(predicted[part])) for part in parts]
     low, median, high = np.array([np.quantile(residual[part], [0.1, 0.5, 0.9]) for part in parts]).T
-    ax.fill_between(center, low, high, color=VERMILLION, alpha=0.15, linewidth=0, label="80 % of the rows")
-    ax.plot(center, median, color=VERMILLION, marker="o", markersize=3.5, linewidth=1.6, label="median")
+    ax.fill_between(center, low, high, color=VERMILION, alpha=0.15, linewidth=0, label="80 % of the rows")
+    ax.plot(center, median, color=VERMILION, marker="o", markersize=3.5, linewidth=1.6, label="median")
     ax.legend(frameon=False, fontsize="small")
