@@ -60,7 +60,7 @@ COVERAGE := COVERAGE_FILE=build/coverage $(BIN)/python -m coverage
 
 coverage: $(VENV)/installed-test
 	@mkdir -p build
-	-SAPWOOD_KERNELS=python $(COVERAGE) run -p -m pytest tests/kernels tests/objectives/losses --every 40 --timeout 60
+	-SAPWOOD_KERNELS=python $(COVERAGE) run -p -m pytest tests/kernels tests/objectives/losses --every 20 --timeout 60
 	-$(COVERAGE) run -p -m pytest --every 8
 	$(COVERAGE) combine -q
 	$(COVERAGE) report --skip-empty --format total

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 
 import pytest
@@ -11,6 +12,8 @@ from sapwood.native.compiler import sources
 from sapwood.native.runtime import library
 from sapwood.native.runtime.library import LibraryError
 from sapwood.native.system.cpu_level import best_cpu_level
+
+LIBRARY = sources.library_path(best_cpu_level(), sources.source_hash())
 
 
 @pytest.fixture
@@ -25,9 +28,29 @@ def stale(unloaded, monkeypatch):
     monkeypatch.setattr(sources, "source_hash", lambda: "0" * 16)
 
 
-def test_a_stale_library_is_never_loaded_outside_a_checkout(stale, monkeypatch, tmp_path):
-    monkeypatch.setattr(sources, "PACKAGE", tmp_path / "site-packages" / "sapwood")
+@pytest.fixture
+def installed(monkeypatch, tmp_path):
+    """The folder of libraries of a package that was installed from a wheel."""
+    monkeypatch.setattr(library, "NATIVE", str(tmp_path))
+    monkeypatch.setattr(library, "CHECKOUT_FILE", str(tmp_path / "pyproject.toml"))
+    (tmp_path / "lib").mkdir()
+    return tmp_path / "lib"
+
+
+def test_a_missing_library_outside_a_checkout_is_an_error(stale, installed):
     with pytest.raises(LibraryError, match=r"missing or belong to other sources: reinstall sapwood"):
+        library.library()
+
+
+def test_an_installed_package_loads_its_only_library_without_a_look_at_its_sources(stale, installed):
+    shutil.copy(LIBRARY, installed)
+    assert library.library()._name == str(installed / LIBRARY.name)
+
+
+def test_of_several_libraries_the_sources_decide(stale, installed):
+    for name in ("1111", "2222"):
+        (installed / f"sapwood-{name}-{best_cpu_level()}.so").touch()
+    with pytest.raises(LibraryError, match="missing or belong to other sources"):
         library.library()
 
 
