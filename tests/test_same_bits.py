@@ -35,6 +35,8 @@ SETTINGS = {
     "replay of linear leaves": {"refit": "replay", "early_stopping_rounds": 3, "leaf_model": "linear"},
     "numeric crosses": {"numeric_crosses": True},
     "noise": {"random_strength": 2.0},
+    "random thresholds": {"split_search": "random", "min_child_samples": 60},
+    "feature weights": {"colsample_bynode": 0.5, "colsample_bylevel": 0.8, "feature_weights": {0: 3.0, 5: 0.5}},
     "goss": {"sampling": Goss(full_rounds=2)},
     "mvs": {"sampling": "mvs"},
     "bayesian": {"sampling": "bayesian", "max_leaves": 40},

@@ -64,7 +64,11 @@ KINDS: dict[str, dict[str, dict[str, Any]]] = {
         "symmetric": {"growth": "symmetric"},
         "cosine": {"growth": Symmetric("cosine")},
     },
-    "split_search": {"histogram": {"split_search": "histogram"}, "exact": {"split_search": "exact"}},
+    "split_search": {
+        "histogram": {"split_search": "histogram"},
+        "exact": {"split_search": "exact"},
+        "random": {"split_search": "random"},
+    },
     "leaf_model": {
         "constant": {},
         "linear": {"leaf_model": "linear"},
@@ -137,6 +141,8 @@ KINDS: dict[str, dict[str, dict[str, Any]]] = {
 REFUSED: list[tuple[tuple[str, str], tuple[str, str]]] = [
     (("growth", "symmetric"), ("split_search", "exact")),
     (("growth", "cosine"), ("split_search", "exact")),
+    (("growth", "symmetric"), ("split_search", "random")),
+    (("growth", "cosine"), ("split_search", "random")),
     (("precision", "packed"), ("split_search", "exact")),
     (("max_bins", "7"), ("split_search", "exact")),
     (("max_bins", "1000"), ("split_search", "exact")),
@@ -171,7 +177,7 @@ REFUSED: list[tuple[tuple[str, str], tuple[str, str]]] = [
     *(
         (("category_encoding", "partition"), other)
         for other in [
-            ("growth", "symmetric"), ("growth", "cosine"), ("split_search", "exact"),
+            ("growth", "symmetric"), ("growth", "cosine"), ("split_search", "exact"), ("split_search", "random"),
             ("leaf_model", "linear"), ("leaf_model", "penalty"),
             *(("objective", name) for name, loss in LOSSES.items() if loss.vector_leaves),
         ]

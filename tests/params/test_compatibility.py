@@ -22,6 +22,9 @@ from sapwood.params.options import Bayesian, Bundle, Goss, Uniform
 HOLDS: dict[str, dict] = {
     "EXACT": {"values": {"split_search": "exact"}},
     "EFFORT": {"values": {"effort": "best"}},
+    "RANDOM": {"values": {"split_search": "random"}},
+    "FEATURE_WEIGHTS": {"values": {"feature_weights": [1.0]}},
+    "ALL_COLUMNS": {},
     "SYMMETRIC": {"values": {"growth": "symmetric"}},
     "LINEAR": {"values": {"leaf_model": "linear"}},
     "ORDERED": {"values": {"boosting": "ordered"}},

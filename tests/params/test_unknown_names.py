@@ -83,11 +83,6 @@ def test_alpha_alone_has_all_its_meanings():
         ("top_rate", np.float64(0.3), r"did you mean sampling=Goss\(top=0.3\)\?$"),
         ("tol", 0.5, r"did you mean early_stopping_rounds=EarlyStopping\(rounds, min_delta=0.5\)\?$"),
         ("max_bin", 63, r"did you mean max_bins\? XGBoost: the default there is 256. CatBoost: one more: 254 borders"),
-        (
-            "feature_weights",
-            [1],
-            "of XGBoost and CatBoost that is not supported. XGBoost: columns .*. CatBoost: gains ",
-        ),
         ("top_rate", np.zeros(3), r"did you mean sampling=Goss\(top=top_rate\)\?$"),
         ("use_missing", False, "not supported, because missing values are always handled, .*; impute them "),
     ],

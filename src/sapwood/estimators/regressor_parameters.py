@@ -47,7 +47,7 @@ class RegressorParameters(SapwoodEstimator):
         sampling: Literal["none", "uniform", "goss", "mvs", "bayesian", "auto"] | Sampling = "auto",
         subsample: float | Literal["auto"] = "auto",
         growth: Literal["leafwise", "levelwise", "symmetric", "auto"] | Symmetric = "auto",
-        split_search: Literal["histogram", "exact", "auto"] = "auto",
+        split_search: Literal["histogram", "exact", "random", "auto"] = "auto",
         leaf_model: Literal["constant", "linear", "auto"] | Linear = "auto",
         max_leaves: int | Literal["auto"] | None = "auto",
         max_depth: int | Literal["auto"] | None = "auto",
@@ -61,6 +61,7 @@ class RegressorParameters(SapwoodEstimator):
         colsample_bytree: float | Literal["auto"] = "auto",
         colsample_bylevel: float | Literal["auto"] = "auto",
         colsample_bynode: float | Literal["auto"] = "auto",
+        feature_weights: Sequence[float] | np.ndarray | Mapping[str, float] | Mapping[int, float] | Literal["auto"] | None = "auto",
         monotone_constraints: Sequence[int] | np.ndarray | Mapping[str, int] | Mapping[int, int] | Literal["auto"] | None = "auto",
         interaction_constraints: Sequence[Sequence[str] | Sequence[int] | Sequence[str | int]] | Literal["auto"] | None = "auto",
         precision: Literal["auto", "packed", "wide"] = "auto",
@@ -129,9 +130,9 @@ class RegressorParameters(SapwoodEstimator):
             at most 1.
         growth : {'leafwise', 'levelwise', 'symmetric'} or Symmetric, default='leafwise'
             Order of growth: the leaf of largest gain first, depth by depth, or one split for all nodes of a depth.
-        split_search : {'histogram', 'exact'}, default='histogram'
-            Candidate thresholds: between bins, or between any two values of a leaf, on presorted columns. Exact search
-            is slower and has no bins.
+        split_search : {'histogram', 'exact', 'random'}, default='histogram'
+            Candidate thresholds: between bins; between any two values of a leaf, on presorted columns, which is slower
+            and has no bins; or one bin per feature and leaf, drawn at random, as in extremely randomised trees.
         leaf_model : {'constant', 'linear'} or Linear, default='constant'
             Prediction of a leaf: a constant, or a linear model of the numeric features on the path to it.
             Linear(penalty=1) has an L2 penalty on slopes per standard deviation. Rows in which one of these features is
@@ -163,6 +164,10 @@ class RegressorParameters(SapwoodEstimator):
             Fraction of the features of the tree sampled for each depth. Allowed: a number above 0 and at most 1.
         colsample_bynode : float, default=1.0
             Fraction of the features of the depth sampled for each node. Allowed: a number above 0 and at most 1.
+        feature_weights : list, ndarray, dict or None, default=None
+            Weights with which colsample_bytree, colsample_bylevel and colsample_bynode draw features; those that a dict
+            does not name have the weight 1, those of weight 0 are never drawn. Allowed: a list of numbers of at least 0
+            or a dict by column, or None (equal weights).
         monotone_constraints : list, ndarray, dict or None, default=None
             Direction in which predictions may change with a feature: 1 increasing, -1 decreasing, 0 unconstrained. In
             classification that of the probability of the second of two classes. Allowed: a list of 1, -1 and 0 or a

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.data.categories.plan import column_number
+from sapwood.data.categories.plan import column_number, values_by_column
 from sapwood.data.tables.schema import Schema
 from sapwood.errors import ParameterError
 from sapwood.kernels.numeric.random import TREE_COLUMNS, draw_many
+from sapwood.kernels.split.column_sampler import weigh_hashes
 from sapwood.params.declaration import TreeParams
+from sapwood.params.validators import number
 
+ALL = slice(None)
+MAX_COLUMN_WEIGHT = 1e9
 DIRECTIONS = {1: 1, -1: -1, 0: 0, "increasing": 1, "decreasing": -1, "none": 0}
 
 
@@ -22,6 +27,7 @@ def check_constraints(params: TreeParams, schema: Schema) -> None:
     """Raise a ParameterError if constraints name a column or a direction that does not exist."""
     monotone_directions(params.monotone_constraints, schema)
     interaction_groups(params.interaction_constraints, schema)
+    feature_weights(params.feature_weights, schema)
 
 
 def column_directions(spec: Any, dataset: BinnedDataset) -> np.ndarray:
@@ -47,18 +53,7 @@ def column_groups(spec: Any, dataset: BinnedDataset) -> np.ndarray:
 def monotone_directions(spec: Any, schema: Schema) -> np.ndarray:
     """Return the monotone direction of every feature: 1 increasing, -1 decreasing, 0 none."""
     directions = np.zeros(schema.n_features, dtype=np.int64)
-    if spec is None:
-        return directions
-    if isinstance(spec, Mapping):
-        entries = [(column_number(key, schema, "monotone_constraints"), value) for key, value in spec.items()]
-    elif len(spec) == schema.n_features:
-        entries = list(enumerate(spec))
-    else:
-        raise ParameterError(
-            f"monotone_constraints has {len(spec)} entries for {schema.n_features} features: "
-            "give one for each, or a dict of the constrained ones"
-        )
-    for feature, value in entries:
+    for feature, value in values_by_column(spec, schema, "monotone_constraints"):
         if not isinstance(value, Hashable) or value not in DIRECTIONS:
             raise ParameterError(
                 f"monotone_constraints: {value!r} for {_column_label(feature, schema)} is not a direction; "
@@ -100,13 +95,67 @@ def fraction_count(fraction: float, n: int) -> int:
     return max(1, math.floor(fraction * n + 0.5))
 
 
-def sample_tree_features(fraction: float, n_features: int, seed: int, round: int) -> np.ndarray:
+@dataclass(frozen=True, eq=False)
+class ColumnWeights:
+    """Weights with which the columns of trees are sampled; None if they are equal."""
+
+    n_columns: int
+    weights: np.ndarray | None = None
+
+    @property
+    def is_zero(self) -> np.ndarray:
+        """Whether a column is never drawn."""
+        return np.zeros(self.n_columns, dtype=bool) if self.weights is None else self.weights == 0.0
+
+    @property
+    def n_positive(self) -> int:
+        """Number of columns that may be drawn."""
+        return self.n_columns - int(self.is_zero.sum())
+
+    def inverse(self, order: np.ndarray | slice = ALL) -> np.ndarray:
+        """Return the smallest positive weight over that of each column, 1 for those never drawn; empty if equal."""
+        if self.weights is None:
+            return np.empty(0)
+        smallest = self.weights[self.weights > 0.0].min()
+        return (smallest / np.where(self.weights > 0.0, self.weights, smallest))[order]
+
+
+def column_weights(spec: Any, dataset: BinnedDataset) -> ColumnWeights:
+    """Return the weights of the columns that trees are grown on; a combination has the smallest of its columns."""
+    n_columns = dataset.n_features
+    if spec is None:
+        return ColumnWeights(n_columns)
+    weights = feature_weights(spec, dataset.user_schema)
+    if dataset.transformer is not None:
+        weights = np.array([weights[list(sources)].min() for sources in dataset.transformer.sources])
+    return ColumnWeights(n_columns, weights)
+
+
+def feature_weights(spec: Any, schema: Schema) -> np.ndarray:
+    """Return the weight of every feature in column sampling, 1 for those that a dict does not name."""
+    weights = np.ones(schema.n_features)
+    for feature, value in values_by_column(spec, schema, "feature_weights"):
+        label = f"feature_weights of {_column_label(feature, schema)}"
+        weights[feature] = number(0, MAX_COLUMN_WEIGHT).check(label, value)
+    if not weights.any():
+        raise ParameterError("feature_weights are 0 for every column: give at least one a weight above 0")
+    return weights
+
+
+def sample_tree_features(
+    fraction: float, n_features: int, seed: int, round: int, weights: ColumnWeights | None = None
+) -> np.ndarray:
     """Return 1 for each feature that a tree may use: a fraction of them, by the smallest hashes."""
     allowed = np.ones(n_features, dtype=np.uint8)
     if fraction < 1.0:
         ids, hashes = np.arange(n_features, dtype=np.uint64), np.empty(n_features, dtype=np.uint64)
         draw_many(seed, TREE_COLUMNS, round, ids, hashes)
-        allowed[np.argsort(hashes, kind="stable")[fraction_count(fraction, n_features) :]] = 0
+        n_positive = n_features
+        if weights is not None and weights.weights is not None:
+            weigh_hashes(hashes, weights.inverse())
+            hashes[weights.is_zero] = np.iinfo(np.uint64).max
+            n_positive = weights.n_positive
+        allowed[np.argsort(hashes, kind="stable")[fraction_count(fraction, n_positive) :]] = 0
     return allowed
 
 

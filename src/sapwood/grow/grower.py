@@ -9,7 +9,13 @@ import numpy as np
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.binning.bundling import BundleLayout
 from sapwood.errors import TrainingError
-from sapwood.grow.constraints import column_directions, column_groups, fraction_count, sample_tree_features
+from sapwood.grow.constraints import (
+    column_directions,
+    column_groups,
+    column_weights,
+    fraction_count,
+    sample_tree_features,
+)
 from sapwood.grow.feature_meta import make_features, make_sparse_features
 from sapwood.grow.fixed_point import scale_for
 from sapwood.grow.grown_tree import GrownTree
@@ -56,7 +62,7 @@ class Grower(ABC):
         self._size = WorkspaceSize(dataset.n_rows, n_outputs, params.max_leaves, team.size, self._is_wide())
         self.directions = column_directions(params.monotone_constraints, dataset)
         groups = column_groups(params.interaction_constraints, dataset)
-        counts = self._sampled_counts(n_features)
+        counts = self._sampled_counts(column_weights(params.feature_weights, dataset).n_positive)
         self._unsplittable = self._find_unsplittable(dataset, counts)
         self._bundle_layout = self._make_bundle_layout(dataset)
         self._features = make_features(dataset, team.size, self._bundle_layout, self.directions)
@@ -70,8 +76,12 @@ class Grower(ABC):
         self._leaves = make_leaf_table(self._size)
         self._candidates = make_split_candidates(self._size, n_features)
         groups = np.ascontiguousarray(groups[:, self._bundle_layout.order])
-        self._column_sampler = make_column_sampler(self._size, n_features, groups, counts)
-        self._column_sampler.in_tree[self._unsplittable] = 0
+        self._weights = column_weights(params.feature_weights, dataset)
+        self._column_sampler = make_column_sampler(
+            self._size, n_features, groups, counts, self._weights.inverse(self._bundle_layout.order)
+        )
+        self._is_never_drawn = self._unsplittable | self._weights.is_zero[self._bundle_layout.order]
+        self._column_sampler.in_tree[self._is_never_drawn] = 0
         self._nodes = make_tree_nodes(self._size)
         self._tree_number = 0
         self.split_noise = 0.0
@@ -132,9 +142,9 @@ class Grower(ABC):
         self._check_gradients(number // per_round, all_gradients, rows)
         if self._params.colsample_bytree < 1.0:
             n_features = self._dataset.n_features
-            in_tree = sample_tree_features(self._params.colsample_bytree, n_features, self._seed, number)
+            in_tree = sample_tree_features(self._params.colsample_bytree, n_features, self._seed, number, self._weights)
             self._column_sampler.in_tree[:] = in_tree[self._bundle_layout.order]
-            self._column_sampler.in_tree[self._unsplittable] = 0
+            self._column_sampler.in_tree[self._is_never_drawn] = 0
         self._column_sampler.active_groups[0] = 1
         return self._grow_tree(gradients, partition, key)
 
@@ -217,6 +227,7 @@ class Grower(ABC):
             min_group_rows=partition.min_group_rows,
             split_noise=0.0,
             split_noise_key=0,
+            random_thresholds=int(params.split_search == "random"),
         )
 
     def _check_gradients(self, round: int, gradients: layout.Gradients, rows: np.ndarray | None) -> None:

@@ -15,6 +15,8 @@ MAX_ROWS_PER_BIN = 2.0
 
 def prefers_sorted_rows(dataset: BinnedDataset, size: WorkspaceSize, params: layout.GrowParams) -> bool:
     """Return whether sorted rows are searched: few, without missing values, and λ is the only regularisation."""
+    if params.random_thresholds != 0:
+        return False
     is_l2_only = params.reg_alpha == 0.0 and params.max_delta_step == 0.0 and params.has_monotone == 0
     is_divisible = params.reg_lambda > MIN_DIVISOR or params.min_child_weight > MIN_DIVISOR
     has_plain_bins = (

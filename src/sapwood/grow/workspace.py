@@ -151,7 +151,7 @@ def make_split_candidates(size: WorkspaceSize, n_features: int) -> layout.SplitC
 
 
 def make_column_sampler(
-    size: WorkspaceSize, n_features: int, groups: np.ndarray, counts: tuple[int, int]
+    size: WorkspaceSize, n_features: int, groups: np.ndarray, counts: tuple[int, int], inverse_weights: np.ndarray
 ) -> layout.ColumnSampler:  # fmt: skip
     """Allocate the features that leaves may use; ``counts`` are sampled by each level and each node, 0: all."""
     return layout.ColumnSampler(
@@ -161,6 +161,7 @@ def make_column_sampler(
         groups=groups,
         active_groups=np.ones((size.max_leaves, len(groups)), np.uint8),
         hashes=np.zeros((size.members, n_features), np.uint64),
+        inverse_weights=inverse_weights,
     )
 
 

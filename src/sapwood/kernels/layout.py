@@ -130,6 +130,7 @@ class GrowParams(NamedTuple):
     min_group_rows: "i64"  # added between two sets of categories that are scored
     split_noise: "f64"  # standard deviation of the noise added to the gains that features are chosen by
     split_noise_key: "i64"  # random key of the noise, another for every tree
+    random_thresholds: "i64"  # 1 if one threshold per feature and leaf is drawn at random
 
 
 @layout
@@ -236,6 +237,7 @@ class ColumnSampler(NamedTuple):
     groups: "u8[:,:]"  # (groups, F) 1 if the feature is in the interaction group
     active_groups: "u8[:,:]"  # (L, groups) 1 if all features above the leaf are in the group
     hashes: "u64[:,:]"  # (T, F) scratch
+    inverse_weights: "f64[:]"  # (F) smallest weight of a feature over its own, empty if all are equal
 
 
 @layout

@@ -64,6 +64,15 @@ TREES = (
         "unset precision or use split_search='histogram'",
     ),
     Incompatibility(
+        c.SYMMETRIC, c.RANDOM,
+        "a threshold is drawn for one leaf, a symmetric tree has one split for all leaves of a depth",
+        "use split_search='histogram' or another growth",
+    ),
+    Incompatibility(
+        c.FEATURE_WEIGHTS, c.ALL_COLUMNS, "all columns are used",
+        "unset feature_weights or use colsample_bynode below 1",
+    ),
+    Incompatibility(
         c.MIN_CHILD_SAMPLES, c.SYMMETRIC, "all leaves of a depth are split together, whatever their number of rows",
         "unset min_child_samples or use min_child_weight, below which a child adds no gain",
     ),
@@ -135,6 +144,10 @@ CATEGORIES = (
     ),
     Incompatibility(
         c.PARTITION, c.EXACT, "sets of categories are found by histograms",
+        "use category_encoding='ordered' or split_search='histogram'",
+    ),
+    Incompatibility(
+        c.PARTITION, c.RANDOM, "sets of categories are found by their gradients, not drawn",
         "use category_encoding='ordered' or split_search='histogram'",
     ),
     Incompatibility(
@@ -264,6 +277,9 @@ DISTRIBUTED = (
     ),
     Incompatibility(
         c.EXACT, c.DISTRIBUTED, "workers add up histograms", "use split_search='histogram'"
+    ),
+    Incompatibility(
+        c.RANDOM, c.DISTRIBUTED, "workers search all thresholds of their features", "use split_search='histogram'"
     ),
     Incompatibility(
         c.PARTITION, c.DISTRIBUTED, "workers search numeric thresholds only", "use category_encoding='ordered'"

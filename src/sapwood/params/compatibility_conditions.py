@@ -81,8 +81,12 @@ def _samples_rows(c: Context) -> bool:
 
 def _grows_the_same_tree(c: Context) -> bool:
     """Return whether neither rows nor columns nor noise differ between the trees of a forest."""
-    samples_columns = any(c[f"colsample_by{what}"] < 1.0 for what in ("tree", "level", "node"))
-    return not samples_columns and c["random_strength"] == 0.0 and not _samples_rows(c)
+    is_random = c["split_search"] == "random" or c["random_strength"] > 0.0
+    return not _samples_columns(c) and not is_random and not _samples_rows(c)
+
+
+def _samples_columns(c: Context) -> bool:
+    return any(c[f"colsample_by{what}"] < 1.0 for what in ("tree", "level", "node"))
 
 
 def _samples_by(c: Context, what: str) -> bool:
@@ -97,6 +101,9 @@ CROSSES = Condition("`numeric_crosses`", lambda c: crosses_of(c["numeric_crosses
 WITHOUT_LOSS = Condition(
     "an objective given by its gradients (`GradientLoss`)", lambda c: not c.has_loss, "objective=GradientLoss"
 )
+RANDOM = Condition("`split_search='random'`", lambda c: c["split_search"] == "random")
+FEATURE_WEIGHTS = Condition("`feature_weights`", lambda c: c["feature_weights"] is not None)
+ALL_COLUMNS = Condition("without column sampling", lambda c: not _samples_columns(c))
 SYMMETRIC = Condition("`growth='symmetric'`", lambda c: symmetric_of(c["growth"]) is not None)
 LINEAR = Condition("`leaf_model='linear'`", lambda c: linear_of(c["leaf_model"]) is not None)
 ORDERED = Condition("`boosting='ordered'`", lambda c: c["boosting"] == "ordered")

@@ -206,9 +206,9 @@ class TreeParams:
     )
     split_search: str = declare(
         "histogram",
-        one_of("histogram", "exact"),
-        "Candidate thresholds: between bins, or between any two values of a leaf, on presorted columns. Exact search "
-        "is slower and has no bins.",
+        one_of("histogram", "exact", "random"),
+        "Candidate thresholds: between bins; between any two values of a leaf, on presorted columns, which is slower "
+        "and has no bins; or one bin per feature and leaf, drawn at random, as in extremely randomised trees.",
     )
     leaf_model: object = declare(
         "constant",
@@ -247,6 +247,19 @@ class TreeParams:
     colsample_bytree: float = declare(1.0, fraction(), "Fraction of the features sampled for each tree.")
     colsample_bylevel: float = declare(1.0, fraction(), "Fraction of the features of the tree sampled for each depth.")
     colsample_bynode: float = declare(1.0, fraction(), "Fraction of the features of the depth sampled for each node.")
+    feature_weights: object = declare(
+        None,
+        or_none(
+            Validator(
+                "a list of numbers of at least 0 or a dict by column",
+                is_collection,
+                annotation="Sequence[float] | np.ndarray | Mapping[str, float] | Mapping[int, float]",
+            ),
+            "equal weights",
+        ),
+        "Weights with which colsample_bytree, colsample_bylevel and colsample_bynode draw features; those that a dict "
+        "does not name have the weight 1, those of weight 0 are never drawn.",
+    )
     monotone_constraints: object = declare(
         None,
         or_none(

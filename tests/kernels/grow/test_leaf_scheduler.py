@@ -54,7 +54,9 @@ class Tree:
             nodes=self.nodes,
             candidates=SimpleNamespace(schedule=self.schedule),
             histograms=SimpleNamespace(pool=np.empty((self.n_hists, 0), np.int64)),
-            sampler=layout.ColumnSampler(nothing, 0, self.n_node, groups, np.empty((0, 0), np.uint8), nothing),
+            sampler=layout.ColumnSampler(
+                nothing, 0, self.n_node, groups, np.empty((0, 0), np.uint8), nothing, np.empty(0)
+            ),
         )
 
     def choose(self) -> bool:

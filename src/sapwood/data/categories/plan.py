@@ -58,6 +58,20 @@ def column_number(key: Any, schema: Schema, parameter: str) -> int:
     raise ParameterError(f"{parameter}: {key!r} is neither a column name nor a number below {schema.n_features}")
 
 
+def values_by_column(spec: Any, schema: Schema, parameter: str) -> list[tuple[int, Any]]:
+    """Return pairs of column number and value: those of a dict by column, or one for each column; none for None."""
+    if spec is None:
+        return []
+    if isinstance(spec, Mapping):
+        return [(column_number(key, schema, parameter), value) for key, value in spec.items()]
+    if len(spec) != schema.n_features:
+        raise ParameterError(
+            f"{parameter} has {len(spec)} entries for {schema.n_features} features: give one for each, or a dict by "
+            "column"
+        )
+    return list(enumerate(spec))
+
+
 @dataclass(frozen=True)
 class PlanLimits:
     """Limits of "auto": the largest number of one-hot categories, and whether splits can partition categories."""

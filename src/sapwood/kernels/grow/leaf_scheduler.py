@@ -50,7 +50,7 @@ def next_unexpanded(params, leaves, n_leaves):
 @kernel()
 def can_speculate(params, sampler):
     """Return whether leaves may be expanded early: if nothing depends on the numbers of nodes."""
-    is_drawn = sampler.n_per_node > 0 or params.split_noise > 0.0
+    is_drawn = sampler.n_per_node > 0 or params.split_noise > 0.0 or params.random_thresholds != 0
     return not is_drawn and sampler.groups.shape[0] == 0
 
 

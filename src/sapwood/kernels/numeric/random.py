@@ -13,7 +13,7 @@ from sapwood.native.runtime.kernel import kernel
 # Purposes of draws. Each has its own stream; none is ever reused for another.
 ROUNDING, BIN_EDGES, SAMPLING, TREE_COLUMNS, LEVEL_COLUMNS, NODE_COLUMNS, VALIDATION_SPLIT, FOLDS = range(1, 9)
 DART_DROPS, DART_SKIPS = range(51, 53)  # trees that DART drops, and rounds without dropout
-PERMUTATIONS, HOLDOUT, TREE_PERMUTATION, SPLIT_NOISE = range(101, 105)  # target statistics and gains
+PERMUTATIONS, HOLDOUT, TREE_PERMUTATION, SPLIT_NOISE, THRESHOLDS = range(101, 106)  # target statistics, splits
 CROSS_SEARCH = 121  # rows by which numeric crosses are searched
 BASE_MODEL = 151  # seeds of the models that classic ensembles are made of
 

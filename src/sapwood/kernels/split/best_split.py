@@ -39,6 +39,7 @@ from sapwood.kernels.split.leaf_size import (
     proves_min_rows,
 )
 from sapwood.kernels.split.numeric import locate_split, scan_feature
+from sapwood.kernels.split.random_threshold import narrow_limits
 from sapwood.native.runtime.kernel import kernel
 
 NOISE_UNIT = np.sqrt(3.0 / (65536.0**2 - 1.0))  # makes the variance of a sum of four 16-bit numbers 1
@@ -172,7 +173,12 @@ def choose_split(member, leaf, row, buffer, state):
             continue
         limit_bins(counts, features.n_bins[f], min_rows, limits)
         is_allowed = candidate[CANDIDATE_BIN] != 0 and is_within_limits(candidate, limits)
-        if not is_allowed:
+        if not is_allowed and params.random_thresholds != 0:
+            narrow_limits(features.n_bins[f], leaf_ints[LEAF_NODE], features.ids[f], state.random_key, limits)
+            gain[f] = locate_split(
+                histogram, f, features, sums, lower, upper, limits, params, scales, buffer, candidate
+            )  # fmt: skip
+        elif not is_allowed:
             gain[f] = scan_feature(
                 histogram, f, features, sums, lower, upper, limits, params, scales, buffer, candidate
             )  # fmt: skip

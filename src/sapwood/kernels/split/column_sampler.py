@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.kernels.numeric.elementary import log
 from sapwood.kernels.numeric.random import LEVEL_COLUMNS, NODE_COLUMNS, draw, stream_key
 from sapwood.native.runtime.kernel import kernel
 
 ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
+TO_UNIT = 2.0**-53
+HASH_UNIT = 2.0**57  # of −log(u) / weight, at most 36.8, in fixed point
 
 
 @kernel()
@@ -29,16 +32,34 @@ def select_threshold(hashes, allowed, n):
 
 
 @kernel()
-def hash_feature(key, id, feature_ids, f):
-    """Return a hash of ``id`` and the id of feature f."""
-    return draw(key, np.uint64(id) * np.uint64(feature_ids.shape[0]) + np.uint64(feature_ids[f]))
+def weigh_hash(bits, inverse_weight):
+    """Return −log(u) / weight of a random number u in fixed point: the n smallest are a sample by weight.
+
+    Efraimidis and Spirakis, 2006. Inverse weights are at most 1, so that the number stays below 2^63.
+    """
+    u = (np.float64(np.int64(bits >> np.uint64(11))) + 1.0) * TO_UNIT
+    return np.uint64(np.int64(-log(u) * inverse_weight * HASH_UNIT))
+
+
+@kernel("u64[:], f64[:]")
+def weigh_hashes(hashes, inverse_weights):
+    """Replace each hash by ``weigh_hash``."""
+    for f in range(hashes.shape[0]):
+        hashes[f] = weigh_hash(hashes[f], inverse_weights[f])
 
 
 @kernel()
-def hash_features(key, id, feature_ids, hashes):
+def hash_feature(key, id, feature_ids, f, inverse_weights):
+    """Return a hash of ``id`` and the id of feature f, by its weight unless ``inverse_weights`` is empty."""
+    bits = draw(key, np.uint64(id) * np.uint64(feature_ids.shape[0]) + np.uint64(feature_ids[f]))
+    return bits if inverse_weights.shape[0] == 0 else weigh_hash(bits, inverse_weights[f])
+
+
+@kernel()
+def hash_features(key, id, feature_ids, inverse_weights, hashes):
     """Write ``hash_feature`` of every feature."""
     for f in range(hashes.shape[0]):
-        hashes[f] = hash_feature(key, id, feature_ids, f)
+        hashes[f] = hash_feature(key, id, feature_ids, f, inverse_weights)
 
 
 @kernel()
@@ -78,24 +99,25 @@ def sample_features(
             allowed[row, f] = sampler.in_tree[f]
         return
     hashes = sampler.hashes[member]
+    weights = sampler.inverse_weights
     level_bound = ALL_BITS
     node_bound = ALL_BITS
     level_key = stream_key(random_key.seed, LEVEL_COLUMNS, random_key.round)
     node_key = stream_key(random_key.seed, NODE_COLUMNS, random_key.round)
     if sampler.n_per_level > 0:
-        hash_features(level_key, depth, feature_ids, hashes)
+        hash_features(level_key, depth, feature_ids, weights, hashes)
         level_bound = select_threshold(hashes, sampler.in_tree, sampler.n_per_level)
     if sampler.n_per_node > 0:
-        hash_features(node_key, node, feature_ids, hashes)
+        hash_features(node_key, node, feature_ids, weights, hashes)
         if sampler.n_per_level > 0:
             for f in range(feature_ids.shape[0]):
-                if hash_feature(level_key, depth, feature_ids, f) > level_bound:
+                if hash_feature(level_key, depth, feature_ids, f, weights) > level_bound:
                     hashes[f] = ALL_BITS
         node_bound = select_threshold(hashes, sampler.in_tree, sampler.n_per_node)
     for f in range(from_feature, to_feature):
         is_allowed = sampler.in_tree[f] != 0 and is_in_active_group(f, leaf, sampler)
         if sampler.n_per_level > 0:
-            is_allowed = is_allowed and hash_feature(level_key, depth, feature_ids, f) <= level_bound
+            is_allowed = is_allowed and hash_feature(level_key, depth, feature_ids, f, weights) <= level_bound
         if sampler.n_per_node > 0:
             is_allowed = is_allowed and hashes[f] <= node_bound
         allowed[row, f] = np.uint8(is_allowed)

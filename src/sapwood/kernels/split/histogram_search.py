@@ -6,12 +6,13 @@ import numpy as np
 
 from sapwood.kernels.histogram.active_features import active_start
 from sapwood.kernels.histogram.cells import count_cells
-from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_COUNTED
+from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_COUNTED, CANDIDATE_WORDS
 from sapwood.kernels.numeric.fixed_point import LOW_HALF, high_half, low_half
 from sapwood.kernels.split.categorical import scan_categories
 from sapwood.kernels.split.gain import l2_score, split_gain
-from sapwood.kernels.split.numeric import is_vectorizable, scan_feature
+from sapwood.kernels.split.numeric import is_vectorizable, locate_split, scan_feature
 from sapwood.kernels.split.numeric_vectorized import max_score_few_bins, min_hessian
+from sapwood.kernels.split.random_threshold import draw_limits
 from sapwood.native.runtime.kernel import kernel
 
 # Features of at most so many bins are scanned faster without cumulative sums.
@@ -81,6 +82,17 @@ def search_features(from_slice, to_slice, row, leaf, parent_active, buffer, stat
                 candidates.gain[row, f] = scan_categories(
                     histogram, f, features, sums, leaf.lower, leaf.upper, limits, 0, params, scales, buffer, candidate
                 )
+            elif params.random_thresholds != 0:
+                random_limits = candidate[CANDIDATE_WORDS]
+                draw_limits(
+                    histogram[features.offset[f] :], count_cells(features.offset), features.n_bins[f], sums.shape[0],
+                    leaf.node, features.ids[f], state.random_key, random_limits,
+                )  # fmt: skip
+                candidate[CANDIDATE_COUNTED] = 0
+                candidates.gain[row, f] = locate_split(
+                    histogram, f, features, sums, leaf.lower, leaf.upper, random_limits, params, scales, buffer,
+                    candidate,
+                )  # fmt: skip
             elif is_packed_l2 and features.n_bins[f] <= FEW_BINS and histogram[features.offset[f]] == 0:
                 candidate[CANDIDATE_COUNTED] = 0
                 candidate[CANDIDATE_BIN] = 0

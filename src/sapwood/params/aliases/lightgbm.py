@@ -31,7 +31,7 @@ top_rate | sampling=Goss(top={}) |
 other_rate | sampling=Goss(other={}) |
 feature_fraction sub_feature colsample_bytree | colsample_bytree |
 feature_fraction_bynode sub_feature_bynode colsample_bynode | colsample_bynode |
-extra_trees extra_tree | - | thresholds are not drawn at random; use `random_strength` or `colsample_bynode`
+extra_trees extra_tree | split_search="random" | thresholds are drawn between the first and last bin of the leaf
 path_smooth | - | leaf values are not smoothed towards those of the parent; raise `reg_lambda` or `min_child_samples`
 linear_tree linear_trees | leaf_model="linear" |
 linear_lambda | leaf_model=Linear({}) | the penalty is per standard deviation of the feature here

@@ -24,8 +24,7 @@ sampling_method | sampling | "uniform" is "uniform", "gradient_based" is "mvs"
 colsample_bytree | colsample_bytree |
 colsample_bylevel | colsample_bylevel |
 colsample_bynode | colsample_bynode |
-feature_weights | - | columns are sampled with equal probability; remove columns from X, or use
-    `interaction_constraints`
+feature_weights | feature_weights |
 num_parallel_tree | - | a round has one tree per output; use `boosting="forest"` for a forest without boosting
 multi_strategy | objective=Softmax(vector_leaves=True) | for "multi_output_tree"; "one_output_per_tree" is the default
 rate_drop | boosting=Dart(drop={}) | the default there is 0, here 0.1
@@ -88,8 +87,7 @@ verbose verbose_eval | verbose |
 eval_metric | eval_metric |
 early_stopping_rounds | early_stopping_rounds |
 callbacks | callbacks | `LearningRateScheduler(f)` is `learning_rate=f`; a callback is a function of a `Progress` here
-feature_weights | - | columns are sampled with equal probability; remove columns from X, or use
-    `interaction_constraints`
+feature_weights | feature_weights | an argument of the constructor
 group qid eval_group eval_qid | - | there is no ranking objective; `groups` keeps rows together in validation
 dtrain | X, y |
 evals | eval_set={name: (X, y)} |
