@@ -80,9 +80,9 @@ def test_the_training_rows_never_stop_training_early():
 
 
 def test_columns_in_no_group_are_used_alone():
-    alone = SapwoodRegressor(interaction_constraints=[[0]], n_estimators=10).fit(X, Y)
+    alone = SapwoodRegressor(interaction_constraints=[[0]], n_estimators=60).fit(X, Y)
     assert all(len(path) <= 1 for path in used_together(alone))
-    grouped = SapwoodRegressor(interaction_constraints=[[0], [1, 2]], n_estimators=10).fit(X, Y)
+    grouped = SapwoodRegressor(interaction_constraints=[[0], [1, 2]], n_estimators=60).fit(X, Y)
     assert frozenset({1, 2}) in used_together(grouped)
     peer = HistGradientBoostingRegressor(interaction_cst=[{0}], max_iter=10).fit(X, Y)
     both = HistGradientBoostingRegressor(interaction_cst=[{0}, {1, 2}], max_iter=10).fit(X, Y)
