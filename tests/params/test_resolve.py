@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sapwood.errors import ParameterError
 from sapwood.params.declaration import FIELDS
 from sapwood.params.presets import PRESETS
-from sapwood.params.resolve import resolve_params
+from sapwood.params.resolve import automatic_patience, resolve_params
 
 
 def resolve(n_rows: int = 1000, task: str = "regression", **user):
@@ -132,3 +134,28 @@ def test_callbacks_become_a_tuple():
 def test_a_forest_with_the_catboost_preset_has_a_learning_rate_of_1():
     resolved = resolve_params({"preset": "catboost", "boosting": "forest"}, 1000, "regression")
     assert resolved.boost.learning_rate == 1.0
+
+
+@pytest.mark.parametrize(("n_rows", "patience"), [(50, 100), (1000, 85), (10_000, 60), (100_000, 35), (10**7, 20)])
+def test_the_automatic_patience_falls_with_the_rows(n_rows, patience):
+    """160 - 25 log10(n), between 20 and 100."""
+    params = resolve_params({"early_stopping_rounds": True}, n_rows, "regression")
+    assert params.evaluation.early_stopping_rounds == patience
+    assert params.boost.n_estimators == 2000
+
+
+@pytest.mark.parametrize("n_rows", [10, 10**3, 10**5])
+def test_rounds_that_are_set_are_kept_with_automatic_patience(n_rows):
+    params = resolve_params({"early_stopping_rounds": True, "n_estimators": 7}, n_rows, "regression")
+    assert params.boost.n_estimators == 7
+
+
+def test_false_is_no_early_stopping():
+    params = resolve_params({"early_stopping_rounds": False, "effort": "fast"}, 1000, "regression")
+    assert params.evaluation.early_stopping_rounds is None
+    assert params.boost.n_estimators == 100
+
+
+@given(st.integers(1, 10**9), st.integers(1, 10**9))
+def test_more_rows_never_have_more_patience(n, m):
+    assert automatic_patience(max(n, m)) <= automatic_patience(min(n, m))

@@ -78,7 +78,7 @@ class ClassifierParameters(SapwoodEstimator):
         max_combination: int | Crossing | Literal["auto"] = "auto",
         has_time: bool | str | int | Literal["auto"] = "auto",
         eval_metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | Literal["auto"] | None = "auto",
-        early_stopping_rounds: int | EarlyStopping | Literal["auto"] | None = "auto",
+        early_stopping_rounds: int | bool | EarlyStopping | Literal["auto"] | None = "auto",
         validation_fraction: float | LastRows | Literal["auto"] | None = "auto",
         refit: Any | Literal["auto"] = "auto",
         time_limit: float | Literal["auto"] | None = "auto",
@@ -227,11 +227,12 @@ class ClassifierParameters(SapwoodEstimator):
             probabilities. Less is better unless the function has the attribute greater_is_better=True. See metrics.md.
             Allowed: the name of a metric, a function of (y, prediction, weight), a metric or scorer of scikit-learn, a
             list of these, or None (that of the loss).
-        early_stopping_rounds : int, EarlyStopping or None, default=None
+        early_stopping_rounds : int, bool, EarlyStopping or None, default=None
             Stop when the first metric has not improved for this many rounds on the last validation set, sets that hold
             the training rows not counted; the model is that of the best round. EarlyStopping(rounds, metric, eval_set,
-            min_delta) chooses what is watched. Allowed: an integer of at least 1 or an EarlyStopping object, or None
-            (no early stopping).
+            min_delta) chooses what is watched. True is a number of rounds that falls from 100 to 20 with the number of
+            rows; n_estimators, if unset, is then 2000. Allowed: an integer of at least 1, True (a number by the rows),
+            or an EarlyStopping object, or None (no early stopping).
         validation_fraction : float, LastRows or None, default=None
             Fraction of the rows that fit sets aside for validation: at random, stratified by class, in whole groups if
             groups are given; LastRows for rows in the order of time. Not with eval_set. Allowed: a number between 0 and

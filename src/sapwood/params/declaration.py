@@ -377,16 +377,17 @@ class EvaluationParams:
         None,
         or_none(
             Validator(
-                "an integer of at least 1 or an EarlyStopping object",
-                is_early_stopping,
-                lambda v: int(v) if is_integer(v) else v,
-                "int | EarlyStopping",
+                "an integer of at least 1, True (a number by the rows), or an EarlyStopping object",
+                lambda v: is_bool(v) or is_early_stopping(v),
+                lambda v: int(v) if is_integer(v) else bool(v) or None if is_bool(v) else v,
+                "int | bool | EarlyStopping",
             ),
             "no early stopping",
         ),
         "Stop when the first metric has not improved for this many rounds on the last validation set, sets that hold "
         "the training rows not counted; the model is that of the best round. EarlyStopping(rounds, metric, eval_set, "
-        "min_delta) chooses what is watched.",
+        "min_delta) chooses what is watched. True is a number "
+        "of rounds that falls from 100 to 20 with the number of rows; n_estimators, if unset, is then 2000.",
     )
     validation_fraction: object = declare(
         None,

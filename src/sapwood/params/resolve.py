@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +14,7 @@ from sapwood.errors import ParameterError
 from sapwood.params.aliases.values import value_here
 from sapwood.params.compatibility import check_compatibility
 from sapwood.params.declaration import AUTO, FIELDS, GROUPS, Params
-from sapwood.params.effort import effort_values, resolve_effort
+from sapwood.params.effort import MAX_ROUNDS, effort_values, resolve_effort
 from sapwood.params.fit_context import Context
 from sapwood.params.learning_rates import resolve_rates
 from sapwood.params.options import Mvs, Uniform, linear_of, sampling_of, symmetric_of
@@ -24,6 +25,7 @@ from sapwood.params.validators import is_integer
 DEFAULT_SYMMETRIC_DEPTH = 6
 MAX_VECTOR_LEAVES = 127
 DEFAULT_MVS_FRACTION = 0.8
+MIN_PATIENCE, MAX_PATIENCE = 20, 100
 DEFAULT_OBJECTIVES = {"regression": "squared", "classification": "logistic"}
 
 
@@ -45,6 +47,7 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: i
     if symmetric_of(values["growth"]) is not None and values["max_depth"] is None:
         values["max_depth"] = _symmetric_depth(values["max_leaves"] if "max_leaves" in given else None)
     _fill_sampling(values, given)
+    _fill_stopping(values, given, n_rows)
     check_compatibility(Context(values, frozenset(given)))
     _limit_tree_size(values, n_rows)
     if preset == "catboost":
@@ -136,6 +139,21 @@ def _leaf_limit(max_leaves: int | None, max_depth: int | None, limit: int) -> in
     if max_depth is not None and max_depth < 63:
         limits.append(2**max_depth)
     return min(limits)
+
+
+def automatic_patience(n_rows: int) -> int:
+    """Return the number of rounds without improvement after which training stops: fewer rows measure less exactly."""
+    n_digits = math.log10(max(n_rows, 1))
+    return min(MAX_PATIENCE, max(MIN_PATIENCE, round(160.0 - 25.0 * n_digits)))
+
+
+def _fill_stopping(values: dict[str, Any], given: Mapping[str, Any], n_rows: int) -> None:
+    """Choose the patience of ``early_stopping_rounds=True``, and enough rounds for training to end by itself."""
+    if values["early_stopping_rounds"] is not True:
+        return
+    values["early_stopping_rounds"] = automatic_patience(n_rows)
+    if "n_estimators" not in given:
+        values["n_estimators"] = MAX_ROUNDS
 
 
 def _fill_sampling(values: dict[str, Any], given: Mapping[str, Any]) -> None:

@@ -29,7 +29,7 @@ interaction_cst | interaction_constraints | a list of groups; "no_interactions" 
 class_weight | class_weight |
 init | init | "zero" is 0; an estimator predicts the initial scores
 warm_start | warm_start |
-early_stopping | early_stopping_rounds | True is `early_stopping_rounds=10`
+early_stopping | early_stopping_rounds | True is `early_stopping_rounds=10`; here True chooses a number
 n_iter_no_change | early_stopping_rounds |
 validation_fraction | validation_fraction | here rows are set aside even without early stopping
 scoring | eval_metric | the names of metrics are below; "loss" is None
