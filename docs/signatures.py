@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from sapwood.objectives.base import Objective
     from sapwood.params.encodings import Auto, Crossing, Encoding
     from sapwood.params.options import (
+        AutoCategorical,
         Bundle,
         Dart,
         EarlyStopping,

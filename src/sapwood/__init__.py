@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sapwood.params.encodings import OneHot as OneHot
     from sapwood.params.encodings import Ordered as Ordered
     from sapwood.params.encodings import Partition as Partition
+    from sapwood.params.options import AutoCategorical as AutoCategorical
     from sapwood.params.options import Bayesian as Bayesian
     from sapwood.params.options import Bundle as Bundle
     from sapwood.params.options import Dart as Dart
@@ -55,6 +56,7 @@ _MODULE_OF = {
     "OneHot": "sapwood.params.encodings",
     "Ordered": "sapwood.params.encodings",
     "Partition": "sapwood.params.encodings",
+    "AutoCategorical": "sapwood.params.options",
     "Bayesian": "sapwood.params.options",
     "Bundle": "sapwood.params.options",
     "Dart": "sapwood.params.options",

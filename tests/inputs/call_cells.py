@@ -74,7 +74,7 @@ PREDICTION: dict[str, tuple[Any, Any]] = {
     "stages of too few columns": (lambda: BY_ARRAY.staged_predict(X[:, :2]), schema_error("X has 2 features")),
     "one row as a vector": (lambda: BY_ARRAY.predict(X[0]), value_error("Expected 2D array", "reshape(1, -1)")),
     "nothing": (lambda: BY_ARRAY.predict(None), value_error("got NoneType")),
-    "no rows": (lambda: BY_ARRAY.predict(X[:0]), value_error("0 sample(s)")),
+    "no rows": (lambda: BY_ARRAY.predict(X[:0]), lambda result: result.shape == (0,)),
     "complex": (lambda: BY_ARRAY.predict(X + 1j), value_error("Complex data not supported")),
     "sparse": (lambda: BY_ARRAY.predict(scipy.sparse.csr_matrix(X)), same_as_plain),
     "rounds as a NumPy integer": (lambda: BY_ARRAY.predict(X, iterations=np.int64(3)), same_as_plain),

@@ -129,7 +129,7 @@ def prepare_again(prepared: PreparedData, rows: LabeledRows, objective: Objectiv
     from sapwood.data.categories.encode import encode_statistics_again
 
     transformer, table = before.transformer, before.user_schema.align(rows.selected_table)
-    columns = {f: table.categorical_column(f) for f in transformer.vocabularies}
+    columns = {f: table.categorical_column(f, v.has_fractions) for f, v in transformer.vocabularies.items()}
     vocabularies = {f: Vocabulary.of(column, transformer.vocabularies[f]) for f, column in columns.items()}
     encodings = [one.encoding for one in prepared.statistics]
     held_out = _hold_out(encodings, rows, params)

@@ -18,6 +18,7 @@ from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.data.dataset import Dataset
 from sapwood.data.tables.row_selection import select_rows
 from sapwood.data.tables.schema import Schema
+from sapwood.data.tables.streamed_tables import collect_table
 from sapwood.data.tables.table import Block, Table, read_table, single_block
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import SapwoodError, SapwoodWarning
@@ -181,6 +182,7 @@ def read_features(X: Any) -> tuple[Any, Table, BinnedDataset | None]:
     """Return X as the user passed it, X as a table, and the bins of a ``Dataset``, else None."""
     if isinstance(X, Dataset):
         return X.X, X.table, X.bins
+    X = collect_table(X)
     return X, read_table(X), None
 
 

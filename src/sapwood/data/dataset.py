@@ -12,6 +12,7 @@ from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.categories.plan import find_categorical_columns
 from sapwood.data.tables.conversion import short_repr
 from sapwood.data.tables.row_selection import select_rows
+from sapwood.data.tables.streamed_tables import collect_table
 from sapwood.data.tables.table import Table, read_table
 from sapwood.data.tables.targets import check_weight
 from sapwood.data.tables.zero_as_missing import zeros_to_missing
@@ -42,7 +43,7 @@ class Dataset:
         As in the estimators, like the following parameters.
     zero_as_missing : bool, default='auto'
         Whether zeros are missing values.
-    categorical_features : list, ndarray or None, default='auto'
+    categorical_features : list, dict, AutoCategorical, ndarray or None, default='auto'
         Columns whose values are categories.
     random_state : int, Generator, RandomState or None, default='auto'
         Seed of the rows from which bins are chosen in large tables.
@@ -71,7 +72,7 @@ class Dataset:
         random_state: Any = AUTO,
         n_jobs: int | Literal["auto"] | None = "auto",
     ) -> None:
-        X = unwrap_dataset(X)
+        X = collect_table(unwrap_dataset(X))
         self.X = X
         self.zero_as_missing: bool = check_value("zero_as_missing", zero_as_missing)
         self.table: Table = self._read(X)

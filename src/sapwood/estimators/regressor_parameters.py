@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sapwood.objectives.base import Objective
     from sapwood.params.encodings import Auto, Crossing, Encoding
     from sapwood.params.options import (
+        AutoCategorical,
         Bundle,
         Dart,
         EarlyStopping,
@@ -69,7 +70,7 @@ class RegressorParameters(SapwoodEstimator):
         max_bins: int | Literal["auto"] = "auto",
         zero_as_missing: bool | Literal["auto"] = "auto",
         numeric_crosses: Any | Literal["auto"] = "auto",
-        categorical_features: Literal["auto"] | Sequence[str] | Sequence[int] | Sequence[bool] | np.ndarray | None = "auto",
+        categorical_features: Literal["auto"] | AutoCategorical | Mapping[str, bool] | Sequence[str] | Sequence[int] | Sequence[bool] | np.ndarray | None = "auto",
         category_encoding: Literal["auto", "one_hot", "partition", "frequency", "ordered", "leave_one_out", "holdout", "greedy"] | Encoding | Auto | Sequence[str | Encoding] | Mapping[Any, Any] = "auto",
         one_hot_max: int | Literal["auto"] = "auto",
         max_combination: int | Crossing | Literal["auto"] = "auto",
@@ -194,9 +195,11 @@ class RegressorParameters(SapwoodEstimator):
             Whether to search for differences, products and ratios of two numeric columns, and numbers centred by their
             mean in a category, that lower the loss on rows that a short fit did not see; they become columns of the
             model. See numeric_crosses.md. Allowed: True, False or a NumericCrosses object.
-        categorical_features : 'auto', list, ndarray or None, default='auto'
-            Columns whose values are categories: strings, integers or booleans. 'auto' takes the columns of strings.
-            Missing is a category of its own; categories that were not seen in training are allowed in prediction.
+        categorical_features : 'auto', AutoCategorical, dict, list, ndarray or None, default='auto'
+            Columns whose values are categories: strings, integers or booleans. 'auto' takes the columns of strings and
+            of a categorical type; AutoCategorical(plus=['zip'], minus=['size']), or {'zip': True, 'size': False}, takes
+            these but for some. Missing is a category of its own; categories that were not seen in training are allowed
+            in prediction.
         category_encoding : {'auto', 'one_hot', 'partition', 'frequency', 'ordered', 'leave_one_out', 'holdout', 'greedy'}, Encoding, Auto, list or dict, default='auto'
             Encoding of categorical columns: an indicator per category, splits by sets of categories, the frequency of
             the category, or statistics of the target. 'auto' chooses by the number of categories; ``model_.encodings``

@@ -131,7 +131,7 @@ def _read_data(model: Model, table: Table) -> tuple[np.ndarray, np.ndarray]:
         return data, data
     display = data.astype(object)
     for f, vocabulary in vocabularies.items():
-        column = table.categorical_column(f)
+        column = table.categorical_column(f, vocabulary.has_fractions)
         codes = vocabulary.encode(column)
         data[:, f] = np.where(codes == MISSING, np.nan, codes - 1)
         display[:, f] = np.array([*column.categories, None], dtype=object)[column.codes]

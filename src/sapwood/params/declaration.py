@@ -24,6 +24,7 @@ from sapwood.params.options import (
     NumericCrosses,
     is_boosting,
     is_bundle,
+    is_categorical_features,
     is_class_weight,
     is_early_stopping,
     is_growth,
@@ -145,11 +146,15 @@ class CategoryParams:
     categorical_features: object = declare(
         AUTO,
         Validator(
-            "'auto', a list of column names or numbers, a boolean per column, or None (no column)",
-            lambda v: v is None or v == AUTO if isinstance(v, str) or v is None else is_collection(v),
-            annotation="Literal['auto'] | Sequence[str] | Sequence[int] | Sequence[bool] | np.ndarray | None",
+            "'auto', AutoCategorical(plus, minus), a dict of columns and booleans, a list of column names or numbers, "
+            "a boolean per column, or None (no column)",
+            is_categorical_features,
+            annotation="Literal['auto'] | AutoCategorical | Mapping[str, bool] | Sequence[str] | Sequence[int] | "
+            "Sequence[bool] | np.ndarray | None",
         ),
-        "Columns whose values are categories: strings, integers or booleans. 'auto' takes the columns of strings. "
+        "Columns whose values are categories: strings, integers or booleans. 'auto' takes the columns of strings and "
+        "of a categorical type; AutoCategorical(plus=['zip'], minus=['size']), or {'zip': True, 'size': False}, takes "
+        "these but for some. "
         "Missing is a category of its own; categories that were not seen in training are allowed in prediction.",
     )
     category_encoding: object = declare(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from sapwood.errors import ParameterError
@@ -14,6 +14,7 @@ from sapwood.params.validators import (
     fraction,
     integer,
     is_bool,
+    is_collection,
     is_integer,
     is_number,
     number,
@@ -87,6 +88,48 @@ def early_stopping_of(value: Any) -> EarlyStopping | None:
 def is_early_stopping(value: Any) -> bool:
     """Return whether a value is allowed for ``early_stopping_rounds``."""
     return isinstance(value, EarlyStopping) or (is_integer(value) and value >= 1)
+
+
+@dataclass(frozen=True)
+class AutoCategorical:
+    """``categorical_features=AutoCategorical(plus=["zip"], minus=["size"])``: the columns of "auto" but for some.
+
+    Parameters
+    ----------
+    plus : list of str or int, default=()
+        Columns, by name or number, that are categorical besides those of "auto".
+    minus : list of str or int, default=()
+        Columns of "auto" that are numeric: of a categorical type whose categories are numbers.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sapwood import AutoCategorical, SapwoodRegressor
+    >>> frame = pd.DataFrame({"city": ["a", "b"] * 50, "zip": [1, 2, 3, 4] * 25, "age": range(100)})
+    >>> model = SapwoodRegressor(n_estimators=5, categorical_features=AutoCategorical(plus=["zip"]))
+    >>> sorted(model.fit(frame, frame["age"]).model_.encodings)
+    ['city', 'zip']
+    """
+
+    plus: Sequence[str | int] = ()
+    minus: Sequence[str | int] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("plus", "minus"):
+            given = getattr(self, name)
+            columns = (given,) if isinstance(given, str | int) else tuple(given)
+            object.__setattr__(self, name, columns)
+        if both := [column for column in self.plus if column in self.minus]:
+            raise ParameterError(f"AutoCategorical: {both[0]!r} is both in plus and in minus; remove it from one")
+
+
+def is_categorical_features(value: Any) -> bool:
+    """Return whether a value is allowed for ``categorical_features``."""
+    if value is None or isinstance(value, AutoCategorical):
+        return True
+    if isinstance(value, Mapping):
+        return all(is_bool(chosen) for chosen in value.values())
+    return value == "auto" if isinstance(value, str) else is_collection(value)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,10 @@ from sapwood.data.tables.table import Table
 from sapwood.errors import ParameterError
 from sapwood.lazy_dataclass import dataclass
 from sapwood.params.encodings import AUTO, Auto, Encoding, Frequency, OneHot, encodings_of
+from sapwood.params.options import AutoCategorical
 
 NAMES_SHOWN = 10
+PARAMETER = "categorical_features"
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,22 @@ class EncodingPlan:
 
 
 def find_categorical_columns(spec: Any, table: Table) -> tuple[int, ...]:
-    """Return the column numbers that ``categorical_features`` selects, those of string columns for "auto"."""
+    """Return the column numbers that ``categorical_features`` selects.
+
+    "auto" selects the columns of strings and of a categorical type; ``AutoCategorical`` and a dict of columns and
+    booleans change that for some columns.
+    """
     if isinstance(spec, str) and spec == AUTO:
         return table.string_columns
     if spec is None:
         return ()
     schema = Schema.of(table)
+    if isinstance(spec, Mapping):
+        chosen = {True: [key for key, value in spec.items() if value], False: [k for k, v in spec.items() if not v]}
+        spec = AutoCategorical(plus=chosen[True], minus=chosen[False])
+    if isinstance(spec, AutoCategorical):
+        plus, minus = ({column_number(key, schema, PARAMETER) for key in keys} for keys in (spec.plus, spec.minus))
+        return tuple(sorted({*table.string_columns, *plus} - minus))
     keys = np.asarray(spec).tolist() if isinstance(spec, np.ndarray) else list(spec)
     if keys and all(isinstance(key, bool) for key in keys):
         if len(keys) != table.n_features:
@@ -43,7 +55,7 @@ def find_categorical_columns(spec: Any, table: Table) -> tuple[int, ...]:
                 f"categorical_features has {len(keys)} booleans for {table.n_features} columns: give one per column"
             )
         return tuple(f for f, is_categorical in enumerate(keys) if is_categorical)
-    return tuple(sorted({column_number(key, schema, "categorical_features") for key in keys}))
+    return tuple(sorted({column_number(key, schema, PARAMETER) for key in keys}))
 
 
 def column_number(key: Any, schema: Schema, parameter: str) -> int:

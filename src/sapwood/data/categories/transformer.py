@@ -68,7 +68,7 @@ class FeatureTransformer:
 
     def codes(self, table: Table) -> dict[int, np.ndarray]:
         """Return the codes of all rows for each categorical column and each numeric column that has cuts."""
-        codes = {f: vocabulary.encode(table.categorical_column(f)) for f, vocabulary in self.vocabularies.items()}
+        codes = {f: vocabulary.encode_column(table, f) for f, vocabulary in self.vocabularies.items()}
         return codes | encode_number_columns(table, self.cuts)
 
     def transform(self, table: Table) -> Table:
@@ -146,7 +146,7 @@ class TransformedTable(Table):
         self.dtype = np.dtype(np.float64)
         self._table, self._transformer, self._codes, self._computed = table, transformer, codes, computed or {}
 
-    def categorical_column(self, feature: int) -> CategoricalColumn:
+    def categorical_column(self, feature: int, fractions: bool = False) -> CategoricalColumn:
         """Raise NotImplementedError: all columns are numeric."""
         raise NotImplementedError
 

@@ -7,18 +7,24 @@ null are missing values.
 
 from __future__ import annotations
 
+import datetime
 import decimal
 import numbers
+import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sapwood.cached_property import cached_property
-from sapwood.data.tables.conversion import is_missing
+from sapwood.data.tables.conversion import BYTES_REMEDY, is_missing
 from sapwood.errors import InputError, InputTypeError
 from sapwood.lazy_dataclass import dataclass
 
+if TYPE_CHECKING:
+    from sapwood.data.tables.table import Table
+
+FRACTION = re.compile(r"-?(\d+\.\d+|\d+(\.\d+)?e[-+]\d+|inf)")
 # Code of missing values; the codes of a vocabulary's categories follow, and the last is that of unknown categories.
 MISSING = 0
 REMEDY = (
@@ -35,12 +41,12 @@ class CategoricalColumn:
     categories: tuple[str, ...]
 
     @classmethod
-    def of(cls, codes: np.ndarray, values: Iterable[Any], column: str) -> CategoricalColumn:
+    def of(cls, codes: np.ndarray, values: Iterable[Any], column: str, fractions: bool = False) -> CategoricalColumn:
         """Merge values with the same category name; ``codes`` index ``values`` of any type, negative where missing."""
         code_of: dict[str, int] = {}
         new_codes = []
         for value in values:
-            name = category_name(value, column)
+            name = category_name(value, column, fractions)
             new_codes.append(-1 if name is None else code_of.setdefault(name, len(code_of)))
         if new_codes == list(range(len(new_codes))):
             return cls(codes.astype(np.int32, copy=False), tuple(code_of))
@@ -89,14 +95,27 @@ class Vocabulary:
         table = np.array([*(codes.get(name, unknown) for name in column.categories), MISSING], dtype=np.int32)
         return table[column.codes]
 
+    def encode_column(self, table: Table, feature: int) -> np.ndarray:
+        """Return the code of each row of a column of a table as int32."""
+        return self.encode(table.categorical_column(feature, self.has_fractions))
+
+    @cached_property
+    def has_fractions(self) -> bool:
+        """Whether some category is a number that is not an integer."""
+        return any(FRACTION.fullmatch(name) for name in self.categories)
+
     def code_of(self, value: Any, column: str) -> int:
         """Return the code of one value."""
-        name = category_name(value, column)
+        name = category_name(value, column, self.has_fractions)
         return MISSING if name is None else self.codes.get(name, self.n_codes - 1)
 
 
-def category_name(value: Any, column: str) -> str | None:
-    """Return the string that identifies the category of a value, None if it is missing; errors name the ``column``."""
+def category_name(value: Any, column: str, fractions: bool = False) -> str | None:
+    """Return the string that identifies the category of a value, None if it is missing; errors name the ``column``.
+
+    Dates, and periods and intervals of pandas, are identified by their text. With ``fractions``, a number that is not
+    an integer is a category too, identified by its shortest decimal form.
+    """
     if isinstance(value, str):
         return str(value)
     if is_missing(value):
@@ -106,27 +125,35 @@ def category_name(value: Any, column: str) -> str | None:
     if isinstance(value, numbers.Integral):
         return str(int(value))
     if isinstance(value, numbers.Real | decimal.Decimal):
-        return _number_name(value, column)
+        return _number_name(value, column, fractions)
+    if type(value).__name__ in ("Period", "Interval") or isinstance(value, datetime.date):
+        return str(value)
+    if isinstance(value, bytes):
+        raise InputTypeError(f"{column} holds {value!r}, and {BYTES_REMEDY}")
     raise InputTypeError(f"{column} holds {value!r} of type {type(value).__name__}, which is not a category: {REMEDY}")
 
 
-def _number_name(value: Any, column: str) -> str | None:
+def _number_name(value: Any, column: str, fractions: bool) -> str | None:
     if value != value:
         return None
     if value in (float("inf"), float("-inf")) or value != int(value):
+        if fractions:
+            return repr(float(value))
         raise InputError(f"{column} holds {value!r}, which is not an integer and cannot be a category: {REMEDY}")
     return str(int(value))
 
 
-def factorize_array(values: np.ndarray, column: str, mask: np.ndarray | None = None) -> CategoricalColumn:
+def factorize_array(
+    values: np.ndarray, column: str, mask: np.ndarray | None = None, fractions: bool = False
+) -> CategoricalColumn:
     """Return a NumPy array as categories and codes; masked values are missing."""
     if values.dtype.kind in "OUT":
-        found = factorize_objects(values.tolist(), column)
+        found = factorize_objects(values.tolist(), column, fractions)
     elif values.dtype.kind in "biu":
         distinct, inverse = np.unique(values, return_inverse=True)
         found = CategoricalColumn.of(inverse.reshape(-1), distinct.tolist(), column)
     elif values.dtype.kind == "f":
-        found = _factorize_floats(values, column)
+        found = _factorize_floats(values, column, fractions)
     else:
         raise InputTypeError(f"{column} is of type {values.dtype}, which cannot be categories: {REMEDY}")
     if mask is None or not mask.any():
@@ -134,7 +161,7 @@ def factorize_array(values: np.ndarray, column: str, mask: np.ndarray | None = N
     return CategoricalColumn(np.where(mask, np.int32(-1), found.codes), found.categories)
 
 
-def factorize_objects(values: Sequence[Any], column: str) -> CategoricalColumn:
+def factorize_objects(values: Sequence[Any], column: str, fractions: bool = False) -> CategoricalColumn:
     """Return a list of objects as categories and codes."""
     keys: Sequence[Any] = values
     if bool in set(map(type, values)):
@@ -148,14 +175,14 @@ def factorize_objects(values: Sequence[Any], column: str) -> CategoricalColumn:
         code_of[key] = code
     codes = np.fromiter(map(code_of.__getitem__, keys), dtype=np.int32, count=len(keys))
     distinct = code_of if keys is values else [value for _, value in code_of]
-    return CategoricalColumn.of(codes, distinct, column)
+    return CategoricalColumn.of(codes, distinct, column, fractions)
 
 
-def _factorize_floats(values: np.ndarray, column: str) -> CategoricalColumn:
+def _factorize_floats(values: np.ndarray, column: str, fractions: bool) -> CategoricalColumn:
     missing = np.isnan(values)
     is_integer = np.floor(values) == values
     wrong = ~(is_integer & np.isfinite(values)) & ~missing
-    if wrong.any():
+    if wrong.any() and not fractions:
         row = int(np.argmax(wrong))
         raise InputError(
             f"{column} holds {values[row].item()!r} in row {row}, which is not an integer and cannot be a category: "
@@ -163,4 +190,4 @@ def _factorize_floats(values: np.ndarray, column: str) -> CategoricalColumn:
         )
     distinct, inverse = np.unique(np.where(missing, 0.0, values), return_inverse=True)
     codes = np.where(missing, -1, inverse.reshape(-1))
-    return CategoricalColumn.of(codes, distinct.tolist(), column)
+    return CategoricalColumn.of(codes, distinct.tolist(), column, fractions)

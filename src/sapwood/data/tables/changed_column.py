@@ -24,11 +24,11 @@ class ChangedColumn(Table):
         """Numbers of the columns that hold strings."""
         return self._table.string_columns
 
-    def categorical_column(self, feature: int) -> CategoricalColumn:
+    def categorical_column(self, feature: int, fractions: bool = False) -> CategoricalColumn:
         """Return a column as categories and codes."""
         if feature == self._feature and isinstance(self._values, CategoricalColumn):
             return self._values
-        return self._table.categorical_column(feature)
+        return self._table.categorical_column(feature, fractions)
 
     def matrices(self, max_rows: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
         """Yield copies of chunks of rows."""

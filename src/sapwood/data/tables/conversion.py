@@ -20,6 +20,9 @@ PER_MICROSECOND = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}  # how m
 REMEDY = "the column is read as numeric: name it in categorical_features (or leave that 'auto'), or drop it"
 
 
+BYTES_REMEDY = "bytes are neither numbers nor categories: decode them, as in X[name].str.decode('utf-8')"
+
+
 class Position(NamedTuple):
     """Position of converted values in the user's data, for error messages."""
 
@@ -114,6 +117,8 @@ def object_to_float(value: Any, position: Position, index: tuple[int, ...] = (0,
         return np.nan
     if isinstance(value, TIME_TYPES):
         return _time_to_float(value)
+    if type(value).__name__ == "Period":
+        return _time_to_float(value.start_time)
     if isinstance(value, NUMBER_TYPES):
         return _number_to_float(value)
     raise _not_a_number_error(value, position.describe(index))
@@ -151,8 +156,15 @@ def _not_a_number_error(value: Any, position: str) -> Exception:
             f"Complex data not supported: {position} holds {value!r}. Pass real and imaginary parts as separate "
             "columns."
         )
-    if isinstance(value, str | bytes):
+    if isinstance(value, str):
         return InputTypeError(f"{position} holds {value!r}, and {REMEDY}")
+    if isinstance(value, bytes):
+        return InputTypeError(f"{position} holds {value!r}, and {BYTES_REMEDY}")
+    if type(value).__name__ == "Interval":
+        return InputTypeError(
+            f"{position} holds {value!r}, an interval: pass a bound or its middle as a number (.array.mid), "
+            "or name the column in categorical_features"
+        )
     return InputTypeError(
         f"{position} holds {short_repr(value)} of type {type(value).__name__}: every value argument must be a number "
         "or None, not a string or another object that is not a number"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -40,12 +41,20 @@ class Column:
         return isinstance(self.series.dtype, STRING_TYPES)
 
     @cached_property
-    def categorical(self) -> CategoricalColumn:
-        """The column as categories and codes."""
-        return factorize_series(self.series, f"column {self.name!r}")
+    def has_numeric_categories(self) -> bool:
+        """Whether the column is of pandas' categorical type with numbers as categories."""
+        if not isinstance(self.series.dtype, nw.Categorical | nw.Enum) or not self.series.implementation.is_pandas():
+            return False
+        return getattr(self.series.to_native().cat.categories.dtype, "kind", "O") in "biuf"
+
+    def categorical(self, fractions: bool) -> CategoricalColumn:
+        """Return the column as categories and codes."""
+        return factorize_series(self.series, f"column {self.name!r}", fractions)
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Return the rows from ``start`` to ``stop`` as floats."""
+        if self.has_numeric_categories:
+            return _category_numbers(self.series.to_native()[start:stop])
         if isinstance(self.series.dtype, STRING_TYPES):
             raise InputTypeError(f"column {self.name!r} is of type {self.series.dtype}, but {conversion.REMEDY}")
         chunk = self.series[start:stop]
@@ -61,6 +70,7 @@ class FrameTable(Table):
 
     def __init__(self, columns: Sequence[Column], n_rows: int, has_string_names: bool) -> None:
         self._columns = tuple(columns)
+        self._categorical: dict[int, CategoricalColumn] = {}
         self.n_rows, self.n_features = n_rows, len(columns)
         self.names = tuple(column.name for column in columns)
         self.has_string_names = has_string_names
@@ -71,9 +81,16 @@ class FrameTable(Table):
         """Numbers of the columns that hold strings."""
         return tuple(f for f, column in enumerate(self._columns) if column.holds_strings)
 
-    def categorical_column(self, feature: int) -> CategoricalColumn:
+    @property
+    def numeric_categories(self) -> tuple[int, ...]:
+        """Numbers of the columns whose declared categories are numbers."""
+        return tuple(f for f, column in enumerate(self._columns) if column.has_numeric_categories)
+
+    def categorical_column(self, feature: int, fractions: bool = False) -> CategoricalColumn:
         """Return a column as categories and codes, read once."""
-        return self._columns[feature].categorical
+        if feature not in self._categorical:
+            self._categorical[feature] = self._columns[feature].categorical(fractions)
+        return self._categorical[feature]
 
     def matrices(self, max_rows: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
         """Yield chunks of rows, each column contiguous in memory."""
@@ -126,11 +143,18 @@ def _make_column(name: str, series: nw.Series[Any]) -> Column:
     if kind.is_nested() or str(kind) == "Binary":
         raise InputTypeError(f"column {name!r} is of type {kind}, which is not numeric: drop it")
     cast = next((cast for types, cast in CASTS if isinstance(kind, types)), None)
-    is_small = kind in FLOAT32_TYPES or isinstance(kind, STRING_TYPES)
-    return Column(name, series, np.dtype(np.float32 if is_small else np.float64), cast)
+    column = Column(name, series, np.dtype(np.float64), cast)
+    is_small = kind in FLOAT32_TYPES or (isinstance(kind, STRING_TYPES) and not column.has_numeric_categories)
+    return replace(column, dtype=np.dtype(np.float32)) if is_small else column
 
 
-def factorize_series(series: nw.Series[Any], name: str) -> CategoricalColumn:
+def _category_numbers(series: Any) -> np.ndarray:
+    """Return a pandas series of categories that are numbers as float64."""
+    numbers = np.append(np.asarray(series.cat.categories, dtype=np.float64), np.nan)
+    return numbers[series.cat.codes.to_numpy()]
+
+
+def factorize_series(series: nw.Series[Any], name: str, fractions: bool = False) -> CategoricalColumn:
     """Read a column of strings, integers or booleans as categories and codes, by means of its own library."""
     native = series.to_native()
     if isinstance(series.dtype, STRING_TYPES):
@@ -147,13 +171,13 @@ def factorize_series(series: nw.Series[Any], name: str) -> CategoricalColumn:
         return factorize_array(values, name, missing)
     values = np.asarray(series.to_numpy())
     if values.dtype.kind == "O":
-        return factorize_objects(values.tolist(), name)
-    return factorize_array(values, name)
+        return factorize_objects(values.tolist(), name, fractions)
+    return factorize_array(values, name, None, fractions)
 
 
 def _factorize_pandas(series: Any, name: str) -> CategoricalColumn:
     if hasattr(series, "cat"):
-        return CategoricalColumn.of(series.cat.codes.to_numpy(), series.cat.categories.tolist(), name)
+        return CategoricalColumn.of(series.cat.codes.to_numpy(), series.cat.categories.tolist(), name, fractions=True)
     codes, distinct = series.factorize()
     return CategoricalColumn.of(np.asarray(codes), distinct.tolist(), name)
 
@@ -182,4 +206,4 @@ def _factorize_arrow(column: Any, name: str) -> CategoricalColumn:
     if isinstance(array, pyarrow.ChunkedArray):
         array = pyarrow.concat_arrays(array.chunks)
     codes = array.indices.cast(pyarrow.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-    return CategoricalColumn.of(codes, array.dictionary.to_pylist(), name)
+    return CategoricalColumn.of(codes, array.dictionary.to_pylist(), name, fractions=True)

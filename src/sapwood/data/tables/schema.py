@@ -89,7 +89,7 @@ class Schema:
     def check(self, table: Table, owner: str = "this model") -> None:
         """Raise InputTypeError if a numeric column of an aligned table holds strings."""
         for f in table.string_columns:
-            if f not in self.categorical_columns:
+            if f not in self.categorical_columns and f not in table.numeric_categories:
                 raise InputTypeError(
                     f"{table.describe_column(f)} holds strings, but {owner} expects a numeric column: pass numbers, or "
                     "train with the column in categorical_features"

@@ -49,9 +49,9 @@ class SparseTable(Table):
         """Value of each stored entry, column by column (``data``)."""
         return self._matrix.data
 
-    def categorical_column(self, feature: int) -> CategoricalColumn:
+    def categorical_column(self, feature: int, fractions: bool = False) -> CategoricalColumn:
         """Return a column as categories and codes."""
-        return ArrayTable(self._matrix[:, [feature]].toarray()).categorical_column(0)
+        return ArrayTable(self._matrix[:, [feature]].toarray()).categorical_column(0, fractions)
 
     def matrices(self, max_rows: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
         """Yield chunks of rows as dense matrices."""

@@ -55,9 +55,17 @@ class Table(ABC):
         """Numbers of the columns that hold strings and can only be read as categories."""
         return ()
 
+    @property
+    def numeric_categories(self) -> tuple[int, ...]:
+        """Numbers of the ``string_columns`` whose declared categories are numbers: they can be read as numbers too."""
+        return ()
+
     @abstractmethod
-    def categorical_column(self, feature: int) -> CategoricalColumn:
-        """Return a column as categories and codes; its values must be strings, integers or booleans."""
+    def categorical_column(self, feature: int, fractions: bool = False) -> CategoricalColumn:
+        """Return a column as categories and codes; its values must be strings, integers or booleans.
+
+        With ``fractions``, numbers that are not integers are categories too, as those that the user declared are.
+        """
 
     @abstractmethod
     def matrices(self, max_rows: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
@@ -116,12 +124,13 @@ class ArrayTable(Table):
         columns = (self._array[:, f].tolist() for f in range(self.n_features))  # masked entries become None
         return tuple(f for f, values in enumerate(columns) if any(issubclass(t, str) for t in set(map(type, values))))
 
-    def categorical_column(self, feature: int) -> CategoricalColumn:
+    def categorical_column(self, feature: int, fractions: bool = False) -> CategoricalColumn:
         """Return a column as categories and codes, read once."""
         if feature not in self._categorical:
             column = self._array[:, feature]
             mask = np.ma.getmaskarray(column) if conversion.is_masked_array(column) else None
-            self._categorical[feature] = factorize_array(np.asarray(column), self.describe_column(feature), mask)
+            name = self.describe_column(feature)
+            self._categorical[feature] = factorize_array(np.asarray(column), name, mask, fractions)
         return self._categorical[feature]
 
     def matrices(self, max_rows: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
@@ -155,9 +164,14 @@ class RowTable(Table):
         """Numbers of the string columns of the whole table."""
         return self._table.string_columns
 
-    def categorical_column(self, feature: int) -> CategoricalColumn:
+    @property
+    def numeric_categories(self) -> tuple[int, ...]:
+        """Numbers of the columns whose declared categories are numbers."""
+        return self._table.numeric_categories
+
+    def categorical_column(self, feature: int, fractions: bool = False) -> CategoricalColumn:
         """Return a column as the categories of the whole table and the codes of the selected rows."""
-        return self._table.categorical_column(feature).take(self._rows)
+        return self._table.categorical_column(feature, fractions).take(self._rows)
 
     def matrices(self, max_rows: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the selected rows of each chunk of the table."""
@@ -174,11 +188,15 @@ class RowTable(Table):
 def read_table(X: Any, to_predict: bool = False) -> Table:
     """Read a NumPy array, list of rows, pandas, polars or Arrow data frame, or SciPy sparse matrix as a table.
 
-    A table ``to_predict`` may have no rows, and an empty list has neither rows nor columns. A dict, a named tuple, a
+    Lazy frames, relations, Arrow streams and objects of the data frame interchange protocol are collected first. A
+    table ``to_predict`` may have no rows, and an empty list has neither rows nor columns. A dict, a named tuple, a
     Series or a tuple of values is one row ``to_predict``.
     """
     min_rows = 0 if to_predict else 1
     if not isinstance(X, np.ndarray | list | tuple):
+        from sapwood.data.tables.streamed_tables import collect_table
+
+        X = collect_table(X)
         if type(X).__module__.startswith("scipy.sparse"):
             from sapwood.data.tables import sparse
 

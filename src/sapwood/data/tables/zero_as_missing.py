@@ -41,9 +41,14 @@ class DenseZeroAsMissing(Table):
         """Numbers of the string columns."""
         return self.original.string_columns
 
-    def categorical_column(self, feature: int) -> CategoricalColumn:
+    @property
+    def numeric_categories(self) -> tuple[int, ...]:
+        """Numbers of the columns whose declared categories are numbers."""
+        return self.original.numeric_categories
+
+    def categorical_column(self, feature: int, fractions: bool = False) -> CategoricalColumn:
         """Return a column as categories, of which 0 may be one, and codes."""
-        return self.original.categorical_column(feature)
+        return self.original.categorical_column(feature, fractions)
 
     def matrices(self, max_rows: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
         """Yield chunks of rows."""
@@ -76,9 +81,9 @@ class SparseZeroAsMissing(SparseTable):
         super().__init__(matrix, table.names, table.has_string_names)
         self.original = table
 
-    def categorical_column(self, feature: int) -> CategoricalColumn:
+    def categorical_column(self, feature: int, fractions: bool = False) -> CategoricalColumn:
         """Return a column as categories, of which 0 may be one, and codes."""
-        return self.original.categorical_column(feature)
+        return self.original.categorical_column(feature, fractions)
 
     def matrices(self, max_rows: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
         """Yield chunks of rows as dense matrices."""

@@ -65,6 +65,7 @@ class RowPredictor:
         """``packed`` must be without tops; ``transformer`` computes the features of the trees."""
         self.n_features = reader.n_features
         self.classes = classes
+        self._labels = [] if classes is None else classes.tolist()  # plain objects, which JSON can represent
         self._reader, self._transformer = reader, transformer
         self._packed = packed
         self._base_scores = base_scores
@@ -96,9 +97,8 @@ class RowPredictor:
         response = self.predict_response(row)
         if self.classes is None:
             return response
-        if isinstance(response, float):
-            return self.classes[int(response > 0.5)] if len(self.classes) > 1 else self.classes[0]
-        return self.classes[response.argmax()]
+        number = int(response > 0.5) if isinstance(response, float) else int(response.argmax())
+        return self._labels[min(number, len(self._labels) - 1)]
 
     def predict_proba(self, row: Any) -> np.ndarray:
         """Predict the probability of each class for one row.
