@@ -34,6 +34,17 @@ def test_a_model_without_splits_has_bars_of_zero():
     assert [bar.get_width() for bar in sapwood.plot.importance(model).patches] == [0.0, 0.0, 0.0]
 
 
+def test_standard_errors_are_drawn(houses):
+    X, y, model = houses
+    table = model.importance("permutation", X, y)
+    ax = sapwood.plot.importance(model, "permutation", X, y)
+    order = np.argsort(-np.asarray(table))
+    lines = [segment for bars in ax.containers for segment in bars.get_children() if hasattr(segment, "get_segments")]
+    drawn = [(end[0] - start[0]) / 2 for start, end in lines[0].get_segments()]
+    np.testing.assert_allclose(drawn, table.errors[order])
+    assert texts(sapwood.plot.importance(table)) == texts(ax)
+
+
 def test_a_wrong_number_of_features_is_refused(people):
     with pytest.raises(ParameterError, match="max_features must be a positive integer, got 0"):
         sapwood.plot.importance(people[2], max_features=0)

@@ -30,6 +30,7 @@ def calls(people, houses):
         yield name, lambda ax=None, name=name: getattr(sapwood.plot, name)(model, ax=ax)
     for name in ("beeswarm", "waterfall", "dependence"):
         yield name, lambda ax=None, name=name: getattr(sapwood.plot, name)(model, X, ax=ax)
+    yield "partial_dependence", lambda ax=None: sapwood.plot.partial_dependence(model, X, 0, max_rows=20, ax=ax)
     yield "residuals", lambda ax=None: sapwood.plot.residuals(houses[2], *houses[:2], ax=ax)
 
 

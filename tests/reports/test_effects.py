@@ -41,10 +41,17 @@ def test_bins_have_the_means_of_their_rows(binary):
 
 
 def test_a_product_is_the_strongest_interaction(regression):
-    content = sapwood.report(regression.model, regression.X, regression.y).to_dict()
-    assert set(content["interactions"][0]["names"]) == {"f1", "f2"}
-    others = [pair["strength"] for pair in content["interactions"][1:]]
-    assert content["interactions"][0]["strength"] > 2 * max(others, default=0.0)
+    found = sapwood.report(regression.model, regression.X, regression.y).to_dict()["interactions"]
+    first, *others = found["pairs"]
+    assert "f1" in first["name"] and "f2" in first["name"]
+    assert first["strength"] > 2 * max(pair["strength"] for pair in others)
+    values = np.abs(regression.model.shap_interaction_values(regression.X[: found["n_rows"]]))
+    assert first["strength"] == pytest.approx(2 * values[:, 1, 2].mean(), rel=1e-4)
+
+
+def test_permutation_has_errors(regression):
+    features = sapwood.report(regression.model, regression.X, regression.y).to_dict()["importances"]["features"]
+    assert features[0]["permutation"] > 10 * features[0]["permutation_error"] > 0
 
 
 def test_trees_name_their_conditions(binary):

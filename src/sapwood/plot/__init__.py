@@ -8,6 +8,7 @@ from typing import Any
 from sapwood.plot.aliases import INSTEAD, SAME, plot_importance, plot_metric, plot_tree
 from sapwood.plot.classification import calibration, confusion_matrix, precision_recall, roc
 from sapwood.plot.contributions import beeswarm, dependence, waterfall
+from sapwood.plot.effects import partial_dependence
 from sapwood.plot.importances import importance
 from sapwood.plot.regression import residuals
 from sapwood.plot.training import learning_curve
@@ -20,6 +21,7 @@ __all__ = [
     "dependence",
     "importance",
     "learning_curve",
+    "partial_dependence",
     "plot_importance",
     "plot_metric",
     "plot_tree",

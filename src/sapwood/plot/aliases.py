@@ -20,6 +20,7 @@ SAME = {
     "dependence_plot": "dependence",
     "shap_dependence": "dependence",
     "scatter": "dependence",
+    "plot_partial_dependence": "partial_dependence",
 }
 # What to write instead of functions of other libraries that have no counterpart of the same shape.
 INSTEAD = {

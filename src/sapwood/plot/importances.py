@@ -19,16 +19,21 @@ CALLER = "plot.importance"
 
 
 def importance(
-    model: Any, kind: str = "total_gain", *, max_features: int = 20, percent: bool = False, ax: Axes | None = None
-) -> Axes:
-    """Plot the importance of the features as bars, the most important first.
+    model: Any, kind: str = "total_gain", X: Any = None, y: Any = None, *, max_features: int = 20,
+    percent: bool = False, ax: Axes | None = None,
+) -> Axes:  # fmt: skip
+    """Plot the importance of the features as bars, the most important first, with standard errors where there are any.
 
     Parameters
     ----------
     model : estimator, Model or FeatureImportance
         A fitted model, or importances that were computed before.
     kind : str
-        Kind of importance, as in ``model.importance(kind)``.
+        Kind of importance, as in ``model.importance(kind, X, y)``.
+    X : table, optional
+        Rows, for kinds such as "mean_abs_shap" and "permutation".
+    y : array-like, optional
+        Target of the rows, for kinds that measure a loss.
     max_features : int
         Number of features to show; one more bar stands for the rest.
     percent : bool
@@ -42,17 +47,19 @@ def importance(
     """
     if not is_integer(max_features) or max_features < 1:
         raise ParameterError(f"{CALLER}: max_features must be a positive integer, got {max_features!r}")
-    table = model if isinstance(model, FeatureImportance) else _compute(model, kind, percent)
+    table = model if isinstance(model, FeatureImportance) else _compute(model, kind, X, y, percent)
     values = np.asarray(table)
     order = np.argsort(-values, kind="stable")[:max_features]
     rest = np.delete(values, order)
     names = labels([table.names[f] for f in order])
     ax = get_axes(ax, (7.0, 1.3 + 0.28 * (len(order) + (len(rest) > 0))), CALLER)
-    ax.barh(range(len(order)), values[order], color=BLUE, height=0.7)
+    errors = np.zeros(len(values)) if table.errors is None else np.asarray(table.errors)
+    style: dict[str, Any] = {"xerr": errors[order], "ecolor": "#404040", "capsize": 2} if errors.any() else {}
+    ax.barh(range(len(order)), values[order], color=BLUE, height=0.7, **style)
     if len(rest):
         names.append(f"{len(rest)} more, together")
         ax.barh([len(order)], [rest.sum()], color=GREY, height=0.7, alpha=0.6)
-    _write_values(ax, [*values[order], *([rest.sum()] if len(rest) else [])])
+    _write_values(ax, np.append(values[order], rest.sum() if len(rest) else []), np.append(errors[order], np.zeros(1)))
     ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()
     ax.set_xlabel(table.kind.replace("_", " ") + (" (percent)" if percent else ""))
@@ -61,15 +68,15 @@ def importance(
     return ax
 
 
-def _compute(model: Any, kind: str, percent: bool) -> FeatureImportance:
+def _compute(model: Any, kind: str, X: Any, y: Any, percent: bool) -> FeatureImportance:
     fitted = FittedModel.of(model, CALLER)
-    table: Any = fitted.model.importance(kind, percent=percent)
+    table: Any = fitted.model.importance(kind, X, y, percent=percent)
     return table
 
 
-def _write_values(ax: Axes, values: list[float]) -> None:
-    """Write each value behind its bar."""
-    longest = max(values, default=0.0) or 1.0
+def _write_values(ax: Axes, values: np.ndarray, errors: np.ndarray) -> None:
+    """Write each value behind its bar and its error."""
+    longest = max(float(values.max(initial=0.0)), 0.0) or 1.0
     for k, value in enumerate(values):
-        ax.text(value + 0.01 * longest, k, number(float(value)), va="center", fontsize="small")
-    ax.set_xlim(0.0, 1.12 * longest)
+        ax.text(max(value, 0.0) + errors[k] + 0.012 * longest, k, number(float(value)), va="center", fontsize="small")
+    ax.set_xlim(min(0.0, 1.05 * float(values.min(initial=0.0))), 1.14 * longest + float(errors.max(initial=0.0)))

@@ -12,7 +12,7 @@ from sapwood.reports.evaluated_rows import Column, EvaluatedRows
 
 EXPLAINED_ROWS, EFFECTS_SHOWN, CLASSES_SHOWN = 2000, 40, 6
 BINS, CATEGORIES_SHOWN, SWARM_ROWS, SWARM_FEATURES = 12, 12, 160, 15
-CONTRIBUTIONS_SHOWN = 12
+CONTRIBUTIONS_SHOWN, PERMUTED_FEATURES = 12, 100
 
 
 class Contributions:
@@ -37,6 +37,20 @@ class Contributions:
         self.mean = np.abs(self.values).mean(axis=(0, 2))
         per_row = np.abs(self.values).mean(axis=2)
         self.error = per_row.std(axis=0) / np.sqrt(max(len(per_row), 1))
+
+
+def permutation(rows: EvaluatedRows) -> Any:
+    """Return the importances by permutation with their errors, None if they cannot be computed or take long."""
+    fitted = rows.fitted
+    if rows.y is None or fitted.model.n_features > PERMUTED_FEATURES or getattr(fitted.estimator, "init_", None):
+        return None
+    sample = rows.sample(EXPLAINED_ROWS)
+    y = rows.y[sample]
+    labels = y if fitted.model.classes is None else fitted.model.classes[y.astype(np.intp)]
+    try:
+        return fitted.model.importance("permutation", rows.rows_of(sample), labels, n_repeats=3)
+    except ParameterError:
+        return None
 
 
 def strongest(contributions: Contributions, gain: np.ndarray) -> np.ndarray:

@@ -142,7 +142,7 @@ def _drift(report: dict[str, Any]) -> list[dict[str, str]]:
     return [_finding(
         level, "Columns are distributed differently than in training",
         f"Population stability index above {DRIFT_CHECK}: {shown}. Above {DRIFT_PROBLEM} the difference is large; "
-        "predictions may be worse than they were in validation.",
+        "predictions may be worse than they were in validation. sapwood.practice.drift_report tells more.",
     )]  # fmt: skip
 
 

@@ -42,10 +42,7 @@ def decisions(fitted: FittedModel) -> list[dict[str, str]]:
     if info.get("stopped"):
         rounds = f"{info['n_iterations']} rounds"
         found.append(_decision("end of training", rounds, STOPPED.get(info["stopped"], str(info["stopped"]))))
-    for entry in getattr(fitted.model, "decisions", None) or ():
-        if isinstance(entry, dict):
-            texts = [str(entry.get(key, "")) for key in ("name", "value", "reason")]
-            found.append(_decision(*texts))
+    found += [_choice(entry) for entry in fitted.model.decisions]
     for column, encoding in info["encodings"].items():
         value = ", ".join(map(str, encoding.get("encoding", ())))
         found.append(_decision(f"encoding of {column}", value, str(encoding.get("reason", ""))))
@@ -94,6 +91,15 @@ def drawn_trees(fitted: FittedModel) -> list[dict[str, Any]]:
         for_class = names[output] if ensemble.width == 1 and names else ""
         drawn.append({"index": k, "round": int(ensemble.tree_round[k]) + 1, "class": for_class, "nodes": nodes})
     return drawn
+
+
+def _choice(entry: dict[str, Any]) -> dict[str, str]:
+    """Return a choice between candidates: what was chosen, why, and the loss of each candidate."""
+    chosen, losses = entry.get("chosen", ""), entry.get("losses", {})
+    value = " + ".join(f"{weight:g} {name}" for name, weight in chosen.items()) if isinstance(chosen, dict) else chosen
+    compared = ", ".join(f"{name} {loss:.5g}" for name, loss in losses.items())
+    why = f"{entry.get('why', '')}{f' (candidates: {compared})' if compared else ''}"
+    return _decision(str(entry.get("choice", "choice")), str(value), why)
 
 
 def _decision(what: str, value: str, why: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ import numpy as np
 from sapwood.errors import ParameterError
 from sapwood.explain.fitted_model import FittedModel
 from sapwood.reports.column_facts import column_facts
-from sapwood.reports.effects import Contributions, effects, explained_rows, strongest, swarm
+from sapwood.reports.effects import Contributions, effects, explained_rows, permutation, strongest, swarm
 from sapwood.reports.evaluated_rows import CALLER, EvaluatedRows
 from sapwood.reports.findings import findings
 from sapwood.reports.interactions import interactions
@@ -142,9 +142,9 @@ def _content(rows: EvaluatedRows, train: EvaluatedRows | None, title: str) -> di
         },
         "quality": quality(rows, train),
         "curves": _curves(fitted),
-        "importances": _importances(fitted, contributions, gain, order),
+        "importances": _importances(rows, contributions, gain, order),
         "effects": effects(rows, contributions, order),
-        "interactions": interactions(contributions, order),
+        "interactions": interactions(rows, contributions),
         "swarm": swarm(rows, contributions, order),
         "rows": explained_rows(rows, contributions),
         "trees": drawn_trees(fitted),
@@ -179,9 +179,10 @@ def _curves(fitted: FittedModel) -> list[dict[str, Any]]:
 
 
 def _importances(
-    fitted: FittedModel, contributions: Contributions, gain: np.ndarray, order: np.ndarray
+    rows: EvaluatedRows, contributions: Contributions, gain: np.ndarray, order: np.ndarray
 ) -> dict[str, Any]:
     """Return the importances of the strongest features by several definitions."""
+    fitted, permuted = rows.fitted, permutation(rows)
     splits = np.asarray(fitted.model.importance("weight"), dtype=np.float64)
     has_contributions = contributions.explanation is not None
     features = []
@@ -189,6 +190,8 @@ def _importances(
         entry = {"name": fitted.model.schema.name_of(f), "gain": float(gain[f]), "splits": float(splits[f])}
         entry["contribution"] = float(contributions.mean[f]) if has_contributions else None
         entry["error"] = float(contributions.error[f]) if has_contributions else None
+        entry["permutation"] = None if permuted is None else float(permuted[f])
+        entry["permutation_error"] = None if permuted is None else float(permuted.errors[f])
         entry["strength"] = entry["contribution"] if has_contributions else entry["gain"]
         features.append(entry)
     return {

@@ -99,7 +99,7 @@ def _effects(content: dict[str, Any]) -> list[str]:
 
 
 def _interactions(content: dict[str, Any]) -> list[str]:
-    return [f"{' × '.join(map(_short, p['names']))}: {_number(p['strength'])}" for p in content["interactions"][:5]]
+    return [f"{_short(p['name'], 2 * WIDTH)}: {_number(p['strength'])}" for p in content["interactions"]["pairs"][:5]]
 
 
 def _rows(content: dict[str, Any]) -> list[str]:

@@ -204,7 +204,7 @@ function effectChart({ bins, rows, series, yLabel, joined, alt }) {
     const largest = Math.max(...rows, 1), floor = height - margin.bottom;
     bins.forEach((bin, k) => {
       drawing.append(svg("rect", { x: center(k) - step * 0.4, y: floor - (rows[k] / largest) * 60, width: step * 0.8, height: (rows[k] / largest) * 60, fill: "var(--line)" }));
-      drawing.append(svg("text", { class: "soft", transform: `translate(${center(k) + 4},${floor + 12}) rotate(-40)`, "text-anchor": "end" }, short(bin.label, 15)));
+      if (k % Math.ceil(20 / step) === 0) drawing.append(svg("text", { class: "soft", transform: `translate(${center(k) + 4},${floor + 12}) rotate(-40)`, "text-anchor": "end" }, short(bin.label, 15)));
     });
     if (yd[0] < 0 && yd[1] > 0) drawing.append(svg("line", { x1: margin.left, x2: width - margin.right, y1: y(0), y2: y(0), stroke: "var(--grey)" }));
     const points = [];

@@ -54,9 +54,9 @@ function qualitySection() {
   if (!q) return null;
   const columns = Object.keys(MODEL_NAMES).filter((c) => q.metrics.some((m) => m[c] !== null && m[c] !== undefined));
   const metrics = q.metrics.length > 0 && panel(el("div", { class: "scroll" }, table([
-    { title: "Metric", value: (m) => m.title + (m.greater_is_better ? " (higher is better)" : " (lower is better)") },
+    { title: "Metric", value: (m) => m.title + (m.greater_is_better ? " ↑" : " ↓") },
     ...columns.map((c) => ({ title: MODEL_NAMES[c], value: (m) => m[c], number: true })),
-  ], q.metrics)), q.notes && el("figcaption", {}, Object.entries(q.notes).map(([name, note]) => `${MODEL_NAMES[name]}: ${note}. `)));
+  ], q.metrics)), q.notes && el("figcaption", {}, "↑ higher is better, ↓ lower is better. ", Object.entries(q.notes).map(([name, note]) => `${MODEL_NAMES[name]}: ${note}. `)));
   const charts = [];
   if (q.thresholds) charts.push(panel(el("h3", {}, "Decisions at a threshold"), thresholdBox(q)));
   if (q.roc) charts.push(panel(el("h3", {}, "ROC"), lineChart({
@@ -74,7 +74,7 @@ function qualitySection() {
     ],
     xLabel: "predicted probability", yLabel: "observed frequency", xs: [0, 1], ys: [0, 1], alt: "Observed frequency against predicted probability in ten bins, with 95 % intervals",
   })));
-  if (q.confusion) charts.push(panel(el("h3", {}, "Confusion matrix"), confusionTable(q.confusion)));
+  if (q.confusion) charts.push(el("div", { class: q.confusion.names.length > COMPACT ? "panel wide" : "panel" }, el("h3", {}, "Confusion matrix"), confusionTable(q.confusion)));
   if (q.classes) charts.push(panel(el("h3", {}, "Classes"), el("div", { class: "tablebox" }, table([
     { title: "Class", value: (c) => c.name }, { title: "Rows", value: (c) => c.rows, number: true },
     { title: "Recall", value: (c) => c.recall, number: true, text: (c) => percent(c.recall) }, { title: "Precision", value: (c) => c.precision, number: true, text: (c) => percent(c.precision) },
@@ -102,14 +102,16 @@ function thresholdBox(q) {
   show(50);
   return [el("div", { class: "controls" }, el("label", {}, "Threshold", slider, label)), out];
 }
-function shade(value, total) {
+const COMPACT = 8;
+function shade(value, total, compact) {
   const strength = Math.round((48 * value) / total);
-  return el("td", { style: `background:color-mix(in srgb, var(--blue) ${strength}%, var(--panel))` }, integer(value), el("br"), percent(value / total));
+  const text = compact ? (value ? integer(value) : "") : [integer(value), el("br"), percent(value / total)];
+  return el("td", { style: `background:color-mix(in srgb, var(--blue) ${strength}%, var(--panel))` }, text);
 }
 function confusionTable(m) {
-  return [el("div", { class: "scroll" }, el("table", { class: "matrix" },
+  return [el("div", { class: "scroll" }, el("table", { class: m.names.length > COMPACT ? "matrix compact" : "matrix" },
     el("thead", {}, el("tr", {}, el("th", {}, "true ↓ predicted →"), m.names.map((name) => el("th", { scope: "col" }, short(name, 16))))),
-    el("tbody", {}, m.counts.map((row, i) => el("tr", {}, el("th", { scope: "row" }, short(m.names[i], 24)), row.map((v) => shade(v, row.reduce((a, b) => a + b, 0) || 1))))))),
+    el("tbody", {}, m.counts.map((row, i) => el("tr", {}, el("th", { scope: "row" }, short(m.names[i], 24)), row.map((v, j) => hover(shade(v, row.reduce((a, b) => a + b, 0) || 1, m.names.length > COMPACT), `${m.names[i]} predicted as ${m.names[j]}: ${integer(v)} rows`))))))),
   m.n_classes > m.names.length && el("figcaption", {}, `The ${m.names.length} most frequent of ${m.n_classes} classes.`)];
 }
 
@@ -128,11 +130,11 @@ function curvesSection() {
 
 function importancesSection() {
   const { features, n_features, n_unused, reason } = content.importances;
-  const kinds = [["contribution", "mean absolute contribution (SHAP)"], ["gain", "total gain of its splits"], ["splits", "number of splits"]].filter(([key]) => features.some((f) => f[key] !== null));
+  const kinds = [["contribution", "mean absolute contribution (SHAP)"], ["permutation", "increase of the loss when it is permuted"], ["gain", "total gain of its splits"], ["splits", "number of splits"]].filter(([key]) => features.some((f) => f[key] !== null));
   const draw = (k) => {
     const [key, label] = kinds[k];
     const sorted = features.slice().sort((a, b) => b[key] - a[key]), shown = sorted.slice(0, 20);
-    const entries = shown.map((f) => ({ name: f.name, value: f[key], error: key === "contribution" ? f.error : null }));
+    const entries = shown.map((f) => ({ name: f.name, value: f[key], error: { contribution: f.error, permutation: f.permutation_error }[key] }));
     if (n_features > 20) entries.push({ name: `${n_features - shown.length} more, together`, value: sorted.slice(20).reduce((sum, f) => sum + f[key], 0), color: "var(--bar-soft)" });
     return barChart({ entries, label, alt: `Importance: ${shown.slice(0, 5).map((f) => `${f.name} ${fmt(f[key])}`).join(", ")}` });
   };
@@ -169,9 +171,10 @@ function effectsSection() {
 }
 
 function interactionsSection() {
-  const found = content.interactions || [];
-  if (!found.length) return null;
-  return section("interactions", "Interactions", "Pairs of features whose contributions depend on each other, the strongest first, in the unit of the score: how much of the spread of one feature's contribution the other one explains.", panel(barChart({ entries: found.map((p) => ({ name: p.names.join(" × "), value: p.strength })), label: "strength", alt: "Strongest interactions" })));
+  const { pairs, n_rows } = content.interactions;
+  if (!pairs.length) return null;
+  return section("interactions", "Interactions", `Pairs of features whose effects depend on each other, the strongest first: mean absolute Shapley interaction value of ${integer(n_rows)} rows, in the unit of the score.`,
+    panel(barChart({ entries: pairs.map((p) => ({ name: p.name, value: p.strength })), label: "mean absolute interaction", alt: `Strongest interactions: ${pairs.slice(0, 3).map((p) => p.name).join(", ")}` })));
 }
 
 function rowsSection() {
