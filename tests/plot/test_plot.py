@@ -102,7 +102,8 @@ def test_wrong_columns_missing_targets_and_wrong_axes_are_refused(people, houses
 
 def test_names_of_other_libraries_work_or_name_ours(people):
     model = people[2]
-    assert sapwood.plot.plot_importance(model, importance_type="split", max_num_features=2).get_xlabel() == "weight"
+    ax = sapwood.plot.plot_importance(model, importance_type="split", max_num_features=2)
+    assert ax.get_xlabel() == "number of splits"
     assert "validation_1" in texts(sapwood.plot.plot_metric(model, "log_loss"))
     assert "Tree 3 of 20" in texts(sapwood.plot.plot_tree(model, tree_index=3))
     assert "Tree 2 of 20" in texts(sapwood.plot.plot_tree(model, num_trees=2))

@@ -8,7 +8,7 @@ import numpy as np
 
 from sapwood.errors import ParameterError
 from sapwood.explain.fitted_model import FittedModel
-from sapwood.explain.importance import FeatureImportance
+from sapwood.explain.importance import KINDS, FeatureImportance
 from sapwood.params.validators import is_integer
 from sapwood.plot.axes import BLUE, GREY, clean, get_axes, labels, number
 
@@ -62,7 +62,7 @@ def importance(
     _write_values(ax, np.append(values[order], rest.sum() if len(rest) else []), np.append(errors[order], np.zeros(1)))
     ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()
-    ax.set_xlabel(table.kind.replace("_", " ") + (" (percent)" if percent else ""))
+    ax.set_xlabel(f"{KINDS.get(table.kind, table.kind)}{', scaled to percent' if percent else ''}")
     ax.set_title("Feature importance", loc="left")
     clean(ax, "x")
     return ax
