@@ -66,6 +66,14 @@ def test_overfitting_is_reported():
     assert "rmse on validation grew worse again" in found
 
 
+def test_probabilities_that_are_off_are_reported():
+    X, y = people(2000)
+    model = sapwood.SapwoodClassifier(n_estimators=1).fit(X[:1000], y[:1000])  # near the base rate for all rows
+    assert "Probabilities differ from frequencies" in titles(sapwood.report(model, X[1000:], y[1000:]))
+    model = sapwood.SapwoodClassifier(n_estimators=20).fit(X[:1000], y[:1000])
+    assert "Probabilities differ from frequencies" not in titles(sapwood.report(model, X[1000:], y[1000:]))
+
+
 def test_the_stability_index_is_the_formula():
     reference = Column("x", np.repeat([0, 1], 50), ("a", "b"))
     changed = Column("x", np.repeat([0, 1], [20, 80]), ("a", "b"))

@@ -16,7 +16,7 @@ DOMINANT, ALONE = 0.8, 0.98  # fraction of all contributions; AUC or squared cor
 DRIFT_CHECK, DRIFT_PROBLEM = 0.1, 0.25  # population stability index
 MISSING, MISSING_CHANGE, UNSEEN = 0.5, 0.1, 0.05
 GAP, RISE, LATE = 0.3, 0.02, 0.98
-FEW_ROWS, RARE_CLASS = 200, 0.01
+FEW_ROWS, RARE_CLASS, CALIBRATION = 200, 0.01, 0.1
 NAMES_SHOWN = 5
 
 
@@ -30,6 +30,7 @@ def findings(report: dict[str, Any], rows: EvaluatedRows) -> list[dict[str, str]
         *_columns(report),
         *_target(report, rows),
         *_skill(report),
+        *_calibration(report),
     ]
     return sorted(found, key=lambda finding: (PROBLEM, CHECK, NOTE).index(finding["level"]))
 
@@ -210,6 +211,21 @@ def _skill(report: dict[str, Any]) -> list[dict[str, str]]:
             "A linear model of the same columns has a loss that is as low; it is simpler to explain and to run.",
         )]  # fmt: skip
     return []
+
+
+def _calibration(report: dict[str, Any]) -> list[dict[str, str]]:
+    bins = (report["quality"] or {}).get("calibration", [])
+    total = sum(b["weight"] for b in bins)
+    if not total or report["data"]["n_rows"] < FEW_ROWS:
+        return []
+    error = sum(b["weight"] * abs(b["predicted"] - b["observed"]) for b in bins) / total
+    if error <= CALIBRATION:
+        return []
+    return [_finding(
+        CHECK, "Probabilities differ from frequencies",
+        f"Predicted probabilities are off by {error:.0%} on average. Do not use them as probabilities before they are "
+        "calibrated, for example with scikit-learn's CalibratedClassifierCV.",
+    )]  # fmt: skip
 
 
 def _names(names: list[str]) -> str:

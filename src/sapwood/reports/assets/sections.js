@@ -74,11 +74,11 @@ function qualitySection() {
     ],
     xLabel: "predicted probability", yLabel: "observed frequency", xs: [0, 1], ys: [0, 1], alt: "Observed frequency against predicted probability in ten bins, with 95 % intervals",
   })));
-  if (q.confusion) charts.push(el("div", { class: q.confusion.names.length > COMPACT ? "panel wide" : "panel" }, el("h3", {}, "Confusion matrix"), confusionTable(q.confusion)));
   if (q.classes) charts.push(panel(el("h3", {}, "Classes"), el("div", { class: "tablebox" }, table([
     { title: "Class", value: (c) => c.name }, { title: "Rows", value: (c) => c.rows, number: true },
     { title: "Recall", value: (c) => c.recall, number: true, text: (c) => percent(c.recall) }, { title: "Precision", value: (c) => c.precision, number: true, text: (c) => percent(c.precision) },
   ], q.classes, { sortable: true }))));
+  if (q.confusion) charts.push(el("div", { class: q.confusion.names.length > COMPACT ? "panel wide" : "panel" }, el("h3", {}, "Confusion matrix"), confusionTable(q.confusion)));
   if (q.points) {
     const residual = q.points.target.map((t, k) => t - q.points.prediction[k]);
     charts.push(panel(el("h3", {}, "Target against prediction"), scatterChart({ x: q.points.prediction, y: q.points.target, xLabel: "prediction", yLabel: "target", diagonal: true, alt: "Target against prediction for a sample of rows" })));
