@@ -12,7 +12,7 @@ from sapwood.reports.evaluated_rows import Column, EvaluatedRows
 
 EXPLAINED_ROWS, EFFECTS_SHOWN, CLASSES_SHOWN = 2000, 40, 6
 BINS, CATEGORIES_SHOWN, SWARM_ROWS, SWARM_FEATURES = 12, 12, 160, 15
-CONTRIBUTIONS_SHOWN, PERMUTED_FEATURES = 12, 100
+CONTRIBUTIONS_SHOWN, PERMUTED_FEATURES, PERMUTED_ROWS = 12, 100, 1000
 
 
 class Contributions:
@@ -44,7 +44,7 @@ def permutation(rows: EvaluatedRows) -> Any:
     fitted = rows.fitted
     if rows.y is None or fitted.model.n_features > PERMUTED_FEATURES or getattr(fitted.estimator, "init_", None):
         return None
-    sample = rows.sample(EXPLAINED_ROWS)
+    sample = rows.sample(PERMUTED_ROWS)
     y = rows.y[sample]
     labels = y if fitted.model.classes is None else fitted.model.classes[y.astype(np.intp)]
     try:
