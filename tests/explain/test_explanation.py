@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -80,6 +83,28 @@ def test_shap_takes_it_as_its_own(one_output, three_classes):
     np.testing.assert_array_equal(one_output.abs.mean(0).values, np.abs(one_output.values).mean(axis=0))
     np.testing.assert_array_equal(one_output[:, "job"].values, one_output.values[:, 1])
     assert three_classes.to_shap().output_names == ["ash", "birch", "elm"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_plots_of_shap_draw_it(one_output, three_classes):
+    shap = pytest.importorskip("shap", reason="shap brings numba and more; its plots are optional")
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    shap.plots.beeswarm(one_output, show=False)
+    shap.plots.waterfall(one_output[0], show=False)
+    shap.plots.bar(one_output, show=False)
+    shap.plots.scatter(one_output[:, "age"], show=False)
+    shap.plots.beeswarm(three_classes[:, :, 1], show=False)
+    pyplot.close("all")
+    assert pickle.loads(pickle.dumps(one_output)).feature_names == one_output.feature_names
+
+
+def test_an_explanation_is_pickled_and_copied(one_output):
+    for same in (pickle.loads(pickle.dumps(one_output)), copy.copy(one_output)):
+        np.testing.assert_array_equal(same.values, one_output.values)
+        assert same.display_data[:, 2].tolist() == one_output.display_data[:, 2].tolist()
 
 
 def test_wrong_columns_and_unfitted_models_are_errors():

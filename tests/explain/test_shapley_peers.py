@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sapwood.data.tables.schema import Schema
+from sapwood.explain.importance import importance
 from sapwood.explain.shapley import expected_scores, shap_interaction_values, shap_values
 from sapwood.model.ensemble_builder import EnsembleBuilder
 from sapwood.model.model import Model
@@ -24,17 +25,17 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-def tree_of_xgboost(dump: dict, covers: str = "cover") -> Tree:
-    """Read a tree of ``get_dump(dump_format="json")``: x < condition goes left."""
-    feature, threshold, left, missing_left, value, cover = [], [], [], [], [], []
+def tree_of_xgboost(dump: dict) -> Tree:
+    """Read a tree of ``get_dump(dump_format="json")``: x < condition goes left, gains are twice ours."""
+    feature, threshold, left, missing_left, value, cover, gain = [], [], [], [], [], [], []
 
     def reserve() -> int:
-        for column in (feature, threshold, left, missing_left, value, cover):
+        for column in (feature, threshold, left, missing_left, value, cover, gain):
             column.append(0)
         return len(feature) - 1
 
     def write(node: dict, k: int) -> None:
-        cover[k] = node[covers]
+        cover[k], gain[k] = node["cover"], node.get("gain", 0.0) / 2
         if "leaf" in node:
             feature[k], value[k] = -1, node["leaf"]
             return
@@ -48,7 +49,8 @@ def tree_of_xgboost(dump: dict, covers: str = "cover") -> Tree:
         write(by_id[node["no"]], left[k] + 1)
 
     write(dump, reserve())
-    return tree_of(feature, threshold, left, missing_left, value, weight=cover)
+    statistics = {"weight": cover, "hessian": cover, "gain": gain, "count": np.ones(len(cover))}
+    return tree_of(feature, threshold, left, missing_left, value, **statistics)
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +76,15 @@ def test_interactions_equal_those_of_xgboost(boosted, rows):
     booster, data, model = boosted
     theirs = booster.predict(data, pred_interactions=True)
     np.testing.assert_allclose(shap_interaction_values(model, rows[0]), theirs[:, :-1, :-1], atol=2e-5)
+
+
+@pytest.mark.parametrize("kind", ["weight", "gain", "cover", "total_gain", "total_cover"])
+def test_importances_equal_those_of_xgboost(boosted, kind):
+    """X7: gains are half of XGBoost's."""
+    booster, _, model = boosted
+    theirs = booster.get_score(importance_type=kind)
+    expected = [theirs.get(f"f{f}", 0.0) / (2 if "gain" in kind else 1) for f in range(6)]
+    np.testing.assert_allclose(importance(model, kind), expected, rtol=1e-5)
 
 
 def tree_of_shap(tree: Tree) -> dict[str, np.ndarray]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -135,7 +134,7 @@ class ExplainedEstimator(BaseEstimator):
         )
         if self.init_ is None:
             return explanation
-        return replace(explanation, base_values=explanation.base_values + self._init_scores(X))
+        return explanation.changed(base_values=explanation.base_values + self._init_scores(X))
 
     def shap_values(self, X: Any, iterations: int | None = None, *, background: Any = None) -> np.ndarray:
         """Return the Shapley values of the scores of all rows.

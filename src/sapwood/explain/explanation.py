@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -87,13 +87,20 @@ class Explanation:
             if output not in self.output_names:
                 raise InputError(f"output {output!r} is not among {', '.join(map(repr, self.output_names))}")
             output = self.output_names.index(output)
-        return replace(
-            self, values=self.values[..., output], base_values=self.base_values[..., output], output_names=None
+        return self.changed(
+            values=self.values[..., output], base_values=self.base_values[..., output], output_names=None
         )
 
     def _rows(self, rows: Any) -> Explanation:
         chosen = {name: getattr(self, name)[rows] for name in ("values", "base_values", "data", "display_data")}
-        return replace(self, **chosen)
+        return self.changed(**chosen)
+
+    def changed(self, **changes: Any) -> Explanation:
+        """Return a copy with other values of some attributes; ``dataclasses.replace`` would make a ``shap`` object."""
+        return Explanation(**{name: getattr(self, name) for name in self.__dataclass_fields__} | changes)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Explanation, tuple(getattr(self, name) for name in self.__dataclass_fields__)
 
     def __getattr__(self, name: str) -> Any:
         """Return what only ``shap.Explanation`` has, where ``shap`` is installed."""

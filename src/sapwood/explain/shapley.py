@@ -13,6 +13,7 @@ from sapwood.errors import InputError, ParameterError
 from sapwood.explain.cover import expected_values, node_cover
 from sapwood.explain.explanation import Explanation, frame_library
 from sapwood.explain.players import Players
+from sapwood.explain.symmetric_tables import add_table_values, choose_trees, compute_tables, select_trees
 from sapwood.explain.tree_shap import add_shap_values, follow_background_row, pack_paths
 from sapwood.model.model import Model
 from sapwood.model.predict.node_index import NodeIndex
@@ -71,7 +72,14 @@ def _compute(model: Model, X: Any, order: int, n_jobs: int | None) -> np.ndarray
     players, nodes = Players.of(model), NodeIndex(model.ensemble, model.bitsets)
     packed = pack_paths(nodes, players, node_cover(model.ensemble), model.bitsets)
     out = _allocate((table.n_rows, *[model.n_features] * order, model.n_outputs))
-    add_shap_values(packed, players, model.transform(table), out, n_jobs)
+    rows = model.transform(table)
+    has_table = choose_trees(nodes) if order == 1 else np.zeros(model.ensemble.n_trees, dtype=bool)
+    if has_table.any():
+        rows = materialize(rows)
+        add_table_values(compute_tables(select_trees(packed, has_table)), players, rows, out, n_jobs)
+        packed = select_trees(packed, ~has_table)
+    if not has_table.all():
+        add_shap_values(packed, players, rows, out, n_jobs)
     return out[..., 0] if model.n_outputs == 1 else out
 
 
@@ -134,5 +142,5 @@ def _read_data(model: Model, table: Table) -> tuple[np.ndarray, np.ndarray]:
         column = table.categorical_column(f, vocabulary.has_fractions)
         codes = vocabulary.encode(column)
         data[:, f] = np.where(codes == MISSING, np.nan, codes - 1)
-        display[:, f] = np.array([*column.categories, None], dtype=object)[column.codes]
+        display[:, f] = np.array([*column.categories, np.nan], dtype=object)[column.codes]
     return data, display
