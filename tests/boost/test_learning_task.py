@@ -35,7 +35,6 @@ def test_the_catboost_preset_has_one_tree_for_all_classes(objective):
         {"preset": "catboost", "objective": Softmax()},
         {"preset": "catboost", "growth": "leafwise"},
         {"preset": "catboost", "leaf_model": "linear"},
-        {"preset": "catboost", "monotone_constraints": [1, 0, 0, 0]},
     ],
 )
 def test_classes_have_trees_of_their_own_unless_the_preset_and_the_options_allow_one(params):

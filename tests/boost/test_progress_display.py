@@ -138,7 +138,7 @@ import numpy as np
 from sapwood import SapwoodRegressor
 X = np.random.default_rng(0).normal(size=(500, 3))
 model = SapwoodRegressor(n_estimators=300, early_stopping_rounds=5, verbose=True)
-model.fit(X, X[:, 0], eval_set=(X[::2], X[::2, 0] + 1))
+model = model.fit(X, X[:, 0], eval_set=(X[::2], X[::2, 0] + 1))
 """
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
     client.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
