@@ -1,4 +1,4 @@
-"""A property that is computed once and cached without a lock."""
+"""A property that is computed once and cached without a lock, and a base class that keeps it out of copies."""
 
 from __future__ import annotations
 
@@ -28,3 +28,13 @@ class cached_property(Generic[Value]):  # noqa: N801 (used as a decorator)
         if instance is None:
             return self
         return instance.__dict__.setdefault(self._name, self._function(instance))
+
+
+class WithCaches:
+    """Base class of objects with cached properties: copies and files of the objects do not contain the values."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        cached = {
+            name for owner in type(self).__mro__ for name, v in vars(owner).items() if isinstance(v, cached_property)
+        }
+        return {name: value for name, value in vars(self).items() if name not in cached}

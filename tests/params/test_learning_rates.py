@@ -101,6 +101,13 @@ def test_rounds_count_from_0_in_a_fit_that_continues_a_model():
     assert second.model_.fingerprint() == fingerprint(RATES)
 
 
+def test_warm_start_goes_on_with_the_schedule():
+    X, y = table()
+    model = SapwoodRegressor(n_estimators=2, learning_rate=lambda round: RATES[round], warm_start=True).fit(X, y)
+    model.set_params(n_estimators=N_ROUNDS).fit(X, y)
+    assert model.model_.fingerprint() == fingerprint(RATES)
+
+
 def test_leaves_refitted_to_the_rows_of_training_keep_the_schedule(tmp_path):
     X, y = table()
     model = SapwoodRegressor(n_estimators=N_ROUNDS, learning_rate=RATES, reg_lambda=0.5).fit(X, y)

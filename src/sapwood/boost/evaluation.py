@@ -13,9 +13,9 @@ from sapwood.data.tables.table import Block
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import ParameterError
 from sapwood.lazy_dataclass import dataclass
-from sapwood.metrics.base import Metric
+from sapwood.metrics.base import BINARY, Metric
 from sapwood.metrics.custom import CustomMetric
-from sapwood.metrics.registry import resolve_metric
+from sapwood.metrics.registry import metrics, resolve_metric
 from sapwood.native.runtime.kernel import Run, run_serial
 from sapwood.objectives.base import Objective, mean_loss
 
@@ -98,6 +98,12 @@ def _eval_metric(spec: Any, objective: Objective, task: str, classes: np.ndarray
     if isinstance(spec, str) and spec == LOSS:
         return EvalMetric()
     metric = resolve_metric(spec, classes)
+    macro = f"{metric.name.partition('@')[0]}_macro"
+    if task == "multiclass" and metric.tasks == BINARY and macro in metrics():
+        raise ParameterError(
+            f"eval_metric={metric.name!r} is of two classes; for several use {macro!r} (the mean over the classes), or "
+            "that with 'weighted' or 'micro' in place of 'macro'"
+        )
     metric.check_task(task)
     return EvalMetric(metric)
 

@@ -38,6 +38,7 @@ from sapwood.objectives.loss_families import with_vector_leaves
 from sapwood.objectives.registry import resolve
 from sapwood.params.declaration import AUTO, Params
 from sapwood.params.effort import FAST
+from sapwood.params.learning_rates import rates_from
 from sapwood.params.options import linear_of, symmetric_of
 from sapwood.params.resolve import check_names, check_value, resolve_params, set_params, widen_vector_trees
 
@@ -169,7 +170,10 @@ def _with_new_rounds(params: Params, counted_rounds: int) -> Params:
             f"n_estimators={n_rounds} must be above {counted_rounds}, the rounds of the model that warm_start=True "
             "continues: raise it, or set warm_start=False to train anew"
         )
-    return with_rounds(params, n_rounds - counted_rounds) if counted_rounds else params
+    if not counted_rounds:
+        return params
+    boost = dataclasses.replace(params.boost, learning_rate=rates_from(params.boost.learning_rate, counted_rounds))
+    return with_rounds(dataclasses.replace(params, boost=boost), n_rounds - counted_rounds)
 
 
 def _known_classes(params: Mapping[str, Any], task: str, warm_start: WarmStart | None) -> np.ndarray | None:

@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from sapwood.boost.initial_scores import estimator_scores
 from sapwood.data.dataset import unwrap_dataset
 from sapwood.data.tables.table import Table, read_table
 from sapwood.estimators import estimator_file
+from sapwood.estimators.evals_frame import make_evals_frame
 from sapwood.estimators.explained_estimator import ExplainedEstimator
 from sapwood.estimators.notebook_display import NotebookDisplay
 from sapwood.explain.importance import feature_importances
@@ -82,6 +84,35 @@ class FittedEstimator(NotebookDisplay, ExplainedEstimator):
         """Fraction of the total gain that each feature contributes; the sum is 1."""
         check_is_fitted(self)
         return feature_importances(self.model_)
+
+    def evals_frame(self, library: str | None = None) -> Any:
+        """Return the metrics of all rounds, ``evals_result_``, as a data frame.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"} or None, default=None
+            Library of the data frame; by default that of the X of ``fit``, or else one that is there.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``round`` (from 1), ``set``, ``metric`` and ``value``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import SapwoodRegressor
+        >>> X = np.arange(100.0)[:, None]
+        >>> model = SapwoodRegressor(n_estimators=2, eval_metric=["rmse", "mae"])
+        >>> model.fit(X, X[:, 0], eval_set=(X[::2], X[::2, 0])).evals_frame("pandas")[["round", "set", "metric"]]
+           round         set metric
+        0      1  validation   rmse
+        1      2  validation   rmse
+        2      1  validation    mae
+        3      2  validation    mae
+        """
+        check_is_fitted(self)
+        return make_evals_frame(self.evals_result_, library or getattr(self, "_frame_library", None))
 
     @explains_arguments(PREDICT)
     def predict_raw(self, X: Any, iterations: int | None = None) -> np.ndarray:
@@ -271,6 +302,9 @@ class FittedEstimator(NotebookDisplay, ExplainedEstimator):
     if not TYPE_CHECKING:  # for type checkers an unknown attribute is an error
 
         def __getattr__(self, name):
+            is_fitted_attribute = name in FittedEstimator.__annotations__ or hasattr(type(self), name)
+            if is_fitted_attribute and name.endswith("_") and "model_" not in vars(self):
+                raise NotFittedError(f"This {type(self).__name__} is not fitted yet: call fit before reading {name}.")
             raise unknown_attribute(type(self).__name__, name)
 
     def _align(self, X: Any) -> Table:

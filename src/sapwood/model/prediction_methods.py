@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sapwood.cached_property import cached_property
+from sapwood.cached_property import WithCaches, cached_property
 from sapwood.data.categories.transformer import FeatureTransformer
 from sapwood.data.tables.records import PLAIN_TYPES, is_record
 from sapwood.data.tables.rows import RowReader
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sapwood.model.model import Model
 
 
-class PredictionMethods:
+class PredictionMethods(WithCaches):
     """The methods of a model that predict."""
 
     schema: Schema

@@ -63,6 +63,11 @@ def rate_of_round(rates: LearningRate, round: int) -> float:
     return rates[round] if isinstance(rates, tuple) else rates
 
 
+def rates_from(rates: LearningRate, round: int) -> LearningRate:
+    """Return the learning rates of the rounds from ``round`` on."""
+    return rates[round:] if isinstance(rates, tuple) else rates
+
+
 def sum_of_rates(rates: LearningRate, round: int, n_earlier: int) -> float:
     """Return the sum of the learning rates before a round; ``n_earlier`` rounds of a continued model have the first."""
     if isinstance(rates, tuple):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sapwood.cached_property import cached_property
+from sapwood.cached_property import WithCaches, cached_property
 from sapwood.data.categories.combination_codes import combination_keys, find_keys
 from sapwood.data.categories.vocabulary import MISSING, Vocabulary
 from sapwood.data.tables.schema import Schema
@@ -19,7 +19,7 @@ CATEGORIES_SHOWN = 4  # in the name of a set
 
 
 @dataclass(frozen=True, eq=False)
-class DerivedFeature:
+class DerivedFeature(WithCaches):
     """A numeric column computed from a categorical column or a combination (``sources``) by tables.
 
     The tables have an entry per code of the source; the last is that of unknown categories. Codes of a combination are

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.cached_property import cached_property
+from sapwood.cached_property import WithCaches, cached_property
 from sapwood.data.categories.combination_codes import encode_number_columns
 from sapwood.data.categories.derived_feature import SET, DerivedFeature
 from sapwood.data.categories.numeric_cross import NumericCross
@@ -23,7 +23,7 @@ from sapwood.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureTransformer:
+class FeatureTransformer(WithCaches):
     """Vocabularies of the categorical columns by column number, and the definition of each column of the trees.
 
     ``columns`` has an entry per column of the trees: the number of a numeric column of the user's table, or a derived

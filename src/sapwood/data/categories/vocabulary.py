@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sapwood.cached_property import cached_property
+from sapwood.cached_property import WithCaches, cached_property
 from sapwood.data.tables.conversion import BYTES_REMEDY, is_missing
 from sapwood.errors import InputError, InputTypeError
 from sapwood.lazy_dataclass import dataclass
@@ -67,7 +67,7 @@ class CategoricalColumn:
 
 
 @dataclass(frozen=True, eq=False)
-class Vocabulary:
+class Vocabulary(WithCaches):
     """Categories of a fitted column: missing has code 0, ``categories[k]`` code k + 1, unknown categories the last."""
 
     categories: tuple[str, ...]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+
+from sapwood.errors import ParameterError
 
 _PICKLE = (
     "Sapwood opens no pickles, which can run arbitrary code; if you trust it, unpickle it with its library, then save"
@@ -60,3 +63,27 @@ def recognise_format(head: bytes) -> tuple[str, str] | None:
         if re.match(pattern, head, re.DOTALL):
             return name, remedy
     return None
+
+
+# Suffixes that promise a format of other libraries.
+_SUFFIXES = {
+    ".onnx": "ONNX",
+    ".pmml": "PMML",
+    ".tl": "treelite",
+    ".cbm": "CatBoost's format",
+    ".ubj": "XGBoost's format",
+    ".pkl": "pickle",
+    ".pickle": "pickle",
+    ".joblib": "joblib's format",
+    ".skops": "skops' format",
+}
+
+
+def check_suffix(path: str | os.PathLike[str]) -> None:
+    """Raise a ParameterError if the name of a file promises a format that is not written."""
+    suffix = os.path.splitext(os.fspath(path))[1].lower()
+    if suffix in _SUFFIXES:
+        raise ParameterError(
+            f"save writes model files of Sapwood, not {_SUFFIXES[suffix]} ({suffix}): use another suffix, such as "
+            "'.sapwood'; docs/integrations.md says how models get into other programs"
+        )

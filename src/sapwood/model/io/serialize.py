@@ -22,6 +22,7 @@ from sapwood.errors import InputTypeError, ModelFileError
 from sapwood.model.io import class_labels, ensemble_tensors, safetensors_file
 from sapwood.model.io import transformer as transformer_tensors
 from sapwood.model.io.json_values import from_json, to_json
+from sapwood.model.io.other_formats import check_suffix
 from sapwood.model.io.safetensors_file import damaged, parse_json
 from sapwood.model.io.validation import check_ensemble
 from sapwood.model.model import Model
@@ -37,6 +38,7 @@ RESCALINGS = "rescalings"
 def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model to a file. An existing file is replaced atomically, and kept if anything fails."""
     check_path(path)
+    check_suffix(path)
     data = to_bytes(model)
     target = os.path.realpath(os.fspath(path))
     directory, name = os.path.split(target)
