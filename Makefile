@@ -3,6 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+# Of the output of a verbose install, the lines about kernels show the progress; all of it is in the log.
+LOG := $(VENV)/install.log
+INSTALL = PYTHONUNBUFFERED=1 $(PIP) install -v -e $(1) > $(LOG) 2>&1 & pid=$$!; \
+	tail -n +1 -f $(LOG) --pid=$$pid 2>/dev/null | grep --line-buffered -o 'sapwood: compiling.*'; \
+	wait $$pid || { tail -n 40 $(LOG); exit 1; }
 
 .PHONY: demo test coverage test-bounds bounds-kernels bounds-fits lint docs bench bench-full clean help
 
@@ -23,13 +28,13 @@ $(BIN)/python:
 
 # A stamp is out of date when the description of the package or its build is newer.
 $(VENV)/installed: pyproject.toml $(wildcard build_hook.py) | $(BIN)/python
-	@echo "Installing into $(VENV) and compiling the kernels: a few minutes, once"
-	$(PIP) install --quiet -e .
+	@echo "Installing into $(VENV) and compiling the kernels: a minute or two, once"
+	@$(call INSTALL,.)
 	@touch $@
 
 $(VENV)/installed-test: pyproject.toml $(wildcard build_hook.py) | $(BIN)/python
-	@echo "Installing what the tests need into $(VENV): a few minutes, once"
-	$(PIP) install --quiet -e '.[test]'
+	@echo "Installing what the tests need into $(VENV) and compiling the kernels: a few minutes, once"
+	@$(call INSTALL,'.[test]')
 	@touch $@ $(VENV)/installed
 
 # The kernels are compiled by the install; when they change, Numba compiles them if it is there, else a new install does.

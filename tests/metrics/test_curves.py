@@ -75,9 +75,16 @@ def test_auc_mu_is_that_of_lightgbm(weighted):
     assert got == pytest.approx(history["v"]["auc_mu"][0], abs=2e-3)
 
 
-def test_auc_of_several_classes_weights_classes_by_their_rows_as_xgboost_does():
-    y, probability, _ = several_classes()
-    assert resolve_metric("auc")(y, probability) == resolve_metric("auc_ovr_weighted")(y, probability)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_auc_of_several_classes_is_that_of_xgboost(weighted):
+    xgboost = pytest.importorskip("xgboost")
+    y, _, weight = several_classes()
+    data = xgboost.DMatrix(np.random.default_rng(0).normal(size=(len(y), 3)), y, weight=weight if weighted else None)
+    params = {"objective": "multi:softprob", "num_class": 4, "eval_metric": "auc", "max_depth": 2}
+    history: dict = {}
+    model = xgboost.train(params, data, 2, evals=[(data, "v")], evals_result=history, verbose_eval=False)
+    got = resolve_metric("auc")(y, model.predict(data), weight if weighted else None)
+    assert got == pytest.approx(history["v"]["auc"][-1], abs=1e-6)
 
 
 def test_without_rows_of_both_classes_there_is_no_area():
