@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
+import io
 import sys
 from xml.etree import ElementTree
 
@@ -18,7 +17,6 @@ from sapwood.datasets import load_adult
 def shown(tmp_path_factory):
     """The demo's folder and output."""
     import contextlib
-    import io
 
     folder = tmp_path_factory.mktemp("demo-output")
     with contextlib.redirect_stdout(io.StringIO()) as output:
@@ -57,15 +55,20 @@ def test_the_first_tree_has_names_of_columns_and_categories(shown):
     assert "occupation in {" in (folder / "first-tree.txt").read_text(encoding="utf-8")
 
 
+def few_people(frame="pandas"):
+    """The demo's table with few rows."""
+    adult = load_adult(frame)
+    return adult._replace(X=adult.X[:1500], y=adult.y[:1500], n_train=1000)
+
+
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
-def test_the_demo_runs_where_the_terminal_has_few_characters(encoding, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "sapwood.demo", "--output", str(tmp_path)],
-        capture_output=True,
-        env=os.environ | {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"},
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    assert "#" * demo.BAR_WIDTH in done.stdout.decode(encoding)
+def test_the_demo_runs_where_the_terminal_has_few_characters(encoding, tmp_path, monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(demo, "load_adult", few_people)
+    monkeypatch.setattr(sys, "stdout", stream)
+    demo.main(tmp_path)
+    stream.flush()
+    assert "#" * demo.BAR_WIDTH in stream.buffer.getvalue().decode(encoding)
 
 
 def test_the_demo_explains_itself(capsys):
@@ -74,10 +77,12 @@ def test_the_demo_explains_itself(capsys):
     assert "--output FOLDER" in capsys.readouterr().out
 
 
-def test_without_data_frames_the_model_is_the_same(shown, tmp_path, monkeypatch):
-    monkeypatch.setattr(demo, "load_adult", lambda: load_adult(None))
-    demo.main(tmp_path)
-    saved = [load(folder / "adult.sapwood") for folder in (shown[0], tmp_path)]
+def test_without_data_frames_the_model_is_the_same(tmp_path, monkeypatch):
+    saved = []
+    for frame in ("pandas", None):
+        monkeypatch.setattr(demo, "load_adult", lambda frame=frame: few_people(frame))
+        demo.main(tmp_path)
+        saved.append(load(tmp_path / "adult.sapwood"))
     assert saved[0].fingerprint() == saved[1].fingerprint()
     assert saved[1].feature_names == saved[0].feature_names
 
