@@ -21,6 +21,7 @@ from sapwood.params.options import Bayesian, Bundle, Goss, Uniform
 # Facts with which each condition holds; ``values`` are parameters, which count as set by the user.
 HOLDS: dict[str, dict] = {
     "EXACT": {"values": {"split_search": "exact"}},
+    "INTERVALS": {"values": {"intervals": 0.9}},
     "EFFORT": {"values": {"effort": "best"}},
     "RANDOM": {"values": {"split_search": "random"}},
     "FEATURE_WEIGHTS": {"values": {"feature_weights": [1.0]}},

@@ -107,14 +107,7 @@ def fit_candidates(
 
     If there is a single split, ``refits`` says whether they are refitted to all rows.
     """
-    trainer, parts = CandidateTrainer(candidates, start), []
-    for train, validation in splits:
-        part = trainer.train_part(train, validation)
-        if part is None:
-            break
-        parts.append(part)
-        if part.is_interrupted:
-            break
+    parts = train_parts(candidates, splits, start)
     candidates = candidates[: len(parts[0].trainings)]
     weights, decision = _choose_weights(candidates, parts)
     logger.info("%s: %s", decision["choice"], decision["why"])
@@ -125,6 +118,25 @@ def fit_candidates(
     blend_weights = np.tile(weights[kept], len(trainings) // len(kept)) * len(kept) / len(trainings)
     tasks = [candidates[k].task for k in kept] * (len(trainings) // len(kept))
     return _join(tasks, trainings, blend_weights, decision)
+
+
+def train_parts(candidates: Sequence[CandidateTask], splits: Iterable[Split], start_time: float) -> list[Part]:
+    """Train the candidates on the training rows of each split, until Ctrl-C or the time limit."""
+    trainer, parts = CandidateTrainer(candidates, start_time), []
+    for train, validation in splits:
+        part = trainer.train_part(train, validation)
+        if part is None:
+            break
+        parts.append(part)
+        if part.is_interrupted:
+            break
+    return parts
+
+
+def join_parts(candidates: Sequence[CandidateTask], parts: Sequence[Part]) -> Training:
+    """Return the average of a single candidate over all parts."""
+    trainings = [part.trainings[0] for part in parts]
+    return _join([candidates[0].task] * len(trainings), trainings, np.full(len(trainings), 1.0 / len(trainings)))
 
 
 def known_categories(trainings: Sequence[Training]) -> FeatureTransformer | None:
@@ -218,7 +230,7 @@ def _refit(
 
 
 def _join(
-    tasks: Sequence[LearningTask], trainings: Sequence[Training], weights: np.ndarray, decision: dict[str, Any]
+    tasks: Sequence[LearningTask], trainings: Sequence[Training], weights: np.ndarray, *decisions: dict[str, Any]
 ) -> Training:
     """Return the blend of trainings; the history is that of the first one with the largest weight."""
     models = [make_model(task, training) for task, training in zip(tasks, trainings, strict=True)]
@@ -232,5 +244,5 @@ def _join(
         result=result,
         transformer=blend.transformer,
         columns_with_missing=None if main.columns_with_missing is None else sorted(missing),
-        decisions=(decision,),
+        decisions=decisions,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sapwood.boost.compatibility_context import fit_context
@@ -11,6 +12,7 @@ from sapwood.boost.early_stopping import INTERRUPTED
 from sapwood.boost.effort import plan_fit, without_effort
 from sapwood.boost.eval_sets import monitored_set, read_eval_rows, read_held_out_rows
 from sapwood.boost.fit_arguments import FitArguments
+from sapwood.boost.intervals import fit_intervals
 from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.boost.learning_task import LearningTask, read_task
 from sapwood.boost.only_class import only_class_model, train_constant
@@ -148,6 +150,8 @@ def fit(arguments: FitArguments) -> FitResult:
             training = fit_rows(task, rows, sets, held_out, start_time)
         warn_of_unsplit_trees(task, rows, training)
         model = make_model(task, training)
+        if task.params.task.intervals is not None:
+            model = replace(model, intervals=fit_intervals(task, rows, start_time))
     else:
         training = train_constant(task, rows)
         model = only_class_model(make_model(task, training))

@@ -41,6 +41,7 @@ class ClassifierParameters(SapwoodEstimator):
         preset: Literal["default", "gbdt", "xgboost", "lightgbm", "catboost", "auto"] = "auto",
         effort: Any | Literal["auto"] = "auto",
         objective: str | Objective | type[Objective] | Callable[..., Any] | Literal["auto"] = "auto",
+        intervals: Any | Literal["auto"] = "auto",
         class_weight: Literal["balanced", "effective", "auto"] | EffectiveNumber | Mapping[Any, float] | None = "auto",
         classes: ArrayLike | Literal["auto"] | None = "auto",
         init: float | ArrayLike | BaseEstimator | Literal["auto"] | None = "auto",
@@ -108,6 +109,10 @@ class ClassifierParameters(SapwoodEstimator):
         objective : str, Objective, class or callable, default='auto'
             Loss to minimise. 'auto' is squared error for regression and log loss for classification. See objectives.md.
             Allowed: the name of a loss or a loss object.
+        intervals : Any, default=None
+            Coverage of the prediction intervals to train beside the model; for regression only. ``predict_interval``
+            returns them, for this and other coverages. See intervals.md. Allowed: True (0.9), a number between 0 and 1,
+            or None (no intervals).
         class_weight : {'balanced', 'effective'}, EffectiveNumber, dict or None, default=None
             Weights of the classes, multiplied by the sample weights; for classification only. 'balanced' gives every
             class the same total weight; 'effective' weights classes by the effective number of their rows (beta=0.999),

@@ -65,6 +65,32 @@ class SapwoodRegressor(RegressorMixin, RegressorParameters):
         """
         return self._predict(X, iterations)
 
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
+        """Predict an interval for the target of each row; the estimator must be fitted with ``intervals``.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Dataset
+            Rows with the columns of training.
+        coverage : float
+            Fraction of the targets of new rows that the intervals contain.
+
+        Returns
+        -------
+        ndarray (rows, 2)
+            Lower and upper bound of each row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import SapwoodRegressor
+        >>> X = np.arange(200.0)[:, None]
+        >>> model = SapwoodRegressor(intervals=True, n_estimators=20).fit(X, X[:, 0] % 7)
+        >>> model.predict_interval(X[:5], coverage=0.8).shape
+        (5, 2)
+        """
+        return self.model_.predict_interval(self._align(X), coverage, self._n_jobs())
+
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Predict the target of each row after 1, 2, ... rounds.
 

@@ -40,6 +40,7 @@ class RegressorParameters(SapwoodEstimator):
         preset: Literal["default", "gbdt", "xgboost", "lightgbm", "catboost", "auto"] = "auto",
         effort: Any | Literal["auto"] = "auto",
         objective: str | Objective | type[Objective] | Callable[..., Any] | Literal["auto"] = "auto",
+        intervals: Any | Literal["auto"] = "auto",
         init: float | ArrayLike | BaseEstimator | Literal["auto"] | None = "auto",
         n_estimators: int | Literal["auto"] = "auto",
         learning_rate: float | Sequence[float] | np.ndarray | Callable[[int], float] | Literal["auto"] = "auto",
@@ -105,6 +106,10 @@ class RegressorParameters(SapwoodEstimator):
         objective : str, Objective, class or callable, default='auto'
             Loss to minimise. 'auto' is squared error for regression and log loss for classification. See objectives.md.
             Allowed: the name of a loss or a loss object.
+        intervals : Any, default=None
+            Coverage of the prediction intervals to train beside the model; for regression only. ``predict_interval``
+            returns them, for this and other coverages. See intervals.md. Allowed: True (0.9), a number between 0 and 1,
+            or None (no intervals).
         init : float, array-like, estimator or None, default=None
             Initial scores of boosting, before the link function. An estimator is fitted first, and the trees are
             trained from its predictions; such a model cannot be saved to a file. Allowed: a number, one per output, a

@@ -39,6 +39,7 @@ def add_models(first: Model, second: Model) -> Model:
         ensemble=first.ensemble.concatenate(later),
         base_scores=first.base_scores + second.base_scores,
         transformer=transformer,
+        intervals=None,
     )
 
 
@@ -48,7 +49,7 @@ def scale_model(model: Model, factor: float) -> Model:
     if not math.isfinite(factor):
         raise ParameterError(f"a model is multiplied by a finite number, got {factor!r}")
     ensemble = model.ensemble.scaled(np.full(model.n_iterations, factor))
-    return replace(model, ensemble=ensemble, base_scores=model.base_scores * factor)
+    return replace(model, ensemble=ensemble, base_scores=model.base_scores * factor, intervals=None)
 
 
 def every_round(ensemble: Ensemble, step: int) -> Ensemble:

@@ -17,6 +17,7 @@ from sapwood.model.arithmetic import add_models, every_round, scale_model
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.explanation_methods import ExplanationMethods
 from sapwood.model.info import CATEGORIES, DECISIONS, model_info
+from sapwood.model.intervals import Intervals
 from sapwood.model.io.fingerprint import fingerprint
 from sapwood.model.prediction_methods import PredictionMethods
 from sapwood.model.tree import frozen_array
@@ -51,6 +52,8 @@ class Model(ExplanationMethods, PredictionMethods):
         Facts about training as JSON values; see ``info``.
     transformer : FeatureTransformer or None
         What computes the features of the trees from categorical columns; None without such columns.
+    intervals : Intervals or None
+        Quantiles of ``predict_interval``; None if the model was trained without them.
 
     Examples
     --------
@@ -71,6 +74,7 @@ class Model(ExplanationMethods, PredictionMethods):
     objective: dict[str, Any] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
     transformer: FeatureTransformer | None = None
+    intervals: Intervals | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base_scores", frozen_array(self.base_scores, np.float64))

@@ -16,6 +16,7 @@ from sapwood.data.tables.table import Table, materialize, read_table
 from sapwood.errors import ParameterError
 from sapwood.model.class_predictions import NO_CLASSES, class_probabilities, most_probable_classes
 from sapwood.model.ensemble import Ensemble
+from sapwood.model.intervals import Intervals, no_intervals
 from sapwood.model.predict import batch_predictor
 from sapwood.model.predict.bitsets import BitsetTransformer
 from sapwood.model.predict.row_predictor import RowPredictor
@@ -40,6 +41,7 @@ class PredictionMethods(WithCaches):
     link: str
     classes: np.ndarray | None
     transformer: FeatureTransformer | None
+    intervals: Intervals | None
 
     if TYPE_CHECKING:
 
@@ -204,6 +206,37 @@ class PredictionMethods(WithCaches):
         array([False,  True])
         """
         return _by_row(self._scores(self.transform(self.align(X)), iterations, n_jobs))
+
+    def predict_interval(self, X: Any, coverage: float = 0.9, n_jobs: int | None = None) -> np.ndarray:
+        """Predict an interval for the target of each row; the model must be trained with ``intervals``.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or list of rows
+            Rows with the columns of training.
+        coverage : float, default=0.9
+            Fraction of the targets of new rows that the intervals contain.
+        n_jobs : int, optional
+            Number of threads; as many as allowed by default.
+
+        Returns
+        -------
+        ndarray (rows, 2)
+            Lower and upper bound of each row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import sapwood
+        >>> X = np.arange(200.0)[:, None]
+        >>> model = sapwood.train({"intervals": True, "n_estimators": 20}, X, X[:, 0] % 7)
+        >>> model.predict_interval(X[:5], coverage=0.8).shape
+        (5, 2)
+        """
+        if self.intervals is None:
+            raise no_intervals()
+        _check_jobs(n_jobs)
+        return self.intervals.predict(self.align(X), coverage, n_jobs)
 
     def staged_predict(self, X: Any, n_jobs: int | None = None) -> Iterator[np.ndarray]:
         """Predict labels or values after 1, 2, ... rounds.

@@ -241,6 +241,9 @@ ARGUMENTS = (
         "use the vector_leaves of init_model",
     ),
     Incompatibility(
+        c.INTERVALS, c.CLASSIFICATION, "classes have probabilities", "unset intervals and use predict_proba"
+    ),
+    Incompatibility(
         c.EFFORT, c.INIT_MODEL, "the model to continue decides what the new trees look like", "use effort='fast'"
     ),
     Incompatibility(
@@ -268,6 +271,9 @@ ALL_ROWS = "it needs all rows on one worker"
 DISTRIBUTED = (
     Incompatibility(
         c.CHECKPOINT, c.DISTRIBUTED, "a checkpoint holds the training run of one process", "unset checkpoint"
+    ),
+    Incompatibility(
+        c.INTERVALS, c.DISTRIBUTED, "intervals are calibrated on all rows", "unset intervals"
     ),
     Incompatibility(
         c.EFFORT, c.DISTRIBUTED, "workers train one model together", "use effort='fast'"

@@ -126,6 +126,7 @@ DEEP = Condition(
 MONOTONE_PARAMETER = Condition("`monotone_constraints`", lambda c: c["monotone_constraints"] is not None)
 MONOTONE_COLUMNS = Condition("`monotone_constraints`", lambda c: c.has_monotone_columns)
 
+INTERVALS = Condition("`intervals`", lambda c: c["intervals"] is not None, "intervals={intervals!r}")
 EFFORT = Condition("`effort` other than 'fast'", lambda c: c["effort"] not in ("auto", "fast"), "effort={effort!r}")
 
 # --- boosting and sampling --------------------------------------------------------------------------------------------

@@ -45,6 +45,7 @@ from sapwood.params.validators import (
     is_init,
     is_integer,
     is_metric,
+    is_number,
     is_path,
     is_seed,
     number,
@@ -83,6 +84,15 @@ class TaskParams:
             annotation="str | Objective | type[Objective] | Callable[..., Any]",
         ),
         "Loss to minimise. 'auto' is squared error for regression and log loss for classification. See objectives.md.",
+    )
+    intervals: object = declare(
+        None,
+        Validator(
+            "True (0.9), a number between 0 and 1, or None (no intervals)",
+            lambda v: v is None or v is True or (is_number(v) and not is_bool(v) and 0.0 < v < 1.0),
+        ),
+        "Coverage of the prediction intervals to train beside the model; for regression only. `predict_interval` "
+        "returns them, for this and other coverages. See intervals.md.",
     )
     class_weight: object = declare(
         None,

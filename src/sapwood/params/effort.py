@@ -20,9 +20,9 @@ EFFORTS = (FAST, BALANCED, BEST)
 # "balanced"; whoever sets one of the others tunes the model, and its unset rest is that of "fast".
 NEUTRAL = frozenset(
     {
-        "effort", "objective", "classes", "class_weight", "categorical_features", "has_time", "zero_as_missing",
-        "monotone_constraints", "interaction_constraints", "eval_metric", "time_limit", "verbose", "random_state",
-        "n_jobs", "on_interrupt",
+        "effort", "objective", "intervals", "classes", "class_weight", "categorical_features", "has_time",
+        "zero_as_missing", "monotone_constraints", "interaction_constraints", "eval_metric", "time_limit", "verbose",
+        "random_state", "n_jobs", "on_interrupt",
     }
 )  # fmt: skip
 

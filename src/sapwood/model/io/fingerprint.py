@@ -34,4 +34,6 @@ def fingerprint(model: Model) -> str:
         model.transformer.update_digest(digest)
     if model.schema.zero_as_missing:
         digest.update(b"zero_as_missing")
+    if model.intervals is not None:
+        digest.update(fingerprint(model.intervals.model).encode() + model.intervals.excess.tobytes())
     return digest.hexdigest()

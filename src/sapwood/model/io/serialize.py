@@ -19,6 +19,7 @@ import numpy as np
 import sapwood
 from sapwood.data.tables.schema import ZERO_AS_MISSING, Schema
 from sapwood.errors import InputTypeError, ModelFileError
+from sapwood.model.intervals import Intervals
 from sapwood.model.io import class_labels, ensemble_tensors, safetensors_file
 from sapwood.model.io import transformer as transformer_tensors
 from sapwood.model.io.json_values import from_json, to_json
@@ -30,9 +31,10 @@ from sapwood.model.tree_weights import rescalings_from_json
 from sapwood.objectives.links import link_from_name
 
 # 2: categorical columns or linear leaves, 3: rescaled rounds, 4: zero_as_missing, 5: sets of categories,
-# 6: combinations with numeric columns, 7: numeric crosses; see _required_version
+# 6: combinations with numeric columns, 7: numeric crosses or prediction intervals; see _required_version
 VERSION = 7
 RESCALINGS = "rescalings"
+INTERVAL_MODEL, INTERVAL_EXCESS = "interval_model", "interval_excess"
 
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
@@ -124,6 +126,9 @@ def to_bytes(model: Model) -> bytes:
             "use strings, numbers, lists and dictionaries only"
         ) from error
     tensors = ensemble_tensors.to_tensors(model.ensemble, model.base_scores) | label_tensors | other_tensors
+    if model.intervals is not None:
+        content = np.frombuffer(to_bytes(model.intervals.model), dtype=np.uint8)
+        tensors |= {INTERVAL_MODEL: content, INTERVAL_EXCESS: model.intervals.excess}
     # Large items first: every tensor then starts at a multiple of its item size.
     ordered = sorted(tensors.items(), key=lambda item: -item[1].itemsize)
     return safetensors_file.write(text, dict(ordered))
@@ -145,6 +150,7 @@ def _read(file: BinaryIO, size: int) -> Model:
     # Each takes its tensors out of the dictionary; those of the labels must be the last.
     ensemble, base_scores = ensemble_tensors.from_tensors(tensors)
     transformer = transformer_tensors.from_tensors(described.get("recipe"), tensors, schema)
+    intervals = _intervals(tensors, schema)
     classes = class_labels.from_tensors(described.get("classes"), tensors)
     model = Model(
         schema=schema,
@@ -152,12 +158,31 @@ def _read(file: BinaryIO, size: int) -> Model:
         base_scores=base_scores,
         link=described["link"],
         transformer=transformer,
+        intervals=intervals,
         classes=classes,
         objective=_json_values(described, "objective"),
         metadata=_json_values(described, "metadata"),
     )
     _check(model)
     return model
+
+
+def _intervals(tensors: dict[str, np.ndarray], schema: Schema) -> Intervals | None:
+    """Return the intervals of a model; their quantiles are a model of its own, whose file is one of the tensors."""
+    if INTERVAL_MODEL not in tensors:
+        return None
+    content, excess = tensors.pop(INTERVAL_MODEL), tensors.pop(INTERVAL_EXCESS, np.empty(0))
+    if content.dtype != np.uint8 or content.ndim != 1:
+        raise damaged("the quantiles of its intervals are not bytes")
+    if excess.dtype != np.float64 or excess.ndim != 1 or len(excess) == 0 or not (np.diff(excess) >= 0.0).all():
+        raise damaged("the calibration of its intervals is not an ascending list of numbers")
+    try:
+        model = from_bytes(content.tobytes())
+    except RecursionError as error:
+        raise damaged("its intervals are nested too deeply") from error
+    if model.intervals is not None or model.n_outputs != 2 or model.schema.n_features != schema.n_features:
+        raise damaged("the quantiles of its intervals do not fit the model")
+    return Intervals(model, excess)
 
 
 def _json_values(described: dict[str, Any], key: str) -> dict[str, Any]:
@@ -180,7 +205,8 @@ def _check(model: Model) -> None:
 
 def _required_version(model: Model) -> int:
     """Return the lowest version whose readers can read the model, so that older versions open all files they can."""
-    if model.transformer is not None and model.transformer.number_sources:
+    has_crosses = model.transformer is not None and bool(model.transformer.number_sources)
+    if model.intervals is not None or has_crosses:
         return 7
     if model.transformer is not None and model.transformer.cuts:
         return 6

@@ -1,0 +1,76 @@
+"""Prediction intervals: quantiles of each row, shifted so that they cover the intended fraction of the targets."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sapwood.errors import ParameterError
+from sapwood.lazy_dataclass import dataclass
+from sapwood.model.tree import frozen_array
+from sapwood.params.validators import is_number
+
+if TYPE_CHECKING:
+    from sapwood.data.tables.table import Table
+    from sapwood.model.model import Model
+
+N_POINTS = 999
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """A model of a lower and an upper quantile, and how far targets lie outside of them.
+
+    ``excess`` has quantiles, ascending, of max(lower - y, y - upper) over rows that the quantiles were not trained on.
+    Shifting both bounds by the quantile ``coverage`` of it makes intervals that cover that fraction of new rows of the
+    same distribution (conformalised quantile regression).
+
+    References
+    ----------
+    Romano, Patterson and Candès (2019), Conformalized quantile regression.
+    """
+
+    model: Model
+    excess: np.ndarray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "excess", frozen_array(self.excess, np.float64))
+
+    @classmethod
+    def calibrate(cls, model: Model, y: np.ndarray, bounds: np.ndarray) -> Intervals:
+        """Return intervals from the targets of rows and their bounds (rows, 2) by models trained without them."""
+        excess = np.sort(np.maximum(bounds[:, 0] - y, y - bounds[:, 1]))
+        n_points = min(N_POINTS, len(excess))
+        ranks = [_rank(point / (n_points + 1), len(excess)) for point in range(1, n_points + 1)]
+        return cls(model, excess[np.array(ranks) - 1])
+
+    def predict(self, table: Table, coverage: float, n_jobs: int | None = None) -> np.ndarray:
+        """Return the lower and the upper bound of each row: (rows, 2)."""
+        shift = self.shift(coverage)
+        bounds = np.sort(self.model.predict_raw(table, n_jobs=n_jobs), axis=1) + np.array([-shift, shift])
+        # A negative shift may exceed half the width of a narrow interval.
+        centre = bounds.mean(axis=1)
+        return np.column_stack([np.minimum(bounds[:, 0], centre), np.maximum(bounds[:, 1], centre)])
+
+    def shift(self, coverage: float) -> float:
+        """Return by how much each bound is moved outwards; infinite if there were too few rows for the coverage."""
+        if not (is_number(coverage) and 0.0 < coverage < 1.0):
+            raise ParameterError(f"coverage must be a number between 0 and 1, such as 0.9, got {coverage!r}")
+        rank = _rank(float(coverage), len(self.excess))
+        return float(self.excess[rank - 1]) if rank <= len(self.excess) else math.inf
+
+
+def _rank(level: float, n: int) -> int:
+    """Return the rank among n values, from 1, that a new one exceeds with a probability of at most 1 - level."""
+    # 1e-9 keeps products such as 0.9 · 10 = 9 from being rounded up.
+    return max(1, math.ceil(level * (n + 1) - 1e-9))
+
+
+def no_intervals() -> ParameterError:
+    """Return the error for a model that was trained without intervals."""
+    return ParameterError(
+        "the model has no prediction intervals: train it with intervals=True, or predict quantiles with "
+        "objective=Quantile([0.05, 0.95])"
+    )

@@ -1,0 +1,82 @@
+"""Prediction intervals: ranks, bounds and files."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import sapwood
+from sapwood import SapwoodRegressor
+from sapwood.errors import ModelFileError, ParameterError
+from sapwood.model.intervals import Intervals
+from sapwood.model.io import serialize
+
+RNG = np.random.default_rng(3)
+X = RNG.normal(size=(600, 3))
+Y = X[:, 0] + np.exp(0.5 * X[:, 1]) * RNG.normal(size=600)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return SapwoodRegressor(intervals=True, n_estimators=20).fit(X, Y).model_
+
+
+def test_the_shift_is_an_order_statistic_of_the_excess():
+    # 19 rows whose targets lie 1, 2, ..., 19 above the upper bound: 90 % is the rank 0.9 · 20 = 18.
+    y, bounds = np.arange(1.0, 20.0), np.zeros((19, 2))
+    intervals = Intervals.calibrate(None, y, bounds)
+    assert intervals.shift(0.9) == 18.0
+    assert intervals.shift(0.5) == 10.0
+
+
+def test_targets_inside_have_negative_excess():
+    intervals = Intervals.calibrate(None, np.zeros(9), np.tile([-2.0, 3.0], (9, 1)))
+    assert intervals.shift(0.5) == -2.0
+
+
+def test_too_few_rows_for_a_coverage_give_infinite_intervals():
+    assert Intervals.calibrate(None, np.zeros(9), np.zeros((9, 2))).shift(0.95) == math.inf
+
+
+def test_many_rows_are_kept_as_999_quantiles_that_are_exact_for_whole_permilles():
+    y = RNG.permutation(np.arange(1.0, 10_000.0))
+    intervals = Intervals.calibrate(None, y, np.zeros((9_999, 2)))
+    assert len(intervals.excess) == 999
+    assert intervals.shift(0.9) == 9_000.0
+
+
+@pytest.mark.parametrize("coverage", [0.0, 1.0, -0.1, 90, "0.9", None, True])
+def test_a_coverage_outside_0_and_1_is_refused(model, coverage):
+    with pytest.raises(ParameterError, match="coverage must be a number between 0 and 1"):
+        model.predict_interval(X, coverage)
+
+
+def test_bounds_are_ordered_and_widen_with_the_coverage(model):
+    narrow, wide = model.predict_interval(X, 0.02), model.predict_interval(X, 0.95)
+    assert (narrow[:, 0] <= narrow[:, 1]).all()
+    assert (wide[:, 0] <= narrow[:, 0]).all()
+    assert (wide[:, 1] >= narrow[:, 1]).all()
+
+
+def test_a_file_holds_the_intervals(model, tmp_path):
+    model.save(tmp_path / "model")
+    loaded = sapwood.load(tmp_path / "model")
+    assert np.array_equal(loaded.predict_interval(X), model.predict_interval(X))
+    assert loaded.fingerprint() == model.fingerprint() != replace(model, intervals=None).fingerprint()
+
+
+def test_sums_of_models_have_no_intervals(model):
+    with pytest.raises(ParameterError, match="train it with intervals=True"):
+        (0.5 * model + 0.5 * model).predict_interval(X)
+
+
+def test_a_file_whose_quantiles_do_not_fit_is_refused(model):
+    wrong = replace(model.intervals, model=replace(model, intervals=None))
+    with pytest.raises(ModelFileError, match="do not fit the model"):
+        serialize.from_bytes(serialize.to_bytes(replace(model, intervals=wrong)))
+    unsorted = replace(model.intervals, excess=np.array([2.0, 1.0]))
+    with pytest.raises(ModelFileError, match="ascending"):
+        serialize.from_bytes(serialize.to_bytes(replace(model, intervals=unsorted)))
