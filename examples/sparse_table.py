@@ -18,8 +18,8 @@ encoder = OneHotEncoder(handle_unknown="ignore", min_frequency=30, dtype=np.floa
 one_hot, one_hot_test = (csr_matrix(encoder.transform(rows[:, [0, 2, 3, 5]])) for rows in (X, X_test))
 print(f"{one_hot.shape[1]} columns, {one_hot.nnz / one_hot.shape[0]:.1f} values stored per row")
 
-model = SapwoodClassifier().fit(one_hot, y)
-dense = SapwoodClassifier(bundle=False).fit(one_hot.toarray(), y)
+model = SapwoodClassifier(effort="fast").fit(one_hot, y)
+dense = SapwoodClassifier(effort="fast", bundle=False).fit(one_hot.toarray(), y)
 assert model.model_.fingerprint() == dense.model_.fingerprint()
 print(f"all rows: log loss {log_loss(y_test, model.predict_proba(one_hot_test)):.4f}, the same from the dense table")
 

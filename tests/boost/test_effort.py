@@ -26,7 +26,7 @@ def fitted():
 
 
 def test_a_default_fit_blends_members_that_were_validated(fitted):
-    [decision] = fitted.model_.decisions
+    *_, decision = fitted.model_.decisions
     assert fitted.params_["effort"] == "balanced"
     assert decision["choice"] == "blend"
     assert decision["candidates"] == ["leafwise", "symmetric"]
@@ -85,7 +85,7 @@ def test_a_number_of_seconds_ends_in_time():
 
 def test_the_first_member_is_kept_if_there_is_no_time_for_others():
     model = SapwoodRegressor(effort=1e-6).fit(X, Y)
-    assert model.model_.decisions[0]["chosen"] == {"leafwise": 1.0}
+    assert model.model_.decisions[-1]["chosen"] == {"leafwise": 1.0}
 
 
 def test_validation_sets_of_the_user_take_the_place_of_rows_split_off():
@@ -99,13 +99,13 @@ def test_validation_sets_of_the_user_take_the_place_of_rows_split_off():
 def test_parameters_of_the_user_hold_for_all_members():
     model = SapwoodRegressor(growth="levelwise", max_depth=2, **QUICK).fit(X, Y).model_
     assert model.ensemble.node_depths().max() <= 2
-    assert len(model.decisions[0]["candidates"]) <= 2
+    assert len(model.decisions[-1]["candidates"]) <= 2
 
 
 def test_members_that_the_other_parameters_exclude_are_left_out():
     model = SapwoodRegressor(min_child_samples=7, **QUICK).fit(X, Y).model_
-    assert model.decisions[0]["candidates"] == ["leafwise"]
-    assert "only candidate" in model.decisions[0]["why"]
+    assert model.decisions[-1]["candidates"] == ["leafwise"]
+    assert "only candidate" in model.decisions[-1]["why"]
 
 
 @pytest.mark.parametrize("monotone", [None, [1, 0, 0, 0, 0]])
@@ -140,7 +140,7 @@ def test_sparse_tables_datasets_weights_groups_offsets_and_time():
     assert SapwoodRegressor(**QUICK).fit(X, Y, groups=np.arange(N) // 40).model_.decisions
     assert SapwoodRegressor(**QUICK).fit(X, Y, init_score=np.full(N, 0.5)).model_.decisions
     timed = SapwoodRegressor(has_time=True, **QUICK).fit(X, Y).model_
-    assert f"{N // 5} validation rows" in timed.decisions[0]["why"]
+    assert f"{N // 5} validation rows" in timed.decisions[-1]["why"]
 
 
 def test_one_group_leaves_nothing_to_validate_on():
@@ -157,7 +157,7 @@ def test_other_losses_are_blended_on_their_own_metric(objective):
 
 def test_a_metric_of_which_more_is_better_is_maximised():
     model = SapwoodClassifier(eval_metric="auc", **QUICK).fit(X, Y > 0).model_
-    decision = model.decisions[0]
+    decision = model.decisions[-1]
     assert all(0.5 < value <= 1.0 for value in decision["losses"].values())
 
 
@@ -173,6 +173,17 @@ def test_a_metric_of_which_more_is_better_is_maximised():
 def test_what_needs_one_model_is_refused_with_the_remedy(params, arguments):
     with pytest.raises(ParameterError, match="use effort='fast'"):
         SapwoodRegressor(effort="best", **params).fit(X, Y, **arguments)
+
+
+def test_a_target_of_differences_and_products_is_learned_as_such():
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(3_000, 4))
+    y = np.sin(3.0 * (rows[:, 0] - rows[:, 1])) + rows[:, 2] * rows[:, 3]
+    model = SapwoodRegressor(**QUICK).fit(rows, y).model_
+    assert {"f0 − f1", "f2 · f3"} <= set(model.metadata["numeric_crosses"]["kept"])
+    crosses, _ = model.decisions
+    assert (crosses["choice"], crosses["chosen"]) == ("numeric crosses", "with")
+    assert crosses["losses"]["with"] < crosses["losses"]["without"]
 
 
 def test_several_classes_share_trees():

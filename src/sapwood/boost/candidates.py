@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -88,7 +89,8 @@ class CandidateTrainer:
         begin, limit = time.perf_counter(), candidate.task.params.evaluation.time_limit
         if self._trained and limit is not None and begin - self._start_time + self._longest > limit:
             return None
-        task = replace(candidate.task, known_categories=known_categories(self._trained))
+        crosses = self._trained[0].crosses if self._trained else None
+        task = replace(candidate.task, known_categories=known_categories(self._trained), crosses=crosses)
         try:
             training = train_rows(task, train, {VALIDATION: validation}, self._start_time, VALIDATION)
         except InterruptedBeforeFirstRound:
@@ -117,7 +119,7 @@ def fit_candidates(
         trainings = _refit([candidates[k] for k in kept], trainings, rows, start)
     blend_weights = np.tile(weights[kept], len(trainings) // len(kept)) * len(kept) / len(trainings)
     tasks = [candidates[k].task for k in kept] * (len(trainings) // len(kept))
-    return _join(tasks, trainings, blend_weights, decision)
+    return _join(tasks, trainings, blend_weights, *_cross_decisions(trainings[0]), decision)
 
 
 def train_parts(candidates: Sequence[CandidateTask], splits: Iterable[Split], start_time: float) -> list[Part]:
@@ -198,6 +200,24 @@ def _choose_weights(candidates: Sequence[CandidateTask], parts: Sequence[Part]) 
     }
 
 
+def _cross_decisions(training: Training) -> list[dict[str, Any]]:
+    """Return the decision about numeric crosses, if some were tried."""
+    crosses = training.crosses
+    if crosses is None or math.isnan(crosses.loss_with):
+        return []
+    kept = bool(crosses.specs)
+    change = f"loss {crosses.loss_without:.5g} without, {crosses.loss_with:.5g} with crosses in short fits"
+    return [
+        {
+            "choice": "numeric crosses",
+            "candidates": ["without", "with"],
+            "losses": {"without": crosses.loss_without, "with": crosses.loss_with},
+            "chosen": "with" if kept else "without",
+            "why": change if kept else f"{change}: no more than chance",
+        }
+    ]
+
+
 def _loss_of(task: LearningTask, target: Target) -> tuple[Callable[[np.ndarray], float], EvalMetric]:
     """Return the function that evaluates scores, less is better, and the metric that it is made of."""
     settings = task.params.evaluation
@@ -223,7 +243,7 @@ def _refit(
     refitted: list[Training] = []
     for candidate, training in zip(candidates, trainings, strict=True):
         params = candidate.task.params
-        params = replace(params, evaluation=replace(params.evaluation, refit=True))
+        params = replace(params, evaluation=replace(params.evaluation, refit=params.evaluation.refit or True))
         task = replace(candidate.task, params=params, known_categories=known_categories(refitted))
         refitted.append(refit_on_all_rows(task, rows, training, start_time))
     return refitted

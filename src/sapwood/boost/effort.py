@@ -53,7 +53,8 @@ def plan_fit(
 ) -> PlannedFit | None:  # fmt: skip
     """Return the candidates and splits of a fit; None if its effort is "fast", or if no rows can be split off."""
     n_classes, n_categorical = 0 if task.classes is None else len(task.classes), len(task.schema.categorical_columns)
-    facts = FitFacts(task.n_rows, n_classes, n_categorical, task.params.categories.has_time is True)
+    table, has_time = rows.table, task.params.categories.has_time is True
+    facts = FitFacts(task.n_rows, n_classes, n_categorical, has_time, table.n_features, table.is_sparse)
     plan = effort_plan(task.params.task.effort, facts)
     if plan is None:
         return None

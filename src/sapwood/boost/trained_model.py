@@ -27,7 +27,7 @@ def make_model(task: LearningTask, training: Training) -> Model:
         metadata[CATEGORIES] = dict(training.encodings)
     if training.crosses is not None:
         names = [] if training.transformer is None else training.transformer.cross_names(schema)
-        metadata[NUMERIC_CROSSES] = training.crosses.describe(names)
+        metadata[NUMERIC_CROSSES] = training.crosses.describe(list(dict.fromkeys(names)))
     if training.decisions:
         metadata[DECISIONS] = [dict(decision) for decision in training.decisions]
     return Model(

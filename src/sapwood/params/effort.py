@@ -11,6 +11,7 @@ from typing import Any
 
 from sapwood.lazy_dataclass import dataclass
 from sapwood.params.encodings import Auto, Ordered
+from sapwood.params.options import NumericCrosses
 from sapwood.params.validators import is_number
 
 FAST, BALANCED, BEST = "fast", "balanced", "best"
@@ -22,7 +23,7 @@ NEUTRAL = frozenset(
     {
         "effort", "objective", "intervals", "classes", "class_weight", "categorical_features", "has_time",
         "zero_as_missing", "monotone_constraints", "interaction_constraints", "eval_metric", "time_limit", "verbose",
-        "random_state", "n_jobs", "on_interrupt",
+        "random_state", "n_jobs", "on_interrupt", "bundle",
     }
 )  # fmt: skip
 
@@ -38,6 +39,8 @@ QUICK_ROWS, QUICK_RATE = 15_000, 0.1
 # Columns of more categories are not encoded one-hot; pairs of more categorical columns are not searched.
 ONE_HOT_MAX = 4
 MAX_COMBINED_COLUMNS = 20
+# Tables of more columns are not searched for numeric crosses.
+MAX_CROSSED_FEATURES = 500
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class FitFacts:
     n_classes: int
     n_categorical: int
     has_time: bool
+    n_features: int = 1
+    is_sparse: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,8 +119,11 @@ def _leafwise(facts: FitFacts) -> Candidate:
         "min_child_samples": 20,
         "colsample_bytree": 0.8,
         "one_hot_max": ONE_HOT_MAX,
+        "numeric_crosses": _crosses(facts),
     }
-    return Candidate("leafwise", values | ({"subsample": 0.8} if facts.n_rows < MIN_ROWS_FOR_ONE_PART else {}))
+    if facts.n_rows < MIN_ROWS_FOR_ONE_PART:
+        values["subsample"] = 0.8
+    return Candidate("leafwise", values | _refit(facts))
 
 
 def _symmetric(facts: FitFacts) -> Candidate:
@@ -123,13 +131,26 @@ def _symmetric(facts: FitFacts) -> Candidate:
         "symmetric",
         {
             "growth": "symmetric",
-            "learning_rate": 0.15 if facts.n_classes > 2 else _symmetric_rate(facts.n_rows),
+            "learning_rate": 0.2 if facts.n_classes > 2 else _symmetric_rate(facts.n_rows),
             "max_depth": 6,
             "one_hot_max": ONE_HOT_MAX,
+            "numeric_crosses": _crosses(facts),
             "category_encoding": Auto(Ordered(bins=16)),
             "max_combination": 2 if facts.n_categorical <= MAX_COMBINED_COLUMNS else 1,
+            **_refit(facts),
         },
     )
+
+
+def _refit(facts: FitFacts) -> dict[str, Any]:
+    """Return the cheaper way to refit where rounds are expensive."""
+    return {"refit": "replay"} if facts.n_classes > 2 else {}
+
+
+def _crosses(facts: FitFacts) -> Any:
+    """Return the search for numeric crosses; a sparse table would become dense, and a wide one take long."""
+    is_searched = not facts.is_sparse and facts.n_features <= MAX_CROSSED_FEATURES
+    return NumericCrosses(columns=10, max_kept=12) if is_searched else False
 
 
 def _symmetric_rate(n_rows: int) -> float:
