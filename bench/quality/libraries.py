@@ -126,7 +126,8 @@ PEERS: dict[str, tuple[str, Fit]] = {
 # Variants of Sapwood by name: parameters beside the defaults.
 VARIANTS: dict[str, dict[str, Any]] = {
     "sapwood": {},
-    "sapwood-catboost": {"preset": "catboost"},
+    "sapwood-fast": {"effort": "fast"},
+    "sapwood-best": {"effort": "best"},
 }
 
 
