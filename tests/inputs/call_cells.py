@@ -131,14 +131,11 @@ EVAL_SETS: dict[str, tuple[Any, Any]] = {
     ),
 }
 METRICS: dict[str, tuple[Any, Any]] = {
-    "of two arguments": (
-        lambda: measured_by(lambda y, p: 1.0),
-        parameter_error("3 argument(s)", "(y, prediction, weight)"),
-    ),
+    "of one argument": (lambda: measured_by(lambda y: 1.0), parameter_error("2 argument(s)", "(y, prediction)")),
     "unknown": (lambda: measured_by("rsme"), parameter_error("'rsme' is not known", "did you mean 'rmse'")),
     "twice": (lambda: measured_by(["rmse", "rmse"]), parameter_error("two metrics named 'rmse'")),
     "an empty list": (lambda: measured_by([]), parameter_error("empty list", "name a metric")),
-    "for classes": (lambda: measured_by("auc"), parameter_error("'auc', which measures binary, is not supported")),
+    "for classes": (lambda: measured_by("auc"), parameter_error("'auc', which measures binary, multiclass, is not")),
     "a number": (lambda: measured_by([3]), parameter_error("metric 3", "a name or a function")),
     "a callback without arguments": (
         lambda: regressor(callbacks=lambda: None).fit(X, Y),

@@ -53,6 +53,10 @@ class Workers:
             )
         return int(counts.sum())
 
+    def total_rows(self, n_rows: int) -> int:
+        """Return the number of rows of all workers, given those of this one, of which there may be none."""
+        return int(self._row_counts(n_rows).sum()) if self.splits_rows else n_rows
+
     def row_offset(self, n_rows: int) -> int:
         """Return the number of rows of the workers before this one, which has ``n_rows``."""
         return int(self._row_counts(n_rows)[: self.communicator.rank].sum()) if self.splits_rows else 0

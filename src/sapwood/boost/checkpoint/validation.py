@@ -26,6 +26,8 @@ def tree_fault(tree: FittedTree, dataset: BinnedDataset, n_outputs: int) -> str 
     if (fault := node_fault(feature, left, np.array([0, n_nodes]), dataset.n_features)) is not None:
         return fault
     inner, bins = feature != LEAF, integers[:, layout.NODE_BIN]
+    if tree.grown.sets is not None:
+        inner = inner & (bins != layout.BITSET_SPLIT)
     n_bins = np.asarray(dataset.n_bins, dtype=np.int64)
     if tree.grown.threshold is None and np.any((bins[inner] < 0) | (bins[inner] > n_bins[feature[inner]])):
         return "a split is at a bin that its feature does not have"
@@ -38,4 +40,4 @@ def tree_fault(tree: FittedTree, dataset: BinnedDataset, n_outputs: int) -> str 
         if array is not None and array.shape != shape:
             return f"the {name} of a tree do not have one row per node"
     coefficients = tree.grown.leaf_coefficients
-    return None if coefficients is None else coefficient_fault(coefficients, ~inner, dataset.n_features)
+    return None if coefficients is None else coefficient_fault(coefficients, feature == LEAF, dataset.n_features)
