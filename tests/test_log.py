@@ -32,7 +32,7 @@ def test_what_was_chosen_is_told_with_the_reason(caplog):
     for line in (
         "parameters set by the user: preset='xgboost', n_estimators=3, early_stopping_rounds=2, refit=True",
         "parameters from preset 'xgboost': growth='levelwise', max_leaves=64, max_depth=6,",
-        "parameters derived from the data and other parameters: objective='squared'",
+        "parameters derived from the data and other parameters: effort='fast', objective='squared'",
         "validation: 40 rows are set aside, by validation_fraction or for early stopping",
         "column city is encoded by partition: 4 levels, which leaves can divide",
         "early stopping watches rmse of validation for 2 rounds",
@@ -64,6 +64,6 @@ def test_every_round_is_told_at_the_level_of_debugging(caplog):
 
 
 def test_nothing_is_said_unless_asked_for():
-    code = "import sapwood; sapwood.SapwoodRegressor(n_estimators=2).fit([[1.0], [2.0]], [1.0, 2.0])"
+    code = "import sapwood; sapwood.SapwoodRegressor(n_estimators=2).fit([[x] for x in range(50)], range(50))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("", "")
