@@ -46,7 +46,7 @@ def test_a_cell_trains_below_the_constant_and_its_file_is_the_same_model(cell: C
 @pytest.mark.parametrize("two", REFUSED, ids=str)
 def test_a_pair_that_cannot_work_is_refused_with_both_names_and_the_reason(two):
     plain = {kind: next(iter(choices)) for kind, choices in KINDS.items()}
-    cell = plain | dict(two)
+    cell = plain | {"objective": "Squared()"} | dict(two)
     with pytest.raises(ParameterError) as caught:
         fitted(cell, Rows.of(cell))
     for parameter, _ in two:
