@@ -132,13 +132,14 @@ class NotebookBar(Bar):
         self.close()
 
     def _draw(self, progress: Progress, is_last: bool) -> None:
-        from IPython.display import display
+        from IPython import display as notebook
 
+        show: Any = notebook.display  # IPython has types in some versions only
         text = "  ".join(filter(None, [describe(progress), self._message]))
         bar = f'<progress value="{progress.round}" max="{progress.n_rounds}"></progress>'
         bundle = {"text/plain": text, "text/html": f"{bar} <code>{html.escape(text)}</code>"}
         if self._handle is None:
-            self._handle = display(bundle, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+            self._handle = show(bundle, raw=True, display_id=True)
         else:
             self._handle.update(bundle, raw=True)
 
