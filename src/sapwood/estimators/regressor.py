@@ -72,7 +72,7 @@ class SapwoodRegressor(RegressorMixin, RegressorParameters):
         ----------
         X : array, data frame, sparse matrix or Dataset
             Rows with the columns of training.
-        coverage : float
+        coverage : float, default=0.9
             Fraction of the targets of new rows that the intervals contain.
 
         Returns
