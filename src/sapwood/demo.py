@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -32,8 +33,14 @@ def main(folder: Path = Path("demo-output")) -> None:
     show(f"Sapwood {sapwood.__version__} on UCI Adult: does a person earn more than 50,000 dollars a year?")
     show(f"{adult.n_train:,} people to learn from, {n_test:,} to test on, {n_columns} columns with categories\n")
     classifier, seconds = train(adult)
-    show(scores_table(*_test_predictions(adult, classifier), adult.train[1].mean()))
-    show(f"  {classifier.n_iter_} trees in {seconds:.2f} s\n")
+    plain, plain_seconds = train(adult, effort="fast")
+    y, ours = _test_predictions(adult, classifier)
+    columns = {"Sapwood": ours, "plain fit": _test_predictions(adult, plain)[1]}
+    show(scores_table(y, columns | {"constant": np.full(len(y), adult.train[1].mean())}))
+    show(f"  Sapwood, with default parameters: {classifier.model_.ensemble.n_trees} trees in {seconds:.2f} s")
+    show(f"  plain fit, with effort='fast': {plain.model_.ensemble.n_trees} trees in {plain_seconds:.2f} s\n")
+    show("What the default fit decided on rows that it set aside")
+    show("\n".join(decisions(classifier)) + "\n")
     show("Feature importances (fraction of the total gain)")
     show(bar_chart(adult.names, classifier.feature_importances_))
     tree = classifier.model_[:1].to_text()
@@ -54,10 +61,11 @@ def write_report(folder: Path, adult: Adult, classifier: SapwoodClassifier) -> P
     return path
 
 
-def train(adult: Adult) -> tuple[SapwoodClassifier, float]:
-    """Return a classifier with default parameters and the seconds that its training took; a terminal shows progress."""
+def train(adult: Adult, **params: Any) -> tuple[SapwoodClassifier, float]:
+    """Return a fitted classifier and the seconds that its training took; a terminal shows progress."""
     start = time.perf_counter()
-    classifier = SapwoodClassifier(verbose=sys.stderr is not None and sys.stderr.isatty()).fit(*adult.train)
+    is_shown = sys.stderr is not None and sys.stderr.isatty()
+    classifier = SapwoodClassifier(verbose=is_shown, **params).fit(*adult.train)
     seconds = time.perf_counter() - start
     if classifier.model_.schema.names is None:  # without pandas and polars, X is an array
         schema = dataclasses.replace(classifier.model_.schema, names=tuple(adult.names))
@@ -93,14 +101,18 @@ def _test_predictions(adult: Adult, classifier: SapwoodClassifier) -> tuple[np.n
     return y, classifier.predict_proba(X)[:, 1]
 
 
-def scores_table(y: np.ndarray, probability: np.ndarray, base_rate: float) -> str:
-    """Return metrics on the test rows, next to those of a constant prediction of ``base_rate``."""
-    constant = np.full(len(y), base_rate)
-    lines = [f"Scores on the test rows    {'Sapwood':>9} {'constant':>9}"]
+def scores_table(y: np.ndarray, predictions: dict[str, np.ndarray]) -> str:
+    """Return the metrics of several predictions of the test rows, one column each."""
+    lines = [f"{'Scores on the test rows':<26}" + "".join(f" {title:>9}" for title in predictions)]
     for title, name in METRICS.items():
         metric = resolve_metric(name)
-        lines.append(f"  {title:<24} {metric(y, probability):>9.4f} {metric(y, constant):>9.4f}")
+        lines.append(f"  {title:<24}" + "".join(f" {metric(y, p):>9.4f}" for p in predictions.values()))
     return "\n".join(lines)
+
+
+def decisions(classifier: SapwoodClassifier) -> list[str]:
+    """Return the decisions of a fit, one line each."""
+    return [f"  {one['choice']}: {one['why']}" for one in classifier.model_.decisions]
 
 
 def bar_chart(names: list[str], importances: np.ndarray) -> str:
