@@ -24,6 +24,7 @@ from sapwood.data.tables.targets import check_weight
 from sapwood.errors import ParameterError
 from sapwood.kernels.numeric.random import SAMPLING, draw_many
 from sapwood.lazy_dataclass import dataclass
+from sapwood.model.class_predictions import class_probabilities, most_probable_classes
 from sapwood.objectives.base import Objective, mean_loss
 from sapwood.objectives.registry import resolve
 from sapwood.params.resolve import resolve_seed
@@ -350,12 +351,11 @@ random_state
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class: (rows, classes)."""
-        return _both_classes(self._predictions(self._last_scores(X)))
+        return class_probabilities(self._predictions(self._last_scores(X)), self.classes_)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable label of each row."""
-        probability = self.predict_proba(X)
-        return self.classes_[np.argmax(probability, axis=1)]
+        return most_probable_classes(self.predict_proba(X), self.classes_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores before the link function: (rows,) for two classes, else (rows, classes)."""
@@ -364,12 +364,8 @@ random_state
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the probabilities after 1, 2, ... rounds."""
-        return (_both_classes(self._predictions(scores)) for scores in self._staged_scores(X))
+        return (class_probabilities(self._predictions(scores), self.classes_) for scores in self._staged_scores(X))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the labels after 1, 2, ... rounds."""
-        return (self.classes_[np.argmax(probability, axis=1)] for probability in self.staged_predict_proba(X))
-
-
-def _both_classes(probability: np.ndarray) -> np.ndarray:
-    return probability if probability.ndim > 1 else np.column_stack([1.0 - probability, probability])
+        return (most_probable_classes(probability, self.classes_) for probability in self.staged_predict_proba(X))

@@ -237,7 +237,7 @@ class RegressorParameters(SapwoodEstimator):
         refit : Any, default=False
             Whether to use the rows that fit set aside for validation in the end: True trains again on all rows, for the
             number of rounds that was best; 'replay' keeps the splits of the trees and fits their leaf values to all
-            rows, round by round, in about a third of the time. See boosting.md. Allowed: True, False or 'replay'.
+            rows, round by round, usually in less time. See boosting.md. Allowed: True, False or 'replay'.
         time_limit : float or None, default=None
             Seconds after which no further round is started. Allowed: a number above 0, or None (no limit).
         callbacks : callable or list, default=()

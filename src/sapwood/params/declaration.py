@@ -423,7 +423,7 @@ class EvaluationParams:
         ),
         "Whether to use the rows that fit set aside for validation in the end: True trains again on all rows, for the "
         "number of rounds that was best; 'replay' keeps the splits of the trees and fits their leaf values to all "
-        "rows, round by round, in about a third of the time. See boosting.md.",
+        "rows, round by round, usually in less time. See boosting.md.",
     )
     time_limit: float | None = declare(
         None, or_none(number(0, above=True), "no limit"), "Seconds after which no further round is started."
