@@ -91,14 +91,17 @@ class _Pending:
         exec(f"def __init__({', '.join(arguments)}):\n" + "\n".join(body), constants)
         return constants["__init__"]
 
-    def complete(self) -> Any:
-        """Give the class the fields of a twin of it that the standard decorator has processed, which is returned."""
+    def complete(self, init: bool = False) -> Any:
+        """Give the class the fields of a twin of it that the standard decorator has processed, which is returned.
+
+        The twin has a constructor, which is slow to compile, only if ``init`` asks for it.
+        """
         own, annotations = vars(self.cls), dict(self.annotations)
         namespace = {"__annotations__": annotations, "__module__": self.cls.__module__, "__doc__": "a twin"}
         if "__post_init__" in own:
             namespace["__post_init__"] = own["__post_init__"]
         twin = type(self.cls)(self.cls.__name__, self.cls.__bases__, self.defaults | namespace)
-        dataclasses.dataclass(**{**self._options, "repr": False, "eq": False})(twin)
+        dataclasses.dataclass(**{**self._options, "init": init, "repr": False, "eq": False})(twin)
         for name in MADE_BY_STANDARD:
             setattr(self.cls, name, vars(twin)[name])
         return twin
@@ -111,8 +114,9 @@ class _OnRequest:
         self._pending, self._name = pending, name
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        cls, twin = self._pending.cls, self._pending.complete()
-        if self._name == "__signature__":  # inspect then takes that of the constructor
+        cls, is_signature = self._pending.cls, self._name == "__signature__"
+        twin = self._pending.complete(init=is_signature)
+        if is_signature:  # inspect then takes that of the constructor
             cls.__init__ = twin.__init__  # type: ignore[misc]
             raise AttributeError(self._name)
         return vars(cls)[self._name]

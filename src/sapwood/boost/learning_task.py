@@ -123,7 +123,8 @@ def read_task(arguments: FitArguments) -> tuple[LearningTask, LabeledRows]:
     if warm_start is not None:
         warm_start.check(schema)
     check_constraints(params.tree, schema)
-    eval_metrics(params.evaluation.eval_metric, objective, metric_task(classes), classes)
+    if params.evaluation.eval_metric is not None:  # that of the loss needs no check, and metrics are slow to import
+        eval_metrics(params.evaluation.eval_metric, objective, metric_task(classes), classes)
     init = InitSpec(params.task.init, warm_start, objective, classes)
     init_score = read_init_score(arguments.init_score, table.n_rows, objective.n_outputs)
     groups = read_groups(arguments.groups, table.n_rows)

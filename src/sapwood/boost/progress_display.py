@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import sys
 import time
 from types import TracebackType
@@ -132,6 +131,8 @@ class NotebookBar(Bar):
         self.close()
 
     def _draw(self, progress: Progress, is_last: bool) -> None:
+        import html  # needed in notebooks only
+
         from IPython import display as notebook
 
         show: Any = notebook.display  # IPython has types in some versions only

@@ -1,4 +1,8 @@
-"""``sapwood.train`` and ``fit``: read the arguments, split off validation rows, train, and make the model."""
+"""``sapwood.train`` and ``fit``: read the arguments, split off validation rows, train, and make the model.
+
+Modules that only some fits need are imported where they are used: importing takes half of the time of a
+small first fit.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,10 @@ from typing import Any
 
 from sapwood.boost.compatibility_context import fit_context
 from sapwood.boost.early_stopping import INTERRUPTED
-from sapwood.boost.effort import plan_fit, without_effort
 from sapwood.boost.eval_sets import monitored_set, read_eval_rows, read_held_out_rows
 from sapwood.boost.fit_arguments import FitArguments
-from sapwood.boost.intervals import fit_intervals
 from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.boost.learning_task import LearningTask, read_task
-from sapwood.boost.only_class import only_class_model, train_constant
-from sapwood.boost.refit import refit_on_all_rows
 from sapwood.boost.trained_model import make_model
 from sapwood.boost.training_log import log_parameters, log_validation
 from sapwood.boost.training_pipeline import Training, train_rows
@@ -29,9 +29,11 @@ from sapwood.model.model import Model
 from sapwood.params.aliases.alias import FIT
 from sapwood.params.compatibility import check_compatibility
 from sapwood.params.declaration import AUTO
+from sapwood.params.effort import FAST
 from sapwood.params.unknown_arguments import explains_arguments
 
 VALIDATION = "validation"
+EvalRows = Mapping[str, LabeledRows]
 
 
 @explains_arguments(FIT)
@@ -142,17 +144,16 @@ def fit(arguments: FitArguments) -> FitResult:
     check_compatibility(fit_context(task, rows, arguments))
     sets, held_out = read_eval_rows(arguments, task), read_held_out_rows(arguments, task)
     if task.only_class is None:
-        planned = plan_fit(task, rows, sets, held_out, arguments)
-        if planned is not None:
-            training = planned.train(start_time)
-        else:
-            task = without_effort(task)
-            training = fit_rows(task, rows, sets, held_out, start_time)
+        task, training = _fit_with_effort(task, rows, sets, held_out, arguments, start_time)
         warn_of_unsplit_trees(task, rows, training)
         model = make_model(task, training)
         if task.params.task.intervals is not None:
+            from sapwood.boost.intervals import fit_intervals
+
             model = replace(model, intervals=fit_intervals(task, rows, start_time))
     else:
+        from sapwood.boost.only_class import only_class_model, train_constant
+
         training = train_constant(task, rows)
         model = only_class_model(make_model(task, training))
     result = training.result
@@ -170,13 +171,28 @@ def fit(arguments: FitArguments) -> FitResult:
     )
 
 
-def fit_rows(
+def _fit_with_effort(
     task: LearningTask,
     rows: LabeledRows,
-    sets: Mapping[str, LabeledRows],
-    held_out: Mapping[str, LabeledRows],
+    sets: EvalRows,
+    held_out: EvalRows,
+    arguments: FitArguments,
     start_time: float,
-) -> Training:
+) -> tuple[LearningTask, Training]:
+    """Train with the effort of the task; return the task with the parameters in force too."""
+    if task.params.task.effort != FAST:
+        from sapwood.boost.effort import plan_fit, without_effort
+
+        planned = plan_fit(task, rows, sets, held_out, arguments)
+        if planned is not None:
+            return task, planned.train(start_time)
+        task = without_effort(task)
+    return task, fit_rows(task, rows, sets, held_out, start_time)
+
+
+def fit_rows(
+    task: LearningTask, rows: LabeledRows, sets: EvalRows, held_out: EvalRows, start_time: float
+) -> Training:  # fmt: skip
     """Train on rows; without validation ``sets``, some rows are split off if the parameters ask for it."""
     monitored = monitored_set(task, rows, sets) if sets else next(iter(held_out), None)
     if rows.weight is not None:
@@ -186,5 +202,7 @@ def fit_rows(
     if validation is None:
         return train_rows(task, rows, {**sets, **held_out}, start_time, monitored)
     sets = {VALIDATION: rows.take(validation), **held_out}
+    from sapwood.boost.refit import refit_on_all_rows
+
     first = train_rows(task, rows.take(~validation), sets, start_time, VALIDATION)
     return refit_on_all_rows(task, rows, first, start_time)

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sapwood.boost.data_preparation import PreparedData, add_crosses, encoded_tables, prepare
-from sapwood.boost.evaluation import EvalSet, Evaluation, Monitored, complete_metrics, eval_metrics, find_metric
+from sapwood.boost.evaluation import (
+    EvalMetric,
+    EvalSet,
+    Evaluation,
+    Monitored,
+    complete_metrics,
+    eval_metrics,
+    find_metric,
+)
 from sapwood.boost.initial_scores import FittedInit, InitialScores
 from sapwood.boost.labeled_rows import LabeledRows, eval_set_in_errors
 from sapwood.boost.learning_task import LearningTask
@@ -91,12 +99,14 @@ def train_rows(
             tiles, sparse_bins, raw_values = prepared.encode(eval_rows, team.run)
             scores = init.scores(eval_rows)
             eval_sets.append(EvalSet(name, tiles, eval_rows.target, scores, raw_values, sparse_bins))
-    metrics = eval_metrics(params.evaluation.eval_metric, task.objective, task.metric_task, task.classes)
+    metrics: tuple[EvalMetric, ...] = ()
     if eval_sets:
+        metrics = eval_metrics(params.evaluation.eval_metric, task.objective, task.metric_task, task.classes)
         metrics = complete_metrics(metrics, task.objective, eval_sets[0], rows.workers)
-    stopping = early_stopping_of(params.evaluation.early_stopping_rounds)
-    metric = find_metric(metrics, None if stopping is None else stopping.metric)
-    watched = None if monitored is None else Monitored(monitored, metric)
+    watched = None
+    if monitored is not None:
+        stopping = early_stopping_of(params.evaluation.early_stopping_rounds)
+        watched = Monitored(monitored, find_metric(metrics, None if stopping is None else stopping.metric))
     evaluation = Evaluation(eval_sets, metrics, task.objective, dataset.workers, watched)
     result = boost(dataset, rows.target, task.objective, params, initial, evaluation)
     n_earlier = 0 if earlier is None else earlier.ensemble.n_nodes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from sapwood.data.tables.schema import Schema
 from sapwood.errors import ParameterError
 from sapwood.kernels.numeric.random import TREE_COLUMNS, draw_many
 from sapwood.kernels.split.column_sampler import weigh_hashes
+from sapwood.lazy_dataclass import dataclass
 from sapwood.params.declaration import TreeParams
 from sapwood.params.validators import number
 

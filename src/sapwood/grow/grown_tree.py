@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 import numpy as np
 
 from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.kernels import layout
+from sapwood.lazy_dataclass import dataclass
 from sapwood.model.linear_leaves import LeafCoefficients
 from sapwood.model.tree import LEAF
 
@@ -149,7 +150,7 @@ class GrownTree(NodeTable):
         return node
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class FittedTree:
     """A grown tree with the values of its nodes, shrinkage included, and the output that it adds them to.
 

@@ -13,9 +13,8 @@ from sapwood.grow.sorted_rows import prefers_sorted_rows, sort_rows
 from sapwood.grow.workspace import make_bins, make_histograms, make_level_scores
 from sapwood.kernels import layout
 from sapwood.kernels.grow.histogram_tree import grow_tree
-from sapwood.kernels.grow.symmetric_tree import grow_symmetric_tree
 from sapwood.kernels.histogram import gradient_scales
-from sapwood.native.runtime.kernel import RepeatedCall
+from sapwood.native.runtime.kernel import Kernel, RepeatedCall
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import TreeParams
 
@@ -54,7 +53,7 @@ class HistogramGrower(Grower):
         self._subset_bins: layout.BinMatrix | None = None
         max_bins = int(self._features.n_bins.max())
         self._level_scores: tuple[np.ndarray, ...] = make_level_scores(self._size, max_bins) if is_symmetric else ()
-        self._kernel = RepeatedCall(grow_symmetric_tree if is_symmetric else grow_tree)
+        self._kernel = RepeatedCall(_tree_kernel(is_symmetric))
         self._has_bitsets = bool(self._features.category_kind.any())
 
     def set_dataset(self, dataset: BinnedDataset) -> None:
@@ -96,3 +95,12 @@ class HistogramGrower(Grower):
             feature = self._nodes.ints[: self._nodes.info[layout.N_NODES], layout.NODE_FEATURE]
             feature[:] = np.where(feature < 0, feature, self._bundle_layout.order[feature])
         return GrownTree.read(self._nodes, self._leaves, rows.rows, self._has_bitsets)
+
+
+def _tree_kernel(is_symmetric: bool) -> Kernel:
+    """Return the kernel that grows a tree."""
+    if not is_symmetric:
+        return grow_tree
+    from sapwood.kernels.grow.symmetric_tree import grow_symmetric_tree  # seldom needed
+
+    return grow_symmetric_tree

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import pkgutil
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -46,6 +45,8 @@ def register(
 @cache
 def metrics() -> dict[str, Metric]:
     """Return all metrics by name and alias; the first call imports the modules of this package."""
+    import pkgutil  # slow to import, and seldom needed
+
     for module in pkgutil.iter_modules(sapwood.metrics.__path__):
         importlib.import_module(f"sapwood.metrics.{module.name}")
     return _METRICS

@@ -21,8 +21,6 @@ from sapwood.model.intervals import Intervals
 from sapwood.model.io.fingerprint import fingerprint
 from sapwood.model.prediction_methods import PredictionMethods
 from sapwood.model.tree import frozen_array
-from sapwood.model.tree_text import ModelTreeText, short_number
-from sapwood.params.unknown_attributes import unknown_attribute
 from sapwood.params.validators import is_number
 
 
@@ -174,6 +172,8 @@ class Model(ExplanationMethods, PredictionMethods):
     if not TYPE_CHECKING:  # for type checkers an unknown attribute is an error
 
         def __getattr__(self, name):
+            from sapwood.params.unknown_attributes import unknown_attribute
+
             raise unknown_attribute("Model", name)
 
     # --- inspection ---------------------------------------------------------------------------------------------------
@@ -212,6 +212,8 @@ class Model(ExplanationMethods, PredictionMethods):
         >>> model.to_text().splitlines()[0]
         'base scores: 49.5'
         """
+        from sapwood.model.tree_text import ModelTreeText, short_number
+
         parts = [f"base scores: {', '.join(map(short_number, self.base_scores))}"]
         text = ModelTreeText(self)
         for k, tree in enumerate(self.ensemble):

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from sapwood.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
     from sapwood.model.linear_leaves import LeafCoefficients
 
 # Fields of a node and their types, in the order of model files and tables. Arrays with a second axis ("value", and with

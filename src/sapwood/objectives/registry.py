@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 import re
 from collections.abc import Callable
 from functools import cache
-from importlib.util import find_spec
 from typing import Any, TypeVar
 
 import sapwood.objectives.losses
@@ -33,6 +31,8 @@ def register(loss: Loss) -> Loss:
 @cache
 def losses() -> dict[str, type[Objective]]:
     """Return all losses by name and alias; the first call imports all modules of ``losses/``."""
+    import pkgutil  # slow to import, and seldom needed
+
     for module in pkgutil.iter_modules(sapwood.objectives.losses.__path__):
         importlib.import_module(f"{_PACKAGE}.{module.name}")
     return _LOSSES
@@ -121,5 +121,10 @@ def _loss_of_name(name: str) -> type[Objective]:
 
 def _import_module(name: str) -> None:
     """Import the module of this name in ``losses/``, if there is one."""
-    if name.isidentifier() and find_spec(f"{_PACKAGE}.{name}") is not None:
-        importlib.import_module(f"{_PACKAGE}.{name}")
+    module = f"{_PACKAGE}.{name}"
+    if name.isidentifier():
+        try:
+            importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            if error.name != module:
+                raise

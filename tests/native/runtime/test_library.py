@@ -55,7 +55,7 @@ def test_of_several_libraries_the_sources_decide(stale, installed):
 
 
 def test_a_stale_library_is_never_loaded_without_numba(stale, monkeypatch):
-    monkeypatch.setattr(library, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(LibraryError, match=r"SAPWOOD_KERNELS=jit with sapwood\[jit\]"):
         library.library()
 

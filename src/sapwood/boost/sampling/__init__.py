@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from functools import cache
 
 from sapwood.boost.sampling.base import SAMPLERS, SampledRows, Sampler, SamplingContext
@@ -16,6 +15,8 @@ __all__ = ["SampledRows", "Sampler", "SamplingContext", "make_sampler", "sampler
 @cache
 def samplers() -> dict[type[Sampling], type[Sampler]]:
     """Return the sampler of each option; the first call imports the modules of this package, which register theirs."""
+    import pkgutil  # slow to import, and seldom needed
+
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")
     return SAMPLERS

@@ -8,7 +8,6 @@ null are missing values.
 from __future__ import annotations
 
 import datetime
-import decimal
 import numbers
 import re
 from collections.abc import Iterable, Sequence
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sapwood.cached_property import WithCaches, cached_property
-from sapwood.data.tables.conversion import BYTES_REMEDY, is_missing
+from sapwood.data.tables.conversion import BYTES_REMEDY, is_missing, is_number
 from sapwood.errors import InputError, InputTypeError
 from sapwood.lazy_dataclass import dataclass
 
@@ -124,7 +123,7 @@ def category_name(value: Any, column: str, fractions: bool = False) -> str | Non
         return str(bool(value))
     if isinstance(value, numbers.Integral):
         return str(int(value))
-    if isinstance(value, numbers.Real | decimal.Decimal):
+    if is_number(value):
         return _number_name(value, column, fractions)
     if type(value).__name__ in ("Period", "Interval") or isinstance(value, datetime.date):
         return str(value)

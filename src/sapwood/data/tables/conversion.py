@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import decimal
 import numbers
 import sys
 from typing import Any, NamedTuple
@@ -12,7 +11,6 @@ import numpy as np
 
 from sapwood.errors import InputError, InputTypeError
 
-NUMBER_TYPES = (numbers.Real, decimal.Decimal, np.bool_)
 TIME_TYPES = (np.datetime64, np.timedelta64, datetime.date, datetime.timedelta, datetime.time)
 # Microseconds in each unit of NumPy's dates and durations; finer units are in PER_MICROSECOND.
 MICROSECONDS = {"W": 604_800e6, "D": 86_400e6, "h": 3_600e6, "m": 60e6, "s": 1e6, "ms": 1e3, "us": 1.0}
@@ -119,9 +117,16 @@ def object_to_float(value: Any, position: Position, index: tuple[int, ...] = (0,
         return _time_to_float(value)
     if type(value).__name__ == "Period":
         return _time_to_float(value.start_time)
-    if isinstance(value, NUMBER_TYPES):
+    if is_number(value):
         return _number_to_float(value)
     raise _not_a_number_error(value, position.describe(index))
+
+
+def is_number(value: Any) -> bool:
+    """Return whether an object is a real number: of Python, of NumPy or a decimal, which is no ``numbers.Real``."""
+    return isinstance(value, numbers.Real | np.bool_) or (
+        isinstance(value, numbers.Number) and not isinstance(value, numbers.Complex)
+    )
 
 
 def _number_to_float(value: Any) -> float:

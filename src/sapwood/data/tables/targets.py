@@ -156,7 +156,7 @@ def read_numbers(array: np.ndarray, name: str, remedy: str) -> np.ndarray:
 def _check_numbers(objects: np.ndarray, name: str, remedy: str) -> None:
     for (row, *_), value in np.ndenumerate(objects):
         if isinstance(value, (str, bytes, complex, *conversion.TIME_TYPES)) or not (
-            conversion.is_missing(value) or isinstance(value, conversion.NUMBER_TYPES)
+            conversion.is_missing(value) or conversion.is_number(value)
         ):
             kind = type(value).__name__
             raise InputTypeError(
@@ -242,7 +242,7 @@ def _kind(label: Any) -> str:
         return "boolean"
     if conversion.is_missing(label):
         return "missing"
-    return "number" if isinstance(label, conversion.NUMBER_TYPES) else type(label).__name__
+    return "number" if conversion.is_number(label) else type(label).__name__
 
 
 def read_groups(groups: Any, n_rows: int) -> np.ndarray | None:

@@ -89,10 +89,17 @@ def _build(levels: list[str], folder: Path) -> list[Path]:
 
 
 def _compile(levels: list[str], names: list[str], folder: Path) -> None:
-    """Compile kernels in several processes, each of which claims the longest that no other has claimed."""
+    """Compile kernels in several processes, each of which claims the next one that no other has claimed.
+
+    Every second process begins with the shortest: long kernels call much the same functions, which each process that
+    compiles one of them has to translate.
+    """
     n_processes = min(usable_cpus(), MAX_PROCESSES, len(names))
     with tempfile.TemporaryDirectory() as claims, tempfile.TemporaryFile("w+") as output:
-        running = [_start(levels, names, folder, claims, output) for _ in range(n_processes)]
+        running = [
+            _start(levels, names[::-1] if number % 2 else names, folder, claims, output)
+            for number in range(n_processes)
+        ]
         total = sum(len(REGISTRY[name].variants) for name in names)
         reported = 0
         for process in running:

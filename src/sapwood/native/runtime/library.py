@@ -6,7 +6,6 @@ import ctypes
 import os
 import sys
 import threading
-from importlib.util import find_spec
 
 from sapwood.native.system.cpu_level import best_cpu_level
 
@@ -63,9 +62,12 @@ def _installed_library(level: str) -> str | None:
 
 def _rebuild(level: str) -> None:
     remedy = "reinstall sapwood, or set SAPWOOD_KERNELS=jit with sapwood[jit] installed"
+    # Needed in a checkout only.
+    import subprocess
+    from importlib.util import find_spec
+
     if not os.path.exists(CHECKOUT_FILE) or find_spec("numba") is None:
         raise LibraryError(f"sapwood's compiled kernels are missing or belong to other sources: {remedy}")
-    import subprocess  # needed in a checkout only
 
     # On a terminal the progress of the build is shown.
     stderr = None if sys.stderr is not None and sys.stderr.isatty() else subprocess.PIPE
