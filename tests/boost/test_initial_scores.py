@@ -203,7 +203,7 @@ def test_a_constant_of_another_shape_is_refused(init):
 @pytest.mark.parametrize("link", sorted(LINKS))
 def test_scores_come_back_from_predictions(link):
     scores = np.array([[-0.75, -0.5, 0.0, 0.25, 0.5]])
-    if link in ("softmax", "one_vs_all", "sorted"):
+    if link in ("softmax", "one_vs_all", "sorted", "frequencies"):
         scores = np.vstack([scores, scores + 1.0])
     prediction = np.atleast_2d(LINKS[link].predict(scores))
     prediction = prediction.T if len(scores) == 2 else prediction

@@ -14,7 +14,7 @@ def test_a_misspelt_name_gets_the_nearest():
 
 
 def test_a_foreign_name_gets_the_list():
-    with pytest.raises(ParameterError, match="absolute, cross_entropy"):
+    with pytest.raises(ParameterError, match="absolute, brier, cross_entropy"):
         resolve("xyz")
 
 

@@ -71,7 +71,12 @@ def test_the_leaf_limit_is_the_smallest_that_applies(limits, n_rows, expected):
         ("n_estimators", 0, "n_estimators must be an integer of at least 1, got 0"),
         ("n_estimators", 10.5, "n_estimators must be an integer of at least 1, got 10.5"),
         ("n_estimators", True, "n_estimators must be an integer of at least 1, got True"),
-        ("max_bins", 65536, "max_bins must be an integer from 2 to 65535, got 65536"),
+        (
+            "max_bins",
+            65536,
+            "max_bins must be an integer from 2 to 65535, a list with one for each column, or a dict by column, got "
+            "65536",
+        ),
         ("max_delta_step", -1, "max_delta_step must be a number of at least 0, got -1"),
         ("reg_lambda", None, "reg_lambda must be a number of at least 0, got None"),
         ("reg_lambda", float("nan"), "reg_lambda must be a number of at least 0, got nan"),

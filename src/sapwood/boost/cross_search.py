@@ -149,9 +149,9 @@ class CrossSearch:
         rows, params = self._train_rows, self._params
         is_exact = isinstance(before.bin_mapper, ExactBinMapper)
         edges = {} if is_exact else {k: before.bin_mapper.edges[f] for k, f in enumerate(columns.tolist())}
-        mapper: BinMapper = fit_bin_mapper(table.take(self._train), edges, rows, params, run)
         transformer = crossed.transformer
         transformer = dataclasses.replace(transformer, columns=tuple(transformer.columns[k] for k in chosen))
+        mapper: BinMapper = fit_bin_mapper(table.take(self._train), edges, transformer.sources, rows, params, run)
         row_ids = compact_row_ids(rows.row_ids)
         bins = mapper.encode(table.take(self._train), run)
         dataset = BinnedDataset(

@@ -12,6 +12,7 @@ from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.data.binning.bin_mapper import BinMapper, ExactBinMapper
 from sapwood.data.binning.binned_dataset import BinnedDataset, compact_row_ids
 from sapwood.data.binning.bundling import remove_conflicts
+from sapwood.data.binning.max_bins import derived_max_bins
 from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.data.categories.numeric_cross import NumericCross
 from sapwood.data.categories.plan import EncodingPlan, PlanLimits, column_number, plan_encodings
@@ -216,7 +217,7 @@ def _encoding_inputs(
         permutations=permutations,
         held_out=held_out,
         run=run,
-        max_bins=params.binning.max_bins,
+        max_bins=params.binning.column_limits,
     )
 
 
@@ -265,7 +266,7 @@ def _bin_tables(
     if params.tree.split_search == "exact":
         bin_mapper = ExactBinMapper.of(tables[0])
     else:
-        bin_mapper = fit_bin_mapper(tables[0], encoded.edges, rows, params, run)
+        bin_mapper = fit_bin_mapper(tables[0], encoded.edges, encoded.transformer.sources, rows, params, run)
     row_ids = compact_row_ids(rows.row_ids)
     first, *permuted = (
         BinnedDataset(
@@ -283,15 +284,21 @@ def _bin_tables(
 
 
 def fit_bin_mapper(
-    table: Table, known_edges: Mapping[int, np.ndarray], rows: LabeledRows, params: Params, run: Run
-) -> BinMapper:  # fmt: skip
-    """Find the bin edges of the columns that have no ``known_edges``."""
+    table: Table,
+    known_edges: Mapping[int, np.ndarray],
+    sources: Sequence[tuple[int, ...]],
+    rows: LabeledRows,
+    params: Params,
+    run: Run,
+) -> BinMapper:
+    """Find the bin edges of the columns that have no ``known_edges``; ``sources`` are the user's columns of each."""
     missing = [k for k in range(table.n_features) if k not in known_edges]
     edges = dict(known_edges)
     if missing:
+        max_bins = derived_max_bins(params.binning.column_limits, [sources[k] for k in missing])
         fitted = BinMapper.fit(
-            table.select(missing), rows.weight, params.binning.max_bins, params.run.random_state, run, rows.row_ids
-        )
+            table.select(missing), rows.weight, max_bins, params.run.random_state, run, rows.row_ids
+        )  # fmt: skip
         edges |= zip(missing, fitted.edges, strict=True)
     return BinMapper(Schema.of(table), tuple(edges[k] for k in range(table.n_features)))
 

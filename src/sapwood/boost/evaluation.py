@@ -27,6 +27,7 @@ class EvalSet:
     """Rows in the bins of training with their targets; ``scores`` (outputs, rows) grow with the model.
 
     ``raw_values`` are those before binning, where leaves are linear. ``sparse_bins`` has the columns not in ``tiles``.
+    ``tree_sums`` (outputs, rows) are those of the trees of a forest that is continued.
     """
 
     name: str
@@ -36,6 +37,7 @@ class EvalSet:
     raw_values: Block | None = None
     sparse_bins: SparseBins | None = None
     columns: np.ndarray | None = None
+    tree_sums: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from sapwood.kernels.numeric.elementwise import apply_elementwise, log1p_values,
 from sapwood.kernels.numeric.sums import fixed_mean
 from sapwood.lazy_dataclass import dataclass
 from sapwood.model.ensemble import Ensemble
+from sapwood.model.info import PARAMS
 from sapwood.model.model import Model
 from sapwood.native.runtime.kernel import Run
 from sapwood.objectives.base import MAX_SCORE, Objective
@@ -33,11 +35,13 @@ class InitialScores:
 
     ``base_scores`` (outputs,) are the constants stored in the model, ``ensemble`` the trees of a continued model.
     ``scores`` (outputs, rows) are the initial scores of each row, offsets included; None if they are the constants.
+    ``is_averaged`` is whether the ensemble is a forest to which trees are added.
     """
 
     base_scores: np.ndarray
     ensemble: Ensemble | None = None
     scores: np.ndarray | None = None
+    is_averaged: bool = False
 
     @property
     def n_rounds(self) -> int:
@@ -50,7 +54,11 @@ class InitialScores:
 
     def concatenate(self, ensemble: Ensemble) -> Ensemble:
         """Return the trees of the continued model followed by new ones."""
-        return ensemble if self.ensemble is None else self.ensemble.concatenate(ensemble)
+        if self.ensemble is None:
+            return ensemble
+        if self.is_averaged:
+            return self.ensemble.unscaled().concatenate(ensemble.unscaled()).averaged()
+        return self.ensemble.concatenate(ensemble)
 
 
 def constant_scores(constants: np.ndarray, n_rows: int) -> np.ndarray:
@@ -86,22 +94,26 @@ def read_init_score(init_score: Any, n_rows: int, n_outputs: int) -> np.ndarray 
 
 @dataclass(frozen=True, eq=False)
 class FittedInit:
-    """Constants that are stored in the model, and the fitted estimator or the model that its trees start from."""
+    """Constants that are stored in the model, and the fitted estimator or the model that its trees start from.
+
+    If ``is_averaged``, the model is a forest to which trees are added, fitted to the gradients at its constants.
+    """
 
     base_scores: np.ndarray
     link: str
     estimator: Any = None
     model: Model | None = None
+    is_averaged: bool = False
 
     def initial_scores(self, rows: LabeledRows) -> InitialScores:
         """Return the initial scores of the training rows."""
         ensemble = None if self.model is None else self.model.ensemble
-        is_constant = self.estimator is None and self.model is None and rows.init_score is None
-        return InitialScores(self.base_scores, ensemble, None if is_constant else self.scores(rows))
+        is_constant = self.estimator is None and (self.model is None or self.is_averaged) and rows.init_score is None
+        return InitialScores(self.base_scores, ensemble, None if is_constant else self.scores(rows), self.is_averaged)
 
     def scores(self, rows: LabeledRows) -> np.ndarray:
         """Return the scores (outputs, rows) of rows before the first new tree."""
-        if self.model is None:
+        if self.model is None or self.is_averaged:
             scores = constant_scores(self.base_scores, len(rows.y))
         else:
             raw = self.model.predict_raw(rows.user_rows)
@@ -109,6 +121,15 @@ class FittedInit:
         if self.estimator is not None:
             scores = scores + estimator_scores(self.estimator, rows.user_rows, self.link, len(scores))
         return scores if rows.init_score is None else scores + rows.init_score
+
+    def tree_sums(self, rows: LabeledRows) -> np.ndarray | None:
+        """Return the sums (outputs, rows) of the trees of a forest to which trees are added; None if there is none."""
+        if self.model is None or not self.is_averaged:
+            return None
+        trees = replace(
+            self.model, ensemble=self.model.ensemble.unscaled(), base_scores=np.zeros_like(self.base_scores)
+        )
+        return np.ascontiguousarray(trees.predict_raw(rows.user_rows).T).reshape(len(self.base_scores), -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +175,12 @@ class WarmStart:
             )
 
     @property
+    def is_forest(self) -> bool:
+        """Whether the model is a forest, the mean of its rounds."""
+        ensemble, params = self.model.ensemble, self.model.metadata.get(PARAMS, {})
+        return params.get("boosting") == "forest" and (ensemble.n_rounds == 1 or ensemble.is_average)
+
+    @property
     def facts(self) -> InitModel:
         """The facts that decide whether the model can be continued."""
         ensemble = self.model.ensemble
@@ -163,12 +190,13 @@ class WarmStart:
 
 @dataclass(frozen=True, eq=False)
 class InitSpec:
-    """The parameter ``init`` and the argument ``init_model`` of a fit."""
+    """The parameter ``init`` and the argument ``init_model`` of a fit; ``boosts_forest`` with ``boosting="forest"``."""
 
     init: Any
     warm_start: WarmStart | None
     objective: Objective
     classes: np.ndarray | None
+    boosts_forest: bool = False
 
     def __post_init__(self) -> None:
         if self.init is not None and not hasattr(self.init, "fit"):
@@ -178,7 +206,8 @@ class InitSpec:
         """Compute the constants, or fit the estimator, from the training rows."""
         link, n_outputs = self.objective.link.name, self.objective.n_outputs
         if self.warm_start is not None:
-            return FittedInit(self.warm_start.model.base_scores, link, self.warm_start.estimator, self.warm_start.model)
+            earlier, is_averaged = self.warm_start, self.boosts_forest and self.warm_start.is_forest
+            return FittedInit(earlier.model.base_scores, link, earlier.estimator, earlier.model, is_averaged)
         if hasattr(self.init, "fit"):
             return FittedInit(np.zeros(n_outputs), link, self._fit_estimator(rows))
         if self.init is not None:

@@ -134,7 +134,7 @@ class LabeledRows:
 
     def _fit_bin_mapper(self, table: Table, row_ids: np.ndarray, params: Params, run: Run) -> BinMapper:
         """Find bin edges from these rows and those of other workers."""
-        max_bins, seed = params.binning.max_bins, params.run.random_state
+        max_bins, seed = params.binning.column_limits, params.run.random_state
         bundle = params.tree.bundle is not False
         return BinMapper.fit(table, self.weight, max_bins, seed, run, row_ids, bundle, self.workers)
 

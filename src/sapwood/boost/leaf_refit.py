@@ -67,7 +67,8 @@ class SupportingModels:
 class RefitSettings:
     """Parameters of a leaf refit: ``n_steps`` Newton steps with the penalties of ``grow_params``.
 
-    ``directions`` are those of the monotone constraints, one per feature.
+    ``directions`` are those of the monotone constraints, one per feature. ``has_parallel_trees`` is whether a round has
+    several trees per output, all of them fitted to the scores before the round.
     """
 
     objective: Objective
@@ -75,6 +76,7 @@ class RefitSettings:
     directions: np.ndarray
     n_steps: int
     team: Team
+    has_parallel_trees: bool = False
 
 
 class LeafRefit:
@@ -90,13 +92,20 @@ class LeafRefit:
         objective, n = settings.objective, len(models.rows)
         self._computes_pairs = pairs is None
         self.pairs = np.empty((objective.n_outputs, n, 2), dtype=np.float32) if pairs is None else pairs
-        self._round_scores = models.scores
+        self._round_scores = models.scores.copy() if self._keeps_scores() else models.scores
         self._weight = np.empty(0) if models.target.weight is None else models.target.weight
         self._logistic = self._logistic_refit() if settings.n_steps > 1 else None
         used = slice(None if settings.n_steps > 1 and self._logistic is None else 0)
         self._step_scores, self._step_pairs = np.empty_like(models.scores[used]), np.empty_like(self.pairs[used])
         self._scratch = (np.empty(n), np.empty(n, dtype=np.uint32)) if objective.has_quantile_leaves else None
         self._leaf_weight = objective.leaf_weights(models.target.y, models.target.weight) if self._scratch else None
+
+    def _keeps_scores(self) -> bool:
+        """Return whether values depend on the scores before the round, to which earlier trees of it are added."""
+        settings = self._settings
+        reads_scores = settings.n_steps > 1 or settings.objective.has_quantile_leaves
+        has_other_outputs = settings.n_steps > 1 and settings.objective.n_outputs > 1
+        return reads_scores and (settings.has_parallel_trees or has_other_outputs)
 
     def _logistic_refit(self) -> LogisticRefit | None:
         """Return the faster refit for the logistic loss if there is one model, fitted to all rows."""
@@ -105,7 +114,7 @@ class LeafRefit:
         if not is_logistic or models.n_models > 1 or int(models.n_train[0]) < n:
             return None
         scale = _power_of_two_below(MAX_SUM / (max(1, n) * (float(self._weight.max()) if len(self._weight) else 1.0)))
-        return LogisticRefit(models.target, models.scores[0], scale, self._settings)
+        return LogisticRefit(models.target, self._round_scores[0], scale, self._settings)
 
     def begin_round(self, learning_rate: float) -> None:
         """Compute the gradient pairs at the current scores of the models."""
@@ -113,8 +122,8 @@ class LeafRefit:
         models, settings = self.models, self._settings
         if self._computes_pairs:
             settings.objective.pairs(models.target.y, models.scores, self.pairs, settings.team.run)
-        if settings.n_steps > 1:
-            self._round_scores = models.scores if settings.objective.n_outputs == 1 else models.scores.copy()
+        if self._round_scores is not models.scores:
+            np.copyto(self._round_scores, models.scores)
 
     def refit(self, grown: GrownTree, node_of_row: np.ndarray, output: int) -> tuple[GrownTree, np.ndarray]:
         """Return the tree with the sums and values of the only model's rows, and the values with shrinkage."""
@@ -209,7 +218,7 @@ class LeafRefit:
         start = np.concatenate([[0], np.cumsum(np.bincount(leaf, minlength=models.n_models * n_nodes))])
         quantiles = np.empty(models.n_models * n_nodes)
         settings.team.run(
-            leaf_quantiles, order, start, models.target.y, models.scores[output], self._leaf_weight,
+            leaf_quantiles, order, start, models.target.y, self._round_scores[output], self._leaf_weight,
             settings.objective.leaf_quantiles[output], *self._scratch, quantiles,
         )  # fmt: skip
         limit = settings.grow_params.max_delta_step or np.inf

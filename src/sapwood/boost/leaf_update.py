@@ -136,16 +136,18 @@ def _param(model: Model, name: str, default: Any = None) -> Any:
 
 
 def _learning_rates(model: Model, is_forest: bool) -> LearningRate:
-    """Return the learning rates with which the model was trained, one for all rounds or one per round."""
-    rates = 1.0 / model.n_iterations if is_forest else _param(model, "learning_rate", 0.1)
+    """Return the factors of the trees of the model, one for all rounds or one per round."""
+    rates, n_parallel = _param(model, "learning_rate", 0.1), int(_param(model, "parallel_trees", 1))
+    if is_forest:
+        rates = 1.0 / model.n_iterations
     if isinstance(rates, int | float):
-        return float(rates)
+        return float(rates) / n_parallel
     if not isinstance(rates, list) or len(rates) < model.n_iterations:
         raise ParameterError(
             "refit_leaves needs the learning rate of every round, but the model has those of the last fit only; "
             "continue the model with fit(init_model=...)"
         )
-    return tuple(rates)
+    return tuple(rate / n_parallel for rate in rates)
 
 
 def _settings(model: Model, objective: Objective, team: Team) -> RefitSettings:
@@ -156,7 +158,8 @@ def _settings(model: Model, objective: Objective, team: Team) -> RefitSettings:
         max_delta_step=float(_param(model, "max_delta_step", 0.0)),
     )
     steps = int(_param(model, "leaf_steps", 1))
-    return RefitSettings(objective, params, np.zeros(model.n_columns, dtype=np.int64), steps, team)
+    directions, is_parallel = np.zeros(model.n_columns, dtype=np.int64), int(_param(model, "parallel_trees", 1)) > 1
+    return RefitSettings(objective, params, directions, steps, team, is_parallel)
 
 
 def _directions(model: Model) -> np.ndarray:

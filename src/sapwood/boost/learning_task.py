@@ -13,6 +13,7 @@ from sapwood.boost.evaluation import eval_metrics
 from sapwood.boost.fit_arguments import CLASSIFICATION, REGRESSION, FitArguments
 from sapwood.boost.initial_scores import InitSpec, WarmStart, read_init_score
 from sapwood.boost.labeled_rows import LabeledRows, read_features, warn_of_index_order
+from sapwood.data.binning.max_bins import column_max_bins
 from sapwood.data.categories.plan import find_categorical_columns
 from sapwood.data.categories.transformer import FeatureTransformer
 from sapwood.data.dataset import Dataset, dataset_params
@@ -75,6 +76,7 @@ class LearningTask:
         given = {**values, "effort": self.params.task.effort, **self.given}
         task = REGRESSION if self.classes is None else CLASSIFICATION
         params = resolve_params(given, self.n_rows, task, 0 if self.classes is None else len(self.classes))
+        params = _with_column_bins(params, self.schema)
         params, objective = _fit_objective(params, self.classes, self.seen, self.n_rows, given)
         return replace(self, params=params, objective=objective, init=replace(self.init, objective=objective))
 
@@ -123,9 +125,10 @@ def read_task(arguments: FitArguments) -> tuple[LearningTask, LabeledRows]:
     if warm_start is not None:
         warm_start.check(schema)
     check_constraints(params.tree, schema)
+    params = _with_column_bins(params, schema)
     if params.evaluation.eval_metric is not None:  # that of the loss needs no check, and metrics are slow to import
         eval_metrics(params.evaluation.eval_metric, objective, metric_task(classes), classes)
-    init = InitSpec(params.task.init, warm_start, objective, classes)
+    init = InitSpec(params.task.init, warm_start, objective, classes, params.boost.boosting == "forest")
     init_score = read_init_score(arguments.init_score, table.n_rows, objective.n_outputs)
     groups = read_groups(arguments.groups, table.n_rows)
     rows = LabeledRows(X, table, y, weight, init_score, groups, bins, None, workers, arguments.row_numbers)
@@ -161,6 +164,12 @@ def _fit_objective(
 def with_rounds(params: Params, n_rounds: int) -> Params:
     """Return the parameters with another number of rounds."""
     return dataclasses.replace(params, boost=dataclasses.replace(params.boost, n_estimators=n_rounds))
+
+
+def _with_column_bins(params: Params, schema: Schema) -> Params:
+    """Return the parameters with ``max_bins`` by column number where it is not one for all columns."""
+    max_bins = column_max_bins(params.binning.max_bins, schema)
+    return dataclasses.replace(params, binning=dataclasses.replace(params.binning, max_bins=max_bins))
 
 
 def _with_new_rounds(params: Params, counted_rounds: int) -> Params:

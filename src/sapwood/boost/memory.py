@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.data.binning.max_bins import largest_limit
 from sapwood.data.binning.sparse_bins import MAX_SPARSE_DENSITY, MAX_TILED_BYTES, MAX_TILED_COLUMNS
 from sapwood.data.binning.tiles import tile_width
 from sapwood.errors import OutOfMemoryError
@@ -56,10 +57,10 @@ def estimate_memory(size: DataSize, objective: Objective, params: Params, member
     assert params.tree.max_leaves is not None
     width = n_outputs if objective.vector_leaves else 1
     shape = WorkspaceSize(n, width, params.tree.max_leaves, members, is_exact or is_wide(params.tree.precision, n))
-    bin_type = np.dtype(np.uint8 if params.binning.max_bins <= 255 else np.uint16)
+    bin_type = np.dtype(np.uint8 if largest_limit(params.binning.column_limits) <= 255 else np.uint16)
     per_value, tile = bin_type.itemsize, tile_width(p, bin_type)
     tiles = -(-p // tile) * tile * per_value
-    max_bins, n_entries = min(params.binning.max_bins, n), int(sparse.sum())
+    max_bins, n_entries = min(largest_limit(params.binning.column_limits), n), int(sparse.sum())
     n_cells = p * (max_bins + 1) + int(np.minimum(sparse + 2, max_bins + 1).sum())
     cells = 0 if is_exact else shape.n_planes * n_cells
     n_histograms = 0 if is_exact else pool_size(shape, cells, symmetric_of(params.tree.growth) is not None)

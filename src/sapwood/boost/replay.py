@@ -69,7 +69,7 @@ class Replay:
     def add_round(self, trees: Sequence[FittedTree], round: int) -> None:
         """Fit the trees of a round at the current scores and add them."""
         self._booster.begin_round(round)
-        rate = self._context.params.boost.rate_of(round)
+        rate = self._context.params.boost.tree_rate_of(round)
         self._refit.begin_round(rate)
         for tree in trees:
             self._booster.add_tree(self._fitted(tree, rate), round)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from sapwood.boost.initial_scores import InitialScores
 from sapwood.boost.interrupt import InterruptedBeforeFirstRound, Interruption
 from sapwood.boost.progress import Progress, describe
 from sapwood.boost.progress_display import make_display
-from sapwood.boost.sampling.base import SampledRows
+from sapwood.boost.sampling.base import SampledRows, sample_number
 from sapwood.boost.score_update import find_nodes
 from sapwood.boost.split_noise import split_noise_scale
 from sapwood.boost.target import Target
@@ -34,6 +35,9 @@ from sapwood.objectives.base import Objective
 from sapwood.params.declaration import Params
 from sapwood.params.options import EarlyStopping, early_stopping_of
 
+if TYPE_CHECKING:
+    from sapwood.boost.out_of_bag import OutOfBagScores
+
 
 @dataclass(frozen=True, eq=False)
 class TrainResult:
@@ -42,7 +46,7 @@ class TrainResult:
     ``best_iteration`` is a number of rounds, with those of a continued model; ``best_score`` is None without validation
     sets; ``stopped`` is the reason for which training ended; ``restored_seconds`` is the training time of the rounds
     restored from a checkpoint. ``columns`` are the indicator features of sets of categories that trees split by; they
-    follow the features of the dataset. ``rounds`` are the trees in bins, kept for ``refit="replay"`` only.
+    follow the features of the dataset. ``rounds`` are the trees in bins, kept for ``refit="replay"`` and ``oob_score``.
     """
 
     ensemble: Ensemble
@@ -54,6 +58,7 @@ class TrainResult:
     restored_seconds: float = 0.0
     columns: tuple[DerivedFeature, ...] = ()
     rounds: tuple[Sequence[FittedTree], ...] = ()
+    out_of_bag: OutOfBagScores | None = None
 
 
 def boost(
@@ -91,11 +96,19 @@ def boost(
         best_iteration=initial.n_rounds + (n_done if best.score is None else best.round),
         best_score=best.score,
         stopped=stopped,
+        out_of_bag=_out_of_bag_scores(context, initial, n_kept),
         evals=evaluation.history,
         restored_seconds=checkpoint.state.elapsed,
         columns=tuple(context.assembler.columns),
         rounds=tuple(context.kept_rounds or ())[:n_kept],
     )
+
+
+def _out_of_bag_scores(context: TrainingContext, initial: InitialScores, n_rounds: int) -> OutOfBagScores | None:
+    if context.out_of_bag is None:
+        return None
+    kept = (context.kept_rounds or [])[:n_rounds]
+    return context.out_of_bag.results(kept, initial.make_scores(context.dataset.n_rows))
 
 
 def run_rounds(
@@ -104,7 +117,7 @@ def run_rounds(
     """Train rounds until there is a reason to stop; return the number of rounds, the best one and the reason."""
     settings, n_rounds = context.params.evaluation, context.params.boost.n_estimators
     best = _best_round(evaluation, early_stopping_of(settings.early_stopping_rounds))
-    n_done = restore_rounds(booster, evaluation, best, checkpoint)
+    n_done = restore_rounds(context, booster, evaluation, best, checkpoint)
     if context.kept_rounds is not None:
         context.kept_rounds.extend(checkpoint.state.rounds)
     reason = checkpoint.state.reason_to_stop(settings.time_limit)
@@ -115,6 +128,8 @@ def run_rounds(
                 checkpoint.write(evaluation, time.perf_counter() - start_time)
                 return n_done, best, INTERRUPTED
             evaluation.evaluate_round(context.team.run)
+            if context.out_of_bag is not None:
+                context.out_of_bag.record_round(n_done, context.scores)
             n_done += 1
             _update_best(best, evaluation, n_done)
             history = evaluation.copy_history() if settings.callbacks else evaluation.history
@@ -130,18 +145,24 @@ def run_rounds(
     return n_done, best, reason
 
 
-def restore_rounds(booster: Booster, evaluation: Evaluation, best: BestRound, checkpoint: Checkpoint) -> int:
+def restore_rounds(
+    context: TrainingContext, booster: Booster, evaluation: Evaluation, best: BestRound, checkpoint: Checkpoint
+) -> int:
     """Add the rounds of a checkpoint to the model, the scores and the history; return their number.
 
-    Scores are updated only if training is resumed.
+    Scores are updated only if training is resumed, or if the rows that samples leave out are scored.
     """
-    state = checkpoint.state
-    booster.updates_scores = state.stopped is None
+    state, out_of_bag = checkpoint.state, context.out_of_bag
+    booster.updates_scores = state.stopped is None or out_of_bag is not None
+    if out_of_bag is not None:
+        out_of_bag.begin(context.scores)
     for round, trees in enumerate(state.rounds):
         booster.begin_round(round)
         for tree in trees:
             booster.add_tree(tree, round)
         booster.end_round(round)
+        if out_of_bag is not None:
+            out_of_bag.record_round(round, context.scores)
     if state.stopped is None:
         checkpoint.check_scores(booster.state.scores)
     for values in state.history:
@@ -196,38 +217,48 @@ def add_round(
     context: TrainingContext, booster: Booster, checkpoint: Checkpoint, round: int, interruption: Interruption
 ) -> bool:  # fmt: skip
     """Grow the trees of a round; return whether it is complete, false if Ctrl-C was pressed before."""
-    n_outputs, view = context.objective.n_outputs, booster.state.view_of(round)
+    view = booster.state.view_of(round)
     booster.begin_round(round)
     if context.leaf_refit is not None:
-        context.leaf_refit.begin_round(context.params.boost.rate_of(round))
+        context.leaf_refit.begin_round(context.params.boost.tree_rate_of(round))
     context.grower.set_dataset(view.dataset)
     booster.compute_pairs(round, context.pairs)
-    sampled = context.all_rows
-    if context.sampler is not None:
-        sampled = context.sampler.draw(context.pairs, context.first_round + round)
-    trees = []
-    for output in range(0, n_outputs, context.builder.width):
-        if interruption.is_requested and (output > 0 or round == 0):
-            if round == 0:
-                raise InterruptedBeforeFirstRound
-            return False
-        tree = _grow_tree(context, view, sampled, round, output)
-        checkpoint.add_tree(tree)
-        booster.add_tree(tree, round, sampled.rows is None)
-        trees.append(tree)
+    if context.params.boost.parallel_trees > 1 and context.quantile_leaves is not None:
+        view = view._replace(scores=view.scores.copy())  # residuals are those before the first tree of the round
+    trees: list[FittedTree] = []
+    for copy in range(context.params.boost.parallel_trees):
+        sampled = draw_rows(context, round, copy)
+        for output in range(0, context.objective.n_outputs, context.builder.width):
+            if interruption.is_requested and (trees or round == 0):
+                if round == 0:
+                    raise InterruptedBeforeFirstRound
+                return False
+            tree = _grow_tree(context, view, sampled, (round, copy), output)
+            checkpoint.add_tree(tree)
+            booster.add_tree(tree, round, sampled.rows is None)
+            trees.append(tree)
     booster.end_round(round)
     if context.kept_rounds is not None:
         context.kept_rounds.append([tree.without_rows() for tree in trees])
     return True
 
 
+def draw_rows(context: TrainingContext, round: int, copy: int) -> SampledRows:
+    """Return the rows that the trees of a round are grown on; ``copy`` counts the parallel trees of an output."""
+    if context.sampler is None:
+        return context.all_rows
+    return context.sampler.draw(context.pairs, sample_number(context.first_round + round, copy))
+
+
 def _grow_tree(
-    context: TrainingContext, view: DatasetView, sampled: SampledRows, round: int, output: int
+    context: TrainingContext, view: DatasetView, sampled: SampledRows, place: tuple[int, int], output: int
 ) -> FittedTree:  # fmt: skip
-    """Grow the tree of an output on sampled rows and compute its leaf values."""
+    """Grow the tree of an output on sampled rows and compute its leaf values; ``place`` is its round and copy."""
     grower, team, n_outputs, boost = context.grower, context.team, context.objective.n_outputs, context.params.boost
-    pairs, number = context.tree_pairs[output // context.builder.width], context.first_round + round
-    rate, length = boost.rate_of(round), boost.rates_before(round, context.first_round)
+    round, copy = place
+    pairs = context.tree_pairs[output // context.builder.width]
+    number = sample_number(context.first_round + round, copy)
+    rate, length = boost.tree_rate_of(round), boost.rates_before(round, context.first_round)
     grower.split_noise = split_noise_scale(context.params, pairs, sampled, length, team.run, context.dataset.workers)
     grown = grower.grow(pairs, sampled.weight, number * n_outputs + output, sampled.rows, n_outputs)
     nodes = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sapwood.boost.compatibility_context import fit_context
 from sapwood.boost.early_stopping import INTERRUPTED
@@ -31,6 +31,9 @@ from sapwood.params.compatibility import check_compatibility
 from sapwood.params.declaration import AUTO
 from sapwood.params.effort import FAST
 from sapwood.params.unknown_arguments import explains_arguments
+
+if TYPE_CHECKING:
+    from sapwood.boost.out_of_bag import OutOfBagReport
 
 VALIDATION = "validation"
 EvalRows = Mapping[str, LabeledRows]
@@ -111,7 +114,8 @@ class FitResult:
     """Result of a fit: the model and the history of its training.
 
     ``init_estimator`` is the estimator that the trees start from, which the model does not contain;
-    ``feature_names`` are those of X if they are strings; ``params`` are all parameters as resolved for the data.
+    ``feature_names`` are those of X if they are strings; ``params`` are all parameters as resolved for the data;
+    ``out_of_bag`` are the scores of rows that samples leave out.
     """
 
     model: Model
@@ -124,6 +128,7 @@ class FitResult:
     feature_names: tuple[str, ...] | None
     on_interrupt: str
     params: dict[str, Any]
+    out_of_bag: OutOfBagReport | None = None
 
     def raise_if_interrupted(self) -> None:
         """Raise TrainingInterrupted if Ctrl-C ended training, unless ``on_interrupt`` is "return"."""
@@ -168,6 +173,7 @@ def fit(arguments: FitArguments) -> FitResult:
         feature_names=rows.table.names if rows.table.has_string_names else None,
         on_interrupt=task.params.run.on_interrupt,
         params=task.user_params.values(),
+        out_of_bag=training.out_of_bag,
     )
 
 

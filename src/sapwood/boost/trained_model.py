@@ -7,7 +7,7 @@ from typing import Any
 import sapwood
 from sapwood.boost.learning_task import LearningTask
 from sapwood.boost.training_pipeline import Training
-from sapwood.model.info import CATEGORIES, DECISIONS, N_ROWS, NUMERIC_CROSSES, PARAMS, TRAINING
+from sapwood.model.info import CATEGORIES, DECISIONS, N_ROWS, NUMERIC_CROSSES, OOB_SCORE, PARAMS, TRAINING
 from sapwood.model.model import Model
 from sapwood.model.tree_text import COLUMNS_WITH_MISSING
 
@@ -28,6 +28,8 @@ def make_model(task: LearningTask, training: Training) -> Model:
     if training.crosses is not None:
         names = [] if training.transformer is None else training.transformer.cross_names(schema)
         metadata[NUMERIC_CROSSES] = training.crosses.describe(list(dict.fromkeys(names)))
+    if training.out_of_bag is not None:
+        metadata[OOB_SCORE] = training.out_of_bag.score
     if training.decisions:
         metadata[DECISIONS] = [dict(decision) for decision in training.decisions]
     return Model(

@@ -30,6 +30,7 @@ from sapwood.params.options import dart_of, linear_of
 if TYPE_CHECKING:
     from sapwood.boost.leaf_refit import LeafRefit, RefitSettings
     from sapwood.boost.linear_leaves import LinearLeaves
+    from sapwood.boost.out_of_bag import OutOfBag
 
 # Boosters and leaves that few fits use are imported, with their kernels, by those that do.
 
@@ -40,7 +41,8 @@ class TrainingContext:
 
     ``pairs`` (outputs, rows, 2) are the gradient pairs of a round, ``tree_pairs`` those of each of its trees. Without a
     ``sampler``, trees are grown on ``all_rows``. ``permuted_views`` are the rows with the target statistics of other
-    permutations. ``kept_rounds`` are the trees of all rounds, if they are replayed in the end.
+    permutations. ``kept_rounds`` are the trees of all rounds, if they are read again in the end. ``out_of_bag`` scores
+    the rows that samples leave out.
     """
 
     dataset: BinnedDataset
@@ -62,6 +64,7 @@ class TrainingContext:
     tree_pairs: tuple[np.ndarray, ...]
     first_round: int
     kept_rounds: list[Sequence[FittedTree]] | None
+    out_of_bag: OutOfBag | None
 
     @classmethod
     def make(
@@ -77,7 +80,8 @@ class TrainingContext:
         linear_leaves = _make_linear_leaves(dataset, params, team)
         grower.needs_leaf_rows = quantile_leaves is not None or linear_leaves is not None
         pairs = np.empty((objective.n_outputs, dataset.n_rows, 2), dtype=np.float32)
-        assembler = TreeAssembler(dataset)
+        assembler, sampler = TreeAssembler(dataset), make_sampler(params.boost, sampling)
+        out_of_bag = _make_out_of_bag(dataset, target, objective, params, sampler, initial)
         return cls(
             dataset=dataset,
             target=target,
@@ -85,7 +89,7 @@ class TrainingContext:
             params=params,
             team=team,
             grower=grower,
-            sampler=make_sampler(params.boost, sampling),
+            sampler=sampler,
             all_rows=SampledRows(None, sampling.weight),
             quantile_leaves=quantile_leaves,
             linear_leaves=linear_leaves,
@@ -101,7 +105,8 @@ class TrainingContext:
             pairs=pairs,
             tree_pairs=tuple(pairs[k : k + width] for k in range(0, objective.n_outputs, width)),
             first_round=initial.n_rounds,
-            kept_rounds=[] if params.evaluation.refit == REPLAY else None,
+            kept_rounds=None if params.evaluation.refit != REPLAY and out_of_bag is None else [],
+            out_of_bag=out_of_bag,
         )
 
 
@@ -110,7 +115,8 @@ def refit_settings(objective: Objective, params: Params, grower: Grower, team: T
     from sapwood.boost.leaf_refit import RefitSettings
 
     boost = params.boost
-    return RefitSettings(objective, grower.grow_params(), grower.directions, boost.leaf_steps, team)
+    is_parallel = boost.parallel_trees > 1
+    return RefitSettings(objective, grower.grow_params(), grower.directions, boost.leaf_steps, team, is_parallel)
 
 
 def _make_leaf_refit(
@@ -133,6 +139,22 @@ def _make_leaf_refit(
 
     models = SupportingModels.single(target, scores)
     return LeafRefit(models, make_settings(), None if has_supporting_models else pairs)
+
+
+def _make_out_of_bag(
+    dataset: BinnedDataset,
+    target: Target,
+    objective: Objective,
+    params: Params,
+    sampler: Sampler | None,
+    initial: InitialScores,
+) -> OutOfBag | None:
+    """Return what scores the rows that samples leave out; None if ``oob_score`` does not ask for it."""
+    if params.evaluation.oob_score is False or sampler is None:
+        return None
+    from sapwood.boost.out_of_bag import OutOfBag
+
+    return OutOfBag(dataset, target, objective, params.boost, sampler, initial.n_rounds)
 
 
 def _make_linear_leaves(dataset: BinnedDataset, params: Params, team: Team) -> LinearLeaves | None:

@@ -38,6 +38,7 @@ from sapwood.params.options import crosses_of, early_stopping_of
 
 if TYPE_CHECKING:
     from sapwood.boost.cross_search import ChosenCrosses
+    from sapwood.boost.out_of_bag import OutOfBagReport
 
 MIN_SECONDS = 1e-9
 
@@ -52,7 +53,7 @@ class Training:
     ``n_splittable`` is the number of features with two values or more, ``columns_with_missing`` the numeric columns
     that trees use and that have missing values (None: not known).
     ``decisions`` are the choices that were made by validation, ``crosses`` the outcome of the search for numeric
-    crosses.
+    crosses, ``out_of_bag`` the scores of rows that samples leave out.
     """
 
     result: TrainResult
@@ -67,6 +68,7 @@ class Training:
     columns_with_missing: list[int] | None = None
     crosses: ChosenCrosses | None = None
     decisions: tuple[Mapping[str, Any], ...] = ()
+    out_of_bag: OutOfBagReport | None = None
 
 
 def train_rows(
@@ -97,8 +99,10 @@ def train_rows(
     for name, eval_rows in sets.items():
         with eval_set_in_errors(name):
             tiles, sparse_bins, raw_values = prepared.encode(eval_rows, team.run)
-            scores = init.scores(eval_rows)
-            eval_sets.append(EvalSet(name, tiles, eval_rows.target, scores, raw_values, sparse_bins))
+            scores, sums = init.scores(eval_rows), init.tree_sums(eval_rows)
+            eval_sets.append(
+                EvalSet(name, tiles, eval_rows.target, scores, raw_values, sparse_bins, tree_sums=sums)
+            )  # fmt: skip
     metrics: tuple[EvalMetric, ...] = ()
     if eval_sets:
         metrics = eval_metrics(params.evaluation.eval_metric, task.objective, task.metric_task, task.classes)
@@ -118,7 +122,17 @@ def train_rows(
     kept = prepared if params.evaluation.refit == REPLAY else None
     n_splittable = int(np.count_nonzero(dataset.n_bins > 1))
     history = (sizes, monitored_metric, kept, n_splittable, missing, crosses)
-    return Training(result, init, n_rows, transformer, prepared.encodings, *history)
+    out_of_bag = _report_out_of_bag(task, rows, result)
+    return Training(result, init, n_rows, transformer, prepared.encodings, *history, out_of_bag=out_of_bag)
+
+
+def _report_out_of_bag(task: LearningTask, rows: LabeledRows, result: TrainResult) -> OutOfBagReport | None:
+    if result.out_of_bag is None:
+        return None
+    from sapwood.boost.out_of_bag import report_out_of_bag
+
+    function = task.params.evaluation.oob_score
+    return report_out_of_bag(result.out_of_bag, rows, task.objective, task.classes, function)
 
 
 def with_crosses(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.data.binning.max_bins import column_max_bins, largest_limit
 from sapwood.data.categories.plan import find_categorical_columns
 from sapwood.data.tables.conversion import short_repr
 from sapwood.data.tables.row_selection import select_rows
+from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.streamed_tables import collect_table
 from sapwood.data.tables.table import Table, read_table
 from sapwood.data.tables.targets import check_weight
@@ -39,7 +41,7 @@ class Dataset:
         Rows to train on; NaN is missing.
     sample_weight : array-like, optional
         Weight of each row for the choice of bins only; pass the weights to ``fit`` too.
-    max_bins : int, default='auto'
+    max_bins : int, list or dict, default='auto'
         As in the estimators, like the following parameters.
     zero_as_missing : bool, default='auto'
         Whether zeros are missing values.
@@ -66,7 +68,7 @@ class Dataset:
         X: Any,
         *,
         sample_weight: Any = None,
-        max_bins: int | Literal["auto"] = "auto",
+        max_bins: int | Sequence[int] | Mapping[Any, int] | Literal["auto"] = "auto",
         zero_as_missing: bool | Literal["auto"] = "auto",
         categorical_features: Any = AUTO,
         random_state: Any = AUTO,
@@ -76,7 +78,7 @@ class Dataset:
         self.X = X
         self.zero_as_missing: bool = check_value("zero_as_missing", zero_as_missing)
         self.table: Table = self._read(X)
-        self.max_bins: int = check_value("max_bins", max_bins)
+        self.max_bins = column_max_bins(check_value("max_bins", max_bins), Schema.of(self.table))
         self.categories = find_categorical_columns(
             check_value("categorical_features", categorical_features), self.table
         )
@@ -109,7 +111,8 @@ class Dataset:
         return self.table.n_rows
 
     def __repr__(self) -> str:
-        return f"<sapwood.Dataset: {self.shape[0]} rows, {self.shape[1]} features, at most {self.max_bins} bins>"
+        n_bins = largest_limit(self.max_bins)
+        return f"<sapwood.Dataset: {self.shape[0]} rows, {self.shape[1]} features, at most {n_bins} bins>"
 
     def __getitem__(self, rows: Any) -> Dataset:
         """Return the dataset of some rows, with the same bins.
@@ -171,6 +174,8 @@ class Dataset:
             value = check_value(name, params[name])
             if name == "categorical_features":
                 value = list(find_categorical_columns(value, self.table))
+            if name == "max_bins":
+                value = column_max_bins(value, Schema.of(self.table))
             if value != expected:
                 check_compatibility(Context(dataset_conflict=DatasetConflict(name, value, expected)))
 

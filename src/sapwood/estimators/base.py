@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
 from sapwood.boost import train as engine
-from sapwood.boost.fit_arguments import FitArguments
+from sapwood.boost.fit_arguments import REGRESSION, FitArguments
 from sapwood.errors import ParameterError
 from sapwood.estimators.evals_frame import frame_library
 from sapwood.estimators.fitted_estimator import FittedEstimator
@@ -19,7 +19,13 @@ from sapwood.params.resolve import check_value, resolve_params
 from sapwood.params.unknown_arguments import explains_arguments
 from sapwood.params.unknown_names import unknown_parameter
 
+if TYPE_CHECKING:
+    from sapwood.boost.out_of_bag import OutOfBagReport
+
 Estimator = TypeVar("Estimator", bound="SapwoodEstimator")
+OUT_OF_BAG_ATTRIBUTES = (
+    "oob_score_", "oob_prediction_", "oob_decision_function_", "oob_scores_", "oob_improvement_"
+)  # fmt: skip
 
 
 class SapwoodEstimator(FittedEstimator):
@@ -162,6 +168,23 @@ def set_fitted_attributes(estimator: SapwoodEstimator, result: engine.FitResult)
         estimator.feature_names_in_ = np.asarray(result.feature_names, dtype=object)
     elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
+    set_out_of_bag_attributes(estimator, result.out_of_bag)
+
+
+def set_out_of_bag_attributes(estimator: SapwoodEstimator, report: OutOfBagReport | None) -> None:
+    """Set the attributes of ``oob_score``, named as scikit-learn does; those of an earlier fit are removed."""
+    for name in OUT_OF_BAG_ATTRIBUTES:
+        if name in vars(estimator):
+            delattr(estimator, name)
+    if report is None:
+        return
+    estimator.oob_score_ = report.score
+    if report.prediction is None:
+        estimator.oob_scores_, estimator.oob_improvement_ = np.array(report.losses), np.array(report.improvements)
+    elif estimator.task == REGRESSION:
+        estimator.oob_prediction_ = report.prediction
+    else:
+        estimator.oob_decision_function_ = report.prediction
 
 
 def join_histories(

@@ -46,6 +46,7 @@ class ClassifierParameters(SapwoodEstimator):
         classes: ArrayLike | Literal["auto"] | None = "auto",
         init: float | ArrayLike | BaseEstimator | Literal["auto"] | None = "auto",
         n_estimators: int | Literal["auto"] = "auto",
+        parallel_trees: int | Literal["auto"] = "auto",
         learning_rate: float | Sequence[float] | np.ndarray | Callable[[int], float] | Literal["auto"] = "auto",
         boosting: Literal["plain", "ordered", "dart", "forest", "auto"] | Dart = "auto",
         leaf_steps: int | Literal["auto"] = "auto",
@@ -71,7 +72,7 @@ class ClassifierParameters(SapwoodEstimator):
         interaction_constraints: Sequence[Sequence[str] | Sequence[int] | Sequence[str | int]] | Literal["auto"] | None = "auto",
         precision: Literal["auto", "packed", "wide"] = "auto",
         bundle: Literal["auto"] | bool | Bundle = "auto",
-        max_bins: int | Literal["auto"] = "auto",
+        max_bins: int | Sequence[int] | np.ndarray | Mapping[str, int] | Mapping[int, int] | Literal["auto"] = "auto",
         zero_as_missing: bool | Literal["auto"] = "auto",
         numeric_crosses: Any | Literal["auto"] = "auto",
         categorical_features: Literal["auto"] | AutoCategorical | Mapping[str, bool] | Sequence[str] | Sequence[int] | Sequence[bool] | np.ndarray | None = "auto",
@@ -82,6 +83,7 @@ class ClassifierParameters(SapwoodEstimator):
         eval_metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | Literal["auto"] | None = "auto",
         early_stopping_rounds: int | bool | EarlyStopping | Literal["auto"] | None = "auto",
         validation_fraction: float | LastRows | Literal["auto"] | None = "auto",
+        oob_score: bool | Callable[[np.ndarray, np.ndarray], float] | Literal["auto"] = "auto",
         refit: Any | Literal["auto"] = "auto",
         time_limit: float | Literal["auto"] | None = "auto",
         callbacks: Callable[[Progress], object] | Sequence[Callable[[Progress], object]] | Literal["auto"] = "auto",
@@ -127,6 +129,9 @@ class ClassifierParameters(SapwoodEstimator):
             scikit-learn estimator, or None (the best constant of the loss).
         n_estimators : int, default=100
             Number of boosting rounds. Allowed: an integer of at least 1.
+        parallel_trees : int, default=1
+            Number of trees per round and output that are grown on the same gradients, each on rows and columns of its
+            own; their mean is the step of the round. See boosting.md. Allowed: an integer of at least 1.
         learning_rate : float, list, ndarray or callable, default=0.1
             Factor by which the values of each tree are shrunk: one for all rounds, or a schedule, a list with one per
             round or a function of the round such as ``lambda round: 0.1 * 0.99**round``. See boosting.md. Allowed: a
@@ -200,9 +205,10 @@ class ClassifierParameters(SapwoodEstimator):
             those of a one-hot encoding, share a byte in histograms. It is faster and does not change the model. 'auto'
             bundles where it pays, True wherever it is possible, False never. Bundle(conflicts=0.01) also bundles
             columns that conflict in that fraction of the rows.
-        max_bins : int, default=255
-            Maximum number of value bins per feature. Above 255, a bin takes two bytes. Allowed: an integer from 2 to
-            65535.
+        max_bins : int, list, ndarray or dict, default=255
+            Maximum number of value bins per feature: one for all, a list with one for each column, or a dict by column,
+            255 for those that it does not name. If a feature has more than 255 bins, the bins of all take two bytes.
+            Allowed: an integer from 2 to 65535, a list with one for each column, or a dict by column.
         zero_as_missing : bool, default=False
             Whether zeros are missing values, in training and in prediction: also the entries that a sparse table does
             not store, False, and the time 1970-01-01T00:00. Categorical columns and the column of has_time are
@@ -245,6 +251,10 @@ class ClassifierParameters(SapwoodEstimator):
             Fraction of the rows that fit sets aside for validation: at random, stratified by class, in whole groups if
             groups are given; LastRows for rows in the order of time. Not with eval_set. Allowed: a number between 0 and
             1, LastRows(fraction), or None (0.1 if early stopping needs it).
+        oob_score : bool or callable, default=False
+            Whether to score the training rows that samples leave out (subsample below 1, or replacement). A forest
+            predicts each row by the trees grown without it, scored by accuracy, R² or a function; boosting has the loss
+            of these rows in every round. See sampling.md. Allowed: True, False or a function of (y, prediction).
         refit : Any, default=False
             Whether to use the rows that fit set aside for validation in the end: True trains again on all rows, for the
             number of rounds that was best; 'replay' keeps the splits of the trees and fits their leaf values to all

@@ -59,6 +59,16 @@ class FittedEstimator(NotebookDisplay, ExplainedEstimator):
     stopped_ : str
         Reason for which training ended: "n_estimators", "early_stopping", "time_limit", "callback", "interrupted" or
         "one_class" (y has one class; the model has no trees).
+    oob_score_ : float
+        With ``oob_score``: accuracy or R² of the out-of-bag predictions of a forest, or the value of the function; the
+        out-of-bag loss after the last round of boosting.
+    oob_prediction_ : ndarray (rows,) or (rows, outputs)
+        With ``oob_score``, of a forest for regression: predictions of the training rows by the trees that were grown
+        without them; NaN where there are none.
+    oob_decision_function_ : ndarray (rows, classes)
+        With ``oob_score``, of a forest for classification: probabilities of the training rows by such trees.
+    oob_scores_, oob_improvement_ : ndarray (rounds,)
+        With ``oob_score``, of boosting: the loss after each round of the rows that it left out, and its decrease.
     """
 
     task: ClassVar[str]
@@ -72,6 +82,11 @@ class FittedEstimator(NotebookDisplay, ExplainedEstimator):
     evals_result_: dict[str, dict[str, list[float]]]
     params_: dict[str, Any]
     stopped_: str
+    oob_score_: float
+    oob_prediction_: np.ndarray
+    oob_decision_function_: np.ndarray
+    oob_scores_: np.ndarray
+    oob_improvement_: np.ndarray
 
     @property
     def n_iter_(self) -> int:

@@ -40,6 +40,7 @@ from sapwood.params.encodings import Partition
 from sapwood.params.options import symmetric_of
 
 UNLIMITED = 1 << 30
+MAX_ROUNDS = 1 << 32  # tree numbers of parallel trees differ by multiples of it times the trees of a round
 SINGLE_ROOT = np.array([1, 1, layout.OK])  # nodes, leaves and status of a tree before it has grown
 EMPTY = np.empty(0)
 
@@ -129,8 +130,8 @@ class Grower(ABC):
     ) -> GrownTree:  # fmt: skip
         """Grow a tree on all rows or on some, given by ascending numbers.
 
-        It is tree ``number`` of the training, which has ``per_round`` trees a round. ``weight`` are the weights of all
-        rows or of those given, empty if all are equal.
+        It is tree ``number`` of the training, which has ``per_round`` trees a round; multiples of ``MAX_ROUNDS`` count
+        parallel trees. ``weight`` are the weights of all rows or of those given, empty if all are equal.
         """
         self._tree_number = number
         self._nodes.info[:] = SINGLE_ROOT
@@ -139,7 +140,7 @@ class Grower(ABC):
         gradients = self._gather_gradients(rows, all_gradients)
         partition = self._row_buffers.select(rows, gradients.pairs is not all_gradients.pairs)
         self._quantise(partition, gradients, key)
-        self._check_gradients(number // per_round, all_gradients, rows)
+        self._check_gradients(number // per_round % MAX_ROUNDS, all_gradients, rows)
         if self._params.colsample_bytree < 1.0:
             n_features = self._dataset.n_features
             in_tree = sample_tree_features(self._params.colsample_bytree, n_features, self._seed, number, self._weights)

@@ -53,7 +53,9 @@ def scale_model(model: Model, factor: float) -> Model:
 
 
 def every_round(ensemble: Ensemble, step: int) -> Ensemble:
-    """Return the trees of rounds 0, ``step``, 2 ``step``, ..., with the values that they have, counted from 0."""
+    """Return the trees of rounds 0, ``step``, 2 ``step``, ..., counted from 0; those of a forest are averaged anew."""
+    if ensemble.is_average:
+        return every_round(ensemble.unscaled(), step).averaged()
     trees = np.flatnonzero(ensemble.tree_round % step == 0)
     return _take_trees(ensemble, trees, ensemble.tree_round[trees] // np.int32(step))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from sapwood.lazy_dataclass import dataclass
 from sapwood.model.linear_leaves import LeafCoefficients, join_coefficients
 from sapwood.model.tree import LEAF, NODE_FIELDS, Tree, check_coefficients, frozen_array, node_depths, node_shapes
-from sapwood.model.tree_weights import TreeRescaling, undo_factors
+from sapwood.model.tree_weights import TreeRescaling, average_rescalings, is_average, round_value, undo_factors
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +93,12 @@ class Ensemble:
     def slice(self, start: int = 0, stop: int | None = None) -> Ensemble:
         """Return the trees of rounds ``start`` to ``stop`` (excluded), with their rounds counted from 0.
 
-        Their values are those after ``stop`` rounds of training: later rescalings are undone.
+        Their values are those after ``stop`` rounds of training: later rescalings are undone. Rounds of a forest are
+        averaged anew.
         """
         stop = self.n_rounds if stop is None else min(stop, self.n_rounds)
+        if self.is_average:
+            return self.unscaled().slice(start, stop).averaged()
         if any(rescaling.round >= stop for rescaling in self.rescalings):
             return self._before_round(stop).slice(start, stop)
         first, last = np.searchsorted(self.tree_round, [start, max(start, stop)])
@@ -115,6 +118,32 @@ class Ensemble:
         node_factors = factors[self.tree_round][self.tree_of_node()]
         coefficients = None if self.leaf_coefficients is None else self.leaf_coefficients.scaled(node_factors)
         return replace(self, value=self.value * node_factors[:, None], leaf_coefficients=coefficients)
+
+    @property
+    def is_average(self) -> bool:
+        """Whether the scores are the mean over the rounds, as in a forest of at least two."""
+        return is_average(self.rescalings, self.n_rounds)
+
+    def averaged(self) -> Ensemble:
+        """Divide all trees by the number of rounds, which is recorded, so that any slice can be averaged anew."""
+        if self.n_rounds == 0:
+            return self
+        rounded = self._with_values(round_value)
+        scaled = rounded.scaled(np.full(self.n_rounds, 1.0 / self.n_rounds))
+        return replace(scaled, rescalings=average_rescalings(self.n_rounds))
+
+    def unscaled(self) -> Ensemble:
+        """Return the trees of an average with their own values, bit for bit those that were averaged."""
+        scaled = self.scaled(np.full(self.n_rounds, float(self.n_rounds)))
+        return replace(scaled._with_values(round_value), rescalings=())
+
+    def _with_values(self, function: Callable[[np.ndarray], np.ndarray]) -> Ensemble:
+        """Apply a function to the values, intercepts and slopes of all leaves."""
+        coefficients = self.leaf_coefficients
+        if coefficients is not None:
+            intercept, slope = function(coefficients.intercept), function(coefficients.slope)
+            coefficients = replace(coefficients, intercept=intercept, slope=slope)
+        return replace(self, value=function(self.value), leaf_coefficients=coefficients)
 
     def _before_round(self, stop: int) -> Ensemble:
         """Undo the rescalings by rounds from ``stop`` on."""

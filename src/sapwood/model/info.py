@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 # Keys of ``metadata``.
 PARAMS, CATEGORIES, TRAINING, N_ROWS, DECISIONS = "params", "categories", "training", "n_rows", "decisions"
-NUMERIC_CROSSES = "numeric_crosses"
+NUMERIC_CROSSES, OOB_SCORE = "numeric_crosses", "oob_score"
 
 
 def model_info(model: Model) -> dict[str, Any]:
@@ -37,6 +37,7 @@ def model_info(model: Model) -> dict[str, Any]:
         "stopped": training.get("stopped"),
         "best_iteration": training.get("best_iteration"),
         "best_score": training.get("best_score"),
+        "oob_score": model.metadata.get(OOB_SCORE),
         "monitored": training.get("monitored"),
         "eval_sets": training.get("eval_sets"),
         "params": dict(model.metadata.get(PARAMS, {})),

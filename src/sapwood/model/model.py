@@ -124,7 +124,7 @@ class Model(ExplanationMethods, PredictionMethods):
     def __getitem__(self, rounds: slice) -> Model:
         """Return the model with some of its rounds only: ``model[:50]`` has the first 50, ``model[::2]`` every other.
 
-        With a step, trees keep the values that they have: those of a forest are not averaged anew.
+        The trees of a forest are averaged anew; others keep the values that they have.
 
         Parameters
         ----------

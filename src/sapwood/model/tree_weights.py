@@ -13,6 +13,8 @@ import numpy as np
 from sapwood.errors import ModelFileError
 from sapwood.lazy_dataclass import dataclass
 
+VALUE_BITS = 44  # of the values of a forest's trees, so that averages can be undone exactly
+
 
 @dataclass(frozen=True)
 class TreeRescaling:
@@ -36,6 +38,25 @@ class TreeRescaling:
         if isinstance(self.rounds, range):
             return [self.round, self.factor, self.rounds.start, self.rounds.stop]
         return [self.round, self.factor, list(self.rounds)]
+
+
+def average_rescalings(n_rounds: int) -> tuple[TreeRescaling, ...]:
+    """Return the rescalings of a forest: round k multiplies the k trees before it by k / (k + 1)."""
+    return tuple(TreeRescaling(round, round / (round + 1), range(round)) for round in range(1, n_rounds))
+
+
+def is_average(rescalings: Sequence[TreeRescaling], n_rounds: int) -> bool:
+    """Return whether the rounds of a model are averaged, as in a forest; a single round is not known to be one."""
+    return n_rounds > 1 and len(rescalings) == n_rounds - 1 and tuple(rescalings) == average_rescalings(n_rounds)
+
+
+def round_value(value: np.ndarray) -> np.ndarray:
+    """Round numbers to ``VALUE_BITS`` significant bits.
+
+    A rounded number that was divided by n in float64 is found again, exactly, by multiplying by n and rounding.
+    """
+    mantissa, exponent = np.frexp(value)
+    return np.ldexp(np.rint(np.ldexp(mantissa, VALUE_BITS)), exponent - VALUE_BITS)
 
 
 def undo_factors(rescalings: Iterable[TreeRescaling], stop: int) -> np.ndarray:

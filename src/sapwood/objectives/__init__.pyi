@@ -6,6 +6,7 @@ from sapwood.objectives.custom import CustomLoss as CustomLoss
 from sapwood.objectives.custom import GradientLoss as GradientLoss
 from sapwood.objectives.links import link_from_name as link_from_name
 from sapwood.objectives.losses.absolute import Absolute as Absolute
+from sapwood.objectives.losses.brier import Brier as Brier
 from sapwood.objectives.losses.cross_entropy import CrossEntropy as CrossEntropy
 from sapwood.objectives.losses.expectile import Expectile as Expectile
 from sapwood.objectives.losses.exponential import Exponential as Exponential

@@ -146,6 +146,13 @@ class OneVsAll(RowwiseLink):
     kernel = kernels.one_vs_all_values
 
 
+class Frequencies(RowwiseLink):
+    """The scores are frequencies of classes: negative ones become 0, and they are scaled to sum to 1."""
+
+    name = "frequencies"
+    kernel = kernels.frequency_values
+
+
 class Sorted(RowwiseLink):
     """The scores of a row in ascending order, so that several quantiles do not cross."""
 
@@ -160,7 +167,7 @@ def _reader(values: np.ndarray) -> Callable[[], float | np.ndarray]:
 
 LINKS: dict[str, Link] = {
     link.name: link()
-    for link in (Identity, Log, Log1p, Logit, HalfLogit, Margin, Softmax, OneVsAll, Sorted)
+    for link in (Identity, Log, Log1p, Logit, HalfLogit, Margin, Softmax, OneVsAll, Frequencies, Sorted)
 }  # fmt: skip
 
 

@@ -191,6 +191,28 @@ SAMPLING = (
         c.SAME_TREES, c.FOREST, "all trees would be the same", "unset sampling or use colsample_bynode below 1"
     ),
     Incompatibility(
+        c.SAME_TREES, c.PARALLEL_TREES, "all trees of a round would be the same",
+        "use subsample or colsample_bynode below 1, or unset parallel_trees",
+    ),
+    Incompatibility(
+        c.OOB_SCORE, c.NO_ROWS_LEFT_OUT, "no rows are left out of the samples at random",
+        "use subsample below 1, Uniform(replacement=True) or boosting='forest', or unset oob_score",
+    ),
+    Incompatibility(
+        c.OOB_FUNCTION, c.BOOSTING, "the loss is compared before and after each round",
+        "use oob_score=True, or boosting='forest'",
+    ),
+    Incompatibility(
+        c.OOB_SCORE, c.REPLAYED, "leaves that are fitted again have seen all rows", "use refit=True or unset oob_score"
+    ),
+    Incompatibility(
+        c.OOB_SCORE, c.WITHOUT_LOSS, "the rows that are left out are compared by the loss",
+        "use a loss function of (y, score), or unset oob_score",
+    ),
+    Incompatibility(
+        c.OOB_SCORE, c.EFFORT, "the models that are blended have samples of their own", "use effort='fast'"
+    ),
+    Incompatibility(
         c.SUBSAMPLE, c.NO_SAMPLING, "all rows are used", "unset subsample or use sampling='uniform'"
     ),
     Incompatibility(
@@ -261,6 +283,9 @@ ARGUMENTS = (
         "unset it or make another Dataset",
     ),
     Incompatibility(
+        c.OOB_SCORE, c.CROSS_VALIDATION, "folds are scored on the rows that they leave out", "unset oob_score"
+    ),
+    Incompatibility(
         c.CHECKPOINT, c.CROSS_VALIDATION, "a checkpoint holds one training run, and every fold is one",
         "unset checkpoint",
     ),
@@ -277,6 +302,9 @@ DISTRIBUTED = (
     ),
     Incompatibility(
         c.EFFORT, c.DISTRIBUTED, "workers train one model together", "use effort='fast'"
+    ),
+    Incompatibility(
+        c.OOB_SCORE, c.DISTRIBUTED, "rows that are left out are scored in one process", "unset oob_score"
     ),
     Incompatibility(
         c.CROSSES, c.DISTRIBUTED, "crosses are searched in the rows of one process", "unset numeric_crosses"

@@ -139,10 +139,22 @@ LEARNING_RATE = Condition(
 SAME_TREES = Condition(
     "all rows and all columns for every tree", _grows_the_same_tree, "sampling={sampling!r} and all columns"
 )
+PARALLEL_TREES = Condition(
+    "`parallel_trees` above 1", lambda c: c["parallel_trees"] > 1, "parallel_trees={parallel_trees}"
+)
 SUBSAMPLE = Condition("`subsample` below 1", lambda c: c["subsample"] < 1.0, "subsample={subsample:g}")
 NO_SAMPLING = Condition("`sampling='none'`", lambda c: c["sampling"] == "none")
 GOSS = Condition("`sampling='goss'`", lambda c: isinstance(sampling_of(c["sampling"]), Goss))
 BAYESIAN = Condition("`sampling='bayesian'`", lambda c: isinstance(sampling_of(c["sampling"]), Bayesian))
+OOB_SCORE = Condition("`oob_score`", lambda c: c["oob_score"] is not False, "oob_score")
+OOB_FUNCTION = Condition("a function as `oob_score`", lambda c: callable(c["oob_score"]), "oob_score as a function")
+BOOSTING = Condition(
+    "`boosting` other than 'forest'", lambda c: c["boosting"] != "forest", "boosting={boosting!r}"
+)  # fmt: skip
+NO_ROWS_LEFT_OUT = Condition(
+    "without uniform sampling of rows",
+    lambda c: not (isinstance(sampling_of(c["sampling"]), Uniform) and _samples_rows(c)),
+)
 BY_GROUPS = Condition("`sampling=Uniform(by='groups')`", lambda c: _samples_by(c, "groups"))
 BY_CLASSES = Condition("`sampling=Uniform(by='classes')`", lambda c: _samples_by(c, "classes"))
 

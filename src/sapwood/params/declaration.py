@@ -36,6 +36,7 @@ from sapwood.params.presets import PRESETS
 from sapwood.params.validators import (
     Validator,
     are_callbacks,
+    are_integers,
     boolean,
     callback_tuple,
     fraction,
@@ -51,9 +52,11 @@ from sapwood.params.validators import (
     number,
     one_of,
     or_none,
+    plain_integers,
 )
 
 AUTO = "auto"
+DEFAULT_MAX_BINS, MAX_BINS = 255, 65535
 REPLAY = "replay"  # value of ``refit``
 ENCODING_NAMES = "Literal['auto', 'one_hot', 'partition', 'frequency', 'ordered', 'leave_one_out', 'holdout', 'greedy']"
 
@@ -127,8 +130,16 @@ class TaskParams:
 class BinningParams:
     """Binning."""
 
-    max_bins: int = declare(
-        255, integer(2, 65535), "Maximum number of value bins per feature. Above 255, a bin takes two bytes."
+    max_bins: int | list[int] | dict[Any, int] = declare(
+        DEFAULT_MAX_BINS,
+        Validator(
+            f"an integer from 2 to {MAX_BINS}, a list with one for each column, or a dict by column",
+            lambda v: integer(2, MAX_BINS).accepts(v) or are_integers(v),
+            plain_integers,
+            "int | Sequence[int] | np.ndarray | Mapping[str, int] | Mapping[int, int]",
+        ),
+        "Maximum number of value bins per feature: one for all, a list with one for each column, or a dict by column, "
+        "255 for those that it does not name. If a feature has more than 255 bins, the bins of all take two bytes.",
     )
     zero_as_missing: bool = declare(
         False,
@@ -147,6 +158,12 @@ class BinningParams:
         "mean in a category, that lower the loss on rows that a short fit did not see; they become columns of the "
         "model. See numeric_crosses.md.",
     )
+
+    @property
+    def column_limits(self) -> int | list[int]:
+        """``max_bins`` by column number, after ``column_max_bins`` has resolved the names of columns."""
+        assert not isinstance(self.max_bins, dict)
+        return self.max_bins
 
 
 @dataclass(frozen=True)
@@ -326,6 +343,12 @@ class BoostingParams:
     """Boosting and row sampling."""
 
     n_estimators: int = declare(100, integer(1), "Number of boosting rounds.")
+    parallel_trees: int = declare(
+        1,
+        integer(1),
+        "Number of trees per round and output that are grown on the same gradients, each on rows and columns of its "
+        "own; their mean is the step of the round. See boosting.md.",
+    )
     learning_rate: float | tuple[float, ...] = declare(
         0.1,
         LEARNING_RATE,
@@ -367,6 +390,10 @@ class BoostingParams:
     def rate_of(self, round: int) -> float:
         """Return the learning rate of a round of this fit."""
         return rate_of_round(self.learning_rate, round)
+
+    def tree_rate_of(self, round: int) -> float:
+        """Return the factor of each tree of a round: the learning rate over the number of trees that are averaged."""
+        return self.rate_of(round) / self.parallel_trees
 
     def rates_before(self, round: int, n_earlier: int) -> float:
         """Return the sum of the learning rates before a round; ``n_earlier`` is the number of continued rounds."""
@@ -413,6 +440,18 @@ class EvaluationParams:
         ),
         "Fraction of the rows that fit sets aside for validation: at random, stratified by class, in whole groups if "
         "groups are given; LastRows for rows in the order of time. Not with eval_set.",
+    )
+    oob_score: object = declare(
+        False,
+        Validator(
+            "True, False or a function of (y, prediction)",
+            lambda v: is_bool(v) or callable(v),
+            lambda v: v if callable(v) else bool(v),
+            "bool | Callable[[np.ndarray, np.ndarray], float]",
+        ),
+        "Whether to score the training rows that samples leave out (subsample below 1, or replacement). A forest "
+        "predicts each row by the trees grown without it, scored by accuracy, R² or a function; boosting has the loss "
+        "of these rows in every round. See sampling.md.",
     )
     refit: object = declare(
         False,

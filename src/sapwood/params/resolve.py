@@ -27,6 +27,7 @@ MAX_VECTOR_LEAVES = 127
 DEFAULT_MVS_FRACTION = 0.8
 MIN_PATIENCE, MAX_PATIENCE = 20, 100
 DEFAULT_OBJECTIVES = {"regression": "squared", "classification": "logistic"}
+FOREST_OBJECTIVE = "brier"  # of classes, so that the mean over trees is one of probabilities
 
 
 def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: int = 0) -> Params:
@@ -43,7 +44,8 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: i
     values |= effort_values(effort, n_rows) | given | {"effort": effort}
     values = {name: check_value(name, value) for name, value in values.items()}
     if _is_unset(values["objective"]):
-        values["objective"] = DEFAULT_OBJECTIVES[task]
+        is_class_forest = values["boosting"] == "forest" and task == "classification"
+        values["objective"] = FOREST_OBJECTIVE if is_class_forest else DEFAULT_OBJECTIVES[task]
     if symmetric_of(values["growth"]) is not None and values["max_depth"] is None:
         values["max_depth"] = _symmetric_depth(values["max_leaves"] if "max_leaves" in given else None)
     _fill_sampling(values, given)
@@ -56,6 +58,7 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: i
     values["learning_rate"] = resolve_rates(values["learning_rate"], values["n_estimators"])
     if values["boosting"] == "forest":
         values["learning_rate"] = 1.0
+        values["reg_lambda"] = values["reg_lambda"] if "reg_lambda" in given else 0.0
     values["random_state"] = resolve_seed(values["random_state"])
     groups = {
         name: group(**{f.name: values[f.name] for f in dataclasses.fields(group)}) for name, group in GROUPS.items()

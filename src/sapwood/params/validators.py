@@ -215,3 +215,18 @@ def read_only(array: np.ndarray) -> np.ndarray:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def are_integers(value: Any) -> bool:
+    """Return whether a value is a collection of integers or a dict with integers as values."""
+    items = value.values() if isinstance(value, Mapping) else value
+    return is_collection(value) and all(is_whole(item) for item in items)
+
+
+def plain_integers(value: Any) -> int | list[int] | dict[Any, int]:
+    """Return an integer, a list of them or a dict of them as plain Python values."""
+    if is_whole(value):
+        return int(value)
+    if isinstance(value, Mapping):
+        return {key: int(item) for key, item in value.items()}
+    return [int(item) for item in value]

@@ -35,7 +35,7 @@ class OrderedBooster(Booster):
         """Compute the gradients of all supporting models."""
         if self.updates_scores:
             for refit in self.refits:
-                refit.begin_round(self.state.params.boost.rate_of(round))
+                refit.begin_round(self.state.params.boost.tree_rate_of(round))
 
     def compute_pairs(self, round: int, out: np.ndarray) -> None:
         """Copy the gradient pair of each row from its supporting model to ``out``."""

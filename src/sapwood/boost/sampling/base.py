@@ -12,6 +12,7 @@ import numpy as np
 from sapwood.boost.target import Target
 from sapwood.cached_property import cached_property
 from sapwood.distributed.workers import LOCAL, Workers
+from sapwood.grow.grower import MAX_ROUNDS
 from sapwood.kernels.numeric.random import SAMPLING
 from sapwood.kernels.sampling import row_sampling
 from sapwood.lazy_dataclass import dataclass
@@ -21,6 +22,16 @@ from sapwood.params.declaration import BoostingParams
 from sapwood.params.options import Sampling
 
 MAX_EXPONENT = 24  # of the largest weight, beyond which weights are rescaled
+
+
+def sample_number(round: int, copy: int) -> int:
+    """Return the number on which the draws of one of the parallel trees of a round depend; the first has the round."""
+    return round + MAX_ROUNDS * copy
+
+
+def round_of_sample(number: int) -> int:
+    """Return the round of a ``sample_number``."""
+    return number % MAX_ROUNDS
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +134,8 @@ class Sampler(ABC):
     def draw(self, pairs: np.ndarray, round: int) -> SampledRows:
         """Sample the rows of a round, given the unweighted gradient pairs (outputs, rows, 2).
 
-        The next call may overwrite the arrays that are returned.
+        ``round`` is a ``sample_number`` where a round has parallel trees. The next call may overwrite the arrays that
+        are returned.
         """
 
     def _draw_hashes(self, round: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext, sampler_for
+from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext, round_of_sample, sampler_for
 from sapwood.boost.sampling.thresholds import (
     MAX_KEY,
     N_SAMPLED_KEYS,
@@ -59,7 +59,7 @@ class GossSampler(Sampler):
         weight, n = self.context.weight, self.context.n_total
         n_other = math.ceil(self.option.other * n)
         n_top = min(math.ceil(self.option.top * n), n - 1)
-        if round < self._full_rounds() or n_top + n_other >= n:
+        if round_of_sample(round) < self._full_rounds() or n_top + n_other >= n:
             return SampledRows(None, weight)
         n_small = n - n_top
         attempts = (

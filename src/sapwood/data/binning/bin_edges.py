@@ -7,6 +7,7 @@ import os
 
 import numpy as np
 
+from sapwood.data.binning.max_bins import BinLimits, limits_array
 from sapwood.data.tables.table import Table
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.encode import bin_edges
@@ -21,7 +22,7 @@ WEIGHT_BITS = 44  # of the total weight; times the largest number of bins and a 
 def find_edges(
     table: Table,
     weight: np.ndarray | None,
-    max_bins: int,
+    max_bins: BinLimits,
     seed: int,
     row_ids: np.ndarray,
     run: Run = run_serial,
@@ -41,11 +42,13 @@ def find_edges(
     weights = np.empty(0, dtype=np.int64) if weight is None else fixed_point_weights(workers.gather_rows(weight[rows]))
     n_slices = len(workers.column_slices(0, table.n_features))
     columns_per_pass = max(1, min(table.n_features, GATHERED_VALUES * n_slices // min(n_rows, SAMPLE_ROWS)))
+    limits = limits_array(max_bins, table.n_features)
     edges: list[np.ndarray] = []
     for first in range(0, table.n_features, columns_per_pass):
         slices = workers.column_slices(first, min(first + columns_per_pass, table.n_features))
         values = workers.exchange_columns([gather_columns(table, rows, start, stop, run) for start, stop in slices])
-        edges.extend(workers.gather_columns(quantile_edges(values, weights, max_bins, run) if len(values) else []))
+        bins = workers.exchange_columns([limits[start:stop, None] for start, stop in slices])[:, 0]
+        edges.extend(workers.gather_columns(limited_edges(values, weights, bins, run) if len(values) else []))
     return edges
 
 
@@ -81,6 +84,18 @@ def gather_columns(table: Table, rows: np.ndarray, first: int, last: int, run: R
         rows_of_block = rows[low:high] - block.start
         run(bin_edges.gather_rows, block.values, block.row_stride, block.column_stride, rows_of_block, low, out)
     return out
+
+
+def limited_edges(values: np.ndarray, weights: np.ndarray, max_bins: np.ndarray, run: Run) -> list[np.ndarray]:
+    """Return the edges of each column of ``values`` (columns, rows), of which each has its own ``max_bins``."""
+    if (max_bins == max_bins[0]).all():
+        return quantile_edges(values, weights, int(max_bins[0]), run)
+    edges: list[np.ndarray] = [np.empty(0)] * len(values)
+    for limit in np.unique(max_bins).tolist():
+        columns = np.flatnonzero(max_bins == limit)
+        for column, found in zip(columns, quantile_edges(values[columns], weights, limit, run), strict=True):
+            edges[column] = found
+    return edges
 
 
 def quantile_edges(values: np.ndarray, weights: np.ndarray, max_bins: int, run: Run = run_serial) -> list[np.ndarray]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from sapwood.cached_property import cached_property
 from sapwood.data.binning.bin_edges import find_edges, gather_columns, pad_edges
+from sapwood.data.binning.max_bins import BinLimits, limits_array
 from sapwood.data.binning.sparse_bins import (
     SparseBins,
     choose_sparse_columns,
@@ -24,8 +25,8 @@ from sapwood.errors import ParameterError
 from sapwood.kernels.encode import binning
 from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import Run, run_serial
+from sapwood.params.declaration import MAX_BINS
 
-MAX_BINS = 65_535
 SPARSE_COLUMNS_PER_PASS = 64  # of a dense table that are binned at a time to find the bins that are not default bins
 
 
@@ -45,7 +46,7 @@ class BinMapper:
         cls,
         table: Table,
         weight: np.ndarray | None = None,
-        max_bins: int = 255,
+        max_bins: BinLimits = 255,
         seed: int = 0,
         run: Run = run_serial,
         row_ids: np.ndarray | None = None,
@@ -54,10 +55,11 @@ class BinMapper:
     ) -> BinMapper:
         """Choose the edges for a table; weights must be positive, and ``row_ids`` are the original row numbers.
 
+        ``max_bins`` is the number of bins that all columns, or each one, may have.
         ``bundle`` is whether sparse columns that exclude each other may be bundled in tiles. With several ``workers``
         all columns are dense.
         """
-        if not 2 <= max_bins <= MAX_BINS:
+        if not all(2 <= limit <= MAX_BINS for limit in limits_array(max_bins, table.n_features).tolist()):
             raise ParameterError(f"max_bins must be between 2 and {MAX_BINS}, got {max_bins!r}")
         if row_ids is None:
             row_ids = np.arange(table.n_rows, dtype=np.uint64)

@@ -8,8 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from sapwood.data.binning.bin_edges import fixed_point_weights, gather_columns, midpoints, quantile_edges, sample_rows
+from sapwood.data.binning.bin_edges import fixed_point_weights, gather_columns, limited_edges, midpoints, sample_rows
 from sapwood.data.binning.bundling import Bundler
+from sapwood.data.binning.max_bins import BinLimits, limits_array
 from sapwood.data.tables.sparse import SparseTable
 from sapwood.kernels.encode import binning
 from sapwood.lazy_dataclass import dataclass
@@ -113,7 +114,7 @@ class SparseBins:
 
 
 def find_sparse_edges(
-    table: SparseTable, weight: np.ndarray | None, max_bins: int, seed: int, row_ids: np.ndarray, run: Run
+    table: SparseTable, weight: np.ndarray | None, max_bins: BinLimits, seed: int, row_ids: np.ndarray, run: Run
 ) -> list[np.ndarray]:
     """Return the edges that ``find_edges`` would find for the dense table.
 
@@ -129,13 +130,14 @@ def find_sparse_edges(
     counts = np.bincount(column, minlength=table.n_features)
     between = midpoints(value[:-1].astype(np.float64), value[1:].astype(np.float64))[column[1:] == column[:-1]]
     edges = np.split(between, np.cumsum(np.maximum(counts - 1, 0))[:-1])
-    with_quantiles = np.flatnonzero(counts > max_bins)
+    limits = limits_array(max_bins, table.n_features)
+    with_quantiles = np.flatnonzero(counts > limits)
     weights = np.empty(0, dtype=np.int64) if weight is None else fixed_point_weights(weight[rows])
     all_rows = np.arange(table.n_rows, dtype=np.int64)
     for first in range(0, len(with_quantiles), DENSE_COLUMNS):
         columns = with_quantiles[first : first + DENSE_COLUMNS]
         values = gather_columns(table.select(columns.tolist()), all_rows, 0, len(columns), run)
-        for f, found in zip(columns, quantile_edges(values, weights, max_bins, run), strict=True):
+        for f, found in zip(columns, limited_edges(values, weights, limits[columns], run), strict=True):
             edges[f] = found
     return edges
 

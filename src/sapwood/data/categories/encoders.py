@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sapwood.data.binning.max_bins import BinLimits, derived_max_bins, largest_limit
 from sapwood.data.categories.combination_codes import Sources, combine_columns
 from sapwood.data.categories.derived_feature import FREQUENCY, MEMBER, RANK, STATISTIC, DerivedFeature
 from sapwood.data.categories.fixed_point_target import FixedPointTarget
@@ -48,7 +49,7 @@ class EncodingInputs:
     permutations: Sequence[np.ndarray]
     held_out: np.ndarray
     run: Run = run_serial
-    max_bins: int = 255
+    max_bins: BinLimits = 255
     cuts: Mapping[int, np.ndarray] = field(default_factory=dict)
     ordered: Mapping[tuple[Sources, Ordered], OrderedSums] = field(default_factory=dict)
 
@@ -166,7 +167,7 @@ def _partition(_: Encoding, combination: Combination, inputs: EncodingInputs) ->
     """
     counts = np.bincount(combination.codes, minlength=combination.n_codes)
     order = np.lexsort((np.arange(len(counts)), -counts))
-    size = min(MAX_CATEGORY_BINS, inputs.max_bins)
+    size = min(MAX_CATEGORY_BINS, largest_limit(derived_max_bins(inputs.max_bins, [combination.sources])))
     n_ranked = max(min(size, int(np.count_nonzero(counts))), int(np.count_nonzero(counts >= MIN_RANKED_ROWS)))
     encoded = EncodedColumns()
     for first in range(0, min(n_ranked, MAX_RANKED), size):

@@ -57,6 +57,20 @@ def one_vs_all_values(member, members, sync, scores, out):
 
 
 @kernel("f64[:,:], f64[:,:]")
+def frequency_values(member, members, sync, scores, out):
+    """Write the scores of each row, those below 0 as 0, scaled to sum to 1, to ``out[row]``."""
+    n_outputs, n = scores.shape
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
+        total = 0.0
+        for k in range(n_outputs):
+            p = scores[k, i] if scores[k, i] > 0.0 else 0.0
+            out[i, k] = p
+            total += p
+        for k in range(n_outputs):
+            out[i, k] = out[i, k] / total if total > 0.0 else 1.0 / n_outputs
+
+
+@kernel("f64[:,:], f64[:,:]")
 def sorted_values(member, members, sync, scores, out):
     """Write the scores of each row in ascending order to ``out[row]``."""
     n_outputs, n = scores.shape

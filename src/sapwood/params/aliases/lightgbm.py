@@ -75,7 +75,7 @@ cat_l2 | category_encoding=Partition(penalty={}) |
 cat_smooth | category_encoding=Partition(smoothing={}) |
 min_data_per_group | category_encoding=Partition(min_group_rows={}) |
 max_bin max_bins | max_bins |
-max_bin_by_feature | - | all features have the same `max_bins`; round columns that should have fewer
+max_bin_by_feature | max_bins | a list with one for each column, or a dict by column
 min_data_in_bin | - | columns with few values have a bin for each, others bins of about equal numbers of rows; lower
     `max_bins`
 bin_construct_sample_cnt subsample_for_bin | - | bin edges always come from up to 200,000 rows, the default there; leave

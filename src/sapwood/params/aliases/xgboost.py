@@ -25,7 +25,8 @@ colsample_bytree | colsample_bytree |
 colsample_bylevel | colsample_bylevel |
 colsample_bynode | colsample_bynode |
 feature_weights | feature_weights |
-num_parallel_tree | - | a round has one tree per output; use `boosting="forest"` for a forest without boosting
+num_parallel_tree | parallel_trees | the trees of a round are averaged, as there; `boosting="forest"` is a forest
+    without boosting
 multi_strategy | objective=Softmax(vector_leaves=True) | for "multi_output_tree"; "one_output_per_tree" is the default
 rate_drop | boosting=Dart(drop={}) | the default there is 0, here 0.1
 skip_drop | boosting=Dart(skip={}) | the default there is 0, here 0.5
