@@ -25,3 +25,10 @@ def test_other_unknown_names_are_plain_errors():
         _ = FITTED.foo
     assert not hasattr(FITTED.model_, "foo")
     assert copy.deepcopy(FITTED).n_iter_ == 2
+
+
+@pytest.mark.parametrize("owner", [FITTED, FITTED.model_])
+def test_an_attribute_error_inside_a_property_is_not_hidden(owner, monkeypatch):
+    monkeypatch.setattr(type(owner), "broken", property(lambda self: self.__class__.inner), raising=False)
+    with pytest.raises(AttributeError, match="has no attribute 'inner'"):
+        _ = owner.broken

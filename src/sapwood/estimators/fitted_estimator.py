@@ -320,6 +320,8 @@ class FittedEstimator(NotebookDisplay, ExplainedEstimator):
             is_fitted_attribute = name in FittedEstimator.__annotations__ or hasattr(type(self), name)
             if is_fitted_attribute and name.endswith("_") and "model_" not in vars(self):
                 raise NotFittedError(f"This {type(self).__name__} is not fitted yet: call fit before reading {name}.")
+            if hasattr(type(self), name):  # a property raised an AttributeError, which is raised again
+                return object.__getattribute__(self, name)
             raise unknown_attribute(type(self).__name__, name)
 
     def _align(self, X: Any) -> Table:

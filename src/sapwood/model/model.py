@@ -172,6 +172,8 @@ class Model(ExplanationMethods, PredictionMethods):
     if not TYPE_CHECKING:  # for type checkers an unknown attribute is an error
 
         def __getattr__(self, name):
+            if hasattr(type(self), name):  # a property raised an AttributeError, which is raised again
+                return object.__getattribute__(self, name)
             from sapwood.params.unknown_attributes import unknown_attribute
 
             raise unknown_attribute("Model", name)
