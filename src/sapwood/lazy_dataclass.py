@@ -1,6 +1,6 @@
 """``dataclass`` that generates code only for what is used: importing Sapwood would otherwise mostly make dataclasses.
 
-The standard decorator compiles three to six functions for each class. Here ``__init__`` is compiled at the first
+The standard decorator compiles three to six functions for each class. Here ``__init__`` is a closure made at the first
 instance, the other methods are functions that all classes share, and the fields are made by the standard decorator when
 ``dataclasses.fields``, ``dataclasses.replace`` or ``inspect.signature`` ask for them.
 """
@@ -63,33 +63,43 @@ class _Pending:
         init(instance, *args, **kwargs)
 
     def _make_init(self) -> Any:
-        """Compile a constructor that writes into the ``__dict__`` of the instance, as fields may be frozen."""
-        names: dict[str, Any] = {}
+        """Return a constructor that writes into the ``__dict__`` of the instance, as fields may be frozen."""
+        fields = self._constructor_fields()
+        names, has_post_init = tuple(fields), hasattr(self.cls, "__post_init__")
+
+        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+            values = self.__dict__
+            values.update(zip(names, args, strict=False))
+            for name in names[len(args) :]:
+                if name in kwargs:
+                    values[name] = kwargs.pop(name)
+                    continue
+                default, factory = fields[name]
+                if default is dataclasses.MISSING and factory is dataclasses.MISSING:
+                    raise TypeError(f"{__init__.__qualname__}() missing the required argument {name!r}")
+                values[name] = factory() if default is dataclasses.MISSING else default
+            if kwargs or len(args) > len(names):
+                given = (
+                    f"argument {next(iter(kwargs))!r}, unknown or given twice" if kwargs else f"{len(args)} arguments"
+                )
+                raise TypeError(f"{__init__.__qualname__}() takes {', '.join(names)}; got {given}")
+            if has_post_init:
+                self.__post_init__()
+
+        return __init__
+
+    def _constructor_fields(self) -> dict[str, tuple[Any, Any]]:
+        """Return default and default factory of each field, those of the bases first."""
+        fields: dict[str, tuple[Any, Any]] = {}
         for base in reversed(self.cls.__mro__):
             if (pending := vars(base).get(PENDING)) is not None:
-                own = [name for name, text in pending.annotations.items() if not text.startswith("ClassVar")]
-                names |= {name: pending.defaults.get(name, dataclasses.MISSING) for name in own}
-        constants: dict[str, Any] = {"MISSING": dataclasses.MISSING}
-        arguments, body = ["self"], ["    fields = self.__dict__"]
-        for name, declared in names.items():
-            is_field = isinstance(declared, dataclasses.Field)
-            default = declared.default if is_field else declared
-            factory = declared.default_factory if is_field else dataclasses.MISSING
-            value = name
-            if factory is not dataclasses.MISSING:
-                constants[f"make_{name}"] = factory
-                arguments.append(f"{name}=MISSING")
-                value = f"make_{name}() if {name} is MISSING else {name}"
-            elif default is dataclasses.MISSING:
-                arguments.append(name)
-            else:
-                constants[f"default_{name}"] = default
-                arguments.append(f"{name}=default_{name}")
-            body.append(f"    fields[{name!r}] = {value}")
-        if hasattr(self.cls, "__post_init__"):
-            body.append("    self.__post_init__()")
-        exec(f"def __init__({', '.join(arguments)}):\n" + "\n".join(body), constants)
-        return constants["__init__"]
+                for name, text in pending.annotations.items():
+                    if not text.startswith("ClassVar"):
+                        declared = pending.defaults.get(name, dataclasses.MISSING)
+                        is_field = isinstance(declared, dataclasses.Field)
+                        factory = declared.default_factory if is_field else dataclasses.MISSING
+                        fields[name] = (declared.default if is_field else declared, factory)
+        return fields
 
     def complete(self, init: bool = False) -> Any:
         """Give the class the fields of a twin of it that the standard decorator has processed, which is returned.
