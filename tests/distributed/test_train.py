@@ -297,11 +297,19 @@ def test_workers_with_sparse_tables_train_the_model_of_one(
     assert fingerprints(processes.run(3, fit, "regression", data, params)) == {alone}
 
 
-def test_all_workers_are_told_of_one_whose_rows_weigh_nothing(processes: Processes) -> None:
+@pytest.mark.parametrize("sampling", ["none", "uniform", "goss", "mvs", "bayesian", Uniform(replacement=True)], ids=str)
+def test_the_rows_of_a_worker_may_weigh_nothing(processes: Processes, sampling: Any) -> None:
     data = make_data() | {"sample_weight": np.repeat([1.0, 0.0], 350)}
+    for params in ({"sampling": sampling}, {"sampling": sampling, "random_strength": 1.0, "objective": "absolute"}):
+        alone = fit_alone("regression", data, params).model_.fingerprint()
+        assert fingerprints(processes.run(2, fit_rows, "regression", data, params)) == {alone}
+
+
+def test_all_workers_are_told_if_no_row_weighs_anything(processes: Processes) -> None:
+    data = make_data() | {"sample_weight": np.zeros(700)}
     for answer in processes.run(2, fit_rows, "regression", data, {}):
         assert isinstance(answer, InputError)
-        assert "worker 1 has no rows of positive weight" in str(answer)
+        assert "zero for every row of all workers" in str(answer)
 
 
 def test_workers_that_share_features_need_rows_that_weigh_something() -> None:

@@ -105,7 +105,7 @@ def test_worker_0_decides() -> None:
 @pytest.mark.parametrize(
     ("check", "words"),
     [
-        (lambda workers, rank: workers.count_rows(1 - rank), "worker 1 has no rows"),
+        (lambda workers, rank: workers.check_rows(1 - rank), "worker 1 has no rows"),
         (lambda workers, rank: workers.check_same({"depth": rank}), "depth is 0 at worker 0 but 1 at worker 1"),
         (lambda workers, rank: workers.gather_classes(np.array([["a"], [1]][rank])), "different types"),
     ],

@@ -23,8 +23,8 @@ RawEvalSet = tuple[Any, Any, Any, Any]  # X, y, weights and init_score as the us
 def read_eval_rows(arguments: FitArguments, task: LearningTask) -> dict[str, LabeledRows]:
     """Read the validation sets of ``eval_set`` by name."""
     named = read_eval_sets(arguments.eval_set, arguments.eval_sample_weight)
-    has_init_score = arguments.init_score is not None
-    return {name: _read_rows(name, raw, task, has_init_score) for name, raw in named.items()}
+    has_init_score, may_be_empty = arguments.init_score is not None, arguments.workers.splits_rows
+    return {name: _read_rows(name, raw, task, has_init_score, may_be_empty) for name, raw in named.items()}
 
 
 def read_held_out_rows(arguments: FitArguments, task: LearningTask) -> dict[str, LabeledRows]:
@@ -33,12 +33,16 @@ def read_held_out_rows(arguments: FitArguments, task: LearningTask) -> dict[str,
     return {name: _read_rows(name, (*raw, None), task, False) for name, raw in held_out.items()}
 
 
-def _read_rows(name: str, raw: RawEvalSet, task: LearningTask, needs_init_score: bool) -> LabeledRows:
+def _read_rows(
+    name: str, raw: RawEvalSet, task: LearningTask, needs_init_score: bool, may_be_empty: bool = False
+) -> LabeledRows:  # fmt: skip
     raw_X, target, weights, raw_init_score = raw
     with eval_set_in_errors(name):
-        X, table, bins = read_features(raw_X)
+        X, table, bins = read_features(raw_X, may_be_empty)
         table = task.schema.align(table)
-        if task.classes is not None:
+        if may_be_empty and table.n_rows == 0:
+            y = np.empty(0)
+        elif task.classes is not None:
             y = encode_known_labels(target, table.n_rows, task.classes)
         else:
             y = check_target(target, table.n_rows)
@@ -46,7 +50,7 @@ def _read_rows(name: str, raw: RawEvalSet, task: LearningTask, needs_init_score:
         init_score = read_init_score(raw_init_score, table.n_rows, task.objective.n_outputs)
         if needs_init_score and init_score is None:
             raise InputError("init_score was passed for the training rows but not here: pass (X, y, init_score)")
-        weight = check_weight(weights, table.n_rows, "eval_sample_weight")
+        weight = check_weight(weights, table.n_rows, "eval_sample_weight", may_be_zero=may_be_empty)
         return LabeledRows(X, table, y, weight, init_score, None, bins)
 
 

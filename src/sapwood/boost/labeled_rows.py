@@ -178,12 +178,12 @@ def _has_same_categories(first: Table, second: Table, feature: int) -> bool:
     return bool((names[0] == names[1]).all())
 
 
-def read_features(X: Any) -> tuple[Any, Table, BinnedDataset | None]:
+def read_features(X: Any, may_be_empty: bool = False) -> tuple[Any, Table, BinnedDataset | None]:
     """Return X as the user passed it, X as a table, and the bins of a ``Dataset``, else None."""
     if isinstance(X, Dataset):
         return X.X, X.table, X.bins
     X = collect_table(X)
-    return X, read_table(X), None
+    return X, read_table(X, to_predict=may_be_empty), None
 
 
 def warn_of_index_order(X: Any, values: Any, name: str) -> None:

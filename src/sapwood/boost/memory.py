@@ -77,7 +77,7 @@ def estimate_memory(size: DataSize, objective: Objective, params: Params, member
         "rows": n
         * (2 * 4 + 8 * (shape.n_planes + scratch) + 16 * n_outputs + 8 + copy_bytes * MAX_ROW_COPIES * is_ordered),
         "histograms": 8 * cells * (n_histograms + members),
-        "validation": size.n_eval_rows * (per_eval_row + ENTRY_BYTES * n_entries // n + 8 * n_outputs),
+        "validation": size.n_eval_rows * (per_eval_row + ENTRY_BYTES * n_entries // max(1, n) + 8 * n_outputs),
     }
 
 

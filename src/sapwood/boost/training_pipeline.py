@@ -117,7 +117,7 @@ def train_rows(
     used = np.flatnonzero(np.bincount(result.ensemble.feature[n_earlier:] + 1)) - 1  # np.unique imports numpy.ma
     missing = columns_with_missing(dataset, used)
     result, transformer = join_transformers(result, earlier, dataset.transformer, task.schema)
-    sizes = {name: dataset.workers.total_rows(len(eval_rows.y)) for name, eval_rows in sets.items()}
+    sizes = {name: dataset.workers.count_rows(len(eval_rows.y)) for name, eval_rows in sets.items()}
     monitored_metric = None if watched is None else str(watched)
     kept = prepared if params.evaluation.refit == REPLAY else None
     n_splittable = int(np.count_nonzero(dataset.n_bins > 1))

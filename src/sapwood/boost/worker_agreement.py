@@ -10,6 +10,7 @@ from sapwood.boost.eval_sets import read_eval_sets
 from sapwood.boost.fit_arguments import FitArguments
 from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.boost.learning_task import LearningTask
+from sapwood.errors import InputError
 
 OPTIONAL_ARGUMENTS = ("sample_weight", "init_score", "eval_set", "eval_sample_weight")
 
@@ -22,8 +23,8 @@ def check_workers(task: LearningTask, rows: LabeledRows, arguments: FitArguments
     from sapwood.boost.checkpoint.run_fingerprint import describe_params
 
     workers.check_same(describe_params(task.params) | _facts(task, rows, arguments))
-    if workers.splits_rows:
-        workers.count_rows(len(rows.y) if rows.weight is None else int(np.count_nonzero(rows.weight)))
+    if workers.splits_rows and rows.weight is not None and not workers.count_rows(int(np.count_nonzero(rows.weight))):
+        raise InputError("sample_weight is zero for every row of all workers: give a row a positive weight")
 
 
 def _facts(task: LearningTask, rows: LabeledRows, arguments: FitArguments) -> dict[str, Any]:

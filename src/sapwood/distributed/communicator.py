@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
@@ -14,7 +15,8 @@ class Communicator(ABC):
     """Combines arrays of all workers. A transport implements ``exchange``; the other operations are built on it.
 
     All workers make the same calls in the same order. ``sent`` counts the bytes that this worker has sent to others, by
-    the ``purpose`` at the time: "level 3" are those of splits three levels below the root.
+    the ``purpose`` at the time: "level 3" are those of splits three levels below the root. ``exchanges`` counts the
+    exchanges and ``seconds`` the time in them, waiting for slower workers included, by purpose alike.
 
     Parameters
     ----------
@@ -39,6 +41,8 @@ class Communicator(ABC):
         self.rank, self.size = rank, size
         self.purpose = "start"
         self.sent: dict[str, int] = {}
+        self.exchanges: dict[str, int] = {}
+        self.seconds: dict[str, float] = {}
 
     @abstractmethod
     def exchange(self, parts: Sequence[bytes]) -> Sequence[bytes]:
@@ -55,9 +59,17 @@ class Communicator(ABC):
         """
         to_send = [np.ascontiguousarray(part).tobytes() for part in parts]
         n_bytes = sum(map(len, to_send)) - len(to_send[self.rank])
-        self.sent[self.purpose] = self.sent.get(self.purpose, 0) + n_bytes
+        start = time.perf_counter()
+        received = self.exchange(to_send)
+        self._count(n_bytes, time.perf_counter() - start)
         kept = parts[self.rank]
-        return [np.frombuffer(part, kept.dtype).reshape(-1, *kept.shape[1:]) for part in self.exchange(to_send)]
+        return [np.frombuffer(part, kept.dtype).reshape(-1, *kept.shape[1:]) for part in received]
+
+    def _count(self, n_bytes: int, seconds: float) -> None:
+        """Count an exchange under the current purpose."""
+        self.sent[self.purpose] = self.sent.get(self.purpose, 0) + n_bytes
+        self.exchanges[self.purpose] = self.exchanges.get(self.purpose, 0) + 1
+        self.seconds[self.purpose] = self.seconds.get(self.purpose, 0.0) + seconds
 
     def sum(self, values: np.ndarray) -> np.ndarray:
         """Return the sum of the arrays of all workers: of integers, so that it does not depend on their order."""

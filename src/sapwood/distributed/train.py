@@ -79,8 +79,15 @@ def fit(
     workers = _read_workers(reducer, by, row_numbers, more.get("groups"))
     if workers.splits_rows:
         n_rows = _n_rows(X)
-        workers.count_rows(n_rows)
+        workers.check_rows(n_rows)
         row_numbers = _read_row_numbers(row_numbers, n_rows, workers)
+    return fit_on_worker(estimator, X, y, workers, row_numbers, **more)
+
+
+def fit_on_worker(
+    estimator: Estimator, X: Any, y: Any, workers: Workers, row_numbers: np.ndarray | None, **more: Any
+) -> Estimator:
+    """Fit an estimator on the rows of one of the ``workers``, which have these numbers among the rows of all."""
     arguments = make_fit_arguments(estimator, X, y, workers=workers, row_numbers=row_numbers, **more)
     result = engine.fit(arguments)
     set_fitted_attributes(estimator, result)

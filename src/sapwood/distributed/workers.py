@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from sapwood.distributed.communicator import Communicator, LocalCommunicator
+from sapwood.distributed.journal import Journal
 from sapwood.errors import InputError
 from sapwood.lazy_dataclass import dataclass
 
@@ -20,10 +21,12 @@ class Workers:
 
     With ``split`` "rows" each worker has rows of its own; with "features" each has all rows and searches some of the
     features for splits. Every method returns its argument itself, without a copy, where this worker has all rows.
+    ``journal`` keeps finished rounds for another attempt if a worker is lost; None: nothing is kept.
     """
 
     communicator: Communicator
     split: str
+    journal: Journal | None = None
 
     @property
     def is_local(self) -> bool:
@@ -41,19 +44,15 @@ class Workers:
 
     # --- numbers of rows ----------------------------------------------------------------------------------------------
 
-    def count_rows(self, n_rows: int) -> int:
-        """Return the number of rows of all workers, given those of this one; raise InputError if a worker has none."""
-        if not self.splits_rows:
-            return n_rows
+    def check_rows(self, n_rows: int) -> None:
+        """Raise InputError, at all workers, if a worker has no rows."""
         counts = self._row_counts(n_rows)
         if not counts.all():
             raise InputError(
-                f"worker {int(np.argmin(counts))} has no rows of positive weight: give every worker some, or train "
-                "with fewer workers"
+                f"worker {int(np.argmin(counts))} has no rows: give every worker some, or train with fewer workers"
             )
-        return int(counts.sum())
 
-    def total_rows(self, n_rows: int) -> int:
+    def count_rows(self, n_rows: int) -> int:
         """Return the number of rows of all workers, given those of this one, of which there may be none."""
         return int(self._row_counts(n_rows).sum()) if self.splits_rows else n_rows
 

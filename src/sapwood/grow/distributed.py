@@ -41,6 +41,7 @@ class DistributedGrower(HistogramGrower):
         self._own_features = _with_features(self._features, own[0], own[1], team.size)
         self._n_rows = np.zeros(self._size.max_leaves, dtype=np.int64)  # of each leaf, at all workers
         self._status = layout.OK
+        self._max_weight = 0.0  # of the rows of all workers that a tree is grown on; 0 if all are equal
 
     def _is_wide(self) -> bool:
         return is_wide(self._params.precision, self._n_total_rows)
@@ -55,17 +56,21 @@ class DistributedGrower(HistogramGrower):
     # --- quantising -------------------------------------------------------------------------------------------------
 
     def _weight_scale(self, weight: np.ndarray) -> float:
-        if not self._workers.splits_rows or len(weight) == 0:
-            return super()._weight_scale(weight)
-        top, n = self._workers.max(np.array([weight.max()])), self._n_total_rows
-        return scale_for(gradient_scales.EXACT_LIMIT, float(top[0]) * n, n)
+        return 1.0 if self._workers.splits_rows else super()._weight_scale(weight)  # set when gradients are quantised
+
+    def _with_weight_scale(self, gradients: layout.Gradients) -> layout.Gradients:
+        """Return the gradients with the scale at which the weights of all workers are summed exactly."""
+        top, n = self._max_weight, self._n_total_rows
+        if top == 0.0:
+            return gradients
+        return gradients._replace(weight_scale=scale_for(gradient_scales.EXACT_LIMIT, top * n, n))
 
     def _quantise(self, rows: layout.RowPartition, gradients: layout.Gradients, key: layout.RandomKey) -> None:
         if not self._workers.splits_rows:
             super()._quantise(rows, gradients, key)
             return
         arrays = (rows, gradients, int(self._size.wide), key, self._scales, self._scratch, self._nodes.info)
-        self._status = quantise_rows(arrays, self._team, self._workers)
+        self._status, self._max_weight = quantise_rows(arrays, self._team, self._workers)
 
     def _check_gradients(self, round: int, gradients: layout.Gradients, rows: np.ndarray | None) -> None:
         super()._check_gradients(round, gradients, rows)
@@ -78,7 +83,7 @@ class DistributedGrower(HistogramGrower):
     # --- growing ----------------------------------------------------------------------------------------------------
 
     def _grow_tree(self, gradients: layout.Gradients, rows: layout.RowPartition, key: layout.RandomKey) -> GrownTree:
-        rules, n_leaves = self.grow_params(), 1
+        rules, n_leaves, gradients = self.grow_params(), 1, self._with_weight_scale(gradients)
         self._init_root(rows)
         if self._can_split(0):
             self._build_histogram(0, rows)

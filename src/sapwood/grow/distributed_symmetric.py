@@ -15,7 +15,7 @@ class DistributedSymmetricGrower(DistributedGrower):
     """Grows a tree level by level: each worker scores the splits of its features over all leaves, the best is taken."""
 
     def _grow_tree(self, gradients: layout.Gradients, rows: layout.RowPartition, key: layout.RandomKey) -> GrownTree:
-        rules, n_leaves = self.grow_params(), 1
+        rules, n_leaves, gradients = self.grow_params(), 1, self._with_weight_scale(gradients)
         self._init_root(rows)
         max_depth = rules.max_depth if self._can_split(0) else 0
         if max_depth > 0:

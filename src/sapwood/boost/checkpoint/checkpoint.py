@@ -30,6 +30,8 @@ from sapwood.params.declaration import Params
 
 if TYPE_CHECKING:  # what reads and writes files is imported for fits with a checkpoint only
     from sapwood.boost.checkpoint.log import CheckpointLog, Segment
+    from sapwood.boost.checkpoint.memory_log import MemoryLog
+    from sapwood.distributed.workers import Workers
 
 # Names of the arrays of a segment.
 HISTORY, TREES_PER_ROUND, OUTPUT, VALUE = "history", "trees_per_round", "output", "value"
@@ -61,14 +63,14 @@ class CheckpointState:
 
 
 class Checkpoint:
-    """Writes finished rounds to the checkpoint log every ``interval`` seconds; without a path it does nothing.
+    """Writes finished rounds to the checkpoint log every ``interval`` seconds; without a log it does nothing.
 
     ``state`` is what the log held when it was opened.
     """
 
-    def __init__(self, path: str | None, interval: float) -> None:
+    def __init__(self, log: CheckpointLog | MemoryLog | None, interval: float) -> None:
         self.state = CheckpointState()
-        self._log = None if path is None else _open_log(path)
+        self._log = log
         self._interval = interval
         self._current_round: list[FittedTree] = []
         self._pending_rounds: list[list[FittedTree]] = []
@@ -80,16 +82,16 @@ class Checkpoint:
         cls, dataset: BinnedDataset, target: Target, params: Params, initial: InitialScores, evaluation: Evaluation
     ) -> Checkpoint:  # fmt: skip
         """Open the checkpoint that the parameters name, and check that it belongs to this run."""
-        checkpoint = cls(params.run.checkpoint, params.run.checkpoint_every)
+        checkpoint = _open(params, dataset.workers)
         if checkpoint._log is None:
             return checkpoint
         from sapwood.boost.checkpoint import run_fingerprint
 
+        # Another attempt of a distributed fit may find other rows on this worker: whoever starts it compares the data.
+        has_file = dataset.workers.journal is None
+        digests = run_fingerprint.digest_data(dataset, target, initial, evaluation) if has_file else {}
         try:
-            checkpoint._begin(
-                run_fingerprint.describe_params(params),
-                run_fingerprint.digest_data(dataset, target, initial, evaluation),
-            )
+            checkpoint._begin(run_fingerprint.describe_params(params), digests)
             checkpoint._check_trees(dataset, len(initial.base_scores))
         except BaseException:
             checkpoint._log.close()
@@ -127,7 +129,7 @@ class Checkpoint:
         if self._log is None or not self._pending_rounds:
             return
         header: dict[str, Any] = {"rounds": n_rounds, "elapsed": elapsed}
-        if scores is not None:
+        if scores is not None and self._log.checks_scores:
             header["scores"] = _checksum(scores)
         if reason not in (None, INTERRUPTED, TIME_LIMIT):
             header["stopped"] = reason
@@ -198,10 +200,17 @@ class Checkpoint:
             self._log = None
 
 
-def _open_log(path: str) -> CheckpointLog:
+def _open(params: Params, workers: Workers) -> Checkpoint:
+    """Return the checkpoint in the journal of workers, or in the file that the parameters name."""
+    if workers.journal is not None:
+        from sapwood.boost.checkpoint.memory_log import MemoryLog
+
+        return Checkpoint(MemoryLog(workers.journal.open_stage()), 0.0)
+    if params.run.checkpoint is None:
+        return Checkpoint(None, 0.0)
     from sapwood.boost.checkpoint.log import CheckpointLog
 
-    return CheckpointLog(path)
+    return Checkpoint(CheckpointLog(params.run.checkpoint), params.run.checkpoint_every)
 
 
 def read_state(segments: Sequence[Segment]) -> CheckpointState:

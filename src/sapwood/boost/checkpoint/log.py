@@ -45,6 +45,8 @@ class Segment:
 class CheckpointLog:
     """A checkpoint file opened for one fit; it is locked until it is closed. ``segments`` are those read from it."""
 
+    checks_scores = True
+
     def __init__(self, path: str) -> None:
         self.path = path
         try:
@@ -101,7 +103,7 @@ class CheckpointLog:
         start, segments = len(MAGIC), []
         while (end := _segment_end(data, start)) is not None:
             try:
-                segments.append(_read_segment(data[start + LENGTH_BYTES : end]))
+                segments.append(read_segment(data[start + LENGTH_BYTES : end]))
             except ModelFileError as error:
                 if not segments:
                     raise CheckpointError(f"checkpoint {self.path!r} is damaged at its start: {REMEDY}") from error
@@ -116,6 +118,7 @@ def _segment_end(data: bytes, start: int) -> int | None:
     return end if start + LENGTH_BYTES < end <= len(data) else None
 
 
-def _read_segment(data: bytes) -> Segment:
+def read_segment(data: bytes) -> Segment:
+    """Return the segment that ``safetensors_file.write`` wrote."""
     text, arrays = safetensors_file.read(io.BytesIO(data), len(data))
     return Segment(text, arrays)

@@ -124,10 +124,10 @@ class Sampler(ABC):
 
         They are multiplied by a power of two where squares of weighted gradients could overflow.
         """
-        weight = self.context.weight
-        if len(weight) == 0:
+        weight, workers = self.context.weight, self.context.workers
+        if len(weight) == 0 and not workers.splits_rows:
             return weight
-        exponent = math.frexp(float(self.context.max(weight[:, None])[0]))[1]
+        exponent = math.frexp(float(workers.max(np.array([weight.max(initial=0.0)]))[0]))[1]
         return weight if abs(exponent) <= MAX_EXPONENT else np.ldexp(weight, -exponent)
 
     @abstractmethod
@@ -165,7 +165,7 @@ class Sampler(ABC):
         if workers.sum(np.array([len(sampled.rows)], dtype=np.int64))[0] > 0:
             return sampled
         self._draw_hashes(round)
-        smallest = self._hashes.min()
+        smallest = self._hashes.min(initial=np.iinfo(np.uint64).max)
         rows = np.flatnonzero(self._hashes == smallest).astype(np.uint32)
         rows = rows if workers.has_min(smallest) else rows[:0]
         if sampled.weight is self.context.weight:

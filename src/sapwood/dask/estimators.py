@@ -1,0 +1,332 @@
+"""Estimators for Dask collections, with the parameters and fitted attributes of those for one machine."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from distributed import Client, default_client
+
+from sapwood.boost.eval_sets import read_eval_sets
+from sapwood.dask.fit import fit_on_cluster
+from sapwood.dask.partitions import split_rows
+from sapwood.dask.predictions import is_collection, predict_lazily
+from sapwood.errors import InputTypeError, ParameterError
+from sapwood.estimators.base import SapwoodEstimator
+from sapwood.estimators.classifier import SapwoodClassifier
+from sapwood.estimators.constructor import captures_parameters
+from sapwood.estimators.fitted_estimator import FittedEstimator
+from sapwood.estimators.regressor import SapwoodRegressor
+from sapwood.params.aliases.alias import FIT
+from sapwood.params.declaration import AUTO
+from sapwood.params.resolve import check_value
+from sapwood.params.unknown_arguments import explains_arguments
+
+OWN_PARAMETERS = {"client": None, "retries": 3}
+Estimator = TypeVar("Estimator", bound="DaskEstimator")
+
+
+def with_own_parameters(init: Callable[..., None]) -> Callable[..., None]:
+    """Return a constructor that takes ``client`` and ``retries`` besides the parameters of another one."""
+    given = list(inspect.signature(init).parameters.values())
+    own = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        for name, default in OWN_PARAMETERS.items()
+    ]
+
+    def __init__(self: Any, **params: Any) -> None:  # noqa: N807
+        pass
+
+    __init__.__signature__ = inspect.Signature([*given, *own])  # type: ignore[attr-defined]
+    __init__.__doc__ = init.__doc__
+    return captures_parameters(__init__)
+
+
+class DaskEstimator(SapwoodEstimator):
+    """Base class of the estimators for Dask collections: ``fit`` on a cluster and lazy predictions."""
+
+    client: Client | None
+    retries: Any
+    local_class: ClassVar[type[SapwoodEstimator]]
+    fit_report_: dict[str, Any]
+
+    @explains_arguments(FIT)
+    def fit(
+        self: Estimator,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        eval_sample_weight: Any = None,
+        init_score: Any = None,
+        groups: Any = None,
+        init_model: Any = None,
+    ) -> Estimator:
+        """Train a model on the workers that have the partitions of X.
+
+        Parameters
+        ----------
+        X : dask.dataframe, dask.array, or list of delayed objects or futures
+            Rows to train on. Partitions stay on the workers that have them; rows are numbered in the order of
+            partitions, so that the model does not depend on where they are.
+        y : collection
+            Target of each row, divided like X.
+        sample_weight : collection, optional
+            Weight of each row; rows of weight 0 are left out.
+        eval_set : pair (X, y), list of pairs or dict of pairs, optional
+            Validation sets of collections, evaluated after every round.
+        eval_sample_weight : collection, list or dict, optional
+            Weights of the rows of ``eval_set``, in the same form.
+        init_score : collection, optional
+            Offset of the scores in training. Each validation set then has its own as a third entry.
+        groups : None
+            Not supported on several workers.
+        init_model : Model, fitted estimator or path of a model file, optional
+            Model to continue: its trees come first.
+
+        Returns
+        -------
+        self
+            The fitted estimator; ``fit_report_`` says what the workers exchanged.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from distributed import Client
+        >>> from sapwood.dask import DaskSapwoodRegressor
+        >>> with Client(n_workers=1, processes=False, dashboard_address=None) as client:
+        ...     X = da.random.default_rng(0).normal(size=(1000, 3), chunks=(250, 3))
+        ...     model = DaskSapwoodRegressor(n_estimators=20).fit(X, X[:, 0] + X[:, 1] ** 2)
+        ...     predictions = model.predict(X).compute()
+        >>> predictions.shape, model.n_iter_
+        ((1000,), 20)
+        """
+        if groups is not None:
+            raise ParameterError("groups is not supported by DaskSapwood estimators: leave it out")
+        if check_value("warm_start", self.warm_start):
+            raise ParameterError("warm_start is not supported by DaskSapwood estimators: pass init_model to fit")
+        rows = split_rows(X, y, sample_weight, init_score)
+        sets = {name: split_rows(*raw, name=name) for name, raw in read_eval_sets(eval_set, eval_sample_weight).items()}
+        arguments = {"init_model": getattr(init_model, "to_local", lambda: init_model)()}
+        local, report = fit_on_cluster(self._client(), self._local_copy(), rows, sets, arguments, self._n_retries())
+        self._set_fitted(local)
+        self.fit_report_ = report
+        return self
+
+    def to_local(self) -> SapwoodEstimator:
+        """Return the plain estimator: with the same parameters, and the model if there is one.
+
+        Returns
+        -------
+        SapwoodClassifier or SapwoodRegressor
+            An estimator that needs no cluster.
+
+        Examples
+        --------
+        >>> from sapwood.dask import DaskSapwoodRegressor
+        >>> DaskSapwoodRegressor(max_leaves=7, client=None).to_local()
+        SapwoodRegressor(max_leaves=7)
+        """
+        local = self._local_copy()
+        fitted = {name: value for name, value in vars(self).items() if name.endswith("_") and name != "fit_report_"}
+        local.__dict__.update(fitted)
+        return local
+
+    def save(self, path: Any) -> None:
+        """Write the fitted estimator to a file that ``load``, also of the plain estimator, and ``sapwood.load`` read.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write; an existing one is replaced atomically.
+
+        Examples
+        --------
+        >>> from sapwood.dask import DaskSapwoodRegressor
+        >>> DaskSapwoodRegressor.load("model.sapwood").to_local()  # doctest: +SKIP
+        """
+        self.to_local().save(path)
+
+    def _client(self) -> Client:
+        client = self.client or default_client()
+        if client.asynchronous:
+            raise InputTypeError(
+                f"{type(self).__name__} needs a synchronous client, got an asynchronous one: call fit in a thread with "
+                "a Client of its own"
+            )
+        return client
+
+    def _n_retries(self) -> int:
+        if isinstance(self.retries, bool) or not isinstance(self.retries, int | np.integer) or self.retries < 0:
+            raise ParameterError(f"retries must be an integer of at least 0, got {self.retries!r}")
+        return int(self.retries)
+
+    def _local_copy(self) -> SapwoodEstimator:
+        """Return a plain estimator with the same parameters; a seed that is drawn is drawn here, once."""
+        params = {name: value for name, value in self.get_params(deep=False).items() if name not in OWN_PARAMETERS}
+        local = self.local_class(**params)
+        if params["random_state"] != AUTO:
+            local.set_params(random_state=check_value("random_state", params["random_state"]))
+        return local
+
+    def _set_fitted(self, local: FittedEstimator) -> None:
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        self.__dict__.update({name: value for name, value in vars(local).items() if name.endswith("_")})
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"client": None}  # connections cannot be pickled
+
+    def __sklearn_clone__(self: Estimator) -> Estimator:
+        from sklearn.base import clone
+
+        params = {
+            name: clone(value, safe=False) for name, value in self.get_params(deep=False).items() if name != "client"
+        }
+        return type(self)(**params, client=self.client)
+
+
+class DaskSapwoodClassifier(DaskEstimator, SapwoodClassifier):
+    """Gradient-boosted trees for classification, trained on Dask collections.
+
+    All parameters of ``SapwoodClassifier``, and:
+
+    Parameters
+    ----------
+    client : distributed.Client or None, default=None
+        Connection to the cluster; the current client by default. Copies and pickles of the estimator do not keep it.
+    retries : int, default=3
+        Number of times that training is taken up again after a worker was lost.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from sapwood.dask import DaskSapwoodClassifier
+    >>> with Client(n_workers=1, processes=False, dashboard_address=None) as client:
+    ...     X = da.random.default_rng(0).normal(size=(1000, 3), chunks=(250, 3))
+    ...     model = DaskSapwoodClassifier(n_estimators=20).fit(X, X[:, 0] > 0)
+    >>> model.to_local().predict([[1.0, 0.0, 0.0]])
+    array([ True])
+    """
+
+    local_class = SapwoodClassifier
+    __init__ = with_own_parameters(SapwoodClassifier.__init__)
+
+    def predict(self, X: Any, iterations: int | None = None) -> Any:
+        """Predict the most probable label of each row; of a collection lazily.
+
+        Parameters
+        ----------
+        X : collection, or rows in memory
+            Rows with the columns of training.
+        iterations : int, optional
+            Number of rounds to use; all by default.
+
+        Returns
+        -------
+        dask.dataframe.Series, dask.array, list of delayed objects, or ndarray
+            Labels, in the form of X: a series has its index and divisions.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> import sapwood
+        >>> from sapwood.dask import DaskSapwoodClassifier
+        >>> X = da.arange(100.0, chunks=50)[:, None]
+        >>> sapwood.SapwoodClassifier(n_estimators=5).fit(X.compute(), X[:, 0].compute() > 49).save("model.sapwood")
+        >>> DaskSapwoodClassifier.load("model.sapwood").predict(X).compute(scheduler="synchronous")[[0, 99]]
+        array([False,  True])
+        """
+        if not is_collection(X):
+            return super().predict(X, iterations)
+        return predict_lazily(self.to_local(), X, "predict", iterations=iterations)
+
+    def predict_proba(self, X: Any, iterations: int | None = None) -> Any:
+        """Predict the probability of each class; of a collection lazily.
+
+        Parameters
+        ----------
+        X : collection, or rows in memory
+            Rows with the columns of training.
+        iterations : int, optional
+            Number of rounds to use; all by default.
+
+        Returns
+        -------
+        dask.dataframe.DataFrame, dask.array, list of delayed objects, or ndarray
+            Probabilities in the order of ``classes_``, whose labels are the columns of a data frame.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> import sapwood
+        >>> from sapwood.dask import DaskSapwoodClassifier
+        >>> X = da.arange(100.0, chunks=50)[:, None]
+        >>> sapwood.SapwoodClassifier(n_estimators=5).fit(X.compute(), X[:, 0].compute() > 49).save("model.sapwood")
+        >>> DaskSapwoodClassifier.load("model.sapwood").predict_proba(X).shape
+        (100, 2)
+        """
+        if not is_collection(X):
+            return super().predict_proba(X, iterations)
+        return predict_lazily(self.to_local(), X, "predict_proba", iterations=iterations)
+
+
+class DaskSapwoodRegressor(DaskEstimator, SapwoodRegressor):
+    """Gradient-boosted trees for regression, trained on Dask collections.
+
+    All parameters of ``SapwoodRegressor``, and:
+
+    Parameters
+    ----------
+    client : distributed.Client or None, default=None
+        Connection to the cluster; the current client by default. Copies and pickles of the estimator do not keep it.
+    retries : int, default=3
+        Number of times that training is taken up again after a worker was lost.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from sapwood.dask import DaskSapwoodRegressor
+    >>> with Client(n_workers=1, processes=False, dashboard_address=None) as client:
+    ...     X = da.random.default_rng(0).normal(size=(1000, 3), chunks=(250, 3))
+    ...     model = DaskSapwoodRegressor(n_estimators=20).fit(X, X[:, 0])
+    >>> bool(abs(model.to_local().predict([[1.0, 0.0, 0.0]])[0] - 1.0) < 0.3)
+    True
+    """
+
+    local_class = SapwoodRegressor
+    __init__ = with_own_parameters(SapwoodRegressor.__init__)
+
+    def predict(self, X: Any, iterations: int | None = None) -> Any:
+        """Predict the target of each row; of a collection lazily.
+
+        Parameters
+        ----------
+        X : collection, or rows in memory
+            Rows with the columns of training.
+        iterations : int, optional
+            Number of rounds to use; all by default.
+
+        Returns
+        -------
+        dask.dataframe.Series, dask.array, list of delayed objects, or ndarray
+            Predictions, in the form of X: a series has its index and divisions.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> import sapwood
+        >>> from sapwood.dask import DaskSapwoodRegressor
+        >>> X = da.arange(100.0, chunks=50)[:, None]
+        >>> sapwood.SapwoodRegressor(n_estimators=5).fit(X.compute(), X[:, 0].compute()).save("model.sapwood")
+        >>> DaskSapwoodRegressor.load("model.sapwood").predict(X).chunks
+        ((50, 50),)
+        """
+        if not is_collection(X):
+            return super().predict(X, iterations)
+        return predict_lazily(self.to_local(), X, "predict", iterations=iterations)

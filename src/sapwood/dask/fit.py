@@ -1,0 +1,165 @@
+"""Train on a Dask cluster: partitions are computed where Dask puts them, and their workers train one model together.
+
+If a worker is lost, the others stop. Dask computes the lost partitions again on workers that are there, and the next
+attempt begins with the rounds that were finished: it ends with the model that an undisturbed fit would have given.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from dask.delayed import Delayed
+from distributed import CancelledError, Client, Future, KilledWorker, wait
+from distributed.comm import CommClosedError
+
+from sapwood.dask.partitions import Partition, describe_partition
+from sapwood.dask.placement import Share, StoredRows, place, wait_for
+from sapwood.dask.transport import TransportPlugin, WorkerLostError
+from sapwood.dask.worker_task import (
+    Attempt,
+    StoredPartition,
+    WorkerFailure,
+    WorkerResult,
+    forget_fit,
+    train_on_worker,
+)
+from sapwood.errors import TrainingError
+from sapwood.estimators.base import SapwoodEstimator
+
+logger = logging.getLogger("sapwood.dask")
+LOST = (WorkerLostError, KilledWorker, CommClosedError, CancelledError)
+GRACE_SECONDS = 1.0  # for workers to tell why they failed, after the first one has ended
+
+
+class ClusterFit(NamedTuple):
+    """What is trained, on a cluster: an estimator without Dask, rows, validation sets, further arguments of fit.
+
+    ``empty`` has a partition without rows for each validation set.
+    """
+
+    client: Client
+    fit_id: str
+    estimator: SapwoodEstimator
+    rows: StoredRows
+    eval_sets: dict[str, StoredRows]
+    empty: dict[str, Future]
+    arguments: Mapping[str, Any]
+
+
+def fit_on_cluster(
+    client: Client,
+    estimator: SapwoodEstimator,
+    rows: Sequence[Delayed],
+    eval_sets: Mapping[str, Sequence[Delayed]],
+    arguments: Mapping[str, Any],
+    retries: int,
+) -> tuple[SapwoodEstimator, dict[str, Any]]:
+    """Return the fitted estimator, and a report of attempts and of what the workers exchanged."""
+    client.register_plugin(TransportPlugin())
+    fit_id = uuid.uuid4().hex
+    stored = _store(client, {"": rows, **eval_sets})
+    training = stored.pop("")
+    empty = {name: client.submit(without_rows, one.futures[0], pure=False) for name, one in stored.items()}
+    fit = ClusterFit(client, fit_id, estimator, training, stored, empty, arguments)
+    try:
+        for number in range(retries + 1):
+            shares = place(client, fit.rows, fit.eval_sets)
+            attempt = Attempt(fit_id, number, tuple(share.address for share in shares))
+            n_rows = sum(facts.n_rows for facts in fit.rows.facts)
+            logger.info("attempt %d: %d rows on %d workers", number + 1, n_rows, len(shares))
+            try:
+                results = _run(fit, attempt, shares)
+            except WorkerLostError as error:
+                reason = str(error)
+                logger.warning("attempt %d of %d ended: %s", number + 1, retries + 1, reason)
+                continue
+            return _first_result(results, number + 1)
+    finally:
+        client.run(forget_fit, fit_id, on_error="ignore")
+    raise TrainingError(
+        f"workers were lost in each of {retries + 1} attempts, in the last one because {reason}: look into the logs of "
+        "the workers (memory is the usual cause), or raise retries"
+    )
+
+
+def without_rows(partition: Partition) -> Partition:
+    """Return a partition of the same columns without rows."""
+    return Partition(*(None if one is None else one[:0] for one in partition))
+
+
+def _store(client: Client, rows: Mapping[str, Sequence[Delayed]]) -> dict[str, StoredRows]:
+    """Compute all partitions and find their facts."""
+    futures = {name: client.compute(list(one)) for name, one in rows.items()}
+    facts = {name: client.map(describe_partition, one, pure=False) for name, one in futures.items()}
+    for name in rows:
+        wait_for(futures[name])
+    return {name: StoredRows(futures[name], client.gather(facts[name])) for name in rows}
+
+
+def _run(fit: ClusterFit, attempt: Attempt, shares: Sequence[Share]) -> list[WorkerResult]:
+    """Let all workers train; raise WorkerLostError if one is lost, or the error of the one that failed by itself."""
+    futures = [_submit(fit, attempt, rank, share) for rank, share in enumerate(shares)]
+    try:
+        _wait_for_all(futures)
+        ended = [future for future in futures if future.status == "finished"]
+        results: list[WorkerResult | WorkerFailure] = fit.client.gather(ended)
+        errors = [future.exception() for future in futures if future.status == "error"]
+        errors += [result.error for result in results if isinstance(result, WorkerFailure)]
+        for error in errors:
+            if not isinstance(error, LOST):
+                raise error
+        if errors or len(ended) < len(futures):
+            raise WorkerLostError(min(map(str, errors), default="a worker was cancelled"))
+        return [result for result in results if isinstance(result, WorkerResult)]
+    except LOST as error:
+        raise WorkerLostError(str(error)) from error
+    finally:
+        # Workers that train notice it at their next exchange; so they do if this process is interrupted or dies.
+        fit.client.cancel([future for future in futures if future.status == "pending"], force=True)
+
+
+def _submit(fit: ClusterFit, attempt: Attempt, rank: int, share: Share) -> Future:
+    """Submit the task of a worker.
+
+    If the worker is gone, Dask may start the task on another one, where it ends at once: it would wait for ever
+    otherwise.
+    """
+    eval_sets = {
+        name: (*_parts_of(one, share.eval_numbers[name]), fit.empty[name]) for name, one in fit.eval_sets.items()
+    }
+    return fit.client.submit(
+        train_on_worker, rank, attempt, fit.estimator, *_parts_of(fit.rows, share.numbers), eval_sets, fit.arguments,
+        workers=[share.address], allow_other_workers=True, pure=False, retries=0,
+        key=f"sapwood-fit-{attempt.fit_id}-{attempt.number}-{rank}",
+    )  # fmt: skip
+
+
+def _parts_of(rows: StoredRows, numbers: Sequence[int]) -> tuple[list[StoredPartition], list[Future]]:
+    first_rows = rows.first_rows
+    return [StoredPartition(k, first_rows[k], rows.facts[k]) for k in numbers], [rows.futures[k] for k in numbers]
+
+
+def _wait_for_all(futures: Sequence[Future]) -> None:
+    """Wait until all tasks have ended, or one has failed and the others have had the time to tell why."""
+    pending = set(futures)
+    while pending:
+        done, pending = wait(pending, return_when="FIRST_COMPLETED")
+        if pending and any(_has_failed(future) for future in done):
+            try:
+                wait(pending, timeout=GRACE_SECONDS)
+            except TimeoutError:
+                return
+
+
+def _has_failed(future: Future) -> bool:
+    return future.status != "finished" or isinstance(future.result(), WorkerFailure)
+
+
+def _first_result(results: Sequence[WorkerResult], n_attempts: int) -> tuple[SapwoodEstimator, dict[str, Any]]:
+    fingerprints = {result.fingerprint for result in results}
+    estimator = results[0].estimator
+    assert len(fingerprints) == 1 and estimator is not None
+    return estimator, {"attempts": n_attempts, "workers": [result.report for result in results]}

@@ -1,0 +1,169 @@
+"""Partitions of Dask collections: rows of X with their targets, weights and initial scores, computed where they lie."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import dask
+import dask.array as da
+import numpy as np
+from dask.delayed import Delayed
+from distributed import Future, get_worker
+
+from sapwood.data.tables.conversion import short_repr
+from sapwood.errors import InputError, InputTypeError
+
+COLLECTIONS = "a dask.dataframe, a dask.array, or a list of delayed objects or futures"
+
+
+class Partition(NamedTuple):
+    """Rows of a partition: X, targets, and weights and initial scores where there are any."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    init_score: Any = None
+
+
+class PartitionFacts(NamedTuple):
+    """Number of rows of a partition, a digest of its content (None: not known), and the worker that computed it.
+
+    ``dtype`` is the type of X if it is an array.
+    """
+
+    n_rows: int
+    digest: str | None
+    address: str
+    dtype: str | None
+
+    def same_content(self, other: PartitionFacts) -> bool:
+        """Return whether another computation of the partition gave the same rows."""
+        return (self.n_rows, self.digest) == (other.n_rows, other.digest)
+
+
+def split_rows(X: Any, y: Any, sample_weight: Any = None, init_score: Any = None, name: str = "") -> list[Delayed]:
+    """Return the rows of collections as delayed partitions; ``name`` is that of a validation set, for errors."""
+    where = f"eval_set {name!r}: " if name else ""
+    if y is None:
+        raise InputError(f"{where}y is None: pass the target of each row")
+    given = {"X": X, "y": y, "sample_weight": sample_weight, "init_score": init_score}
+    given = {argument: _align_chunks(values, X, where + argument) for argument, values in given.items()}
+    columns = {argument: _partitions(one, where + argument) for argument, one in given.items() if one is not None}
+    n_partitions = len(columns["X"])
+    for argument, partitions in columns.items():
+        if len(partitions) != n_partitions:
+            raise InputError(
+                f"{where}{argument} has {len(partitions)} partitions, but X has {n_partitions}: they must be divided "
+                "alike; repartition or rechunk one of them"
+            )
+    if not n_partitions:
+        raise InputError(f"{where}X has no partitions: it must have at least one row")
+    make = dask.delayed(make_partition, pure=False)
+    return [make(k, where, {argument: columns[argument][k] for argument in columns}) for k in range(n_partitions)]
+
+
+def make_partition(number: int, where: str, values: dict[str, Any]) -> Partition:
+    """Join what belongs to the rows of a partition, on the worker that has them."""
+    n_rows = count_rows(values["X"])
+    for argument, one in values.items():
+        if count_rows(one) != n_rows:
+            raise InputError(
+                f"{where}partition {number} of X has {n_rows} rows, but that of {argument} has {count_rows(one)}: "
+                "they must be divided alike; repartition or rechunk one of them"
+            )
+    return Partition(**values)
+
+
+def describe_partition(partition: Partition) -> PartitionFacts:
+    """Return the facts of a partition, on the worker that has it."""
+    sha = hashlib.blake2b(digest_size=16)
+    is_known = min(_update_digest(sha, one) for one in partition if one is not None)
+    dtype = str(partition.X.dtype) if isinstance(partition.X, np.ndarray) else None
+    digest = sha.hexdigest() if is_known else None
+    return PartitionFacts(count_rows(partition.X), digest, get_worker().address, dtype)
+
+
+def count_rows(values: Any) -> int:
+    """Return the number of rows of an array, data frame or sparse matrix."""
+    shape = getattr(values, "shape", None)
+    return int(shape[0]) if shape else len(values)
+
+
+def join_partitions(partitions: Sequence[Partition], dtype: str | None = None) -> Partition:
+    """Return the rows of several partitions as one; arrays become arrays of ``dtype``."""
+    columns = list(zip(*partitions, strict=True))
+    X, *others = (None if values[0] is None else _concatenate(values) for values in columns)
+    if dtype is not None and isinstance(X, np.ndarray):
+        X = X.astype(dtype, copy=False)
+    return Partition(X, *others)
+
+
+def _align_chunks(values: Any, X: Any, name: str) -> Any:
+    """Return an array in chunks of the rows of X, if the sizes of all chunks are known; anything else unchanged."""
+    if not isinstance(values, da.Array):
+        return values
+    if values.ndim not in (1, 2):
+        raise InputError(f"{name} is an array of {values.ndim} dimensions: pass one of 1 or 2")
+    if values.ndim == 2 and values.numblocks[1] > 1:
+        values = values.rechunk({1: -1})
+    if not isinstance(X, da.Array) or values.chunks[0] == X.chunks[0]:
+        return values
+    n_rows, n_rows_of_X = sum(values.chunks[0]), sum(X.chunks[0])
+    if np.isnan(n_rows) or np.isnan(n_rows_of_X):
+        return values  # the number of chunks is compared later, the rows of each by the workers
+    if n_rows != n_rows_of_X:
+        raise InputError(f"{name} has {n_rows} rows, but X has {n_rows_of_X}: give every row of X one")
+    return values.rechunk({0: X.chunks[0]})
+
+
+def _partitions(values: Any, name: str) -> list[Any]:
+    """Return the partitions of a collection as delayed objects or futures."""
+    if isinstance(values, da.Array):
+        return list(values.to_delayed().reshape(-1))
+    if hasattr(values, "to_delayed"):
+        return list(values.to_delayed())
+    if isinstance(values, Delayed | Future):
+        return [values]
+    if isinstance(values, list | tuple) and values and all(isinstance(one, Delayed | Future) for one in values):
+        return list(values)
+    raise InputTypeError(
+        f"{name} is {short_repr(values)} of type {type(values).__name__}, which is not a Dask collection: pass "
+        f"{COLLECTIONS}; for rows in memory use SapwoodClassifier or SapwoodRegressor"
+    )
+
+
+def _concatenate(values: Sequence[Any]) -> Any:
+    if len(values) == 1:
+        return values[0]
+    first = values[0]
+    if type(first).__module__.startswith("scipy.sparse"):
+        from scipy import sparse
+
+        return sparse.vstack(values, format="csr")
+    if isinstance(first, np.ndarray | list):
+        return np.concatenate([np.asarray(one) for one in values])
+    from dask.dataframe.dispatch import concat
+
+    return concat(list(values))
+
+
+def _update_digest(sha: Any, values: Any) -> bool:
+    """Add the content of an array, data frame or sparse matrix; return whether its type has a digest."""
+    if type(values).__module__.startswith("scipy.sparse"):
+        compressed = values.tocsr().sorted_indices()
+        for array in (compressed.data, compressed.indices, compressed.indptr):
+            sha.update(np.ascontiguousarray(array).data)
+        return True
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        sha.update(f"{values.dtype.str}{values.shape}".encode())
+        sha.update(np.ascontiguousarray(values).view(np.uint8).data if values.size else b"")
+        return True
+    if type(values).__module__.startswith("pandas"):
+        from pandas.util import hash_pandas_object
+
+        sha.update(",".join(map(str, getattr(values, "columns", [""]))).encode())
+        sha.update(hash_pandas_object(values, index=False).to_numpy().data)
+        return True
+    return False

@@ -1,0 +1,91 @@
+"""Which worker trains on which partitions: those that it has in memory, so that rows are not moved."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from distributed import Client, Future, KilledWorker, wait
+
+from sapwood.dask.partitions import PartitionFacts
+from sapwood.errors import InputError, TrainingError
+
+WAIT_SECONDS = 0.05
+
+
+class Share(NamedTuple):
+    """The partitions of a worker: numbers of those of training, and of those of each validation set."""
+
+    address: str
+    numbers: list[int]
+    eval_numbers: dict[str, list[int]]
+
+
+class StoredRows(NamedTuple):
+    """Futures of the partitions of training rows or of a validation set, and their facts."""
+
+    futures: list[Future]
+    facts: list[PartitionFacts]
+
+    @property
+    def first_rows(self) -> list[int]:
+        """Number of the first row of each partition: rows are numbered in the order of partitions."""
+        starts = [0]
+        for one in self.facts:
+            starts.append(starts[-1] + one.n_rows)
+        return starts[:-1]
+
+
+def place(client: Client, rows: StoredRows, eval_sets: dict[str, StoredRows]) -> list[Share]:
+    """Return the share of each worker that has training rows, by address; validation rows go to these workers only.
+
+    Partitions that were lost with a worker are computed again first.
+    """
+    futures = [*rows.futures, *(future for one in eval_sets.values() for future in one.futures)]
+    holders = _locate(client, futures)
+    numbers: dict[str, list[int]] = {}
+    n_rows: dict[str, int] = {}
+    for k, (future, facts) in enumerate(zip(rows.futures, rows.facts, strict=True)):
+        if facts.n_rows:
+            address = min(holders[future.key], key=lambda one: (n_rows.get(one, 0), one))
+            numbers.setdefault(address, []).append(k)
+            n_rows[address] = n_rows.get(address, 0) + facts.n_rows
+    if not numbers:
+        raise InputError("X has no rows: all of its partitions are empty")
+    addresses = sorted(numbers)
+    shares = [Share(address, numbers[address], {name: [] for name in eval_sets}) for address in addresses]
+    rank_of = {address: rank for rank, address in enumerate(addresses)}
+    for name, one in eval_sets.items():
+        for k, (future, facts) in enumerate(zip(one.futures, one.facts, strict=True)):
+            if facts.n_rows:
+                here = [rank_of[address] for address in holders[future.key] if address in rank_of]
+                shares[min(here, default=k % len(shares))].eval_numbers[name].append(k)
+    return shares
+
+
+def wait_for(futures: Sequence[Future]) -> None:
+    """Wait until partitions are computed; raise what went wrong with the first that is not."""
+    wait(futures)
+    for k, future in enumerate(futures):
+        if future.status == "finished":
+            continue
+        if future.status != "error":
+            raise TrainingError(
+                f"partition {k} was lost with its worker and cannot be computed again, because it was scattered or "
+                "cancelled: build collections from files or functions, or keep copies with client.replicate"
+            )
+        error = future.exception()
+        if isinstance(error, KilledWorker):
+            raise TrainingError(f"workers died each time that partition {k} was computed: {error}") from error
+        raise error
+
+
+def _locate(client: Client, futures: Sequence[Future]) -> dict[str, Sequence[str]]:
+    """Return the addresses of the workers that have each partition, by key, as soon as some worker has each."""
+    while True:
+        wait_for(futures)
+        holders: dict[str, Sequence[str]] = client.who_has(futures)
+        if all(holders.get(future.key) for future in futures):
+            return holders
+        time.sleep(WAIT_SECONDS)  # the scheduler has noticed a loss that the client has not heard of

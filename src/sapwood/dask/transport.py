@@ -1,0 +1,254 @@
+"""Exchange of bytes between the workers of a fit, over the connections that Dask workers have among themselves.
+
+A worker plugin adds one handler to the server of every Dask worker. A worker of a fit opens one connection to each of
+the others with Dask's own ``connect``, so that TLS and all settings are those of the cluster, names its run, and then
+writes messages (step, bytes) without waiting for replies. Nothing is pickled.
+
+A connection that closes before its farewell means that the worker at its other end is lost or has failed. Whoever
+notices it closes all its connections, so that a run ends everywhere at once. Runs have ids of their own: a message of
+an earlier attempt is never taken for one of a later attempt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from types import TracebackType
+from typing import Any, TypeVar
+
+from distributed import Worker, WorkerPlugin, get_worker
+from distributed.comm import Comm, connect
+from distributed.core import Status
+from distributed.protocol import to_serialize
+
+from sapwood.distributed.communicator import Communicator
+from sapwood.errors import TrainingError
+
+HANDLER = "sapwood_exchange"
+PLUGIN = "sapwood-transport"
+FAREWELL = 0  # steps count from 1
+MAX_INLINE = 256 * 1024  # bytes that are cheaper inside a message than as a frame of their own
+CONNECT_SECONDS = 20.0
+CHECK_SECONDS = 0.25  # between looks at whether the task of this worker was cancelled
+
+Result = TypeVar("Result")
+
+
+class WorkerLostError(TrainingError):
+    """A worker of the run is lost, has failed or was cancelled: the run is over, and may be tried again."""
+
+
+class Inbox:
+    """Parts that other workers have sent to one worker of a run, by step.
+
+    The event loop adds them, the thread of the task takes them.
+    """
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._parts: dict[int, dict[int, Any]] = {}
+        self._failure: str | None = None
+        self.comms: set[Comm] = set()
+
+    def put(self, step: int, sender: int, part: Any) -> None:
+        """Add the part of a sender for a step."""
+        with self._condition:
+            self._parts.setdefault(step, {})[sender] = part
+            self._condition.notify()
+
+    def fail(self, reason: str) -> None:
+        """End the run: whoever waits for a part that has not come gets a WorkerLostError."""
+        with self._condition:
+            self._failure = self._failure or reason
+            self._condition.notify()
+
+    def take(self, step: int, size: int, is_cancelled: Callable[[], bool]) -> dict[int, Any]:
+        """Return the parts of all ``size`` senders for a step, by sender; wait for those that have not come."""
+        with self._condition:
+            while len(self._parts.get(step, ())) < size:
+                if self._failure is not None:
+                    raise WorkerLostError(self._failure)
+                if not self._condition.wait(CHECK_SECONDS) and is_cancelled():
+                    raise WorkerLostError("the fit was cancelled")
+            return self._parts.pop(step)
+
+
+class TransportPlugin(WorkerPlugin):
+    """Receives what the workers of fits send to one Dask worker, and keeps the finished rounds of fits.
+
+    ``client.register_plugin(TransportPlugin())`` reaches all workers, and those that join later.
+    """
+
+    name = PLUGIN
+    idempotent = True
+
+    def setup(self, worker: Worker) -> None:
+        """Add the handler to a worker."""
+        self.worker = worker
+        self.inboxes: dict[str, Inbox] = {}
+        self.ended: set[str] = set()
+        self.journals: dict[str, Any] = {}
+        worker.handlers[HANDLER] = self.receive
+
+    def teardown(self, worker: Worker) -> None:
+        """Remove the handler."""
+        worker.handlers.pop(HANDLER, None)
+
+    def inbox(self, run: str) -> Inbox:
+        """Return the inbox of a run, which the first of task and message creates."""
+        return self.inboxes.setdefault(run, Inbox())
+
+    async def receive(self, comm: Comm, run: str, sender: int) -> Any:
+        """Read messages of a worker of a run until its farewell."""
+        if run in self.ended:
+            comm.abort()
+            return Status.dont_reply
+        inbox = self.inbox(run)
+        inbox.comms.add(comm)
+        try:
+            expected = 1
+            while True:
+                step, part = await comm.read()
+                if step == FAREWELL:
+                    break
+                if step != expected:
+                    inbox.fail(f"worker {sender} has sent step {step} instead of {expected}")
+                    break
+                inbox.put(step, sender, part)
+                expected += 1
+        except OSError as error:
+            inbox.fail(f"the connection from worker {sender} ({comm.peer_address}) was closed: {type(error).__name__}")
+        finally:
+            inbox.comms.discard(comm)
+            comm.abort()
+        return Status.dont_reply
+
+    def end(self, run: str) -> None:
+        """Forget a run and close its connections; called on the event loop."""
+        self.ended.add(run)
+        inbox = self.inboxes.pop(run, None)
+        for comm in list(inbox.comms) if inbox is not None else ():
+            comm.abort()
+
+    @staticmethod
+    def here() -> TransportPlugin:
+        """Return the plugin of the worker that runs the current task."""
+        plugin: TransportPlugin = get_worker().plugins[PLUGIN]
+        return plugin
+
+
+class DaskCommunicator(Communicator):
+    """Connects a task to those of the other workers of a run; use it as a context manager.
+
+    Parameters
+    ----------
+    rank : int
+        Number of this worker.
+    addresses : sequence of str
+        Addresses of the Dask workers, by rank.
+    run : str
+        Id of the run, different for every attempt of every fit.
+    """
+
+    def __init__(self, rank: int, addresses: Sequence[str], run: str) -> None:
+        super().__init__(rank, len(addresses))
+        self._plugin, self._addresses, self._run = TransportPlugin.here(), addresses, run
+        self._worker = self._plugin.worker
+        self._key = self._worker.get_current_task()
+        self._loop = self._worker.loop.asyncio_loop
+        self._inbox = self._plugin.inbox(run)
+        self._comms: dict[int, Comm] = {}
+        self._watchers: list[asyncio.Task[None]] = []
+        self._is_closing = False
+        self._step = 0
+
+    def __enter__(self) -> DaskCommunicator:
+        try:
+            self._on_loop(self._connect())
+        except BaseException:
+            self._on_loop(self._close(is_finished=False))
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._on_loop(self._close(is_finished=kind is None))
+
+    def exchange(self, parts: Sequence[bytes]) -> list[Any]:
+        """Send ``parts[r]`` to worker r; return the parts received from each worker."""
+        if self._is_cancelled():
+            raise WorkerLostError("the fit was cancelled")
+        self._step += 1
+        self._inbox.put(self._step, self.rank, parts[self.rank])
+        sending = asyncio.run_coroutine_threadsafe(self._send(self._step, parts), self._loop) if self._comms else None
+        received = self._inbox.take(self._step, self.size, self._is_cancelled)
+        if sending is not None:
+            sending.result()
+        return [received[r] for r in range(self.size)]
+
+    def _is_cancelled(self) -> bool:
+        """Return whether the client no longer wants the result of this task."""
+        task = self._worker.state.tasks.get(self._key)
+        return task is None or task.state == "cancelled"
+
+    def _on_loop(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    async def _connect(self) -> None:
+        """Open a connection to each of the other workers."""
+        others = [rank for rank in range(self.size) if rank != self.rank]
+        opening = asyncio.gather(*map(self._connect_to, others))
+        while not opening.done():
+            await asyncio.wait([opening], timeout=CHECK_SECONDS)
+            if self._is_cancelled():
+                opening.cancel()
+                raise WorkerLostError("the fit was cancelled")
+        try:
+            await opening
+        except OSError as error:
+            raise WorkerLostError(f"a worker cannot be reached: {error}") from error
+
+    async def _connect_to(self, rank: int) -> None:
+        comm = await connect(self._addresses[rank], timeout=CONNECT_SECONDS, **self._worker.connection_args)
+        comm.name = "sapwood"
+        self._comms[rank] = comm
+        await comm.write({"op": HANDLER, "run": self._run, "sender": self.rank})
+        self._watchers.append(asyncio.create_task(self._watch(rank, comm)))
+
+    async def _watch(self, rank: int, comm: Comm) -> None:
+        """End the run if the other end of a connection, on which it never writes, closes it."""
+        try:
+            await comm.read()
+        except OSError as error:
+            if not self._is_closing:
+                self._inbox.fail(f"worker {rank} ({self._addresses[rank]}) has closed: {type(error).__name__}")
+
+    async def _send(self, step: int, parts: Sequence[bytes]) -> None:
+        # Each worker begins with the one after it, so that no worker is the first of all others.
+        for k in range(1, self.size):
+            rank = (self.rank + k) % self.size
+            part = parts[rank]
+            try:
+                await self._comms[rank].write((step, part if len(part) <= MAX_INLINE else to_serialize(part)))
+            except OSError as error:
+                raise WorkerLostError(f"worker {rank} ({self._addresses[rank]}) has closed: {error}") from error
+
+    async def _close(self, is_finished: bool) -> None:
+        """Close all connections, with a farewell if the run is finished."""
+        self._is_closing = True
+        for comm in self._comms.values():
+            if not is_finished:
+                comm.abort()
+                continue
+            try:
+                await comm.write((FAREWELL, b""))
+                await comm.close()
+            except OSError:  # the other worker has what it needs, or is gone
+                continue
+        await asyncio.gather(*self._watchers)
+        if is_finished:
+            self._plugin.inboxes.pop(self._run, None)
+        else:
+            self._plugin.end(self._run)

@@ -1,0 +1,197 @@
+"""What a Dask worker does in a fit: join its partitions and train on them together with the other workers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from distributed import Worker, get_worker, secede
+
+from sapwood.dask.partitions import Partition, PartitionFacts, describe_partition, join_partitions
+from sapwood.dask.transport import PLUGIN, DaskCommunicator, TransportPlugin, WorkerLostError
+from sapwood.distributed.communicator import Communicator
+from sapwood.distributed.journal import Journal
+from sapwood.distributed.train import fit_on_worker
+from sapwood.distributed.workers import ROWS, Workers
+from sapwood.errors import InputError, SapwoodError
+from sapwood.estimators.base import SapwoodEstimator
+from sapwood.params.declaration import AUTO
+
+
+class Attempt(NamedTuple):
+    """An attempt to train: the id of the fit, the number of the attempt, and the workers by rank."""
+
+    fit_id: str
+    number: int
+    addresses: tuple[str, ...]
+
+    @property
+    def run(self) -> str:
+        """Id of the run of workers that exchange messages."""
+        return f"{self.fit_id}/{self.number}"
+
+
+class StoredPartition(NamedTuple):
+    """A partition as it was first computed: its number, the number of its first row, and its facts."""
+
+    number: int
+    first_row: int
+    facts: PartitionFacts
+
+
+EvalRows = tuple[Sequence[StoredPartition], Sequence[Partition], Partition]  # the last one has no rows
+
+
+class WorkerRows(NamedTuple):
+    """The rows of a worker: partitions of training, and of each validation set."""
+
+    stored: Sequence[StoredPartition]
+    partitions: Sequence[Partition]
+    eval_sets: Mapping[str, EvalRows]
+
+    def check_content(self, address: str) -> None:
+        """Raise InputError if a partition that this worker did not compute first differs from what it was."""
+        _check_content(self.stored, self.partitions, address)
+        for stored, partitions, _ in self.eval_sets.values():
+            _check_content(stored, partitions, address)
+
+
+class WorkerResult(NamedTuple):
+    """What a worker returns: the fitted estimator (of the first worker), its fingerprint, and what it exchanged."""
+
+    estimator: SapwoodEstimator | None
+    fingerprint: str
+    report: dict[str, Any]
+
+
+class WorkerFailure(NamedTuple):
+    """The error of a worker: returned rather than raised, because Dask would log it as a failure of its own."""
+
+    error: SapwoodError
+
+
+def train_on_worker(
+    rank: int,
+    attempt: Attempt,
+    estimator: SapwoodEstimator,
+    stored: Sequence[StoredPartition],
+    partitions: Sequence[Partition],
+    eval_sets: Mapping[str, EvalRows],
+    arguments: Mapping[str, Any],
+) -> WorkerResult | WorkerFailure:
+    """Train on the partitions of a worker, together with the other workers of an attempt."""
+    worker, rows = get_worker(), WorkerRows(stored, partitions, eval_sets)
+    try:
+        if worker.address != attempt.addresses[rank]:
+            raise WorkerLostError(f"worker {rank} ({attempt.addresses[rank]}) is gone")
+        # The thread is left to other tasks: those that compute lost partitions again, and the workers of other fits.
+        secede()
+        rows.check_content(worker.address)
+        return _train(rank, attempt, estimator, rows, arguments)
+    except WorkerLostError as error:
+        return WorkerFailure(error)
+    except SapwoodError as error:
+        numbers = ", ".join(str(one.number) for one in stored)
+        where = f"(on worker {worker.address}, whose rows are those of partitions {numbers})"
+        return WorkerFailure(type(error)(f"{error} {where}"))
+
+
+def _train(
+    rank: int, attempt: Attempt, estimator: SapwoodEstimator, rows: WorkerRows, arguments: Mapping[str, Any]
+) -> WorkerResult:
+    """Connect to the other workers, begin where an earlier attempt ended, and train."""
+    plugin, worker = TransportPlugin.here(), get_worker()
+    with DaskCommunicator(rank, attempt.addresses, attempt.run) as communicator:
+        journal = share_journal(plugin.journals.get(attempt.fit_id, Journal()), communicator)
+        plugin.journals[attempt.fit_id] = journal
+        n_replayed = sum(max(0, len(stage) - 1) for stage in journal.stages)
+        dtype = _common_type(rows.stored, communicator)
+        X, y, sample_weight, init_score = join_partitions(rows.partitions, dtype)
+        more = {"sample_weight": sample_weight, "init_score": init_score, **arguments}
+        if rows.eval_sets:
+            more |= _join_eval_sets(rows.eval_sets, dtype)
+        estimator.set_params(**_worker_params(estimator, rank, worker))
+        workers = Workers(communicator, ROWS, journal)
+        fit_on_worker(estimator, X, y, workers, row_numbers(rows.stored), **more)
+    report = {
+        "address": worker.address,
+        "partitions": len(rows.stored),
+        "rows": sum(one.facts.n_rows for one in rows.stored),
+        "rounds_replayed": n_replayed,
+        "bytes_sent": communicator.sent,
+        "exchanges": communicator.exchanges,
+        "seconds": communicator.seconds,
+    }
+    return WorkerResult(estimator if rank == 0 else None, estimator.model_.fingerprint(), report)
+
+
+def share_journal(journal: Journal, communicator: Communicator) -> Journal:
+    """Return the journal of the worker that came furthest in earlier attempts."""
+    communicator.purpose = "journal"
+    progress = [tuple(one) for one in np.concatenate(communicator.gather(np.array([journal.progress]))).tolist()]
+    furthest = max(progress)
+    donor = progress.index(furthest)
+    data = journal.to_bytes() if communicator.rank == donor and len(set(progress)) > 1 else b""
+    received = communicator.exchange([data if one != furthest else b"" for one in progress])[donor]
+    journal = Journal.from_bytes(bytes(received)) if len(received) else journal
+    journal.rewind()
+    return journal
+
+
+def row_numbers(stored: Sequence[StoredPartition]) -> np.ndarray:
+    """Return the numbers of the rows of partitions among those of all partitions."""
+    ranges = [np.arange(one.first_row, one.first_row + one.facts.n_rows, dtype=np.uint64) for one in stored]
+    return np.concatenate([np.empty(0, dtype=np.uint64), *ranges])
+
+
+def forget_fit(fit_id: str, dask_worker: Worker) -> None:
+    """Drop what a worker keeps of a fit that has ended."""
+    plugin: TransportPlugin | None = dask_worker.plugins.get(PLUGIN)
+    if plugin is None:
+        return
+    plugin.journals.pop(fit_id, None)
+    for run in [run for run in plugin.inboxes if run.startswith(fit_id)]:
+        plugin.end(run)
+
+
+def _check_content(stored: Sequence[StoredPartition], partitions: Sequence[Partition], address: str) -> None:
+    """Raise InputError if a partition that was computed again differs from what it was."""
+    for one, partition in zip(stored, partitions, strict=True):
+        if one.facts.address != address and not one.facts.same_content(describe_partition(partition)):
+            raise InputError(
+                f"partition {one.number} was computed again, because its worker was lost, and is not what it was: make "
+                "its computation deterministic (seed random numbers, sort joins), or write the collection to files "
+                "first"
+            )
+
+
+def _common_type(stored: Sequence[StoredPartition], communicator: Communicator) -> str | None:
+    """Return the type that holds the arrays X of all workers; None where they are not numeric arrays."""
+    types = {one.facts.dtype for one in stored}
+    gathered = Workers(communicator, ROWS).gather_texts(",".join(sorted(map(str, types))))
+    names = {name for text in gathered for name in text.split(",")}
+    if "None" in names or any(np.dtype(name).kind not in "fiub" for name in names):
+        return None
+    return str(np.result_type(*names))
+
+
+def _join_eval_sets(eval_sets: Mapping[str, EvalRows], dtype: str | None) -> dict[str, Any]:
+    """Return the arguments ``eval_set`` and ``eval_sample_weight`` of this worker; a set may have no rows here."""
+    joined = {name: join_partitions(list(own) or [empty], dtype) for name, (_, own, empty) in eval_sets.items()}
+    sets = {
+        name: (one.X, one.y) if one.init_score is None else (one.X, one.y, one.init_score)
+        for name, one in joined.items()
+    }
+    weights = {name: one.sample_weight for name, one in joined.items() if one.sample_weight is not None}
+    return {"eval_set": sets, "eval_sample_weight": weights or None}
+
+
+def _worker_params(estimator: SapwoodEstimator, rank: int, worker: Worker) -> dict[str, Any]:
+    """Return the parameters that depend on the worker: the first one alone calls the user's functions."""
+    params: dict[str, Any] = {"verbose": 0}
+    if rank > 0:
+        params["callbacks"] = AUTO
+    if estimator.n_jobs == AUTO:
+        params["n_jobs"] = worker.state.nthreads
+    return params

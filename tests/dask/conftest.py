@@ -1,0 +1,54 @@
+"""A cluster of processes on this machine, and a watchdog: a test that hangs ends with the stacks of all threads."""
+
+from __future__ import annotations
+
+import faulthandler
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("distributed", reason="dask and distributed are not installed")
+
+import dask
+from distributed import Client, LocalCluster
+
+N_WORKERS = 4
+HANG_SECONDS = 90.0
+QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.system-monitor.gil.enabled": False,
+    "distributed.comm.timeouts.connect": "10s",
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 65536,
+}
+
+
+def make_cluster(n_workers: int) -> LocalCluster:
+    return LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None,
+        memory_limit=0, silence_logs=logging.CRITICAL,
+    )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def watchdog() -> Iterator[None]:
+    faulthandler.dump_traceback_later(HANG_SECONDS, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.fixture(scope="session")
+def client() -> Iterator[Client]:
+    with dask.config.set(QUIET), make_cluster(N_WORKERS) as cluster, Client(cluster) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def addresses(client: Client) -> list[str]:
+    client.wait_for_workers(N_WORKERS)
+    return sorted(client.scheduler_info(n_workers=-1)["workers"])
+
+
+def fit_report(model: Any) -> list[dict[str, Any]]:
+    return model.fit_report_["workers"]
