@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from sapwood import plot as plot
     from sapwood.boost.train import train as train
     from sapwood.classic.adaboost import SapwoodAdaBoostClassifier as SapwoodAdaBoostClassifier
+    from sapwood.classic.trees.classifier import SapwoodTreeClassifier as SapwoodTreeClassifier
+    from sapwood.classic.trees.regressor import SapwoodTreeRegressor as SapwoodTreeRegressor
     from sapwood.data.dataset import Dataset as Dataset
     from sapwood.estimators.classifier import SapwoodClassifier as SapwoodClassifier
     from sapwood.estimators.cv import cv as cv
@@ -73,6 +75,8 @@ _MODULE_OF = {
     "SapwoodAdaBoostClassifier": "sapwood.classic.adaboost",
     "SapwoodClassifier": "sapwood.estimators.classifier",
     "SapwoodRegressor": "sapwood.estimators.regressor",
+    "SapwoodTreeClassifier": "sapwood.classic.trees.classifier",
+    "SapwoodTreeRegressor": "sapwood.classic.trees.regressor",
     "Model": "sapwood.model.model",
     "cv": "sapwood.estimators.cv",
     "load": "sapwood.model.io.serialize",

@@ -1,7 +1,16 @@
-"""Boosting as the textbooks have it: over any scikit-learn model, by first-order steps or by reweighting rows."""
+"""Trees and boosting as the textbooks have them: single trees, boosting over any model, reweighted rows."""
 
 from sapwood.classic.adaboost import SapwoodAdaBoostClassifier
 from sapwood.classic.gradient_boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from sapwood.classic.sign_regressor import SignRegressor
+from sapwood.classic.trees.classifier import SapwoodTreeClassifier
+from sapwood.classic.trees.regressor import SapwoodTreeRegressor
 
-__all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor", "SapwoodAdaBoostClassifier", "SignRegressor"]
+__all__ = [
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+    "SapwoodAdaBoostClassifier",
+    "SapwoodTreeClassifier",
+    "SapwoodTreeRegressor",
+    "SignRegressor",
+]

@@ -109,7 +109,7 @@ class SapwoodAdaBoostClassifier(ClassifierMixin, BaseEstimator):
         base = DecisionTreeClassifier(max_depth=1) if self.base is None else self.base
         self._check_parameters(base)
         X = checked_table(self, X, reset=True)
-        codes, self.classes_ = read_labels(self, X, y)
+        codes, self.classes_ = read_labels(self, X.shape[0], y)
         classes = self.classes_
         self.algorithm_ = _algorithm(self.algorithm, len(classes))
         weight = check_weight(sample_weight, len(codes))

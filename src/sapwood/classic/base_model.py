@@ -23,25 +23,25 @@ def checked_table(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
     return validate_data(estimator, X, reset=reset, accept_sparse="csr", ensure_all_finite=False, dtype=None)
 
 
-def read_labels(estimator: BaseEstimator, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the class numbers of a target and the classes; there must be two at least."""
-    codes, classes = _read(estimator, X, y, CLASSIFICATION)
+def read_labels(estimator: BaseEstimator, n_rows: int, y: Any, min_classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    """Return the class numbers of a target and the classes; by default there must be two at least."""
+    codes, classes = _read(estimator, n_rows, y, CLASSIFICATION)
     assert classes is not None
-    if len(classes) < 2:
+    if len(classes) < min_classes:
         raise InputError(f"y has one class, {classes[0]!r}: a classifier needs at least two classes")
     return codes, classes
 
 
-def read_numbers(estimator: BaseEstimator, X: Any, y: Any) -> np.ndarray:
+def read_numbers(estimator: BaseEstimator, n_rows: int, y: Any) -> np.ndarray:
     """Return the target of a regressor as float64."""
-    return _read(estimator, X, y, REGRESSION)[0]
+    return _read(estimator, n_rows, y, REGRESSION)[0]
 
 
-def _read(estimator: BaseEstimator, X: Any, y: Any, task: str) -> tuple[np.ndarray, np.ndarray | None]:
+def _read(estimator: BaseEstimator, n_rows: int, y: Any, task: str) -> tuple[np.ndarray, np.ndarray | None]:
     if y is None:
         raise InputError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
     warn_of_column_vector(y)
-    return read_target(task, y, X.shape[0])
+    return read_target(task, y, n_rows)
 
 
 def set_seed(model: Any, seed: int, round: int, output: int = 0) -> Any:

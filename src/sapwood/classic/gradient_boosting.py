@@ -100,10 +100,10 @@ class GradientBoosting(BaseEstimator):
         X = checked_table(self, X, reset=True)
         classes = None
         if self.task == CLASSIFICATION:
-            target, classes = read_labels(self, X, y)
+            target, classes = read_labels(self, X.shape[0], y)
             self.classes_ = classes
         else:
-            target = read_numbers(self, X, y)
+            target = read_numbers(self, X.shape[0], y)
         weight = check_weight(sample_weight, len(target))
         self._base = DecisionTreeRegressor(max_depth=3) if self.base is None else self.base
         if weight is not None and not has_fit_parameter(self._base, "sample_weight"):

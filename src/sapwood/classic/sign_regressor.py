@@ -49,7 +49,7 @@ class SignRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self
         """
         X = checked_table(self, X, reset=True)
-        target = read_numbers(self, X, y)
+        target = read_numbers(self, X.shape[0], y)
         weight = check_weight(sample_weight, len(target))
         weight = np.abs(target) if weight is None else np.abs(target) * weight
         self.classifier_ = clone(self.classifier).fit(X, np.where(target > 0.0, 1, -1), sample_weight=weight)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sapwood.boost.initial_scores import estimator_scores
 from sapwood.data.dataset import unwrap_dataset
+from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Table, read_table
 from sapwood.estimators import estimator_file
 from sapwood.estimators.evals_frame import make_evals_frame
@@ -327,14 +328,7 @@ class FittedEstimator(NotebookDisplay, ExplainedEstimator):
     def _align(self, X: Any) -> Table:
         """Read X, once, as a table with the columns of training; warn if only one of the two has feature names."""
         check_is_fitted(self)
-        table = read_table(unwrap_dataset(X), to_predict=True)
-        aligned = self.model_.schema.align(table, type(self).__name__)
-        was_named = hasattr(self, "feature_names_in_")
-        if was_named and not table.has_string_names and table.n_features > 0:
-            _warn(f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names")
-        elif table.has_string_names and not was_named:
-            _warn(f"X has feature names, but {type(self).__name__} was fitted without feature names")
-        return aligned
+        return align_table(self, X, self.model_.schema)
 
     def _n_jobs(self) -> int | None:
         """Return the number of threads for predictions, by the current value of ``n_jobs``."""
@@ -344,5 +338,17 @@ class FittedEstimator(NotebookDisplay, ExplainedEstimator):
         return hasattr(self, "model_")
 
 
+def align_table(estimator: Any, X: Any, schema: Schema) -> Table:
+    """Read X, once, as a table with the columns of training; warn if only one of the two has feature names."""
+    table = read_table(unwrap_dataset(X), to_predict=True)
+    aligned = schema.align(table, type(estimator).__name__)
+    was_named = hasattr(estimator, "feature_names_in_")
+    if was_named and not table.has_string_names and table.n_features > 0:
+        _warn(f"X does not have valid feature names, but {type(estimator).__name__} was fitted with feature names")
+    elif table.has_string_names and not was_named:
+        _warn(f"X has feature names, but {type(estimator).__name__} was fitted without feature names")
+    return aligned
+
+
 def _warn(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=4)
+    warnings.warn(message, UserWarning, stacklevel=5)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from sapwood.errors import ParameterError
 from sapwood.explain.split_condition import SplitCondition, SplitConditions
@@ -19,7 +18,8 @@ class DrawnNode:
 
     ``position`` is its place from top to bottom, in leaves; ``parent`` is the index of its parent in the list of drawn
     nodes, −1 for the root. ``hidden_leaves`` counts the leaves below a node at which the drawing ends. ``condition``
-    is None for leaves.
+    is None for leaves. In trees with any number of children, ``branch`` is the condition that leads to the node,
+    ``label`` its prediction, and ``value`` the number that decides its colour, empty for inner nodes.
     """
 
     node: int
@@ -33,6 +33,8 @@ class DrawnNode:
     condition: SplitCondition | None
     formula: str = ""
     hidden_leaves: int = 0
+    branch: str = ""
+    label: str = ""
 
 
 def checked_tree(model: Model, index: int, caller: str) -> Tree:
@@ -46,8 +48,9 @@ def checked_tree(model: Model, index: int, caller: str) -> Tree:
 
 def layout(model: Model, tree: Tree, max_depth: int | None = None) -> list[DrawnNode]:
     """Return the nodes of a tree down to ``max_depth``, each parent before its children."""
-    ends = _drawn_leaves(tree, max_depth)
-    positions = _positions(tree, ends)
+    children = [(left, left + 1) if left else () for left in tree.left.tolist()]
+    ends = drawn_leaves(children, max_depth)
+    positions = node_positions(children, ends)
     names, conditions = model.column_names, SplitConditions(model)
     drawn: list[DrawnNode] = []
     pending = [(0, -1, True, 0)]
@@ -79,33 +82,33 @@ def _condition(conditions: SplitConditions, tree: Tree, node: int) -> SplitCondi
     return conditions.of(int(tree.feature[node]), float(tree.threshold[node]), bool(tree.missing_left[node]))
 
 
-def _drawn_leaves(tree: Tree, max_depth: int | None) -> dict[int, int]:
-    """Return the nodes at which the drawing ends, from top to bottom, with the number of leaves below each."""
-    depths = tree.node_depths()
-    n_leaves = (tree.feature == LEAF).astype(np.int64)
-    for node in np.argsort(-depths, kind="stable"):
-        if tree.feature[node] != LEAF:
-            n_leaves[node] = n_leaves[tree.left[node]] + n_leaves[tree.left[node] + 1]
+def drawn_leaves(children: Sequence[tuple[int, ...]], max_depth: int | None) -> dict[int, int]:
+    """Return the nodes at which a drawing ends, from top to bottom, with the number of leaves below each.
+
+    ``children`` are those of each node; the root is node 0, and every node has a higher number than its parent.
+    """
+    n_leaves = [0 if below else 1 for below in children]
+    for node in range(len(children) - 1, -1, -1):
+        n_leaves[node] += sum(n_leaves[child] for child in children[node])
     ends: dict[int, int] = {}
-    pending = [0]
+    pending = [(0, 0)]
     while pending:
-        node = pending.pop()
-        if tree.feature[node] == LEAF or (max_depth is not None and depths[node] >= max_depth):
-            ends[node] = int(n_leaves[node])
+        node, depth = pending.pop()
+        if not children[node] or (max_depth is not None and depth >= max_depth):
+            ends[node] = n_leaves[node]
         else:
-            pending += [int(tree.left[node]) + 1, int(tree.left[node])]
+            pending += [(child, depth + 1) for child in reversed(children[node])]
     return ends
 
 
-def _positions(tree: Tree, ends: dict[int, int]) -> dict[int, float]:
-    """Return the position of each drawn node: ends in order, a parent in the middle of its children."""
+def node_positions(children: Sequence[tuple[int, ...]], ends: dict[int, int]) -> dict[int, float]:
+    """Return the position of each drawn node: ends in order, a parent in the middle of its first and last child."""
     positions = {node: float(k) for k, node in enumerate(ends)}
     order = [0]
     for node in order:
         if node not in ends:
-            order += [int(tree.left[node]), int(tree.left[node]) + 1]
+            order += children[node]
     for node in reversed(order):
         if node not in ends:
-            left = int(tree.left[node])
-            positions[node] = (positions[left] + positions[left + 1]) / 2.0
+            positions[node] = (positions[children[node][0]] + positions[children[node][-1]]) / 2.0
     return positions

@@ -26,7 +26,9 @@ def tree(model: Any, index: int = 0, *, max_depth: int | None = None, ax: Axes |
     """Draw one tree from left to right.
 
     The upper branch of a node leads to the rows for which its condition holds. Nodes tell where missing values go and
-    how many training rows they have; leaves are coloured by their value, from blue (lowest) to orange.
+    how many training rows they have; leaves are coloured by their value, from blue (lowest) to orange. In drawings of
+    ``SapwoodTreeClassifier`` and ``SapwoodTreeRegressor``, which can have more than two branches, each node has the
+    condition that leads to it, and what it predicts.
 
     Parameters
     ----------
@@ -43,10 +45,14 @@ def tree(model: Any, index: int = 0, *, max_depth: int | None = None, ax: Axes |
     -------
     matplotlib axes
     """
-    fitted = FittedModel.of(model, CALLER)
     if max_depth is not None and (not is_integer(max_depth) or max_depth < 0):
         raise ParameterError(f"{CALLER}: max_depth must be a number of splits, or None (all), got {max_depth!r}")
-    nodes = layout(fitted.model, checked_tree(fitted.model, index, CALLER), max_depth)
+    if hasattr(model, "draw_nodes"):
+        nodes, class_names, title = _single_tree(model, index, max_depth)
+    else:
+        fitted = FittedModel.of(model, CALLER)
+        nodes = layout(fitted.model, checked_tree(fitted.model, index, CALLER), max_depth)
+        class_names, title = fitted.class_names, _title(fitted, index)
     n_lines = 1 + max(node.position for node in nodes)
     depth = max(node.depth for node in nodes)
     ax = get_axes(ax, (max(4.5, COLUMN_WIDTH * (depth + 1)), max(1.6, LEAF_HEIGHT * n_lines + 0.9)), CALLER)
@@ -55,12 +61,20 @@ def tree(model: Any, index: int = 0, *, max_depth: int | None = None, ax: Axes |
             _draw_branch(ax, nodes[node.parent], node, nodes[0].count)
     colors = _leaf_colors(nodes)
     for node in nodes:
-        _draw_node(ax, node, colors, fitted.class_names)
+        _draw_node(ax, node, colors, class_names)
     ax.set_xlim(-0.1, depth + 0.95)
     ax.set_ylim(n_lines - 0.4, -0.6)
     ax.set_axis_off()
-    ax.set_title(_title(fitted, index), loc="left", fontsize="medium")
+    ax.set_title(title, loc="left", fontsize="medium")
     return ax
+
+
+def _single_tree(tree: Any, index: int, max_depth: int | None) -> tuple[list[DrawnNode], list[str], str]:
+    """Return nodes, class names (in their labels already) and title of the drawing of a single-tree estimator."""
+    if index not in (0, -1):
+        raise ParameterError(f"{CALLER}: tree {index!r} does not exist; {type(tree).__name__} has one tree, 0")
+    n_leaves = tree.get_n_leaves()
+    return tree.draw_nodes(max_depth), [], f"{type(tree).__name__}: {n_leaves} {'leaf' if n_leaves == 1 else 'leaves'}"
 
 
 def _title(fitted: FittedModel, index: int) -> str:
@@ -105,7 +119,11 @@ def _is_dark(color: Any) -> bool:
 
 
 def _node_text(node: DrawnNode, class_names: list[str]) -> str:
-    rows = f"{node.count:,} rows"
+    rows = f"{node.count:,} {'row' if node.count == 1 else 'rows'}"
+    if node.label:
+        branch = textwrap.wrap(node.branch, LINE_WIDTH, max_lines=LINES, placeholder=" …")
+        hidden = f"\n{node.hidden_leaves} leaves below" if node.hidden_leaves else ""
+        return "\n".join([*map(escape, branch), f"{label(node.label, LINE_WIDTH)} · {rows}{hidden}"])
     if node.hidden_leaves:
         return f"{node.hidden_leaves} leaves below\n{rows}"
     if node.condition is None:

@@ -1,0 +1,1 @@
+"""Single decision trees: growth, pruning, prediction, rules as text."""

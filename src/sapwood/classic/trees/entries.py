@@ -1,0 +1,110 @@
+"""Training rows sorted by every column, and their division among the children of a node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from sapwood.kernels.grow.sorted_children import divide_entries
+from sapwood.kernels.split.impurity import SortedEntries
+from sapwood.lazy_dataclass import dataclass
+
+MIN_FRACTION = 1e-3  # of the mean weight of a row: smaller parts of a divided row are dropped
+
+
+class EntryBuffer:
+    """Entries of some nodes: a row, or the part of a row that went to one of several children.
+
+    ``order`` has the entries sorted by each column and by the target; the entries of a node are at the same positions
+    of every row of it.
+    """
+
+    def __init__(self, values: np.ndarray, order: np.ndarray, target: np.ndarray, weight: np.ndarray) -> None:
+        self.arrays = SortedEntries(values, order, target, weight)
+        self._child = np.empty(len(target), dtype=np.int32)
+        self._scratch = np.empty(len(target), dtype=np.int32)
+        self.rank = np.empty(len(target), dtype=np.int32)
+
+    @classmethod
+    def of(cls, values: np.ndarray, target: np.ndarray, weight: np.ndarray) -> EntryBuffer:
+        """Sort all rows by each column, missing values last, and by the target; equal values in the order of rows."""
+        order = np.empty((len(values) + 1, len(target)), dtype=np.int32)
+        for column, x in enumerate(values):
+            order[column] = np.argsort(x, kind="stable")
+        order[-1] = np.argsort(target, kind="stable")
+        return cls(values, order, target, weight)
+
+    def entries(self, start: int, stop: int) -> np.ndarray:
+        """Return the entries of a node."""
+        return self.arrays.order[0, start:stop]
+
+    def divide(self, start: int, stop: int, child: np.ndarray, n_children: int) -> np.ndarray:
+        """Move the entries of each child to positions next to each other; return where each starts, and the end."""
+        entries = self.entries(start, stop)
+        starts = np.empty(n_children + 1, dtype=np.int64)
+        starts[0] = start
+        np.cumsum(np.bincount(child, minlength=n_children), out=starts[1:])
+        starts[1:] += start
+        self._child[entries] = child
+        position = np.empty(n_children, dtype=np.int64)
+        divide_entries(self.arrays.order, start, stop, self._child, starts[:-1], position, self._scratch)
+        return starts
+
+    def spread(self, start: int, stop: int, child: np.ndarray, shares: np.ndarray) -> tuple[EntryBuffer, np.ndarray]:
+        """Give every child its entries and a share of those without a child (negative); return a buffer and starts."""
+        values, order, target, weight = self.arrays
+        entries = self.entries(start, stop).copy()
+        least = MIN_FRACTION * float(weight.max())
+        chosen, new_weight, new_order = [], [], []
+        number = np.empty(len(target), dtype=np.int32)
+        n_before = 0
+        for k, share in enumerate(shares):
+            part = np.where(child == k, weight[entries], weight[entries] * share)
+            is_in = (child == k) | ((child < 0) & (part >= least))
+            chosen.append(entries[is_in])
+            new_weight.append(part[is_in])
+            number[:] = -1
+            number[chosen[-1]] = np.arange(n_before, n_before + len(chosen[-1]))
+            sorted_numbers = number[order[:, start:stop]]
+            new_order.append(sorted_numbers[sorted_numbers >= 0].reshape(len(order), -1))
+            n_before += len(chosen[-1])
+        old = np.concatenate(chosen)
+        buffer = EntryBuffer(
+            np.ascontiguousarray(values[:, old]),
+            np.ascontiguousarray(np.concatenate(new_order, axis=1)),
+            target[old],
+            np.concatenate(new_weight),
+        )
+        return buffer, np.cumsum([0, *map(len, chosen)])
+
+
+@dataclass(frozen=True, eq=False)
+class NodeEntries:
+    """The entries of a node: a range of positions of a buffer."""
+
+    buffer: EntryBuffer
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Numbers of the entries in the buffer."""
+        return self.buffer.entries(self.start, self.stop)
+
+    @property
+    def span(self) -> tuple[SortedEntries, int, int]:
+        """Arguments of kernels that read the entries."""
+        return self.buffer.arrays, self.start, self.stop
+
+    def divide(self, child: np.ndarray, shares: Sequence[float]) -> list[NodeEntries]:
+        """Return the entries of each child; those without one (negative) go to all, with shares of their weight."""
+        if child.min() >= 0:
+            starts, buffer = self.buffer.divide(self.start, self.stop, child, len(shares)), self.buffer
+        else:
+            buffer, starts = self.buffer.spread(self.start, self.stop, child, np.asarray(shares))
+        return [NodeEntries(buffer, int(a), int(b)) for a, b in pairwise(starts)]

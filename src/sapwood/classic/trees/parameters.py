@@ -1,0 +1,130 @@
+"""Check the parameters of single trees and resolve them for a table."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from sapwood.classic.trees.settings import GAIN_RATIO, GrowSettings
+from sapwood.errors import InputTypeError, ParameterError
+from sapwood.params.resolve import resolve_seed
+from sapwood.params.validators import integer, is_integer, is_number, number
+
+CLASS_CRITERIA, NUMBER_CRITERIA = ("gini", "entropy", GAIN_RATIO), ("squared_error", "absolute_error")
+CATEGORY_SPLITS, MISSING = ("auto", "multiway", "binary"), ("learned", "fractional")
+# Names of scikit-learn and of textbooks, and what to write instead.
+CRITERION_HINTS = {
+    "log_loss": "it is criterion='entropy' here",
+    "id3": "ID3 is criterion='entropy' with categorical columns",
+    "c4.5": "C4.5 is criterion='gain_ratio' with missing='fractional'",
+    "c45": "C4.5 is criterion='gain_ratio' with missing='fractional'",
+    "cart": "CART is criterion='gini' or 'squared_error' with category_splits='binary'",
+    "mse": "use 'squared_error'",
+    "mae": "use 'absolute_error'",
+    "friedman_mse": "use 'squared_error'",
+    "poisson": "use SapwoodRegressor(objective='poisson', n_estimators=1, learning_rate=1.0)",
+}
+PARAMETER_HINTS = {
+    "splitter": "splits are the best ones (splitter='best'); random thresholds are in SapwoodForestClassifier and "
+    "SapwoodForestRegressor(extra=True)",
+    "monotonic_cst": "use SapwoodClassifier or SapwoodRegressor(monotone_constraints=...)",
+    "monotone_constraints": "use SapwoodClassifier or SapwoodRegressor(monotone_constraints=...)",
+    "max_leaves": "use max_leaf_nodes",
+    "num_leaves": "use max_leaf_nodes",
+    "min_child_samples": "use min_samples_leaf",
+    "min_data_in_leaf": "use min_samples_leaf",
+    "categorical_feature": "use categorical_features",
+    "cat_features": "use categorical_features",
+    "n_estimators": "this is a single tree: use SapwoodForestClassifier or SapwoodForestRegressor",
+    "learning_rate": "this is a single tree: use SapwoodClassifier or SapwoodRegressor",
+    "presort": "columns are always sorted once",
+    "n_jobs": "a tree is grown by one thread",
+}
+Init = TypeVar("Init", bound=Callable[..., None])
+
+
+def explains_parameters(init: Init) -> Init:
+    """Make a constructor refuse unknown parameters by a TypeError that says what to use instead."""
+    names = init.__code__.co_varnames[1 : init.__code__.co_argcount + init.__code__.co_kwonlyargcount]
+
+    @functools.wraps(init)
+    def checked(self: Any, *args: Any, **values: Any) -> None:
+        for name in values:
+            if name not in names:
+                hint = PARAMETER_HINTS.get(name, f"the parameters are {', '.join(names)}")
+                raise InputTypeError(f"{type(self).__name__} has no parameter {name!r}: {hint}")
+        init(self, *args, **values)
+
+    return checked  # type: ignore[return-value]
+
+
+def resolve_settings(
+    tree: Any, criteria: tuple[str, ...], n_classes: int, n_features: int, n_rows: int, total_weight: float
+) -> GrowSettings:
+    """Return the settings of a grower from the parameters of an estimator."""
+    criterion = _one_of("criterion", tree.criterion, criteria, CRITERION_HINTS)
+    category_splits = _one_of("category_splits", tree.category_splits, CATEGORY_SPLITS)
+    is_fractional = _one_of("missing", tree.missing, MISSING) == "fractional"
+    is_multiway = category_splits == "multiway" or (category_splits == "auto" and criterion in ("entropy", GAIN_RATIO))
+    max_leaves = tree.max_leaf_nodes
+    min_leaf = _count("min_samples_leaf", tree.min_samples_leaf, n_rows, 1)
+    min_fraction = number(0.0, 0.5).check("min_weight_fraction_leaf", tree.min_weight_fraction_leaf)
+    # Parts of rows are counted by weight, as in C4.5.
+    min_weight = max(min_fraction, min_leaf / n_rows if is_fractional else 0.0) * total_weight
+    number(0.0).check("ccp_alpha", tree.ccp_alpha)
+    if not isinstance(tree.oblique, bool):
+        raise ParameterError(f"oblique must be True or False, got {tree.oblique!r}")
+    return GrowSettings(
+        criterion=criterion,
+        n_classes=n_classes,
+        max_depth=n_rows if tree.max_depth is None else integer(1).check("max_depth", tree.max_depth),
+        min_samples_split=_count("min_samples_split", tree.min_samples_split, n_rows, 2),
+        min_samples_leaf=min_leaf,
+        min_weight=min_weight,
+        min_impurity_decrease=number(0.0).check("min_impurity_decrease", tree.min_impurity_decrease),
+        max_leaf_nodes=None if max_leaves is None else integer(2).check("max_leaf_nodes", max_leaves),
+        max_features=_feature_count(tree.max_features, n_features),
+        is_multiway=is_multiway,
+        is_fractional=is_fractional,
+        is_oblique=tree.oblique,
+        seed=resolve_seed(tree.random_state),
+    )
+
+
+def _one_of(name: str, value: Any, allowed: tuple[str, ...], hints: dict[str, str] | None = None) -> str:
+    if isinstance(value, str) and value in allowed:
+        return value
+    hint = (hints or {}).get(str(value).lower())
+    raise ParameterError(
+        f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}{'' if hint is None else f': {hint}'}"
+    )
+
+
+def _count(name: str, value: Any, n_rows: int, least: int) -> int:
+    """Return a number of rows that is given as such, or as a fraction of all rows."""
+    if is_integer(value) and value >= least:
+        return int(value)
+    if is_number(value) and not is_integer(value) and 0.0 < value <= 1.0:
+        return max(least, math.ceil(value * n_rows))
+    raise ParameterError(
+        f"{name} must be an integer of at least {least} (rows) or a float above 0 and at most 1 (fraction of the "
+        f"rows), got {value!r}"
+    )
+
+
+def _feature_count(value: Any, n_features: int) -> int:
+    """Return the number of columns that are searched in a node."""
+    if value is None:
+        return n_features
+    if isinstance(value, str) and value in ("sqrt", "log2"):
+        return max(1, int(math.sqrt(n_features) if value == "sqrt" else math.log2(n_features)))
+    if is_integer(value) and value >= 1:
+        return min(int(value), n_features)
+    if is_number(value) and not is_integer(value) and 0.0 < value <= 1.0:
+        return max(1, int(value * n_features))
+    raise ParameterError(
+        f"max_features must be an integer of at least 1 (columns), a float above 0 and at most 1 (fraction of the "
+        f"columns), 'sqrt', 'log2' or None (all), got {value!r}"
+    )
