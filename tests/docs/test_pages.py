@@ -11,7 +11,7 @@ import pytest
 
 from tests.processes import PYTHONPATH, ROOT
 
-PAGES = ["plots.md", "report.md", "serving.md"]
+PAGES = ["classic.md", "composition.md", "plots.md", "practice.md", "report.md", "serving.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)

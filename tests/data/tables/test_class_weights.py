@@ -74,3 +74,33 @@ def test_rare_classes_become_more_probable():
 def test_the_spelling_of_others_is_answered_with_ours():
     with pytest.raises(TypeError, match=r"scale_pos_weight: did you mean class_weight=\{0: 1, 1: 3\}\?"):
         SapwoodClassifier(scale_pos_weight=3)
+
+
+def test_a_fit_with_effective_numbers_is_one_with_the_weights_of_the_formula():
+    """U2: 270 rows and 30 rows, beta = 0.99: weights in proportion to 1 / (1 - 0.99^270) and 1 / (1 - 0.99^30)."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = np.repeat([0, 1], [270, 30])
+    X[y == 1, 0] += 1.0
+    weight = np.where(y == 0, 1.0 / (1.0 - 0.99**270), 1.0 / (1.0 - 0.99**30))
+    weight *= 300.0 / weight.sum()
+    settings = {"n_estimators": 20, "learning_rate": 0.1, "effort": "fast"}
+    by_formula = SapwoodClassifier(**settings).fit(X, y, sample_weight=weight)
+    by_name = SapwoodClassifier(class_weight=EffectiveNumber(0.99), **settings).fit(X, y)
+    assert np.allclose(by_name.predict_proba(X), by_formula.predict_proba(X), atol=1e-5)
+
+
+def test_larger_beta_finds_more_rows_of_a_rare_class():
+    """U2: from no weight (0) to inverse frequency (near 1), more rare rows are found, and more are called rare."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(4000, 3))
+    y = (X[:, 0] + rng.normal(size=4000) > 2.3).astype(int)
+    train, test = slice(0, 2000), slice(2000, 4000)
+    recalls, called = [], []
+    for beta in (0.0, 0.99, 0.999999):
+        model = SapwoodClassifier(class_weight=EffectiveNumber(beta), n_estimators=20, max_leaves=4, effort="fast")
+        is_called = model.fit(X[train], y[train]).predict(X[test]) == 1
+        recalls.append(is_called[y[test] == 1].mean())
+        called.append(is_called.mean())
+    assert recalls[0] + 0.1 < recalls[1] < recalls[2]
+    assert called[0] < called[1] < called[2]
