@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 STEP = 0x9E3779B97F4A7C15
+OUTPUT_STEP = 0xD1342543DE82EF95
 WORD = 2**64
 ROUNDING = 1
 
@@ -20,12 +21,12 @@ def mix(x: int) -> int:
     return x ^ (x >> 31)
 
 
-def random_bits(seed: int, purpose: int, round: int, id: int) -> int:
-    """The 64 bits that belong to these four numbers."""
+def random_bits(seed: int, purpose: int, round: int, id: int, output: int = 0) -> int:
+    """The 64 bits that belong to these numbers."""
     of_seed = mix((seed + STEP) % WORD)
     of_purpose = mix(of_seed ^ purpose)
     of_round = mix((of_purpose + round * STEP) % WORD)
-    return mix((of_round + id * STEP) % WORD)
+    return mix((of_round + output * OUTPUT_STEP + id * STEP) % WORD)
 
 
 def finest_scale(limit: int, bound: Fraction, n: int) -> Fraction:
@@ -51,7 +52,7 @@ class Quantised:
 
 
 def quantise_slowly(
-    pairs: np.ndarray, weight: np.ndarray | None, ids: np.ndarray, wide: bool, draw: tuple[int, int]
+    pairs: np.ndarray, weight: np.ndarray | None, ids: np.ndarray, wide: bool, draw: tuple[int, int], output: int = 0
 ) -> Quantised:
     """The pairs (n, 2) of one output as integers; ``draw`` is the seed and the round."""
     n = len(pairs)
@@ -66,7 +67,7 @@ def quantise_slowly(
             if wide:
                 integers.append(round(value * float(scale)))
             else:
-                bits = random_bits(draw[0], ROUNDING, draw[1], int(ids[i]))
+                bits = random_bits(draw[0], ROUNDING, draw[1], int(ids[i]), output)
                 part = (bits % 2**32 if side == 0 else bits >> 32) / 2**32
                 integers.append(math.floor(value * float(scale) + part))
         columns.append((integers, scale, exact))

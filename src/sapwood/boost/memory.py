@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.boost.prefixes import count_prefixes
 from sapwood.data.binning.max_bins import largest_limit
 from sapwood.data.binning.sparse_bins import MAX_SPARSE_DENSITY, MAX_TILED_BYTES, MAX_TILED_COLUMNS
 from sapwood.data.binning.tiles import tile_width
 from sapwood.errors import OutOfMemoryError
 from sapwood.grow.histogram import is_wide
 from sapwood.grow.row_subset import MAX_FRACTION
-from sapwood.grow.workspace import WorkspaceSize, pool_size
+from sapwood.grow.workspace import WorkspaceSize, count_scored_outputs, pool_size
 from sapwood.kernels.histogram.multi_output import padded_planes
 from sapwood.lazy_dataclass import dataclass
 from sapwood.native.system.available_memory import available_memory
@@ -55,7 +56,8 @@ def estimate_memory(size: DataSize, objective: Objective, params: Params, member
     p = size.n_features - len(sparse)
     is_exact = params.tree.split_search == "exact"
     assert params.tree.max_leaves is not None
-    width = n_outputs if objective.vector_leaves else 1
+    n_prefixes = count_prefixes(params.boost, n)
+    width = count_scored_outputs(n_outputs if objective.vector_leaves else 1, n_prefixes)
     shape = WorkspaceSize(n, width, params.tree.max_leaves, members, is_exact or is_wide(params.tree.precision, n))
     bin_type = np.dtype(np.uint8 if largest_limit(params.binning.column_limits) <= 255 else np.uint16)
     per_value, tile = bin_type.itemsize, tile_width(p, bin_type)
@@ -64,7 +66,8 @@ def estimate_memory(size: DataSize, objective: Objective, params: Params, member
     n_cells = p * (max_bins + 1) + int(np.minimum(sparse + 2, max_bins + 1).sum())
     cells = 0 if is_exact else shape.n_planes * n_cells
     n_histograms = 0 if is_exact else pool_size(shape, cells, symmetric_of(params.tree.growth) is not None)
-    is_ordered, copy_bytes = params.boost.boosting == "ordered", 20 + 16 * n_outputs
+    copies = (20 + 16 * n_outputs) * MAX_ROW_COPIES if params.boost.boosting == "ordered" else 0
+    scored_pairs = 8 * width if n_prefixes > 0 else 0
     scratch = padded_planes(shape.n_planes) if width > 1 else shape.n_planes
     per_eval_row = 8 * p if is_exact else tiles
     subset_fraction = 0 if is_exact or sampling_of(params.boost.sampling) is None else MAX_FRACTION
@@ -74,8 +77,7 @@ def estimate_memory(size: DataSize, objective: Objective, params: Params, member
         "bins": int(n * (24 * p if is_exact else (1.0 + subset_fraction) * (tiles + per_value * p)))
         + ENTRY_BYTES * n_entries
         + 8 * n * size.n_features * is_copied,
-        "rows": n
-        * (2 * 4 + 8 * (shape.n_planes + scratch) + 16 * n_outputs + 8 + copy_bytes * MAX_ROW_COPIES * is_ordered),
+        "rows": n * (2 * 4 + 8 * (shape.n_planes + scratch) + 16 * n_outputs + 8 + copies + scored_pairs),
         "histograms": 8 * cells * (n_histograms + members),
         "validation": size.n_eval_rows * (per_eval_row + ENTRY_BYTES * n_entries // max(1, n) + 8 * n_outputs),
     }

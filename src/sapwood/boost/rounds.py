@@ -233,7 +233,8 @@ def add_round(
                 if round == 0:
                     raise InterruptedBeforeFirstRound
                 return False
-            tree = _grow_tree(context, view, sampled, (round, copy), output)
+            scored = booster.scored_pairs(context.tree_pairs[output // context.builder.width], round, output)
+            tree = _grow_tree(context, view, sampled, scored, (round, copy), output)
             checkpoint.add_tree(tree)
             booster.add_tree(tree, round, sampled.rows is None)
             trees.append(tree)
@@ -251,16 +252,24 @@ def draw_rows(context: TrainingContext, round: int, copy: int) -> SampledRows:
 
 
 def _grow_tree(
-    context: TrainingContext, view: DatasetView, sampled: SampledRows, place: tuple[int, int], output: int
-) -> FittedTree:  # fmt: skip
-    """Grow the tree of an output on sampled rows and compute its leaf values; ``place`` is its round and copy."""
+    context: TrainingContext,
+    view: DatasetView,
+    sampled: SampledRows,
+    scored: np.ndarray,
+    place: tuple[int, int],
+    output: int,
+) -> FittedTree:
+    """Grow the tree of an output on sampled rows and compute its leaf values; ``place`` is its round and copy.
+
+    ``scored`` are the pairs that splits are scored by, those of the outputs first.
+    """
     grower, team, n_outputs, boost = context.grower, context.team, context.objective.n_outputs, context.params.boost
     round, copy = place
     pairs = context.tree_pairs[output // context.builder.width]
     number = sample_number(context.first_round + round, copy)
     rate, length = boost.tree_rate_of(round), boost.rates_before(round, context.first_round)
     grower.split_noise = split_noise_scale(context.params, pairs, sampled, length, team.run, context.dataset.workers)
-    grown = grower.grow(pairs, sampled.weight, number * n_outputs + output, sampled.rows, n_outputs)
+    grown = grower.grow(scored, sampled.weight, number * n_outputs + output, sampled.rows, n_outputs)
     nodes = None
     if context.leaf_refit is not None:
         is_grown_on = sampled.rows is None and view.dataset is context.dataset

@@ -13,6 +13,7 @@ from sapwood.boost.ensemble_assembly import TreeAssembler
 from sapwood.boost.evaluation import Evaluation
 from sapwood.boost.initial_scores import InitialScores
 from sapwood.boost.leaf_values import QuantileLeaves
+from sapwood.boost.prefixes import count_prefixes
 from sapwood.boost.sampling import Sampler, SamplingContext, make_sampler
 from sapwood.boost.sampling.base import SampledRows
 from sapwood.boost.target import Target
@@ -75,7 +76,8 @@ class TrainingContext:
         width = objective.n_outputs if objective.vector_leaves else 1
         seed = params.run.random_state
         sampling = SamplingContext(dataset.kept_row_ids, target, objective.task, seed, team, dataset.workers)
-        grower, scores = make_grower(dataset, width, params.tree, seed, team), initial.make_scores(dataset.n_rows)
+        n_prefixes, scores = count_prefixes(params.boost, dataset.n_rows), initial.make_scores(dataset.n_rows)
+        grower = make_grower(dataset, width, params.tree, seed, team, n_prefixes)
         quantile_leaves = QuantileLeaves.of(objective, target, params.tree, dataset)
         linear_leaves = _make_linear_leaves(dataset, params, team)
         grower.needs_leaf_rows = quantile_leaves is not None or linear_leaves is not None

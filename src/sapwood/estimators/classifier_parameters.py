@@ -49,6 +49,7 @@ class ClassifierParameters(SapwoodEstimator):
         parallel_trees: int | Literal["auto"] = "auto",
         learning_rate: float | Sequence[float] | np.ndarray | Callable[[int], float] | Literal["auto"] = "auto",
         boosting: Literal["plain", "ordered", "dart", "forest", "auto"] | Dart = "auto",
+        ordered_scoring: bool | Literal["auto"] = "auto",
         leaf_steps: int | Literal["auto"] = "auto",
         sampling: Literal["none", "uniform", "goss", "mvs", "bayesian", "auto"] | Sampling = "auto",
         subsample: float | Literal["auto"] = "auto",
@@ -140,6 +141,9 @@ class ClassifierParameters(SapwoodEstimator):
             Boosting method: gradient boosting; ordered boosting, where the gradient of a row comes from a model that
             was trained without it; DART, which drops earlier rounds at random while a new one is fitted; or a random
             forest, which averages trees on bootstrapped rows with a learning rate of 1. See boosting.md.
+        ordered_scoring : bool, default=False
+            Whether boosting='ordered' also scores candidate splits in order: a row takes the leaf value of the rows of
+            its leaf that come before it in the permutation, rather than that of all rows of the leaf. See boosting.md.
         leaf_steps : int, default=1
             Number of Newton steps per leaf. With more than one, and with boosting='ordered', leaf values are fitted to
             all rows, whichever rows the tree was grown on. Allowed: an integer from 1 to 100.

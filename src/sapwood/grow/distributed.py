@@ -31,10 +31,12 @@ class DistributedGrower(HistogramGrower):
 
     is_one_call = False
 
-    def __init__(self, dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
+    def __init__(
+        self, dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team, n_prefixes: int = 0
+    ) -> None:
         self._workers = dataset.workers
         self._n_total_rows = dataset.workers.count_rows(dataset.n_rows)
-        super().__init__(dataset, n_outputs, params, seed, team)
+        super().__init__(dataset, n_outputs, params, seed, team, n_prefixes)
         communicator = self._workers.communicator
         self._worker_slices = _slice_features(self._features.offset, communicator.size)
         own = self._worker_slices[communicator.rank : communicator.rank + 2].tolist()
@@ -215,18 +217,19 @@ class DistributedGrower(HistogramGrower):
     def _set_values(self, n_leaves: int, gradients: layout.Gradients, rows: layout.RowPartition) -> None:
         """Give the nodes their true sums and values."""
         self._workers.begin("leaves")
-        leaf_sums, width = self._scratch.leaf_sums, 2 * self._size.n_outputs + 1
+        leaf_sums, width = self._scratch.leaf_sums, 2 * self._n_outputs + 1
+        exact = self._scales.exact[: self._n_outputs]
         self._team.run(
             distributed_steps.sum_leaf_rows,
-            n_leaves, gradients, rows.rows, self._scales.exact, self._leaves.ints, leaf_sums
+            n_leaves, gradients, rows.rows, exact, self._leaves.ints, leaf_sums
         )  # fmt: skip
         used = slice(None, n_leaves * width)
         leaf_sums[0, used] = self._workers.sum(leaf_sums[:, used].sum(axis=0))
         leaf_ints = self._leaves.ints[:n_leaves].copy()
         leaf_ints[:, layout.LEAF_BEGIN], leaf_ints[:, layout.LEAF_END] = 0, self._n_rows[:n_leaves]
         distributed_steps.set_true_values(
-            leaf_ints, gradients.weight_scale, self._features.monotone, self.grow_params(), self._scales.exact,
-            leaf_sums, self._nodes,
+            leaf_ints, gradients.weight_scale, self._features.monotone, self.grow_params(), exact, leaf_sums,
+            self._nodes,
         )  # fmt: skip
 
 

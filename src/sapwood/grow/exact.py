@@ -21,8 +21,10 @@ from sapwood.params.declaration import TreeParams
 class ExactGrower(Grower):
     """Searches every gap between two values of a leaf; the dataset must have a bin for every distinct value."""
 
-    def __init__(self, dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
-        super().__init__(dataset, n_outputs, params, seed, team)
+    def __init__(
+        self, dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team, n_prefixes: int = 0
+    ) -> None:
+        super().__init__(dataset, n_outputs, params, seed, team, n_prefixes)
         n_features, n_rows = dataset.columns.shape
         self._columns = np.ascontiguousarray(dataset.columns, dtype=np.uint32)
         slices = np.array([t * n_features // team.size for t in range(team.size + 1)])

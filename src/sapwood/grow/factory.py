@@ -10,8 +10,13 @@ from sapwood.params.declaration import TreeParams
 from sapwood.params.options import symmetric_of
 
 
-def make_grower(dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> Grower:
-    """Return a grower of trees with ``n_outputs`` outputs on a dataset; its kernels are imported when it is used."""
+def make_grower(
+    dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team, n_prefixes: int = 0
+) -> Grower:
+    """Return a grower of trees with ``n_outputs`` outputs on a dataset; its kernels are imported when it is used.
+
+    ``n_prefixes`` is the number of prefixes of ordered scoring, 0 without it.
+    """
     kind: type[Grower]
     if not dataset.workers.is_local and symmetric_of(params.growth) is not None:
         from sapwood.grow.distributed_symmetric import DistributedSymmetricGrower
@@ -27,4 +32,4 @@ def make_grower(dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed
         kind = ExactGrower
     else:
         kind = HistogramGrower
-    return kind(dataset, n_outputs, params, seed, team)
+    return kind(dataset, n_outputs, params, seed, team, n_prefixes)

@@ -22,6 +22,7 @@ from sapwood.grow.grown_tree import GrownTree
 from sapwood.grow.workspace import (
     RowBuffers,
     WorkspaceSize,
+    count_scored_outputs,
     make_column_sampler,
     make_leaf_table,
     make_scales,
@@ -51,16 +52,22 @@ class Grower(ABC):
     ``directions`` are the monotone constraints of the features: 1 increasing, -1 decreasing, 0 none. ``split_noise`` is
     the standard deviation of the noise added to the gains by which the next trees choose features.
     ``needs_leaf_rows`` is whether the rows of leaves are read also after a tree was grown on a sample of the rows.
+    With ``n_prefixes`` above 0, splits are scored by the pairs of so many prefixes of the permuted rows, which follow
+    those of the outputs (``kernels/layout.py``).
     """
 
-    def __init__(self, dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
+    def __init__(
+        self, dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team, n_prefixes: int = 0
+    ) -> None:
         self._dataset = dataset
         self._params = params
         self._seed = seed
         self._team = team
         assert params.max_leaves is not None
         n_features = dataset.n_features
-        self._size = WorkspaceSize(dataset.n_rows, n_outputs, params.max_leaves, team.size, self._is_wide())
+        self._n_outputs, self._n_prefixes = n_outputs, n_prefixes
+        n_scored = count_scored_outputs(n_outputs, n_prefixes)
+        self._size = WorkspaceSize(dataset.n_rows, n_scored, params.max_leaves, team.size, self._is_wide())
         self.directions = column_directions(params.monotone_constraints, dataset)
         groups = column_groups(params.interaction_constraints, dataset)
         counts = self._sampled_counts(column_weights(params.feature_weights, dataset).n_positive)
@@ -83,7 +90,7 @@ class Grower(ABC):
         )
         self._is_never_drawn = self._unsplittable | self._weights.is_zero[self._bundle_layout.order]
         self._column_sampler.in_tree[self._is_never_drawn] = 0
-        self._nodes = make_tree_nodes(self._size)
+        self._nodes = make_tree_nodes(self._size, n_outputs)
         self._tree_number = 0
         self.split_noise = 0.0
         self.needs_leaf_rows = True
@@ -130,6 +137,7 @@ class Grower(ABC):
     ) -> GrownTree:  # fmt: skip
         """Grow a tree on all rows or on some, given by ascending numbers.
 
+        ``pairs`` (outputs, rows, 2) are those of the outputs, then those of the prefixes of ordered scoring.
         It is tree ``number`` of the training, which has ``per_round`` trees a round; multiples of ``MAX_ROUNDS`` count
         parallel trees. ``weight`` are the weights of all rows or of those given, empty if all are equal.
         """
@@ -147,6 +155,8 @@ class Grower(ABC):
             self._column_sampler.in_tree[:] = in_tree[self._bundle_layout.order]
             self._column_sampler.in_tree[self._is_never_drawn] = 0
         self._column_sampler.active_groups[0] = 1
+        if self._n_prefixes > 0:
+            gradients = gradients._replace(pairs=gradients.pairs[: self._n_outputs])
         return self._grow_tree(gradients, partition, key)
 
     def _gather_gradients(self, rows: np.ndarray | None, gradients: layout.Gradients) -> layout.Gradients:
@@ -229,6 +239,7 @@ class Grower(ABC):
             split_noise=0.0,
             split_noise_key=0,
             random_thresholds=int(params.split_search == "random"),
+            n_prefixes=self._n_prefixes,
         )
 
     def _check_gradients(self, round: int, gradients: layout.Gradients, rows: np.ndarray | None) -> None:

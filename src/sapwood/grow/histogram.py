@@ -36,8 +36,10 @@ class HistogramGrower(Grower):
 
     is_one_call = True
 
-    def __init__(self, dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team) -> None:
-        super().__init__(dataset, n_outputs, params, seed, team)
+    def __init__(
+        self, dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team, n_prefixes: int = 0
+    ) -> None:
+        super().__init__(dataset, n_outputs, params, seed, team, n_prefixes)
         is_symmetric = self._symmetric is not None
         has_counts = params.min_child_samples > 1 or bool(dataset.category_kinds.any())
         self._histograms = make_histograms(
@@ -49,7 +51,7 @@ class HistogramGrower(Grower):
         if can_be_sorted and prefers_sorted_rows(dataset, self._size, self._fixed_params):
             self._sorted = self._histograms._replace(sorted_rows=sort_rows(dataset, team.size))
         self._bins = make_bins(dataset, self._bundle_layout, team.size)
-        self._row_subset = RowSubset(self._bins, n_outputs, team, not self._bundle_layout.has_bundles)
+        self._row_subset = RowSubset(self._bins, self._size.n_outputs, team, not self._bundle_layout.has_bundles)
         self._subset_bins: layout.BinMatrix | None = None
         max_bins = int(self._features.n_bins.max())
         self._level_scores: tuple[np.ndarray, ...] = make_level_scores(self._size, max_bins) if is_symmetric else ()

@@ -7,7 +7,7 @@ import numpy as np
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.grow.workspace import WorkspaceSize
 from sapwood.kernels import layout
-from sapwood.kernels.split.numeric import MIN_DIVISOR
+from sapwood.kernels.split.gain import MIN_DIVISOR
 
 # With few rows per bin, leaves soon have fewer rows than a feature has bins.
 MAX_ROWS_PER_BIN = 2.0

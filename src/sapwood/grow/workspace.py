@@ -11,6 +11,7 @@ from sapwood.kernels import layout
 from sapwood.kernels.histogram.multi_output import padded_planes
 from sapwood.kernels.split.category_order import CATEGORY_SCRATCH
 from sapwood.kernels.split.cumulative_sums import PADDING
+from sapwood.kernels.split.ordered_score import ORDERED_ROWS
 from sapwood.lazy_dataclass import dataclass
 
 ANY_BIN = 1 << 40
@@ -36,6 +37,11 @@ class WorkspaceSize:
     def max_nodes(self) -> int:
         """Maximum number of nodes of a tree."""
         return 2 * self.max_leaves - 1
+
+
+def count_scored_outputs(n_outputs: int, n_prefixes: int) -> int:
+    """Return the number of gradient pairs per row: one per output, and two per output and prefix (ordered scoring)."""
+    return n_outputs * (1 + 2 * n_prefixes)
 
 
 def make_bins(dataset: BinnedDataset, bundle_layout: BundleLayout, members: int = 1) -> layout.BinMatrix:
@@ -85,7 +91,8 @@ def make_scales(size: WorkspaceSize) -> layout.Scales:
 def make_scratch(size: WorkspaceSize, max_bins: int, symmetric: bool = False) -> layout.Scratch:
     """Allocate scratch memory for each member; a search of symmetric trees has the sums of all planes side by side."""
     k, p, t = size.n_outputs, size.n_planes, size.members
-    n_sums = (p + 1 if symmetric else 3) * (max_bins + PADDING)
+    n_rows = max(p + 1 if symmetric else 3, ORDERED_ROWS if size.n_outputs > 1 else 0)
+    n_sums = n_rows * (max_bins + PADDING)
     return layout.Scratch(
         floats=np.zeros((t, 4 * k + 8)),
         ints=np.zeros((t, 4 * p + 4 * k + 8 + max(n_sums, CATEGORY_SCRATCH)), np.int64),
@@ -165,9 +172,9 @@ def make_column_sampler(
     )
 
 
-def make_tree_nodes(size: WorkspaceSize) -> layout.TreeNodes:
+def make_tree_nodes(size: WorkspaceSize, n_outputs: int) -> layout.TreeNodes:
     """Allocate the nodes of a finished tree."""
-    width = layout.NODE_OUTPUTS + layout.NODE_PER_OUTPUT * size.n_outputs
+    width = layout.NODE_OUTPUTS + layout.NODE_PER_OUTPUT * n_outputs
     return layout.TreeNodes(
         ints=np.zeros((size.max_nodes, layout.NODE_INTS), np.int64),
         floats=np.zeros((size.max_nodes, width)),

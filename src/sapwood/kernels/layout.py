@@ -8,6 +8,12 @@ and hessian in the low half of one int64, one plane per output. *Wide*: two plan
 P is the number of planes. A histogram has one int64 per plane and cell; the cell of feature f and bin b is
 ``offset[f] + b``.
 
+With ordered scoring (``n_prefixes`` above 0) more planes follow those of the outputs, as if there were more outputs:
+for each output and each prefix of the permuted rows, the pairs of the rows of the prefix, then those of the rows from
+its end to the end of the next prefix, both at the scores of the model that is fitted to the prefix. Rows outside have
+pairs of 0. In the shapes of arrays K counts all of these, except in ``Gradients`` while leaf values are computed, and
+in ``TreeNodes``.
+
 Tables of integers and of floats hold many columns in few arrays, because every array that one kernel passes to another
 costs compile time. The columns are named by the constants below.
 """
@@ -131,6 +137,7 @@ class GrowParams(NamedTuple):
     split_noise: "f64"  # standard deviation of the noise added to the gains that features are chosen by
     split_noise_key: "i64"  # random key of the noise, another for every tree
     random_thresholds: "i64"  # 1 if one threshold per feature and leaf is drawn at random
+    n_prefixes: "i64"  # prefixes of the permuted rows whose leaf values the rows behind them are scored with; 0: none
 
 
 @layout

@@ -185,6 +185,10 @@ CATEGORIES = (
 
 SAMPLING = (
     Incompatibility(
+        c.ORDERED_SCORING, c.NOT_ORDERED, "its supporting models give the leaf values of the rows before each row",
+        "use boosting='ordered' or unset ordered_scoring",
+    ),
+    Incompatibility(
         c.LEARNING_RATE, c.FOREST, "a forest averages unshrunk trees", "unset learning_rate"
     ),
     Incompatibility(

@@ -107,6 +107,12 @@ ALL_COLUMNS = Condition("without column sampling", lambda c: not _samples_column
 SYMMETRIC = Condition("`growth='symmetric'`", lambda c: symmetric_of(c["growth"]) is not None)
 LINEAR = Condition("`leaf_model='linear'`", lambda c: linear_of(c["leaf_model"]) is not None)
 ORDERED = Condition("`boosting='ordered'`", lambda c: c["boosting"] == "ordered")
+NOT_ORDERED = Condition(
+    "`boosting` other than 'ordered'", lambda c: c["boosting"] != "ordered", "boosting={boosting!r}"
+)
+ORDERED_SCORING = Condition(
+    "`ordered_scoring`", lambda c: c.is_set("ordered_scoring") and c["ordered_scoring"], "ordered_scoring=True"
+)
 FOREST = Condition("`boosting='forest'`", lambda c: c["boosting"] == "forest")
 LEAF_STEPS = Condition("`leaf_steps` above 1", lambda c: c["leaf_steps"] > 1, "leaf_steps={leaf_steps}")
 MAX_BINS = Condition("`max_bins`", lambda c: c.is_set("max_bins"), "max_bins={max_bins}")

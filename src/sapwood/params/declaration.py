@@ -366,6 +366,12 @@ class BoostingParams:
         "trained without it; DART, which drops earlier rounds at random while a new one is fitted; or a random forest, "
         "which averages trees on bootstrapped rows with a learning rate of 1. See boosting.md.",
     )
+    ordered_scoring: bool = declare(
+        False,
+        boolean(),
+        "Whether boosting='ordered' also scores candidate splits in order: a row takes the leaf value of the rows of its "
+        "leaf that come before it in the permutation, rather than that of all rows of the leaf. See boosting.md.",
+    )
     leaf_steps: int = declare(
         1,
         integer(1, 100),

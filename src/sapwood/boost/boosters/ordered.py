@@ -14,11 +14,11 @@ import numpy as np
 
 from sapwood.boost.boosters.plain import Booster, DatasetView, TrainingState
 from sapwood.boost.leaf_refit import LeafRefit, RefitSettings, SupportingModels
+from sapwood.boost.ordered_scoring import ScoredPairs
+from sapwood.boost.prefixes import count_prefixes, prefix_sizes
 from sapwood.boost.score_update import find_nodes
 from sapwood.boost.target import Target
 from sapwood.grow.grown_tree import FittedTree
-
-MIN_PREFIX_DIVISOR = 64  # the shortest prefix that is not empty has this fraction of the rows
 
 
 class OrderedBooster(Booster):
@@ -30,6 +30,8 @@ class OrderedBooster(Booster):
         make_models = make_prefix_models if is_ordered else make_single_model
         self.refits = [LeafRefit(make_models(view, state.target), settings) for view in self.views]
         self.gradient_sources = [find_gradient_sources(refit.models) for refit in self.refits]
+        n_prefixes = count_prefixes(state.params.boost, state.dataset.n_rows)
+        self._scored = ScoredPairs(state.dataset.n_rows, state.builder.width) if n_prefixes > 0 else None
 
     def begin_round(self, round: int) -> None:
         """Compute the gradients of all supporting models."""
@@ -39,13 +41,23 @@ class OrderedBooster(Booster):
 
     def compute_pairs(self, round: int, out: np.ndarray) -> None:
         """Copy the gradient pair of each row from its supporting model to ``out``."""
-        k = max(0, self.state.permutation_of(round) - 1)
+        k = self._view_number(round)
         refit, source = self.refits[k], self.gradient_sources[k]
         if refit.models.n_models == 1:
             np.copyto(out, refit.pairs)
             return
         for output, pairs in enumerate(refit.pairs):
             np.take(pairs, source, axis=0, out=out[output])
+
+    def scored_pairs(self, pairs: np.ndarray, round: int, output: int) -> np.ndarray:
+        """Return the pairs of a tree, with those of the supporting models if splits are scored by them."""
+        if self._scored is None:
+            return pairs
+        return self._scored.gather(pairs, self.refits[self._view_number(round)], output)
+
+    def _view_number(self, round: int) -> int:
+        """Return the number, among the supporting models, of the permutation that the trees of a round are grown on."""
+        return max(0, self.state.permutation_of(round) - 1)
 
     def add_tree(self, tree: FittedTree, round: int, on_all_rows: bool = False) -> None:
         """Add a tree with the leaf values of each supporting model to its scores."""
@@ -66,15 +78,6 @@ class OrderedBooster(Booster):
 def make_single_model(view: DatasetView, target: Target) -> SupportingModels:
     """Return one supporting model, fitted to all rows."""
     return SupportingModels.single(target, view.scores.copy())
-
-
-def prefix_sizes(n_rows: int) -> list[int]:
-    """Return the number of rows that each supporting model is fitted to: 0, then sizes that double."""
-    sizes, size = [0], max(1, n_rows // MIN_PREFIX_DIVISOR)
-    while size < n_rows:
-        sizes.append(size)
-        size *= 2
-    return sizes
 
 
 def make_prefix_models(view: DatasetView, target: Target) -> SupportingModels:

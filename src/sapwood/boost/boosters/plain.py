@@ -110,6 +110,10 @@ class Booster:
         state = self.state
         state.objective.pairs(state.target.y, state.view_of(round).scores, out, state.run)
 
+    def scored_pairs(self, pairs: np.ndarray, round: int, output: int) -> np.ndarray:
+        """Return what the tree that begins with an output is grown on: ``pairs``, and more where splits need more."""
+        return pairs
+
     def add_tree(self, tree: FittedTree, round: int, on_all_rows: bool = False) -> None:
         """Add a tree of the current round, its values with shrinkage."""
         if self.updates_scores:

@@ -199,21 +199,20 @@ def set_leaf_values(
     member, members, sync, n_leaves, monotone, params, gradients, partition, scales, scratch, leaves, nodes
 ):
     """Give the nodes of a grown tree their exact sums and values."""
+    exact = scales.exact[: gradients.pairs.shape[0]]
     # Leaf by leaf, each output and the weights would read the rows once more.
     is_row_wise = gradients.pairs.shape[0] > 1 or gradients.weight.shape[0] > 0
     if is_row_wise and 2 * partition.rows.shape[0] == gradients.pairs.shape[1]:
         mark_leaves(member, members, n_leaves, leaves.ints, partition.rows, partition.scratch)
         if barrier(sync, members) != 0:
             return
-        sum_row_by_row(member, members, n_leaves, gradients, partition.scratch, scales.exact, scratch.leaf_sums)
+        sum_row_by_row(member, members, n_leaves, gradients, partition.scratch, exact, scratch.leaf_sums)
     else:
-        sum_leaf_pairs(
-            member, members, n_leaves, leaves.ints, gradients, partition.rows, scales.exact, scratch.leaf_sums
-        )
+        sum_leaf_pairs(member, members, n_leaves, leaves.ints, gradients, partition.rows, exact, scratch.leaf_sums)
     if barrier(sync, members) != 0 or member != 0:
         return
     nodes.info[N_LEAVES] = n_leaves
-    set_leaf_sums(members, n_leaves, leaves.ints, gradients.weight_scale, scales.exact, scratch.leaf_sums, nodes)
+    set_leaf_sums(members, n_leaves, leaves.ints, gradients.weight_scale, exact, scratch.leaf_sums, nodes)
     set_node_values(nodes.ints, nodes.floats, nodes.info[N_NODES], gradients.pairs.shape[0], params, monotone)
 
 

@@ -9,19 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.histogram.cells import count_cells
-from sapwood.kernels.layout import (
-    BITSET_SPLIT,
-    BITSET_WORDS,
-    CANDIDATE_BIN,
-    CANDIDATE_BITSET,
-    CANDIDATE_COUNTED,
-    CANDIDATE_MISSING_LEFT,
-    CANDIDATE_SUMS,
-    CANDIDATE_WORDS,
-    CATEGORY_ONE_HOT,
-    UNPENALISED,
-)
-from sapwood.kernels.split.category_bitset import add_to_bitset, in_bitset
+from sapwood.kernels.layout import CANDIDATE_COUNTED, CANDIDATE_SUMS, CATEGORY_ONE_HOT
+from sapwood.kernels.split.category_bitset import in_bitset, set_one_category, set_partition
 from sapwood.kernels.split.category_order import HIGH_SHIFT, cell_sums, order_categories
 from sapwood.kernels.split.gain import (
     clip_value,
@@ -33,6 +22,7 @@ from sapwood.kernels.split.gain import (
     value_score,
 )
 from sapwood.kernels.split.numeric_vectorized import min_hessian
+from sapwood.kernels.split.ordered_categories import scan_ordered_categories
 from sapwood.native.runtime.kernel import kernel
 
 
@@ -101,12 +91,7 @@ def scan_partitions(cells, n_cells, n_bins, sums, lower, upper, counts, n_rows, 
                 best_g = g
                 best_h = h
     if best > 0.0:
-        for w in range(BITSET_WORDS):
-            candidate[CANDIDATE_BITSET + w] = 0
-        for k in range(best_size):
-            add_to_bitset(candidate[CANDIDATE_WORDS], order[k] if best_end == 0 else order[n - 1 - k])
-        candidate[CANDIDATE_BIN] = BITSET_SPLIT
-        candidate[CANDIDATE_MISSING_LEFT] = np.int64(in_bitset(candidate[CANDIDATE_WORDS], 0))
+        set_partition(order, n, best_size, best_end, candidate)
         candidate[CANDIDATE_SUMS] = best_g if wide != 0 else (best_g << HIGH_SHIFT) + best_h
         if wide != 0:
             candidate[CANDIDATE_SUMS + 1] = best_h
@@ -142,11 +127,7 @@ def scan_one_hot(cells, n_cells, n_bins, sums, lower, upper, counts, n_rows, par
             best = gain
             best_bin = b
     if best > 0.0:
-        for w in range(BITSET_WORDS):
-            candidate[CANDIDATE_BITSET + w] = 0
-        add_to_bitset(candidate[CANDIDATE_WORDS], best_bin)
-        candidate[CANDIDATE_BIN] = BITSET_SPLIT
-        candidate[CANDIDATE_MISSING_LEFT] = UNPENALISED + (1 if best_bin == 0 else 0)
+        set_one_category(best_bin, candidate)
         for p in range(1 + params.wide):
             candidate[CANDIDATE_SUMS + p] = cells[p * n_cells + best_bin]
     return best
@@ -163,6 +144,11 @@ def scan_categories(histogram, f, features, sums, lower, upper, counts, n_rows, 
     n_cells = count_cells(features.offset)
     n_bins = features.n_bins[f]
     cells = histogram[features.offset[f] :]
+    if params.n_prefixes != 0:
+        return scan_ordered_categories(
+            cells, n_cells, n_bins, features.category_kind[f], sums, lower, upper, counts, n_rows, params, scales,
+            buffer, candidate,
+        )  # fmt: skip
     if features.category_kind[f] == CATEGORY_ONE_HOT:
         return scan_one_hot(cells, n_cells, n_bins, sums, lower, upper, counts, n_rows, params, scales, candidate)
     return scan_partitions(

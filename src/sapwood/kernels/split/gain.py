@@ -3,6 +3,10 @@
 G and H are the sums of gradients and hessians of a leaf. A *score* is twice the decrease of the objective that a leaf
 brings: G²/(H + λ) with L2 regularisation only. The gain of a split is half of what the scores of the children exceed
 that of the parent by, less γ (``min_split_gain``). Chen and Guestrin, 2016, equations 5 to 7.
+
+With ordered scoring, the score of a leaf is twice the decrease of the loss of its rows when each takes the value that
+the leaf has by the rows before it: those of the longest prefix of the permuted rows that ends before the row.
+Prokhorenkova and others, 2018, algorithm 2.
 """
 
 from __future__ import annotations
@@ -14,6 +18,8 @@ from sapwood.native.runtime.kernel import kernel
 
 # Gains smaller than this fraction of the scores they come from are rounding noise.
 ROUNDING_NOISE = 1e-12
+# The product of two smaller hessians could underflow.
+MIN_DIVISOR = 1e-100
 
 
 @kernel()
@@ -103,8 +109,42 @@ def bounded_value(sums, k, lower, upper, params, scale):
 
 
 @kernel()
+def count_outputs(params, scale):
+    """Return the number of outputs, without the planes of ordered scoring."""
+    if params.n_prefixes == 0:
+        return scale.shape[0]
+    return scale.shape[0] // (1 + 2 * params.n_prefixes)
+
+
+@kernel()
+def ordered_terms(sums, penalty, lower, upper, params, scale):
+    """Return −Σ G w and Σ H w² over the rows behind each prefix, w the value of the leaf by the rows of the prefix.
+
+    ``penalty`` is added to λ.
+    """
+    product = 0.0
+    square = 0.0
+    for k in range(count_outputs(params, scale), scale.shape[0], 2):
+        g = gradient_sum(sums, k, params.wide, scale)
+        h = hessian_sum(sums, k, params.wide, scale)
+        value = clip_value(leaf_value(g, h + penalty, params), lower, upper)
+        product -= gradient_sum(sums, k + 1, params.wide, scale) * value
+        square += hessian_sum(sums, k + 1, params.wide, scale) * value * value
+    return product, square
+
+
+@kernel()
+def ordered_score(sums, penalty, lower, upper, params, scale):
+    """Return the score of a leaf with ordered scoring."""
+    product, square = ordered_terms(sums, penalty, lower, upper, params, scale)
+    return 2.0 * product - square
+
+
+@kernel()
 def leaf_score(sums, lower, upper, params, scale):
     """Return the score of a leaf with these quantised sums, all outputs together."""
+    if params.n_prefixes != 0:
+        return ordered_score(sums, 0.0, lower, upper, params, scale)
     score = 0.0
     for k in range(scale.shape[0]):
         g = gradient_sum(sums, k, params.wide, scale)

@@ -7,7 +7,7 @@ import numpy as np
 from sapwood.kernels.histogram.cells import count_cells
 from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_COUNTED, CANDIDATE_MISSING_LEFT, CANDIDATE_SUMS
 from sapwood.kernels.numeric.fixed_point import hessian_sum
-from sapwood.kernels.split.gain import is_l2_only, leaf_score, split_gain
+from sapwood.kernels.split.gain import MIN_DIVISOR, count_outputs, is_l2_only, leaf_score, split_gain
 from sapwood.kernels.split.leaf_size import first_bin, has_two_sides, last_bin
 from sapwood.kernels.split.monotone import breaks_monotone
 from sapwood.kernels.split.multi_output import locate_outputs, scan_outputs
@@ -19,16 +19,14 @@ from sapwood.kernels.split.numeric_vectorized import (
     scan_packed,
     scan_wide,
 )
+from sapwood.kernels.split.ordered_score import is_ordered_vectorizable, locate_ordered
 from sapwood.native.runtime.kernel import kernel
-
-# The product of two smaller hessians could underflow.
-MIN_DIVISOR = 1e-100
 
 
 @kernel()
 def has_min_hessian(sums, params, scales):
     """Return whether the hessian of a leaf with these sums reaches the minimum in every output."""
-    for k in range(scales.histogram.shape[0]):
+    for k in range(count_outputs(params, scales.histogram)):
         h = hessian_sum(sums, k, params.wide, scales.histogram)
         if h < min_hessian(params, scales, k) or h + params.reg_lambda <= 0.0:
             return False
@@ -104,7 +102,7 @@ def is_vectorizable(sums, params, scales):
 @kernel()
 def are_outputs_vectorizable(params, scales):
     """Return whether ``is_vectorizable`` holds for each of several outputs."""
-    if scales.histogram.shape[0] == 1 or not is_l2_only(params):
+    if scales.histogram.shape[0] == 1 or params.n_prefixes != 0 or not is_l2_only(params):
         return False
     for k in range(scales.histogram.shape[0]):
         if min_hessian(params, scales, k) + params.reg_lambda <= MIN_DIVISOR:
@@ -153,6 +151,8 @@ def locate_split(histogram, f, features, sums, lower, upper, limits, params, sca
                 cells, n_cells, n_bins, sums, min_h, lam, gamma, limits, scales.histogram, rest, candidate
             )  # fmt: skip
         return locate_packed(cells, n_bins, sums[0], min_h, lam, gamma, limits, scales.histogram, candidate)
+    if params.n_prefixes != 0 and is_ordered_vectorizable(params):
+        return locate_ordered(cells, n_cells, n_bins, sums, limits, params, scales, rest, candidate)
     if are_outputs_vectorizable(params, scales):
         return locate_outputs(cells, n_cells, n_bins, sums, limits, params, scales, rest, candidate)
     direction = features.monotone[f]

@@ -18,18 +18,21 @@ from sapwood.kernels.numeric.fixed_point import gradient_sum, hessian_sum, high_
 from sapwood.kernels.split.best_split import draw_split_noise, has_missing
 from sapwood.kernels.split.cumulative_sums import cumulate_side
 from sapwood.kernels.split.gain import (
+    MIN_DIVISOR,
     clip_value,
     cosine_score,
+    count_outputs,
     is_l2_only,
     l2_score,
     l2_split_score,
     l2_step,
     leaf_value,
+    ordered_terms,
     split_gain,
     value_score,
 )
 from sapwood.kernels.split.monotone import breaks_monotone
-from sapwood.kernels.split.numeric import MIN_DIVISOR
+from sapwood.kernels.split.ordered_score import is_ordered_vectorizable, score_leaf_ordered
 from sapwood.kernels.split.symmetric_outputs import are_level_outputs_vectorizable, score_leaf_outputs
 from sapwood.native.runtime.kernel import kernel
 
@@ -41,6 +44,11 @@ BEST_SCORE, BEST_FEATURE, BEST_BIN, BEST_MISSING_LEFT, BEST_NOISELESS_SCORE = ra
 @kernel()
 def add_leaf_score(sums, lower, upper, params, scale, out):
     """Add the score of a leaf to ``out[0]``, and with cosine the term of the divisor to ``out[1]``."""
+    if params.n_prefixes != 0:
+        product, square = ordered_terms(sums, 0.0, lower, upper, params, scale)
+        out[0] += product if params.cosine_score != 0 else 2.0 * product - square
+        out[1] += square
+        return
     for k in range(scale.shape[0]):
         g = gradient_sum(sums, k, params.wide, scale)
         h = hessian_sum(sums, k, params.wide, scale)
@@ -55,7 +63,7 @@ def add_leaf_score(sums, lower, upper, params, scale, out):
 @kernel()
 def is_too_light(sums, params, scale):
     """Return whether a child is empty or has less than ``min_child_weight``."""
-    for k in range(scale.shape[0]):
+    for k in range(count_outputs(params, scale)):
         h = hessian_sum(sums, k, params.wide, scale)
         if h < params.min_child_weight or h + params.reg_lambda <= 0.0:
             return True
@@ -153,6 +161,7 @@ def search_level_features(member, n_leaves, features, params, scale, histograms,
     is_simple = is_l2_only(params) and params.wide == 0 and n_planes == 1
     is_l2 = is_simple and params.cosine_score == 0 and params.min_child_weight > MIN_DIVISOR
     has_vector_code = are_level_outputs_vectorizable(params)
+    is_ordered = params.n_prefixes != 0 and is_ordered_vectorizable(params)
     is_l2_cosine = is_simple and params.cosine_score != 0 and has_vector_code
     best[BEST_SCORE] = -INFINITE
     best[BEST_FEATURE] = -1.0
@@ -180,6 +189,9 @@ def search_level_features(member, n_leaves, features, params, scale, histograms,
                 score_leaf_cosine(
                     histogram, n_bins, 1 + missing, sums[0], min_h, params.reg_lambda, scale, buffer, scores
                 )
+                continue
+            if is_ordered:
+                score_leaf_ordered(histogram, n_cells, n_bins, 1 + missing, sums, params, scale, buffer, scores)
                 continue
             if has_vector_code:
                 score_leaf_outputs(histogram, n_cells, n_bins, 1 + missing, sums, params, scale, buffer, scores)

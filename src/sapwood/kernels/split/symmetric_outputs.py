@@ -13,8 +13,8 @@ import numpy as np
 
 from sapwood.kernels.numeric.fixed_point import gradient_sum, hessian_sum, high_half, int_to_float, low_half
 from sapwood.kernels.split.cumulative_sums import PADDING, cumulate_side
-from sapwood.kernels.split.gain import is_l2_only, l2_step, value_score
-from sapwood.kernels.split.numeric import MIN_DIVISOR
+from sapwood.kernels.split.gain import MIN_DIVISOR, is_l2_only, l2_step, value_score
+from sapwood.kernels.split.side_marks import mark_packed_output, mark_wide_output
 from sapwood.native.runtime.kernel import kernel
 
 LEFT, RIGHT = np.int64(0), np.int64(-1)
@@ -23,7 +23,7 @@ LEFT, RIGHT = np.int64(0), np.int64(-1)
 @kernel()
 def are_level_outputs_vectorizable(params):
     """Return whether vector code can score a leaf: L2 regularisation only, no division by nearly 0."""
-    return is_l2_only(params) and params.min_child_weight + params.reg_lambda > MIN_DIVISOR
+    return params.n_prefixes == 0 and is_l2_only(params) and params.min_child_weight + params.reg_lambda > MIN_DIVISOR
 
 
 @kernel()
@@ -31,24 +31,6 @@ def side_sum(left, total, side):
     """Return the sum of a side of a split: that of the left one, or the rest of the total."""
     # The complement plus 1 is the negative number; a product of 64-bit integers would not be vectorised.
     return (total & side) + ((left ^ side) - side)
-
-
-@kernel(noinline=True)
-def mark_packed_output(sums, n, total, min_h, unit_h, marks):
-    """Clear the marks of splits with a side that is too light in one output, from packed sums."""
-    for b in range(np.uint64(n)):
-        h_left = low_half(sums[b]) * unit_h
-        h_right = low_half(total - sums[b]) * unit_h
-        marks[b] = marks[b] if (h_left >= min_h) & (h_right >= min_h) else np.int64(0)
-
-
-@kernel(noinline=True)
-def mark_wide_output(sums_h, n, total, min_h, unit_h, marks):
-    """Clear the marks of splits with a side that is too light in one output, from hessian sums."""
-    for b in range(np.uint64(n)):
-        h_left = int_to_float(sums_h[b]) * unit_h
-        h_right = int_to_float(total - sums_h[b]) * unit_h
-        marks[b] = marks[b] if (h_left >= min_h) & (h_right >= min_h) else np.int64(0)
 
 
 @kernel(noinline=True)
