@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sapwood import Dart, Goss, Partition, SapwoodClassifier, SapwoodRegressor, Uniform
+from sapwood import Dart, Goss, Partition, SapwoodClassifier, SapwoodRegressor, Symmetric, Uniform
 from tests.processes import PYTHONPATH
 
 NAMES = [f"c{k}" for k in range(8)]
@@ -30,6 +30,8 @@ SETTINGS = {
     "dart": {"boosting": Dart(0.3, skip=0.0, weighted=True), "subsample": 0.7},
     "forest": {"boosting": "forest", "colsample_bynode": 0.5},
     "ordered": {"boosting": "ordered", "subsample": 0.8},
+    "ordered, plainly scored": {"boosting": "ordered", "ordered_scoring": False, "sampling": "mvs"},
+    "ordered, cosine": {"boosting": "ordered", "growth": Symmetric("cosine"), "max_depth": 4},
     "ordered, symmetric, leaf steps": {"boosting": "ordered", "growth": "symmetric", "max_depth": 4, "leaf_steps": 2},
     "replay": {"refit": "replay", "early_stopping_rounds": 3, "sampling": "mvs"},
     "replay of linear leaves": {"refit": "replay", "early_stopping_rounds": 3, "leaf_model": "linear"},

@@ -78,6 +78,7 @@ KINDS: dict[str, dict[str, dict[str, Any]]] = {
     "boosting": {
         "plain": {},
         "ordered": {"boosting": "ordered"},
+        "plainly scored": {"boosting": "ordered", "ordered_scoring": False},
         "dart": {"boosting": Dart(0.3, skip=0.2)},
         "forest": {"boosting": "forest", "reg_lambda": 10.0},  # whole Newton steps overshoot where losses are steep
     },
@@ -171,7 +172,7 @@ REFUSED: list[tuple[tuple[str, str], tuple[str, str]]] = [
     *(
         (("leaf_model", choice), other)
         for choice in ("linear", "penalty")
-        for other in [("boosting", "ordered"), ("leaf_steps", "3")]
+        for other in [("boosting", "ordered"), ("boosting", "plainly scored"), ("leaf_steps", "3")]
     ),
     *((("objective", name), ("leaf_steps", "3")) for name, loss in LOSSES.items() if loss.has_quantile_leaves),
     *(

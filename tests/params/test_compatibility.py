@@ -30,6 +30,8 @@ HOLDS: dict[str, dict] = {
     "LINEAR": {"values": {"leaf_model": "linear"}},
     "ORDERED": {"values": {"boosting": "ordered"}},
     "FOREST": {"values": {"boosting": "forest"}},
+    "NOT_ORDERED": {"values": {"boosting": "plain"}},
+    "ORDERED_SCORING": {"values": {"ordered_scoring": True}},
     "LEAF_STEPS": {"values": {"leaf_steps": 3}},
     "MAX_BINS": {"values": {"max_bins": 63}},
     "PACKED": {"values": {"precision": "packed"}},

@@ -367,10 +367,10 @@ class BoostingParams:
         "which averages trees on bootstrapped rows with a learning rate of 1. See boosting.md.",
     )
     ordered_scoring: bool = declare(
-        False,
+        True,
         boolean(),
-        "Whether boosting='ordered' also scores candidate splits in order: a row takes the leaf value of the rows of its "
-        "leaf that come before it in the permutation, rather than that of all rows of the leaf. See boosting.md.",
+        "Whether boosting='ordered' also scores splits in order: a row takes the leaf value of the rows of its leaf that "
+        "come before it in the permutation, rather than that of all rows of the leaf. See boosting.md.",
     )
     leaf_steps: int = declare(
         1,
