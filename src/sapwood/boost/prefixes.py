@@ -23,4 +23,4 @@ def count_scored_prefixes(n_rows: int) -> int:
 
 def count_prefixes(boost: BoostingParams, n_rows: int) -> int:
     """Return the number of prefixes of ordered scoring, 0 if splits are scored without it."""
-    return count_scored_prefixes(n_rows) if boost.boosting == "ordered" and boost.ordered_scoring else 0
+    return count_scored_prefixes(n_rows) if boost.boosting == "ordered" and boost.ordered_scoring is True else 0

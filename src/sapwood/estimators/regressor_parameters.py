@@ -130,9 +130,10 @@ class RegressorParameters(SapwoodEstimator):
             Boosting method: gradient boosting; ordered boosting, where the gradient of a row comes from a model that
             was trained without it; DART, which drops earlier rounds at random while a new one is fitted; or a random
             forest, which averages trees on bootstrapped rows with a learning rate of 1. See boosting.md.
-        ordered_scoring : bool, default=True
+        ordered_scoring : bool, default='auto'
             Whether boosting='ordered' also scores splits in order: a row takes the leaf value of the rows of its leaf
-            that come before it in the permutation, rather than that of all rows of the leaf. See boosting.md.
+            that come before it in the permutation, rather than that of all rows of the leaf. 'auto' does. See
+            boosting.md.
         leaf_steps : int, default=1
             Number of Newton steps per leaf. With more than one, and with boosting='ordered', leaf values are fitted to
             all rows, whichever rows the tree was grown on. Allowed: an integer from 1 to 100.

@@ -366,11 +366,11 @@ class BoostingParams:
         "trained without it; DART, which drops earlier rounds at random while a new one is fitted; or a random forest, "
         "which averages trees on bootstrapped rows with a learning rate of 1. See boosting.md.",
     )
-    ordered_scoring: bool = declare(
-        True,
+    ordered_scoring: object = declare(
+        AUTO,
         boolean(),
         "Whether boosting='ordered' also scores splits in order: a row takes the leaf value of the rows of its leaf that "
-        "come before it in the permutation, rather than that of all rows of the leaf. See boosting.md.",
+        "come before it in the permutation, rather than that of all rows of the leaf. 'auto' does. See boosting.md.",
     )
     leaf_steps: int = declare(
         1,

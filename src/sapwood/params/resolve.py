@@ -48,6 +48,8 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: i
         values["objective"] = FOREST_OBJECTIVE if is_class_forest else DEFAULT_OBJECTIVES[task]
     if symmetric_of(values["growth"]) is not None and values["max_depth"] is None:
         values["max_depth"] = _symmetric_depth(values["max_leaves"] if "max_leaves" in given else None)
+    if values["ordered_scoring"] == AUTO:
+        values["ordered_scoring"] = values["boosting"] == "ordered"
     _fill_sampling(values, given)
     _fill_stopping(values, given, n_rows)
     check_compatibility(Context(values, frozenset(given)))
