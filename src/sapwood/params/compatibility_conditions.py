@@ -110,9 +110,7 @@ ORDERED = Condition("`boosting='ordered'`", lambda c: c["boosting"] == "ordered"
 NOT_ORDERED = Condition(
     "`boosting` other than 'ordered'", lambda c: c["boosting"] != "ordered", "boosting={boosting!r}"
 )
-ORDERED_SCORING = Condition(
-    "`ordered_scoring`", lambda c: c["ordered_scoring"] is True, "ordered_scoring=True"
-)
+ORDERED_SCORING = Condition("`ordered_scoring`", lambda c: c["ordered_scoring"] is True, "ordered_scoring=True")
 FOREST = Condition("`boosting='forest'`", lambda c: c["boosting"] == "forest")
 LEAF_STEPS = Condition("`leaf_steps` above 1", lambda c: c["leaf_steps"] > 1, "leaf_steps={leaf_steps}")
 MAX_BINS = Condition("`max_bins`", lambda c: c.is_set("max_bins"), "max_bins={max_bins}")

@@ -369,8 +369,9 @@ class BoostingParams:
     ordered_scoring: object = declare(
         AUTO,
         boolean(),
-        "Whether boosting='ordered' also scores splits in order: a row takes the leaf value of the rows of its leaf that "
-        "come before it in the permutation, rather than that of all rows of the leaf. 'auto' does. See boosting.md.",
+        "Whether boosting='ordered' also scores splits in order: a row takes the leaf value of the rows of its leaf "
+        "that come before it in the permutation, rather than that of all rows of the leaf. 'auto' does. See "
+        "boosting.md.",
     )
     leaf_steps: int = declare(
         1,
