@@ -1,6 +1,7 @@
 """Compare ordered boosting with and without ordered scoring, on tables with categories.
 
-``python -m bench.ordered_scoring`` prints, for each table and growth, the mean change of the test loss over the splits, and the CPU time of both.
+``python -m bench.ordered_scoring`` prints, for each table and growth, the mean change of the test loss over the splits,
+and the CPU time of both.
 """
 
 from __future__ import annotations
