@@ -11,14 +11,14 @@ from sapwood.errors import ParameterError
 from sapwood.explain.fitted_model import FittedModel
 from sapwood.explain.tree_layout import DrawnNode, checked_tree, layout
 from sapwood.params.validators import is_integer
-from sapwood.plot.axes import color_map, escape, get_axes, label, shorten
+from sapwood.plot.axes import COLORS, color_map, escape, get_axes, label, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 CALLER = "plot.tree"
 LINE_WIDTH, LINES = 28, 3  # letters of a line of a node, lines of a condition
-LEAF_HEIGHT, COLUMN_WIDTH = 0.42, 2.15  # inches
+LEAF_HEIGHT, LINE_HEIGHT, COLUMN_WIDTH = 0.42, 0.15, 2.15  # inches; of a leaf, and of each more line of its branch
 VALUES_SHOWN = 3  # of a vector leaf
 
 
@@ -28,7 +28,7 @@ def tree(model: Any, index: int = 0, *, max_depth: int | None = None, ax: Axes |
     The upper branch of a node leads to the rows for which its condition holds. Nodes tell where missing values go and
     how many training rows they have; leaves are coloured by their value, from blue (lowest) to orange. In drawings of
     ``SapwoodTreeClassifier`` and ``SapwoodTreeRegressor``, which can have more than two branches, each node has the
-    condition that leads to it, and what it predicts.
+    condition that leads to it, and what it predicts; leaves of several classes have the colour of their class.
 
     Parameters
     ----------
@@ -55,7 +55,8 @@ def tree(model: Any, index: int = 0, *, max_depth: int | None = None, ax: Axes |
         class_names, title = fitted.class_names, _title(fitted, index)
     n_lines = 1 + max(node.position for node in nodes)
     depth = max(node.depth for node in nodes)
-    ax = get_axes(ax, (max(4.5, COLUMN_WIDTH * (depth + 1)), max(1.6, LEAF_HEIGHT * n_lines + 0.9)), CALLER)
+    height = LEAF_HEIGHT + LINE_HEIGHT * max(max(len(_branch_lines(node)) - 1, 0) for node in nodes)
+    ax = get_axes(ax, (max(4.5, COLUMN_WIDTH * (depth + 1)), max(1.6, height * n_lines + 0.9)), CALLER)
     for node in nodes:
         if node.parent >= 0:
             _draw_branch(ax, nodes[node.parent], node, nodes[0].count)
@@ -96,13 +97,25 @@ def _draw_branch(ax: Axes, parent: DrawnNode, node: DrawnNode, n_rows: int) -> N
 
 
 def _leaf_colors(nodes: list[DrawnNode]) -> dict[int, Any]:
-    """Return the colour of each leaf with one value: zero is grey, the largest distance from it a full colour."""
+    """Return the colour of each leaf.
+
+    With one value zero is grey, the largest distance from it a full colour. In single trees of several classes, whose
+    values are probabilities, it is the colour of the class, the stronger the more probable it is.
+    """
     leaves = [node for node in nodes if node.condition is None and len(node.value) == 1]
     if not leaves:
-        return {}
+        return {node.node: _class_color(node.value) for node in nodes if node.label and node.value}
     largest = max(abs(node.value[0]) for node in leaves) or 1.0
     shade = color_map(diverging=True)
     return {node.node: shade(0.5 + 0.5 * node.value[0] / largest) for node in leaves}
+
+
+def _class_color(probabilities: tuple[float, ...]) -> tuple[float, float, float, float]:
+    best = int(np.argmax(probabilities))
+    strength = 0.15 + 0.55 * (probabilities[best] - 1.0 / len(probabilities)) / (1.0 - 1.0 / len(probabilities))
+    color = COLORS[best % len(COLORS)]
+    red, green, blue = (1.0 - strength * (1.0 - int(color[k : k + 2], 16) / 255.0) for k in (1, 3, 5))
+    return red, green, blue, 1.0
 
 
 def _draw_node(ax: Axes, node: DrawnNode, colors: dict[int, Any], class_names: list[str]) -> None:
@@ -121,7 +134,7 @@ def _is_dark(color: Any) -> bool:
 def _node_text(node: DrawnNode, class_names: list[str]) -> str:
     rows = f"{node.count:,} {'row' if node.count == 1 else 'rows'}"
     if node.label:
-        branch = textwrap.wrap(node.branch, LINE_WIDTH, max_lines=LINES, placeholder=" …")
+        branch = _branch_lines(node)
         hidden = f"\n{node.hidden_leaves} leaves below" if node.hidden_leaves else ""
         return "\n".join([*map(escape, branch), f"{label(node.label, LINE_WIDTH)} · {rows}{hidden}"])
     if node.hidden_leaves:
@@ -132,6 +145,10 @@ def _node_text(node: DrawnNode, class_names: list[str]) -> str:
     lines = textwrap.wrap(condition, LINE_WIDTH, max_lines=LINES, placeholder=" …")
     side = {True: " · missing: yes", False: " · missing: no", None: ""}[node.condition.missing_left]
     return "\n".join([*map(escape, lines), f"{rows}{side}"])
+
+
+def _branch_lines(node: DrawnNode) -> list[str]:
+    return textwrap.wrap(node.branch, LINE_WIDTH, max_lines=LINES, placeholder=" …") if node.branch else []
 
 
 def _leaf_text(node: DrawnNode, class_names: list[str]) -> str:

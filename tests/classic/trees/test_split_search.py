@@ -194,7 +194,7 @@ def test_an_oblique_regression_tree_follows_a_ramp_better():
     oblique, plain = (SapwoodTreeRegressor(max_leaf_nodes=8, oblique=o).fit(X, y) for o in (True, False))
     errors = [np.mean((model.predict(X) - y) ** 2) for model in (oblique, plain)]
     assert errors[0] < 0.6 * errors[1]
-    assert "*f1" in oblique.to_text()
+    assert "*f0" in oblique.to_text()
 
 
 def test_oblique_splits_of_several_classes():

@@ -112,7 +112,7 @@ class CategorySearch:
             rank = np.empty(len(groups))
             rank[np.argsort(keys, kind="stable")] = np.arange(len(groups))
             ordered = EntryBuffer.of(rank[group_of][None, :], target[groups.entries], weight[groups.entries])
-            result = self._scan(NodeEntries(ordered, 0, len(group_of)), FIRST_COLUMN)[0]
+            result = self._scan(NodeEntries(ordered, 0, len(group_of)), FIRST_COLUMN)[0].copy()
             if result[scan.LOSS] < np.inf and (best is None or result[scan.LOSS] < best[scan.LOSS]):
                 best, best_rank = result, rank
         if best is None:

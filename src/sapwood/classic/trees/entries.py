@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 
 from sapwood.kernels.grow.sorted_children import divide_entries
 from sapwood.kernels.split.impurity import SortedEntries
 from sapwood.lazy_dataclass import dataclass
+from sapwood.native.runtime.kernel import RepeatedCall
 
 MIN_FRACTION = 1e-3  # of the mean weight of a row: smaller parts of a divided row are dropped
 
@@ -26,6 +27,8 @@ class EntryBuffer:
         self._child = np.empty(len(target), dtype=np.int32)
         self._scratch = np.empty(len(target), dtype=np.int32)
         self.rank = np.empty(len(target), dtype=np.int32)
+        self._divide = RepeatedCall(divide_entries)
+        self._starts, self._position = np.empty(2, dtype=np.int64), np.empty(2, dtype=np.int64)  # of two children
 
     @classmethod
     def of(cls, values: np.ndarray, target: np.ndarray, weight: np.ndarray) -> EntryBuffer:
@@ -40,19 +43,20 @@ class EntryBuffer:
         """Return the entries of a node."""
         return self.arrays.order[0, start:stop]
 
-    def divide(self, start: int, stop: int, child: np.ndarray, n_children: int) -> np.ndarray:
+    def divide(self, start: int, stop: int, child: np.ndarray, n_children: int) -> list[int]:
         """Move the entries of each child to positions next to each other; return where each starts, and the end."""
-        entries = self.entries(start, stop)
-        starts = np.empty(n_children + 1, dtype=np.int64)
-        starts[0] = start
-        np.cumsum(np.bincount(child, minlength=n_children), out=starts[1:])
-        starts[1:] += start
-        self._child[entries] = child
-        position = np.empty(n_children, dtype=np.int64)
-        divide_entries(self.arrays.order, start, stop, self._child, starts[:-1], position, self._scratch)
-        return starts
+        bounds = list(accumulate(np.bincount(child, minlength=n_children).tolist(), initial=start))
+        starts, position = self._starts, self._position
+        if n_children > 2:
+            starts, position = np.empty(n_children, dtype=np.int64), np.empty(n_children, dtype=np.int64)
+        starts[:] = bounds[:-1]
+        self._child[self.entries(start, stop)] = child
+        self._divide(self.arrays.order, start, stop, self._child, starts, position, self._scratch)
+        return bounds
 
-    def spread(self, start: int, stop: int, child: np.ndarray, shares: np.ndarray) -> tuple[EntryBuffer, np.ndarray]:
+    def spread(
+        self, start: int, stop: int, child: np.ndarray, shares: Sequence[float]
+    ) -> tuple[EntryBuffer, list[int]]:
         """Give every child its entries and a share of those without a child (negative); return a buffer and starts."""
         values, order, target, weight = self.arrays
         entries = self.entries(start, stop).copy()
@@ -77,7 +81,7 @@ class EntryBuffer:
             target[old],
             np.concatenate(new_weight),
         )
-        return buffer, np.cumsum([0, *map(len, chosen)])
+        return buffer, list(accumulate(map(len, chosen), initial=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,5 +110,5 @@ class NodeEntries:
         if child.min() >= 0:
             starts, buffer = self.buffer.divide(self.start, self.stop, child, len(shares)), self.buffer
         else:
-            buffer, starts = self.buffer.spread(self.start, self.stop, child, np.asarray(shares))
-        return [NodeEntries(buffer, int(a), int(b)) for a, b in pairwise(starts)]
+            buffer, starts = self.buffer.spread(self.start, self.stop, child, shares)
+        return [NodeEntries(buffer, first, last) for first, last in pairwise(starts)]

@@ -15,6 +15,7 @@ from sapwood.classic.trees.splits import UNDECIDED
 from sapwood.classic.trees.tree import DecisionTree, Node
 from sapwood.kernels.split.absolute_error_scan import median_of_node
 from sapwood.kernels.split.impurity import ABSOLUTE_ERROR, SQUARED_ERROR, sum_node
+from sapwood.native.runtime.kernel import RepeatedCall
 
 SMALLEST_IMPURITY = float(np.finfo(np.float64).eps)  # a node with less is a leaf
 
@@ -39,6 +40,8 @@ class TreeGrower:
         self._n_features = len(n_codes)
         self._n_nodes = 0
         self._total_weight = 0.0
+        self._facts, self._sums = np.empty(3), np.empty(settings.n_sums)
+        self._sum_node, self._median_of_node = RepeatedCall(sum_node), RepeatedCall(median_of_node)
 
     def grow(self, values: np.ndarray, target: np.ndarray, weight: np.ndarray) -> DecisionTree:
         """Return the tree of rows (columns, rows), their targets and positive weights."""
@@ -67,13 +70,13 @@ class TreeGrower:
 
     def _make_node(self, entries: NodeEntries, depth: int) -> GrowingNode:
         settings = self._settings
-        facts, sums = np.empty(3), np.empty(settings.n_sums)
+        facts = self._facts
         if settings.impurity == ABSOLUTE_ERROR:
-            median_of_node(*entries.span, facts)
-            value = facts[2:]
+            self._median_of_node(*entries.span, facts)
+            value = facts[2:].copy()
         else:
-            sum_node(settings.impurity, *entries.span, sums, facts)
-            value = sums / facts[0]
+            self._sum_node(settings.impurity, *entries.span, self._sums, facts)
+            value = self._sums / facts[0]
         node = Node(value, float(facts[0]), float(facts[1]), len(entries), depth)
         self._n_nodes += 1
         return GrowingNode(node, entries, self._n_nodes - 1)
@@ -108,8 +111,9 @@ class TreeGrower:
         split = found.split
         arrays = entries.buffer.arrays
         child = split.children_of(arrays.values, entries.numbers)
-        known = np.cumsum([0.0, *found.weights[: split.n_children]])[-1]
-        shares = tuple(w / float(known) for w in found.weights[: split.n_children])
+        weights = found.weights[: split.n_children]
+        known = sum(weights)
+        shares = tuple(w / known for w in weights)
         assert self._settings.is_fractional or child.min() != UNDECIDED
         parts = entries.divide(child, shares)
         growing.node = replace(growing.node, split=split, shares=shares, decrease=max(found.decrease, 0.0))

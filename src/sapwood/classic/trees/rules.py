@@ -90,7 +90,12 @@ class TreeRules:
         return f"{self._classes[best]}{'' if share == 1.0 else f' {share:.{max(self._decimals - 2, 0)}%}'}"
 
     def _color_value(self, node: Node) -> tuple[float, ...]:
-        """Return the distance of a value, or of the probability of the last class, from that of the root."""
+        """Return the distance of a value, or of the probability of the second class, from that of the root.
+
+        Of several classes it is the probabilities.
+        """
+        if len(node.value) > 2:
+            return tuple(node.value.tolist())
         return (float(node.value[-1] - self._tree.nodes[0].value[-1]),)
 
 

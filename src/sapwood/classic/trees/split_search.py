@@ -18,6 +18,7 @@ from sapwood.kernels.split.absolute_error_scan import scan_columns_absolute
 from sapwood.kernels.split.impurity import ABSOLUTE_ERROR
 from sapwood.kernels.split.impurity_scan import scan_columns
 from sapwood.lazy_dataclass import dataclass
+from sapwood.native.runtime.kernel import RepeatedCall
 
 SLIGHTLY_LESS = 1.0 - 1e-12
 LN_2 = 0.6931471805599453
@@ -50,6 +51,8 @@ class SplitSearch:
         self._limits[scan.MIN_WEIGHT] = settings.min_weight
         self._limits[scan.KNOWN_ONLY] = float(settings.is_fractional)
         self._sums = np.empty((3, settings.n_sums))
+        self._results: dict[int, np.ndarray] = {}
+        self._scan_columns = RepeatedCall(scan_columns)
         self._numeric = np.array([f for f, n in enumerate(n_codes) if n == 0], dtype=np.int64)
         self._categorical = [f for f, n in enumerate(n_codes) if n > 0]
         self._all_columns = np.arange(len(n_codes), dtype=np.uint64)
@@ -94,14 +97,15 @@ class SplitSearch:
         return found
 
     def scan(self, node: NodeEntries, columns: np.ndarray) -> np.ndarray:
-        """Return the best threshold of each column, as the kernels write it."""
-        out = np.empty((len(columns), scan.RESULT))
+        """Return the best threshold of each column, as the kernels write it; the next call overwrites it."""
+        out = self._results.setdefault(len(columns), np.empty((len(columns), scan.RESULT)))
         if self._settings.impurity == ABSOLUTE_ERROR:
             n = len(node)
             scratch = node.buffer.rank, np.empty(n), np.empty((n + 1, 2)), np.empty((n, 2))
             scan_columns_absolute(*node.span, columns, self._limits, *scratch, out)
         else:
-            scan_columns(self._settings.impurity, *node.span, columns, self._limits, self._sums, out)
+            arguments = self._settings.impurity, *node.span, columns, self._limits, self._sums, out
+            self._scan_columns(*arguments)
         return out
 
     def _find_thresholds(self, node: NodeEntries, columns: np.ndarray) -> list[FoundSplit]:

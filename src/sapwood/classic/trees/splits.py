@@ -172,7 +172,7 @@ class Hyperplane:
     def condition(self, child: int, names: Names) -> str:
         """Return the condition of a child."""
         terms = [
-            f"{'-' if c < 0.0 else '+'} {abs(c):.4g}*{names.column(f)}"
+            f"{'-' if c < 0.0 else '+'} {'' if abs(c) == 1.0 else f'{abs(c):.4g}*'}{names.column(f)}"
             for f, c in zip(self.features, self.coefficients, strict=True)
         ]
         return f"{' '.join(terms).removeprefix('+ ')} {'>' if child else '<='} {self.threshold:.6g}"
