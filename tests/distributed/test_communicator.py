@@ -68,3 +68,11 @@ def test_a_local_communicator_returns_its_arguments_and_counts_nothing() -> None
 
 def test_the_name_of_the_first_version_is_kept() -> None:
     assert distributed.Reducer is distributed.Communicator is Communicator
+
+
+@pytest.mark.parametrize("size", [1, 3, 5])
+def test_sums_before_a_worker_are_those_of_the_workers_with_smaller_ranks(size: int) -> None:
+    values = np.random.default_rng(0).integers(-100, 100, (size, 4, 3))
+    for rank, (before, total) in enumerate(run_workers(size, lambda one: one.sum_before(values[one.rank]))):
+        np.testing.assert_array_equal(before, values[:rank].sum(axis=0))
+        np.testing.assert_array_equal(total, values.sum(axis=0))

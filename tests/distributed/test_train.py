@@ -260,7 +260,6 @@ def test_a_gradient_that_is_not_finite_stops_all_workers(processes: Processes) -
     ("params", "words"),
     [
         ({"leaf_model": "linear"}, "linear"),
-        ({"categorical_features": [4]}, "categorical column"),
         ({"sampling": Uniform(by="groups"), "subsample": 0.5}, "groups"),
         ({"boosting": "ordered"}, "ordered"),
         ({"leaf_steps": 2}, "leaf_steps"),

@@ -65,7 +65,6 @@ HOLDS: dict[str, dict] = {
     "REGRESSION": {"task": "regression"},
     "CLASSIFICATION": {"task": "binary", "n_classes": 2},
     "MULTICLASS": {"task": "multiclass", "n_classes": 3},
-    "CATEGORIES": {"has_categories": True},
     "PARTITION": {"encodings": (Partition(),)},
     "TWO_PARTITIONS": {"encodings": (Partition(), Partition(penalty=1.0))},
     "PERMUTATIONS": {"encodings": (Ordered(permutations=2),)},

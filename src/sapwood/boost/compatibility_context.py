@@ -32,7 +32,6 @@ def fit_context(task: LearningTask, rows: LabeledRows, arguments: FitArguments) 
         vector_leaves=objective.vector_leaves,
         has_quantile_leaves=objective.has_quantile_leaves,
         has_loss=objective.has_loss,
-        has_categories=bool(schema.categorical_columns),
         has_monotone_columns=bool(directions.any()),
         monotone_categories=tuple(_label(f, schema) for f in schema.categorical_columns if directions[f] != 0),
         time_category=_time_category(params.categories.has_time, schema),

@@ -17,10 +17,11 @@ from sapwood.data.binning.sparse_bins import SparseBins
 from sapwood.data.categories.numeric_cross import NumericCross
 from sapwood.data.categories.plan import EncodingPlan, PlanLimits, column_number, plan_encodings
 from sapwood.data.categories.transformer import FeatureTransformer, TransformedTable
-from sapwood.data.categories.vocabulary import CategoricalColumn, Vocabulary
+from sapwood.data.categories.vocabulary import CategoricalColumn, Vocabulary, observed_categories
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Block, Table, single_block
 from sapwood.data.tables.zero_as_missing import original_table
+from sapwood.distributed.row_order import RowOrder
 from sapwood.errors import InputError
 from sapwood.grow.constraints import monotone_directions
 from sapwood.kernels.numeric.random import HOLDOUT, PERMUTATIONS, draw_many
@@ -131,7 +132,8 @@ def prepare_again(prepared: PreparedData, rows: LabeledRows, objective: Objectiv
 
     transformer, table = before.transformer, before.user_schema.align(rows.selected_table)
     columns = {f: table.categorical_column(f, v.has_fractions) for f, v in transformer.vocabularies.items()}
-    vocabularies = {f: Vocabulary.of(column, transformer.vocabularies[f]) for f, column in columns.items()}
+    observed = observed_categories(columns, rows.workers)
+    vocabularies = {f: Vocabulary.of(names, transformer.vocabularies[f]) for f, names in observed.items()}
     encodings = [one.encoding for one in prepared.statistics]
     held_out = _hold_out(encodings, rows, params)
     permutations = _make_permutations(min(1, _count_permutations(encodings)), rows, before.user_schema, params)
@@ -162,10 +164,12 @@ def _bin_encoded(
     from sapwood.data.categories.encode import encode_categories
 
     columns = {f: rows.selected_table.categorical_column(f) for f in schema.categorical_columns}
+    rows.workers.begin("categories")
+    observed = observed_categories(columns, rows.workers)
     vocabularies = {
-        f: Vocabulary.of(column, None if earlier is None else earlier.vocabularies[f]) for f, column in columns.items()
+        f: Vocabulary.of(names, None if earlier is None else earlier.vocabularies[f]) for f, names in observed.items()
     }
-    n_categories = {f: len(column.observed) for f, column in columns.items()}
+    n_categories = {f: len(names) for f, names in observed.items()}
     plans = _plan_encodings(rows, schema, params, objective, n_categories)
     encodings = [encoding for plan in plans.values() for encoding in plan.encodings]
     held_out = _hold_out(encodings, rows, params)
@@ -177,10 +181,10 @@ def _bin_encoded(
     combinations, inputs = plan_combinations(plans, inputs, crossing_of(params.categories.max_combination), numeric)
     by_column = {f: plan.encodings for f, plan in plans.items()}
     encoded = encode_categories(rows.selected_table, by_column, combinations, inputs)
-    if held_out.any():
+    if any(isinstance(encoding, Holdout) for encoding in encodings):
         rows = rows.take(~held_out)
         encoded = replace(encoded, kept_rows=np.flatnonzero(~held_out))
-        permutations = [_drop_rows(permutation, held_out) for permutation in permutations]
+        permutations = [order.without(held_out) for order in permutations]
     dataset = _bin_tables(encoded, schema, rows, params, run)
     partition = next((encoding for encoding in encodings if isinstance(encoding, Partition)), None)
     dataset = replace(dataset, partition=partition)
@@ -201,7 +205,7 @@ def _encoding_inputs(
     columns: Mapping[int, CategoricalColumn],
     vocabularies: Mapping[int, Vocabulary],
     objective: Objective,
-    permutations: list[np.ndarray],
+    permutations: list[RowOrder],
     held_out: np.ndarray,
     params: Params,
     run: Run,
@@ -210,14 +214,17 @@ def _encoding_inputs(
     from sapwood.data.categories.encoders import EncodingInputs
     from sapwood.data.categories.fixed_point_target import FixedPointTarget
 
+    n_classes = objective.n_outputs if objective.task == "multiclass" else 0
     return EncodingInputs(
         vocabularies=vocabularies,
         codes={f: vocabulary.encode(columns[f]) for f, vocabulary in vocabularies.items()},
-        target=FixedPointTarget.of(rows.y, rows.weight, objective.n_outputs if objective.task == "multiclass" else 0),
+        target=FixedPointTarget.of(rows.y, rows.weight, n_classes, rows.workers),
         permutations=permutations,
         held_out=held_out,
         run=run,
         max_bins=params.binning.column_limits,
+        workers=rows.workers,
+        row_ids=rows.row_ids,
     )
 
 
@@ -296,8 +303,9 @@ def fit_bin_mapper(
     edges = dict(known_edges)
     if missing:
         max_bins = derived_max_bins(params.binning.column_limits, [sources[k] for k in missing])
+        columns, seed = table.select(missing), params.run.random_state
         fitted = BinMapper.fit(
-            table.select(missing), rows.weight, max_bins, params.run.random_state, run, rows.row_ids
+            columns, rows.weight, max_bins, seed, run, rows.row_ids, workers=rows.workers
         )  # fmt: skip
         edges |= zip(missing, fitted.edges, strict=True)
     return BinMapper(Schema.of(table), tuple(edges[k] for k in range(table.n_features)))
@@ -316,34 +324,30 @@ def _hold_out(encodings: Sequence[Encoding], rows: LabeledRows, params: Params) 
     hashes = np.empty(len(row_ids), dtype=np.uint64)
     draw_many(params.run.random_state, HOLDOUT, 0, row_ids, hashes)
     held_out = hashes < np.uint64(max(fractions) * HASH_RANGE)
-    if held_out.all() or not held_out.any():
+    n_held_out, n_rows = rows.workers.sum(np.array([np.count_nonzero(held_out), len(row_ids)])).tolist()
+    if n_held_out in (0, n_rows):
         raise InputError(
-            f"category_encoding='holdout' needs rows to hold out and rows to train on, and {len(row_ids)} rows are too "
-            "few: use 'ordered'"
+            f"category_encoding='holdout' needs rows to hold out and rows to train on, and {n_rows} rows are too few: "
+            "use 'ordered'"
         )
     return held_out
 
 
-def _make_permutations(n_permutations: int, rows: LabeledRows, schema: Schema, params: Params) -> list[np.ndarray]:
+def _make_permutations(n_permutations: int, rows: LabeledRows, schema: Schema, params: Params) -> list[RowOrder]:
     """Return permutations of the rows for ordered statistics and ordered boosting: random, or the order of time."""
     has_time: Any = params.categories.has_time
-    row_ids = rows.row_ids
+    row_ids, workers = rows.row_ids, rows.workers
     if has_time is True:
-        return [np.arange(len(row_ids), dtype=np.uint32)] if n_permutations else []
+        return [RowOrder.unchanged(row_ids, workers)] if n_permutations else []
     if has_time is not False:
         feature = column_number(has_time, schema, "has_time")
         table = original_table(rows.selected_table)
-        times = np.concatenate([m[:, 0] for _, m in table.select([feature]).matrices(table.chunk_rows())])
-        return [np.argsort(times, kind="stable").astype(np.uint32)] if n_permutations else []
+        chunks = table.select([feature]).matrices(table.chunk_rows())
+        times = np.concatenate([np.empty(0, table.dtype), *(matrix[:, 0] for _, matrix in chunks)])
+        return [RowOrder.of(times, row_ids, workers)] if n_permutations else []
     permutations = []
     for k in range(n_permutations):
         hashes = np.empty(len(row_ids), dtype=np.uint64)
         draw_many(params.run.random_state, PERMUTATIONS, k, row_ids, hashes)
-        permutations.append(np.argsort(hashes, kind="stable").astype(np.uint32))
+        permutations.append(RowOrder.of(hashes, row_ids, workers))
     return permutations
-
-
-def _drop_rows(permutation: np.ndarray, dropped: np.ndarray) -> np.ndarray:
-    """Return the permutation of the rows that remain when some are dropped."""
-    new_position = np.cumsum(~dropped) - 1
-    return new_position[permutation[~dropped[permutation]]].astype(np.uint32)

@@ -36,6 +36,7 @@ def _facts(task: LearningTask, rows: LabeledRows, arguments: FitArguments) -> di
     facts |= {
         "the number of columns of X": schema.n_features,
         "the names of the columns of X": None if schema.names is None else list(schema.names),
+        "the categorical columns": [schema.name_of(f) for f in schema.categorical_columns],
         "the type of X": str(rows.table.dtype),
         "whether X is sparse": rows.table.is_sparse,
         "the names of eval_set": list(read_eval_sets(arguments.eval_set, arguments.eval_sample_weight)),

@@ -86,6 +86,17 @@ class Communicator(ABC):
         parts = [values[:, start[r] : start[r + 1]].reshape(-1) for r in range(self.size)]
         return np.add.reduce(self.exchange_arrays(parts)).reshape(len(values), width)
 
+    def sum_before(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of integers over the workers before this one, and over all; each worker adds up a slice."""
+        assert values.dtype == np.int64
+        flat = values.reshape(-1)
+        borders = np.arange(1, self.size) * len(flat) // self.size
+        received = np.stack(self.exchange_arrays(np.split(flat, borders)))
+        sums = np.cumsum(received, axis=0)
+        answers = [np.stack([before, sums[-1]], axis=1) for before in sums - received]
+        before, total = np.concatenate(self.exchange_arrays(answers)).T
+        return np.ascontiguousarray(before).reshape(values.shape), np.ascontiguousarray(total).reshape(values.shape)
+
     def max(self, values: np.ndarray) -> np.ndarray:
         """Return the maximum over all workers of each entry."""
         return np.maximum.reduce(self.gather(values.reshape(-1))).reshape(values.shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -73,6 +73,10 @@ class Workers:
         """Return the maximum over all workers of numbers that each has found in its rows."""
         return self.communicator.max(values) if self.splits_rows else values
 
+    def sum_before(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of integers over the workers before this one, and over all workers."""
+        return self.communicator.sum_before(values) if self.splits_rows else (np.zeros_like(values), values)
+
     def has_min(self, value: np.ndarray) -> bool:
         """Return whether no other worker's rows have a smaller value (of equals: no worker before this one)."""
         if not self.splits_rows:
@@ -97,6 +101,11 @@ class Workers:
         n_slices = self.communicator.size if self.splits_rows else 1
         start = first + np.arange(n_slices + 1) * (last - first) // n_slices
         return list(pairwise(start.tolist()))
+
+    @property
+    def slice_number(self) -> int:
+        """Number of this worker's slice among those of ``column_slices``."""
+        return self.communicator.rank if self.splits_rows else 0
 
     def exchange_columns(self, slices: Sequence[np.ndarray]) -> np.ndarray:
         """Return this worker's slice of the columns (columns, rows) for the rows of all workers.
@@ -145,6 +154,15 @@ class Workers:
                         f"{name} is {expected.get(name)} at worker 0 but {value} at worker {worker}: all workers train "
                         "the same model; make them equal"
                     )
+
+    def merge_names(self, names: Sequence[Collection[str]]) -> Sequence[Collection[str]]:
+        """Return the names in each of several collections at any worker."""
+        if not self.splits_rows:
+            return names
+        import json
+
+        texts = self.gather_texts(json.dumps([list(each) for each in names]))
+        return [set().union(*each) for each in zip(*map(json.loads, texts), strict=True)]
 
     def gather_classes(self, classes: np.ndarray) -> np.ndarray:
         """Return the sorted classes of all workers, given those in the rows of this one."""

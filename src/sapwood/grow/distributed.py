@@ -103,7 +103,7 @@ class DistributedGrower(HistogramGrower):
                 self._search_leaf(child, rows, key)
             n_leaves += 1
         self._set_values(n_leaves, gradients, rows)
-        return GrownTree.read(self._nodes, self._leaves, rows.rows)
+        return GrownTree.read(self._nodes, self._leaves, rows.rows, self._has_bitsets)
 
     def _init_root(self, rows: layout.RowPartition) -> None:
         """Make the root a leaf."""
@@ -187,7 +187,7 @@ class DistributedGrower(HistogramGrower):
         while True:
             self._team.run(
                 distributed_search.search_leaf,
-                leaf, counted, self._own_features, self.grow_params(), self._scales, self._scratch,
+                leaf, self._n_rows[leaf], counted, self._own_features, self.grow_params(), self._scales, self._scratch,
                 self._histograms, self._leaves, self._candidates, self._column_sampler, key, found,
             )  # fmt: skip
             if self._adopt_best(leaf, found):

@@ -320,9 +320,6 @@ DISTRIBUTED = (
         c.RANDOM, c.DISTRIBUTED, "workers search all thresholds of their features", "use split_search='histogram'"
     ),
     Incompatibility(
-        c.PARTITION, c.DISTRIBUTED, "workers search numeric thresholds only", "use category_encoding='ordered'"
-    ),
-    Incompatibility(
         c.DATASET, c.DISTRIBUTED_ROWS, "it was binned without the rows of the other workers",
         "pass the table itself", InputError,
     ),
@@ -336,10 +333,10 @@ DISTRIBUTED = (
         Incompatibility(first, c.DISTRIBUTED_ROWS, ALL_ROWS, f"{remedy}, {BY_FEATURES}")
         for first, remedy in (
             (c.GROUPS, "leave groups out"),
-            (c.CATEGORIES, "encode it as numbers"),
             (c.LINEAR, "use leaf_model='constant'"),
             (c.ORDERED, "use boosting='plain'"),
             (c.LEAF_STEPS, "use leaf_steps=1"),
+            (c.PERMUTATIONS, "use permutations=1"),
             (c.REPLAYED, "use refit=True"),
             (c.CONFLICTS, "unset bundle"),
             (c.INIT_ESTIMATOR, "pass init_score"),

@@ -200,7 +200,6 @@ MULTICLASS = Condition("more than two classes", lambda c: c.task == "multiclass"
 
 # --- categories -------------------------------------------------------------------------------------------------------
 
-CATEGORIES = Condition("a categorical column", lambda c: c.has_categories)
 PARTITION = Condition("`category_encoding='partition'`", lambda c: bool(_partitions(c)))
 TWO_PARTITIONS = Condition("`Partition` with other settings for another column", lambda c: len(set(_partitions(c))) > 1)
 PERMUTATIONS = Condition("`category_encoding=Ordered(permutations=2)` or more", _has_permutations)

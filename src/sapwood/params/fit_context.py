@@ -51,8 +51,7 @@ class Context:
     metric_name: str = ""
     metric_tasks: frozenset[str] = TASKS
 
-    # Columns: whether any is categorical, the categorical ones that other parameters name, and how each is encoded.
-    has_categories: bool = False
+    # Columns: the categorical ones that other parameters name, and how each is encoded.
     has_monotone_columns: bool = False
     monotone_categories: tuple[str, ...] = ()
     time_category: str | None = None

@@ -20,14 +20,15 @@ from sapwood.data.categories.encoders import Combination, EncodingInputs
 from sapwood.data.categories.fixed_point_target import FixedPointTarget
 from sapwood.data.categories.vocabulary import Vocabulary
 from sapwood.data.tables.table import read_table
+from sapwood.distributed.row_order import RowOrder
 from sapwood.params.encodings import Greedy
 
 
 def make_inputs(columns: list[np.ndarray], y: np.ndarray) -> tuple[EncodingInputs, object]:
     table = read_table(np.array(columns, dtype=object).T)
-    vocabularies = {f: Vocabulary.of(table.categorical_column(f)) for f in range(len(columns))}
+    vocabularies = {f: Vocabulary.of(table.categorical_column(f).observed) for f in range(len(columns))}
     codes = {f: vocabulary.encode(table.categorical_column(f)) for f, vocabulary in vocabularies.items()}
-    order = np.random.default_rng(0).permutation(len(y)).astype(np.uint32)
+    order = RowOrder(np.random.default_rng(0).permutation(len(y)).astype(np.uint32), len(y))
     return EncodingInputs(vocabularies, codes, FixedPointTarget.of(y), [order], np.zeros(len(y), dtype=bool)), table
 
 

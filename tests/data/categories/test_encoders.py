@@ -10,6 +10,7 @@ from sapwood.data.categories.encoders import EncodingInputs
 from sapwood.data.categories.fixed_point_target import FixedPointTarget
 from sapwood.data.categories.vocabulary import Vocabulary
 from sapwood.data.tables.table import read_table
+from sapwood.distributed.row_order import RowOrder
 from sapwood.params.encodings import Frequency, Greedy, Holdout, LeaveOneOut, OneHot, Ordered
 
 STRINGS = ["a", "b", "a", None, "a", "b"]
@@ -21,10 +22,11 @@ NEW = ["a", "b", "unknown", None]
 def encoded(texts, y, encodings, weight=None, n_classes=0, permutations=(ORDER,), held_out=HELD_OUT):
     """The columns of training rows, and of the new ones."""
     table = read_table(np.array(texts, dtype=object)[:, None])
-    vocabulary = Vocabulary.of(table.categorical_column(0))
+    vocabulary = Vocabulary.of(table.categorical_column(0).observed)
     target = FixedPointTarget.of(np.asarray(y, dtype=float), weight, n_classes)
+    orders = [RowOrder(permutation, len(permutation)) for permutation in permutations]
     inputs = EncodingInputs(
-        {0: vocabulary}, {0: vocabulary.encode(table.categorical_column(0))}, target, permutations, held_out
+        {0: vocabulary}, {0: vocabulary.encode(table.categorical_column(0))}, target, orders, held_out
     )
     done = encode_categories(table, {0: encodings}, [], inputs)
     new = done.transformer.transform(read_table(np.array(NEW, dtype=object)[:, None]))

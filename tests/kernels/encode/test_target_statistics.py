@@ -41,7 +41,7 @@ def case():
 def test_ordered_statistics_are_those_of_the_rows_before(monkeypatch, case, members):
     monkeypatch.setenv("SAPWOOD_TEAM", members)
     codes, order, targets, weights, start, units, priors = case
-    sums = np.full((start[-1], 3), 77, dtype=np.int64)
+    sums = np.zeros((start[-1], 3), dtype=np.int64)
     out = np.full((3, 4, codes.shape[1]), np.nan)
     current_team(None, 10**9).run(
         ordered_statistics, codes, order, targets, weights, start, sums, units, priors, 0.7, out

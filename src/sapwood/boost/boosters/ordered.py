@@ -86,15 +86,16 @@ def make_prefix_models(view: DatasetView, target: Target) -> SupportingModels:
     Each has copies of the rows of its prefix, to which it is fitted, and of those up to the end of the next prefix,
     whose gradients it gives.
     """
-    permutation = view.dataset.permutation
-    assert permutation is not None
-    sizes = prefix_sizes(len(permutation))
-    ends = [*sizes[1:], len(permutation)]
-    rows = np.concatenate([permutation[:end] for end in ends]).astype(np.uint32)
+    order = view.dataset.permutation
+    assert order is not None
+    sizes = prefix_sizes(order.n_rows)
+    n_train = [order.count_first(size) for size in sizes]
+    ends = [*n_train[1:], len(order.permutation)]
+    rows = np.concatenate([order.permutation[:end] for end in ends]).astype(np.uint32)
     weight = None if target.weight is None else target.weight[rows]
     start = np.concatenate([[0], np.cumsum(ends)])
     scores = np.ascontiguousarray(view.scores[:, rows])
-    return SupportingModels(rows, start, np.array(sizes), Target(target.y[rows], weight), scores)
+    return SupportingModels(rows, start, np.array(n_train), Target(target.y[rows], weight), scores)
 
 
 def find_gradient_sources(models: SupportingModels) -> np.ndarray:

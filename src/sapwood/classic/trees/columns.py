@@ -27,7 +27,7 @@ class TreeColumns:
         schema = Schema.of(table, find_categorical_columns(categorical_features, table))
         schema.check(table)
         columns = {f: table.categorical_column(f) for f in schema.categorical_columns}
-        return cls(schema, {f: Vocabulary.of(column) for f, column in columns.items()})
+        return cls(schema, {f: Vocabulary.of(column.observed) for f, column in columns.items()})
 
     @property
     def n_codes(self) -> list[int]:

@@ -47,8 +47,8 @@ def find_edges(
     for first in range(0, table.n_features, columns_per_pass):
         slices = workers.column_slices(first, min(first + columns_per_pass, table.n_features))
         values = workers.exchange_columns([gather_columns(table, rows, start, stop, run) for start, stop in slices])
-        bins = workers.exchange_columns([limits[start:stop, None] for start, stop in slices])[:, 0]
-        edges.extend(workers.gather_columns(limited_edges(values, weights, bins, run) if len(values) else []))
+        own = slice(*slices[workers.slice_number])
+        edges.extend(workers.gather_columns(limited_edges(values, weights, limits[own], run) if len(values) else []))
     return edges
 
 

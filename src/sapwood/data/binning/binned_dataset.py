@@ -13,6 +13,7 @@ from sapwood.data.categories.derived_feature import RANK, DerivedFeature
 from sapwood.data.categories.transformer import FeatureTransformer
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Block, Table
+from sapwood.distributed.row_order import RowOrder
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.layout import CATEGORY_ONE_HOT, CATEGORY_PARTITION
 from sapwood.kernels.numeric.random import TREE_PERMUTATION, draw_many
@@ -46,7 +47,7 @@ class BinnedDataset:
     sparse_bins: SparseBins | None = None
     permuted: tuple[BinnedDataset, ...] = ()
     partition: Partition | None = None
-    permutation: np.ndarray | None = None
+    permutation: RowOrder | None = None
     workers: Workers = LOCAL
 
     @classmethod

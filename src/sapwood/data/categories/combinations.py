@@ -59,13 +59,13 @@ class CombinationSearch:
     """Evaluate combinations; remember the number of codes and the error of each."""
 
     def __init__(self, features: Sequence[int], inputs: EncodingInputs) -> None:
-        n_rows, target = len(inputs.target.weights), inputs.target
-        order = inputs.permutations[0] if len(inputs.permutations) else np.arange(n_rows, dtype=np.uint32)
+        target, order = inputs.target, inputs.search_order()
         n_pairs = len(features) * (len(features) - 1) // 2 + len(features) * len(inputs.cuts)
-        order = order[: min(MAX_SEARCH_ROWS, max(MIN_SEARCH_ROWS, MAX_EVALUATED_CODES // max(1, n_pairs)))]
-        self._matrix = CodeMatrix.of({f: inputs.codes[f][order] for f in [*features, *inputs.cuts]})
+        n_rows = min(MAX_SEARCH_ROWS, max(MIN_SEARCH_ROWS, MAX_EVALUATED_CODES // max(1, n_pairs)))
+        codes = {f: order.gather_first(inputs.codes[f], n_rows) for f in [*features, *inputs.cuts]}
+        self._matrix = CodeMatrix.of(codes)
         self._target = (
-            np.ascontiguousarray(target.weighted[:, order]), target.weights[order], target.units,
+            order.gather_first(target.weighted, n_rows), order.gather_first(target.weights, n_rows), target.units,
             target.priors((None,))[:, 0],
         )  # fmt: skip
         self._run = inputs.run
@@ -139,7 +139,8 @@ def search_combinations(
     features: Sequence[int], limits: CombinationLimits, columns_per_combination: int, inputs: EncodingInputs
 ) -> list[Combination]:
     """Return the best combinations of categorical columns, also with a numeric one, in the order of their columns."""
-    limits = limits.within_memory(len(inputs.target.weights), columns_per_combination)
+    n_rows = inputs.workers.count_rows(len(inputs.target.weights))
+    limits = limits.within_memory(n_rows, columns_per_combination)
     if limits.max_pairs == 0:
         return []
     search = CombinationSearch(features, inputs)
@@ -202,7 +203,7 @@ class NumericColumns:
         if not self.features:
             return inputs
         columns = self.table.select(list(self.features))
-        edges = find_edges(columns, self.weight, n_bins, self.seed, self.row_ids, inputs.run)
+        edges = find_edges(columns, self.weight, n_bins, self.seed, self.row_ids, inputs.run, inputs.workers)
         cuts = {f: self.cuts.get(f, found) for f, found in zip(self.features, edges, strict=True)}
         cuts = {f: points for f, points in cuts.items() if len(points)}
         return replace(inputs, cuts=cuts, codes={**inputs.codes, **encode_number_columns(self.table, cuts)})

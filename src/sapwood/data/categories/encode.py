@@ -84,7 +84,9 @@ def encode_categories(
                 if column.kind == RANK:
                     edges[position] = np.arange(1.0, column.sums.max()) + 0.5  # the bin of a category is its rank
                 if isinstance(encoding, Statistic) and encoding.bins is not None:
-                    edges[position] = np.unique(np.linspace(*encoded.value_range(k), encoding.bins + 1)[1:-1])
+                    edges[position] = np.unique(
+                        np.linspace(*encoded.value_range(k, inputs.workers), encoding.bins + 1)[1:-1]
+                    )
                 if column_values is not None:
                     values[position] = column_values
             if isinstance(encoding, Statistic):

@@ -13,6 +13,8 @@ from sapwood.data.categories.combination_codes import Sources, combine_columns
 from sapwood.data.categories.derived_feature import FREQUENCY, MEMBER, RANK, STATISTIC, DerivedFeature
 from sapwood.data.categories.fixed_point_target import FixedPointTarget
 from sapwood.data.categories.vocabulary import MISSING, Vocabulary
+from sapwood.distributed.row_order import RowOrder
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.encode.target_statistics import ordered_statistics, sum_targets
 from sapwood.kernels.layout import MAX_CATEGORY_BINS
 from sapwood.lazy_dataclass import dataclass
@@ -37,21 +39,32 @@ OrderedSums = tuple[np.ndarray, list[np.ndarray]]  # sums by code, and the stati
 
 @dataclass(frozen=True, eq=False)
 class EncodingInputs:
-    """Inputs of encoders: codes of the rows, target, permutations of the rows for ordered statistics, held-out rows.
+    """Inputs of encoders: codes of the rows, target, orders of the rows for ordered statistics, held-out rows.
 
     Numeric columns that have ``cuts`` have codes too, for combinations. ``ordered`` are statistics that have been
-    computed already, by columns and encoding.
+    computed already, by columns and encoding. Where ``workers`` have rows of their own, rows are those of this worker,
+    and all that encoders compute from rows is computed from those of all workers; ``row_ids`` are then the numbers of
+    the rows among all.
     """
 
     vocabularies: Mapping[int, Vocabulary]
     codes: Mapping[int, np.ndarray]
     target: FixedPointTarget
-    permutations: Sequence[np.ndarray]
+    permutations: Sequence[RowOrder]
     held_out: np.ndarray
     run: Run = run_serial
     max_bins: BinLimits = 255
     cuts: Mapping[int, np.ndarray] = field(default_factory=dict)
     ordered: Mapping[tuple[Sources, Ordered], OrderedSums] = field(default_factory=dict)
+    workers: Workers = LOCAL
+    row_ids: np.ndarray | None = None
+
+    def search_order(self) -> RowOrder:
+        """Return the order whose first rows combinations are searched by: a random one if there is any."""
+        if self.permutations:
+            return self.permutations[0]
+        row_ids = np.arange(len(self.target.weights)) if self.row_ids is None else self.row_ids
+        return RowOrder.unchanged(row_ids, self.workers)
 
     def n_codes(self, feature: int) -> int:
         """Return the number of codes of a categorical column, or of a numeric column that has cuts."""
@@ -80,7 +93,9 @@ class Combination:
     def encode_all(cls, combinations: Sequence[Sources], inputs: EncodingInputs) -> list[Combination]:
         """Encode combinations of columns."""
         columns = {f: inputs.codes[f] for f in sorted({f for sources in combinations for f in sources})}
-        encoded = combine_columns(combinations, columns, inputs.run) if combinations else ()
+        encoded = list(combine_columns(combinations, columns, inputs.run)) if combinations else []
+        if inputs.workers.splits_rows:
+            encoded = merge_codes(encoded, inputs.workers)
         return [
             cls(sources, codes, len(keys) + 1, keys)
             for sources, (codes, keys) in zip(combinations, encoded, strict=True)
@@ -100,7 +115,25 @@ class Combination:
         rows = np.arange(len(self.codes), dtype=np.uint32) if rows is None else rows
         start = np.array([0, self.n_codes], dtype=np.int64)
         inputs.run(sum_targets, self.codes[None, :], rows, target.weighted, target.weights, start, out)
-        return out
+        return inputs.workers.sum(out)
+
+    def counts(self, inputs: EncodingInputs) -> np.ndarray:
+        """Return the number of rows of each code."""
+        return inputs.workers.sum(np.bincount(self.codes, minlength=self.n_codes).astype(np.int64))
+
+
+def merge_codes(
+    encoded: Sequence[tuple[np.ndarray, np.ndarray]], workers: Workers
+) -> list[tuple[np.ndarray, np.ndarray]]:  # fmt: skip
+    """Return codes and keys of combinations with the keys of all workers, ascending."""
+    combination = np.repeat(np.arange(len(encoded)), [len(keys) for _, keys in encoded])
+    all_combinations = workers.gather_rows(combination)
+    all_keys = workers.gather_rows(np.concatenate([np.empty(0, np.uint64), *(keys for _, keys in encoded)]))
+    merged = []
+    for k, (codes, keys) in enumerate(encoded):
+        known = np.unique(all_keys[all_combinations == k])
+        merged.append((np.searchsorted(known, keys).astype(np.int32)[codes], known))
+    return merged
 
 
 @dataclass(eq=False)
@@ -113,10 +146,11 @@ class EncodedColumns:
     columns: list[DerivedFeature] = field(default_factory=list)
     values: list[list[np.ndarray] | None] = field(default_factory=list)
 
-    def value_range(self, k: int) -> tuple[float, float]:
+    def value_range(self, k: int, workers: Workers) -> tuple[float, float]:
         """Return the smallest and largest value of a column, of training rows and of new rows."""
-        values = [self.columns[k].table, *(self.values[k] or ())]
-        return min(float(part.min()) for part in values), max(float(part.max()) for part in values)
+        values = np.concatenate([self.columns[k].table, *(self.values[k] or ())])
+        low, high = workers.max(np.array([-values.min(), values.max()])).tolist()
+        return -low, high
 
     def add(self, column: DerivedFeature, values: list[np.ndarray] | None = None) -> None:
         """Add a column."""
@@ -146,7 +180,7 @@ def encode_combination(encoding: Encoding, combination: Combination, inputs: Enc
 @encoder_for(OneHot)
 def _one_hot(_: Encoding, combination: Combination, inputs: EncodingInputs) -> EncodedColumns:
     encoded = EncodedColumns()
-    observed = np.flatnonzero(np.bincount(combination.codes, minlength=combination.n_codes))
+    observed = np.flatnonzero(combination.counts(inputs))
     categories = inputs.vocabularies[combination.sources[0]].categories
     zeros = np.zeros(combination.n_codes)
     for code in observed if len(observed) != 2 else observed[1:]:
@@ -165,7 +199,7 @@ def _partition(_: Encoding, combination: Combination, inputs: EncodingInputs) ->
 
     Columns after the first hold categories of at least ``MIN_RANKED_ROWS`` rows.
     """
-    counts = np.bincount(combination.codes, minlength=combination.n_codes)
+    counts = combination.counts(inputs)
     order = np.lexsort((np.arange(len(counts)), -counts))
     size = min(MAX_CATEGORY_BINS, largest_limit(derived_max_bins(inputs.max_bins, [combination.sources])))
     n_ranked = max(min(size, int(np.count_nonzero(counts))), int(np.count_nonzero(counts >= MIN_RANKED_ROWS)))
@@ -183,7 +217,7 @@ def _partition(_: Encoding, combination: Combination, inputs: EncodingInputs) ->
 def _frequency(_: Encoding, combination: Combination, inputs: EncodingInputs) -> EncodedColumns:
     sums, keys = combination.sort_by_key(combination.sums(inputs))
     weights, encoded = sums[:, -1] * inputs.target.units[-1], EncodedColumns()
-    total = float(inputs.target.weights.sum()) * float(inputs.target.units[-1])
+    total = float(sums[:, -1].sum()) * float(inputs.target.units[-1])
     encoded.add(DerivedFeature(combination.sources, FREQUENCY, np.zeros_like(weights), weights, 0.0, total, keys))
     return encoded
 
@@ -205,13 +239,16 @@ def compute_ordered(
     start = np.concatenate([[0], np.cumsum([combination.n_codes for combination in combinations])])
     sums = np.empty((start[-1], target.n_targets + 1), dtype=np.int64)
     by_permutation = []
-    for permutation in inputs.permutations[: encoding.permutations]:
-        out = np.empty((len(combinations), priors.size, codes.shape[1]))
-        inputs.run(
-            ordered_statistics, codes, permutation, target.weighted, target.weights, start, sums, target.units, priors,
-            encoding.prior_weight, out,
-        )  # fmt: skip
-        by_permutation.append(out)
+    for order in inputs.permutations[: encoding.permutations]:
+        rows = order.to_range(codes), order.range_order, order.to_range(target.weighted), order.to_range(target.weights)
+        before = np.zeros_like(sums)
+        if inputs.workers.splits_rows:
+            inputs.run(sum_targets, *rows, start, sums)
+            before, sums = inputs.workers.sum_before(sums)
+        out = np.empty((len(combinations), priors.size, len(rows[1])))
+        inputs.run(ordered_statistics, *rows, start, before, target.units, priors, encoding.prior_weight, out)
+        by_permutation.append(order.to_rows(out))
+        sums = sums if inputs.workers.splits_rows else before
     return [(sums[start[j] : start[j + 1]], [values[j] for values in by_permutation]) for j in range(len(combinations))]
 
 

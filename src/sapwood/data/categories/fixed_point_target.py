@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.lazy_dataclass import dataclass
 
 SUM_BITS = 61
@@ -27,18 +28,28 @@ class FixedPointTarget:
     means: np.ndarray
 
     @classmethod
-    def of(cls, y: np.ndarray, weight: np.ndarray | None = None, n_classes: int = 0) -> FixedPointTarget:
-        """Convert targets to integers; ``n_classes`` is above 2 if y holds the class numbers of that many classes."""
+    def of(
+        cls, y: np.ndarray, weight: np.ndarray | None = None, n_classes: int = 0, workers: Workers = LOCAL
+    ) -> FixedPointTarget:  # fmt: skip
+        """Convert targets to integers; ``n_classes`` is above 2 if y holds the class numbers of that many classes.
+
+        Units and means are those of the rows of all ``workers``.
+        """
         targets = (y == np.arange(n_classes)[:, None]).astype(np.float64) if n_classes > 2 else y[None, :]
         if weight is not None:
             targets = targets * weight
-        converted = [_to_fixed_point(target) for target in targets]
-        weights, unit = (np.ones(len(y), np.int64), 1.0) if weight is None else _to_fixed_point(weight)
-        weighted = np.array([integers for integers, _ in converted])
-        units = np.array([*(u for _, u in converted), unit])
-        total = float(weights.sum()) * unit
-        means = np.array([float(integers.sum()) * u / total for integers, u in converted])
-        return cls(weighted, weights, units, means)
+        columns = list(targets) if weight is None else [*targets, weight]
+        largest = workers.max(np.array([np.abs(column).max(initial=0.0) for column in columns]))
+        n_rows = workers.count_rows(len(y))
+        converted = [
+            _to_fixed_point(column, top, n_rows) for column, top in zip(columns, largest.tolist(), strict=True)
+        ]
+        if weight is None:
+            converted.append((np.ones(len(y), np.int64), 1.0))
+        *integers, weights = (column for column, _ in converted)
+        units = np.array([unit for _, unit in converted])
+        sums = workers.sum(np.array([column.sum() for column, _ in converted])).astype(np.float64) * units
+        return cls(np.array(integers), weights, units, sums[:-1] / sums[-1])
 
     @property
     def n_targets(self) -> int:
@@ -50,9 +61,12 @@ class FixedPointTarget:
         return np.array([[mean if p is None else float(p) for p in priors] for mean in self.means])
 
 
-def _to_fixed_point(values: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return values as integers whose sums fit 64 bits, and the value of the integer 1, a power of two."""
-    largest = float(np.abs(values).max(initial=0.0)) * max(1, len(values))
+def _to_fixed_point(values: np.ndarray, top: float, n_rows: int) -> tuple[np.ndarray, float]:
+    """Return values as integers whose sums fit 64 bits, and the value of the integer 1, a power of two.
+
+    ``top`` is the largest magnitude of the values of ``n_rows`` rows, of which these are some.
+    """
+    largest = top * max(1, n_rows)
     if largest == 0.0:
         return np.zeros(len(values), np.int64), 1.0
     shift = min(max(SUM_BITS - math.frexp(largest)[1], -1000), 1000)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import datetime
 import numbers
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sapwood.cached_property import WithCaches, cached_property
 from sapwood.data.tables.conversion import BYTES_REMEDY, is_missing, is_number
+from sapwood.distributed.workers import Workers
 from sapwood.errors import InputError, InputTypeError
 from sapwood.lazy_dataclass import dataclass
 
@@ -72,11 +73,11 @@ class Vocabulary(WithCaches):
     categories: tuple[str, ...]
 
     @classmethod
-    def of(cls, column: CategoricalColumn, earlier: Vocabulary | None = None) -> Vocabulary:
+    def of(cls, observed: Collection[str], earlier: Vocabulary | None = None) -> Vocabulary:
         """Return the observed categories in alphabetical order, after those of an earlier vocabulary."""
         if earlier is None:
-            return cls(tuple(sorted(column.observed)))
-        return cls(earlier.categories + tuple(sorted(set(column.observed) - earlier.codes.keys())))
+            return cls(tuple(sorted(observed)))
+        return cls(earlier.categories + tuple(sorted(set(observed) - earlier.codes.keys())))
 
     @cached_property
     def codes(self) -> dict[str, int]:
@@ -107,6 +108,14 @@ class Vocabulary(WithCaches):
         """Return the code of one value."""
         name = category_name(value, column, self.has_fractions)
         return MISSING if name is None else self.codes.get(name, self.n_codes - 1)
+
+
+def observed_categories(
+    columns: Mapping[int, CategoricalColumn], workers: Workers
+) -> dict[int, Collection[str]]:  # fmt: skip
+    """Return the categories of each column that at least one row of any worker has."""
+    merged = workers.merge_names([column.observed for column in columns.values()])
+    return dict(zip(columns, merged, strict=True))
 
 
 def category_name(value: Any, column: str, fractions: bool = False) -> str | None:

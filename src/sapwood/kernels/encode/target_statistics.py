@@ -42,15 +42,14 @@ def ordered_statistics(
 ):  # fmt: skip
     """Write (Σ target + a·p) / (Σ weight + a) over the rows of the same category before each row in ``order``.
 
-    a is ``prior_weight``. The statistic of target k with prior p, ``priors[k, p]``, of column j goes to
-    ``out[j, k * priors + p, row]``. ``units`` are the values of 1 for each target, then for the weight. ``sums`` ends
-    as in ``sum_targets``.
+    ``sums`` begins with the sums of the rows that precede ``order``, and ends with those of its rows added. a is
+    ``prior_weight``. The statistic of target k with prior p, ``priors[k, p]``, of column j goes to
+    ``out[j, k * priors + p, row]``. ``units`` are the values of 1 for each target, then for the weight.
     """
     n_targets = targets.shape[0]
     n_priors = priors.shape[1]
     j = np.int64(member)
     while j < codes.shape[0]:
-        clear_categories(sums, start[j], start[j + 1])
         for i in range(order.shape[0]):
             row = np.uint64(order[i])
             category = np.uint64(start[j] + np.int64(codes[j, row]))

@@ -9,6 +9,7 @@ from sapwood.kernels.histogram.cells import count_cells
 from sapwood.kernels.layout import (
     CANDIDATE_COUNTED,
     CANDIDATE_SUMS,
+    CANDIDATE_WORDS,
     LEAF_BEGIN,
     LEAF_DEPTH,
     LEAF_END,
@@ -27,6 +28,7 @@ from sapwood.kernels.split.best_split import (
     has_missing,
     set_split,
 )
+from sapwood.kernels.split.categorical import count_left_rows, scan_categories
 from sapwood.kernels.split.column_sampler import sample_features
 from sapwood.kernels.split.leaf_size import count_bins, is_within_limits, limit_bins, proves_both_sides
 from sapwood.kernels.split.numeric import locate_split
@@ -51,6 +53,28 @@ def count_bins_step(leaf, f, bins, partition, features, leaves, counts):
 
 
 @kernel()
+def has_min_groups(f, features, params):
+    """Return whether splits of a feature depend on the number of rows of each category."""
+    return features.category_kind[f] != 0 and max(params.min_category_rows, params.min_group_rows) > 1
+
+
+@kernel()
+def is_counted_split_allowed(f, counts, n_rows, features, params, limits, candidate):
+    """Return whether the split of a feature leaves enough rows on both sides, by its rows per bin in ``counts``.
+
+    ``limits`` takes the numeric splits that do.
+    """
+    min_rows = params.min_child_samples
+    if features.category_kind[f] != 0:
+        candidate[CANDIDATE_COUNTED] = COUNTED
+        n_left = count_left_rows(candidate[CANDIDATE_WORDS], counts, features.n_bins[f])
+        return not has_min_groups(f, features, params) and n_left >= min_rows and n_rows - n_left >= min_rows
+    limit_bins(counts, features.n_bins[f], min_rows, limits)
+    candidate[CANDIDATE_COUNTED] = COUNTED_WITH_MISSING if counts[0] > 0 else COUNTED
+    return is_within_limits(candidate, limits)
+
+
+@kernel()
 def propose_split(leaf, first, last, features, params, scales, histograms, leaves, candidates, buffer, out):
     """Give a leaf the best split of the features ``first`` to ``last``.
 
@@ -69,7 +93,9 @@ def propose_split(leaf, first, last, features, params, scales, histograms, leave
         return
     candidate = candidates.split[0, f]
     min_rows = params.min_child_samples
-    if candidate[CANDIDATE_COUNTED] == 0 and min_rows > 1:
+    if candidate[CANDIDATE_COUNTED] == 0 and has_min_groups(f, features, params):
+        out[1] = 0.0
+    elif candidate[CANDIDATE_COUNTED] == 0 and min_rows > 1:
         sums = leaves.ints[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
         out[1] = np.float64(
             proves_both_sides(candidate, sums, min_rows, params.wide, scales.hessian_range, buffer[:n_planes])
@@ -82,17 +108,18 @@ def propose_split(leaf, first, last, features, params, scales, histograms, leave
 
 
 @kernel(
-    "i64, i64, FeatureMeta, GrowParams, Scales, Scratch, Histograms, LeafTable, SplitCandidates, ColumnSampler, "
+    "i64, i64, i64, FeatureMeta, GrowParams, Scales, Scratch, Histograms, LeafTable, SplitCandidates, ColumnSampler, "
     "RandomKey, f64[:]"
 )
 def search_leaf(
-    member, members, sync, leaf, counted,
+    member, members, sync, leaf, n_rows, counted,
     features, params, scales, scratch, histograms, leaves, candidates, sampler, random_key, out,
 ):  # fmt: skip
     """Search the features of this worker for the best split of a leaf; ``out`` is that of ``propose_split``.
 
-    ``counted`` is ALL_FEATURES, or the feature whose rows were counted into ``bin_counts``, as its best split may leave
-    a child too small: it alone is searched again, among the splits that do not.
+    ``n_rows`` is the number of rows of the leaf at all workers. ``counted`` is ALL_FEATURES, or the feature whose rows
+    were counted into ``bin_counts``, as its best split may leave a child too small: it alone is searched again, among
+    the splits that do not.
     """
     n_planes = candidates.split.shape[2] - CANDIDATE_SUMS
     sums = leaves.ints[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
@@ -101,6 +128,7 @@ def search_leaf(
     first = features.slices[member]
     last = features.slices[member + 1]
     limits = candidates.limits[candidates.limits.shape[0] - 1]
+    counts = histograms.bin_counts[0]
     if counted == ALL_FEATURES:
         sample_features(
             member, first, last, 0, leaf, leaves.ints[leaf, LEAF_NODE], leaves.ints[leaf, LEAF_DEPTH],
@@ -109,11 +137,9 @@ def search_leaf(
     elif first <= counted < last:
         limits = candidates.limits[member]
         candidate = candidates.split[0, counted]
-        counts = histograms.bin_counts[0]
-        limit_bins(counts, features.n_bins[counted], params.min_child_samples, limits)
-        candidate[CANDIDATE_COUNTED] = COUNTED_WITH_MISSING if counts[0] > 0 else COUNTED
+        is_allowed = is_counted_split_allowed(counted, counts, n_rows, features, params, limits, candidate)
         first = counted
-        last = counted if is_within_limits(candidate, limits) else counted + 1
+        last = counted if is_allowed else counted + 1
     else:
         last = first
     for f in range(first, last):
@@ -124,9 +150,15 @@ def search_leaf(
         if candidates.allowed[0, f] != 0:
             lower = leaves.floats[leaf, LEAF_LOWER]
             upper = leaves.floats[leaf, LEAF_UPPER]
-            candidates.gain[0, f] = locate_split(
-                histogram, f, features, sums, lower, upper, limits, params, scales, buffer, candidate
-            )
+            if features.category_kind[f] != 0:
+                n_counted = 0 if counted == ALL_FEATURES else n_rows
+                candidates.gain[0, f] = scan_categories(
+                    histogram, f, features, sums, lower, upper, counts, n_counted, params, scales, buffer, candidate
+                )
+            else:
+                candidates.gain[0, f] = locate_split(
+                    histogram, f, features, sums, lower, upper, limits, params, scales, buffer, candidate
+                )
     if barrier(sync, members) != 0 or member != 0:
         return
     begin = features.slices[0]
