@@ -50,8 +50,10 @@ class FittedModel:
             check_is_fitted(source)
         model = getattr(source, "model_", None)
         if not isinstance(model, Model):
+            reason = getattr(source, "why_no_model", None)
             raise InputTypeError(
                 f"{caller} takes a model of gradient-boosted trees; {type(source).__qualname__} has no model_"
+                f"{'' if reason is None else f': {reason}'}"
             )
         return cls(model, source)
 

@@ -10,7 +10,7 @@ import pytest
 
 import sapwood
 from sapwood.classic import SapwoodTreeClassifier, SapwoodTreeRegressor
-from sapwood.errors import ParameterError
+from sapwood.errors import InputTypeError, ParameterError
 from tests.classic.trees.play_tennis import play_tennis
 
 
@@ -100,6 +100,8 @@ def test_a_tree_without_a_model_says_why(parameters, reason, tmp_path):
         tree.model_  # noqa: B018
     with pytest.raises(AttributeError, match=reason):
         tree.explain(X)
+    with pytest.raises(InputTypeError, match=reason):
+        sapwood.plot.importance(tree)
     with pytest.raises(ParameterError, match=rf"{reason}.*pickle"):
         tree.save(tmp_path / "tree.sapwood")
     again = pickle.loads(pickle.dumps(tree))

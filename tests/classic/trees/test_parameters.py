@@ -56,6 +56,12 @@ def test_unknown_names_are_errors_that_say_what_to_use(name, message):
         SapwoodTreeClassifier(**{name: 1})
 
 
+def test_parameters_are_set_by_name():
+    assert SapwoodTreeClassifier().set_params(max_depth=3).max_depth == 3
+    with pytest.raises(ParameterError, match="splitter='best'"):
+        SapwoodTreeClassifier().set_params(splitter="best")
+
+
 def test_a_regressor_refuses_criteria_of_classifiers():
     with pytest.raises(ParameterError, match="'squared_error', 'absolute_error', got 'gini'"):
         SapwoodTreeRegressor(criterion="gini").fit(X, Y)

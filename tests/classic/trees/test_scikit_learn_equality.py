@@ -153,6 +153,28 @@ def test_limits_are_read_as_scikit_learn_reads_them():
         assert _assert_equal(ours, DecisionTreeClassifier(random_state=0, **limits).fit(X, y, weight)) >= 2
 
 
+def test_the_arrays_of_a_tree_have_the_names_and_values_of_scikit_learn():
+    X, y, weight = _table("informative")
+    ours = SapwoodTreeClassifier(min_samples_leaf=8).fit(X, y, weight).tree_
+    theirs = DecisionTreeClassifier(min_samples_leaf=8, random_state=0).fit(X, y, weight).tree_
+    for name in (
+        "feature",
+        "threshold",
+        "children_left",
+        "children_right",
+        "n_node_samples",
+        "weighted_n_node_samples",
+    ):
+        np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+    np.testing.assert_allclose(ours.impurity, theirs.impurity, atol=1e-12)
+    assert (ours.node_count, ours.max_depth, ours.n_leaves) == (theirs.node_count, theirs.max_depth, theirs.n_leaves)
+    branches = SapwoodTreeClassifier(criterion="entropy").fit([["a"], ["b"], ["c"]], [0, 1, 2]).tree_
+    with pytest.raises(AttributeError, match="of the kind CategoryBranches"):
+        branches.feature  # noqa: B018
+    with pytest.raises(AttributeError, match="has 3 children"):
+        branches.children_left  # noqa: B018
+
+
 def test_decision_paths_and_leaves_have_the_numbers_of_scikit_learn():
     X, y, weight = _table("friedman")
     ours = SapwoodTreeRegressor(min_samples_leaf=8).fit(X, y, weight)

@@ -14,7 +14,7 @@ from sapwood.classic.trees.columns import TreeColumns
 from sapwood.classic.trees.grower import TreeGrower
 from sapwood.classic.trees.importances import column_decreases
 from sapwood.classic.trees.model import TreeConversion, tree_metadata, why_no_model
-from sapwood.classic.trees.parameters import resolve_settings
+from sapwood.classic.trees.parameters import check_names, resolve_settings
 from sapwood.classic.trees.pruning import prune, pruning_path
 from sapwood.classic.trees.rules import TreeRules
 from sapwood.classic.trees.tree import DecisionTree
@@ -40,6 +40,7 @@ class SapwoodTree(ExplainedEstimator):
     categorical_features: Any
     model_: Model
     tree_: DecisionTree
+    why_no_model: str | None
     init_ = None
 
     @abstractmethod
@@ -81,6 +82,29 @@ class SapwoodTree(ExplainedEstimator):
         if self.ccp_alpha > 0.0:
             tree = prune(tree, self.ccp_alpha)
         self._set_fitted(tree, columns, table)
+        return self
+
+    def set_params(self: Estimator, **params: Any) -> Estimator:
+        """Set parameters by name; the error for an unknown one says what to use.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters of the constructor.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Examples
+        --------
+        >>> from sapwood.classic import SapwoodTreeRegressor
+        >>> SapwoodTreeRegressor().set_params(max_depth=3)
+        SapwoodTreeRegressor(max_depth=3)
+        """
+        check_names(self, params, self._get_param_names())
+        super().set_params(**params)
         return self
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
@@ -132,8 +156,8 @@ class SapwoodTree(ExplainedEstimator):
         self.n_features_in_ = table.n_features
         if table.has_string_names:
             self.feature_names_in_ = np.asarray(table.names, dtype=object)
-        self._why_no_model = why_no_model(tree)
-        if self._why_no_model is None:
+        self.why_no_model = why_no_model(tree)
+        if self.why_no_model is None:
             conversion = TreeConversion(tree, columns)
             objective = {"name": self._objective_name(), "settings": {}}
             metadata = tree_metadata(self._plain_params(), tree.nodes[0].count, self._columns_with_missing(table))
@@ -159,7 +183,7 @@ class SapwoodTree(ExplainedEstimator):
     def _response(self, X: Any) -> np.ndarray:
         """Return the prediction of each row: (rows,) numbers, or (rows, classes) probabilities."""
         table = self._align(X)
-        if self._why_no_model is None:
+        if self.why_no_model is None:
             return self.model_.predict_response(table) if self._classes is None else self.model_.predict_proba(table)
         out = self.tree_.predict(self._columns.values(table))
         return out[:, 0] if self._classes is None else out
@@ -185,7 +209,7 @@ class SapwoodTree(ExplainedEstimator):
         array([2, 1])
         """
         table = self._align(X)
-        if self._why_no_model is None:
+        if self.why_no_model is None:
             return self._node_of_leaf[self.model_.leaf_indices(table)[:, 0]]
         return self.tree_.apply(self._columns.values(table))
 
@@ -322,8 +346,8 @@ class SapwoodTree(ExplainedEstimator):
         array([6.])
         """
         check_is_fitted(self)
-        if self._why_no_model is not None:
-            raise ParameterError(f"the tree has no model file: {self._why_no_model}; use pickle or joblib")
+        if self.why_no_model is not None:
+            raise ParameterError(f"the tree has no model file: {self.why_no_model}; use pickle or joblib")
         self.model_.save(path)
 
     def _align(self, X: Any) -> Table:
@@ -352,6 +376,6 @@ class SapwoodTree(ExplainedEstimator):
                 raise NotFittedError(f"This {type(self).__name__} is not fitted yet: call fit before reading {name}.")
             if name == "model_":
                 raise AttributeError(
-                    f"this tree has no model_, and so no explanations and no model file: {self._why_no_model}"
+                    f"this tree has no model_, and so no explanations and no model file: {self.why_no_model}"
                 )
             raise unknown_attribute(type(self).__name__, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from sapwood.classic.trees.settings import GAIN_RATIO, GrowSettings
@@ -51,13 +51,28 @@ def explains_parameters(init: Init) -> Init:
 
     @functools.wraps(init)
     def checked(self: Any, *args: Any, **values: Any) -> None:
-        for name in values:
-            if name not in names:
-                hint = PARAMETER_HINTS.get(name, f"the parameters are {', '.join(names)}")
-                raise InputTypeError(f"{type(self).__name__} has no parameter {name!r}: {hint}")
+        message = unknown_name(self, values, names)
+        if message is not None:
+            raise InputTypeError(message)
         init(self, *args, **values)
 
     return checked  # type: ignore[return-value]
+
+
+def check_names(tree: Any, values: Iterable[str], names: Sequence[str]) -> None:
+    """Raise a ParameterError for a name that is not among ``names``, those of the parameters."""
+    message = unknown_name(tree, values, names)
+    if message is not None:
+        raise ParameterError(message)
+
+
+def unknown_name(tree: Any, values: Iterable[str], names: Sequence[str]) -> str | None:
+    """Return what to use instead of the first name that is not a parameter; None if all are."""
+    for name in values:
+        if name not in names:
+            hint = PARAMETER_HINTS.get(name, f"the parameters are {', '.join(names)}")
+            return f"{type(tree).__name__} has no parameter {name!r}: {hint}"
+    return None
 
 
 def resolve_settings(

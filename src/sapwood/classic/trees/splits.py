@@ -12,7 +12,6 @@ from typing import Protocol
 import numpy as np
 
 from sapwood.lazy_dataclass import dataclass
-from sapwood.model.tree_text import short_number
 
 UNDECIDED = -1  # instead of the number of a child: the value is missing, or a category without a child
 CATEGORIES_SHOWN = 8
@@ -79,7 +78,7 @@ class Threshold:
             return f"{name} is {'missing' if child else 'not missing'}"
         sign = ">" if child else "<="
         takes_missing = self.has_missing and self.missing_left is not None and self.missing_left == (child == 0)
-        return f"{name} {sign} {short_number(self.threshold)}{' or missing' if takes_missing else ''}"
+        return f"{name} {sign} {self.threshold:.6g}{' or missing' if takes_missing else ''}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sapwood.classic.trees.splits import UNDECIDED, Split
+from sapwood.classic.trees.splits import UNDECIDED, Split, Threshold
 from sapwood.lazy_dataclass import dataclass
+
+NO_SPLIT = -2  # instead of the column and threshold of a leaf, as in scikit-learn
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +61,63 @@ class DecisionTree:
     def depth(self) -> int:
         """Number of splits on the longest path."""
         return max(node.depth for node in self.nodes)
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes, as scikit-learn calls it."""
+        return len(self.nodes)
+
+    @property
+    def max_depth(self) -> int:
+        """Number of splits on the longest path, as scikit-learn calls it."""
+        return self.depth
+
+    @property
+    def n_node_samples(self) -> np.ndarray:
+        """Number of training rows of each node."""
+        return np.array([node.count for node in self.nodes])
+
+    @property
+    def weighted_n_node_samples(self) -> np.ndarray:
+        """Weight of the training rows of each node."""
+        return np.array([node.weight for node in self.nodes])
+
+    @property
+    def impurity(self) -> np.ndarray:
+        """Impurity of each node."""
+        return np.array([node.impurity for node in self.nodes])
+
+    @property
+    def feature(self) -> np.ndarray:
+        """Column that each node is split on, -2 for a leaf, as in scikit-learn."""
+        return np.array([NO_SPLIT if node.split is None else self._threshold(node).feature for node in self.nodes])
+
+    @property
+    def threshold(self) -> np.ndarray:
+        """Threshold of each node, -2 for a leaf, as in scikit-learn."""
+        return np.array([NO_SPLIT if node.split is None else self._threshold(node).threshold for node in self.nodes])
+
+    @property
+    def children_left(self) -> np.ndarray:
+        """Left child of each node, -1 for a leaf."""
+        return np.array([-1 if node.split is None else self._two_children(node)[0] for node in self.nodes])
+
+    @property
+    def children_right(self) -> np.ndarray:
+        """Right child of each node, -1 for a leaf."""
+        return np.array([-1 if node.split is None else self._two_children(node)[1] for node in self.nodes])
+
+    @staticmethod
+    def _threshold(node: Node) -> Threshold:
+        if not isinstance(node.split, Threshold):
+            raise AttributeError(f"the tree has splits of the kind {type(node.split).__name__}: read tree_.nodes")
+        return node.split
+
+    @staticmethod
+    def _two_children(node: Node) -> tuple[int, ...]:
+        if len(node.children) > 2:
+            raise AttributeError(f"a node of the tree has {len(node.children)} children: read tree_.nodes")
+        return node.children
 
     @property
     def values(self) -> np.ndarray:
