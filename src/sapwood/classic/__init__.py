@@ -1,6 +1,7 @@
-"""Trees and boosting as the textbooks have them: single trees, boosting over any model, reweighted rows."""
+"""Trees and boosting as the textbooks have them: single trees, forests, boosting over any model, reweighted rows."""
 
 from sapwood.classic.adaboost import SapwoodAdaBoostClassifier
+from sapwood.classic.forest import SapwoodForestClassifier, SapwoodForestRegressor
 from sapwood.classic.gradient_boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from sapwood.classic.sign_regressor import SignRegressor
 from sapwood.classic.trees.classifier import SapwoodTreeClassifier
@@ -10,6 +11,8 @@ __all__ = [
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "SapwoodAdaBoostClassifier",
+    "SapwoodForestClassifier",
+    "SapwoodForestRegressor",
     "SapwoodTreeClassifier",
     "SapwoodTreeRegressor",
     "SignRegressor",

@@ -269,6 +269,16 @@ def feature_importances(model: Model) -> np.ndarray:
     return _normalized(_values(model, "total_gain"))
 
 
+def tree_importances(model: Model) -> np.ndarray:
+    """Return the total gain of each feature in each tree (trees, features), scaled to sum to 1 in every tree."""
+    ensemble, n_columns = model.ensemble, model.n_columns
+    inner = ensemble.feature != LEAF
+    cells = ensemble.tree_of_node()[inner] * n_columns + ensemble.feature[inner]
+    gains = np.bincount(cells, weights=ensemble.gain[inner], minlength=ensemble.n_trees * n_columns)
+    by_tree = [_normalized(_by_feature(model, row)) for row in gains.reshape(ensemble.n_trees, n_columns)]
+    return np.array(by_tree).reshape(ensemble.n_trees, model.n_features)
+
+
 def _values(model: Model, kind: str) -> np.ndarray:
     ensemble = model.ensemble
     inner = ensemble.feature != LEAF

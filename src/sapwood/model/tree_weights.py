@@ -14,6 +14,7 @@ from sapwood.errors import ModelFileError
 from sapwood.lazy_dataclass import dataclass
 
 VALUE_BITS = 44  # of the values of a forest's trees, so that averages can be undone exactly
+SPLITTER = 2.0 ** (53 - VALUE_BITS) + 1.0
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,8 @@ def round_value(value: np.ndarray) -> np.ndarray:
 
     A rounded number that was divided by n in float64 is found again, exactly, by multiplying by n and rounding.
     """
-    mantissa, exponent = np.frexp(value)
-    return np.ldexp(np.rint(np.ldexp(mantissa, VALUE_BITS)), exponent - VALUE_BITS)
+    scaled = value * SPLITTER  # Veltkamp's splitting: the difference of two rounded numbers has fewer bits
+    return scaled - (scaled - value)
 
 
 def undo_factors(rescalings: Iterable[TreeRescaling], stop: int) -> np.ndarray:

@@ -1,0 +1,402 @@
+"""Bagging, random forests and extremely randomised trees, with the parameters and defaults of scikit-learn's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sapwood.boost.fit_arguments import CLASSIFICATION, REGRESSION, FitArguments
+from sapwood.classic.forest_training import ForestSettings, train_forest
+from sapwood.errors import ParameterError
+from sapwood.estimators.base import set_fitted_attributes, warn_of_column_vector
+from sapwood.estimators.fitted_estimator import FittedEstimator
+from sapwood.explain.importance import tree_importances
+from sapwood.model.class_predictions import class_probabilities, most_probable_classes
+from sapwood.params.declaration import MAX_BINS
+from sapwood.params.encodings import Auto
+from sapwood.params.options import Uniform
+from sapwood.params.validators import Validator, boolean, integer, is_bool, is_integer, is_number, number, or_none
+
+Forest = TypeVar("Forest", bound="SapwoodForest")
+NO_PARTITION = Auto(max_partition=2)  # columns of two categories are one-hot, others have statistics of the target
+
+
+def _is_count(least: int) -> Callable[[Any], bool]:
+    """Return the test of a number of rows: an integer of at least ``least``, or a fraction."""
+    return lambda v: (is_integer(v) and v >= least) or (isinstance(v, float) and 0.0 < v < 1.0)
+
+
+VALIDATORS = {
+    "n_estimators": integer(1),
+    "max_depth": or_none(integer(1), "unlimited"),
+    "min_samples_split": Validator("an integer of at least 2 or a fraction between 0 and 1", _is_count(2)),
+    "min_samples_leaf": Validator("an integer of at least 1 or a fraction between 0 and 1", _is_count(1)),
+    "min_weight_fraction_leaf": number(0.0, 0.5),
+    "max_features": Validator(
+        "'sqrt', 'log2', an integer of at least 1, a fraction up to 1.0, or None (all)",
+        lambda v: (
+            v is None
+            or (isinstance(v, str) and v in ("sqrt", "log2"))
+            or (is_integer(v) and v >= 1)
+            or (isinstance(v, float) and 0.0 < v <= 1.0)
+        ),
+    ),
+    "max_samples": Validator(
+        "an integer of at least 1, a fraction up to 1.0, or None (as many as there are rows)",
+        lambda v: v is None or (is_integer(v) and v >= 1) or (is_number(v) and not is_bool(v) and 0.0 < v <= 1.0),
+    ),
+    "bootstrap": Validator("True, False or 'auto'", lambda v: is_bool(v) or (isinstance(v, str) and v == "auto")),
+    "extra": boolean(),
+    "warm_start": boolean(),
+}
+
+
+class SapwoodForest(FittedEstimator):
+    """Base class of the forests for classification and regression."""
+
+    task: ClassVar[str]
+    criteria: ClassVar[tuple[str, ...]]
+    default_max_features: ClassVar[Any]
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: str = "auto",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = "auto",
+        bootstrap: Any = "auto",
+        max_samples: float | None = None,
+        extra: bool = False,
+        oob_score: Any = False,
+        max_bins: Any = "auto",
+        categorical_features: Any = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.extra = extra
+        self.oob_score = oob_score
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+
+    def fit(self: Forest, X: Any, y: Any, sample_weight: Any = None) -> Forest:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Dataset
+            Rows to train on; NaN is missing. Sparse tables become dense bins of one or two bytes.
+        y : array-like
+            Target of each row: labels of any kind for classification, numbers for regression.
+        sample_weight : array-like, optional
+            Weight of each row, times the number of times that it is drawn.
+
+        Returns
+        -------
+        self
+            The fitted forest.
+        """
+        warn_of_column_vector(y)
+        settings = self._check_parameters()
+        params = self._engine_params(X)
+        is_continued = self.warm_start and self.__sklearn_is_fitted__() and self.model_.n_iterations > 0
+        if is_continued and self.model_.n_iterations == self.n_estimators:
+            return self
+        arguments = FitArguments(
+            params, X, y, sample_weight, task=self.task, caller=type(self).__name__,
+            init_model=self.model_ if is_continued else None, counts_earlier_rounds=is_continued,
+        )  # fmt: skip
+        set_fitted_attributes(self, train_forest(arguments, settings))
+        return self
+
+    def _check_parameters(self) -> ForestSettings:
+        """Return the limits of the trees; raise a ParameterError if a parameter is out of range."""
+        for name, validator in VALIDATORS.items():
+            value = getattr(self, name)
+            if not (name == "max_features" and isinstance(value, str) and value == "auto"):
+                validator.check(name, value)
+        if self.criterion not in ("auto", *self.criteria):
+            raise ParameterError(
+                f"criterion must be {' or '.join(map(repr, self.criteria))}, got {self.criterion!r}: for other losses "
+                "use boosting='forest' of SapwoodRegressor or SapwoodClassifier, with objective='absolute' for example"
+            )
+        if self.max_samples is not None and not self._is_bootstrapped():
+            raise ParameterError("max_samples is not supported without bootstrap: all rows are used; unset one of them")
+        if self.oob_score is not False and not self._is_bootstrapped():
+            raise ParameterError(
+                "oob_score is not supported without bootstrap: no rows are left out; use bootstrap=True"
+            )
+        draws_features = self._max_features() not in (None, 1.0)
+        if not (self._is_bootstrapped() or self.extra or draws_features or self.n_estimators == 1):
+            raise ParameterError(
+                "all trees would be the same without bootstrap and with all features: use bootstrap=True, max_features "
+                "below 1.0 or extra=True"
+            )
+        return ForestSettings(
+            max_depth=self.max_depth,
+            min_samples_split=self.min_samples_split,
+            min_samples_leaf=self.min_samples_leaf,
+            max_features=self._max_features(),
+            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
+            random_thresholds=bool(self.extra),
+        )
+
+    def _max_features(self) -> Any:
+        """Return the number or fraction of features that a node draws."""
+        is_auto = isinstance(self.max_features, str) and self.max_features == "auto"
+        return self.default_max_features if is_auto else self.max_features
+
+    def _is_bootstrapped(self) -> bool:
+        """Return whether rows are drawn with replacement: by default, but for extremely randomised trees."""
+        is_auto = isinstance(self.bootstrap, str)
+        return not self.extra if is_auto else bool(self.bootstrap)
+
+    def _engine_params(self, X: Any) -> dict[str, Any]:
+        """Return the parameters of the engine that a forest uses."""
+        is_exact = self.extra and isinstance(self.max_bins, str)  # drawn thresholds need no histograms
+        is_bootstrapped, fraction = self._is_bootstrapped(), 1.0 if self.max_samples is None else self.max_samples
+        if is_integer(fraction):
+            n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+            fraction = min(1.0, fraction / max(1, n_rows))
+        return {
+            "boosting": "forest",
+            "n_estimators": self.n_estimators,
+            "max_leaves": None,
+            "max_depth": self.max_depth,
+            "min_child_samples": 1,
+            "sampling": Uniform(replacement=True) if is_bootstrapped else "none",
+            "subsample": fraction if is_bootstrapped else 1.0,
+            "split_search": "random" if self.extra else "histogram",
+            "colsample_bynode": 0.5,  # features are counted by the kernel, trees need not differ
+            "category_encoding": NO_PARTITION,
+            "oob_score": self.oob_score,
+            "max_bins": MAX_BINS if is_exact else self.max_bins,
+            "categorical_features": self.categorical_features,
+            "random_state": self.random_state,
+            "n_jobs": self.n_jobs,
+        }
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Fraction of the decrease of impurity that each feature contributes, the mean over the trees."""
+        check_is_fitted(self)
+        importances = tree_importances(self.model_)
+        total = importances.mean(axis=0) if len(importances) else np.zeros(self.n_features_in_)
+        return total / total.sum() if total.sum() > 0.0 else total
+
+    @property
+    def feature_importances_std_(self) -> np.ndarray:
+        """Standard deviation over the trees of the importances of the features: their error bars."""
+        check_is_fitted(self)
+        importances = tree_importances(self.model_)
+        return importances.std(axis=0) if len(importances) else np.zeros(self.n_features_in_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+class SapwoodForestClassifier(ClassifierMixin, SapwoodForest):
+    """Random forest for classification: trees on bootstrapped rows, whose class frequencies are averaged.
+
+    Trees split by the Gini impurity until leaves are pure. They grow in parallel, and the forest does not depend on the
+    number of threads. Numbers are binned first.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    criterion : {'gini'}, default='auto'
+        Impurity that splits decrease.
+    max_depth : int or None, default=None
+        Maximum depth of a tree; unlimited by default.
+    min_samples_split : int or float, default=2
+        Minimum number of rows, or fraction of all, of a node that is split.
+    min_samples_leaf : int or float, default=1
+        Minimum number of rows, or fraction of all, of a leaf.
+    min_weight_fraction_leaf : float, default=0.0
+        Minimum weight of a leaf, as a fraction of the weight of all rows.
+    max_features : 'sqrt', 'log2', int, float or None, default='sqrt'
+        Number of features, or fraction of all, that a node draws; further ones until one of them can be split. None is
+        bagging.
+    bootstrap : bool, default=True (False with ``extra``)
+        Whether each tree has rows of its own, drawn with replacement: each a Poisson number of times.
+    max_samples : int, float or None, default=None
+        Mean number of rows, or fraction of all, that a tree draws; all by default.
+    extra : bool, default=False
+        Extremely randomised trees: one threshold per drawn feature, uniform between its extremes in the node.
+    oob_score : bool or callable, default=False
+        Whether to predict each training row by the trees that were grown without it, and score the predictions: by
+        accuracy, or by a function of (y, prediction).
+    max_bins : int, list or dict, default=255 (65535 with ``extra``)
+        Maximum number of bins per column.
+    categorical_features : list, dict or None, default='auto'
+        Columns whose values are categories, as in SapwoodClassifier.
+    class_weight : 'balanced', 'effective', dict or None, default=None
+        Weights of the classes.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed; None is a fresh one.
+    n_jobs : int or None, default=None
+        Number of threads; None is as many as allowed.
+    warm_start : bool, default=False
+        Whether fit adds trees to those of the last fit until there are n_estimators.
+
+    Attributes
+    ----------
+    model_ : Model
+        The trees, for files, explanations and plots.
+    classes_ : ndarray (classes,)
+        Class labels, sorted.
+    feature_importances_, feature_importances_std_ : ndarray (features,)
+        Mean over the trees of the fraction of the decrease of impurity by each feature, and the standard deviation.
+    oob_score_, oob_decision_function_ : float, ndarray (rows, classes)
+        With ``oob_score``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood.classic import SapwoodForestClassifier
+    >>> X = np.random.default_rng(0).normal(size=(500, 3))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, "yes", "no")
+    >>> forest = SapwoodForestClassifier(oob_score=True, random_state=0).fit(X, y)
+    >>> forest.predict([[1.0, 1.0, 0.0], [-1.0, -1.0, 0.0]])
+    array(['yes', 'no'], dtype='<U3')
+    >>> bool(forest.oob_score_ > 0.9)
+    True
+    """
+
+    task: ClassVar[str] = CLASSIFICATION
+    criteria = ("gini",)
+    default_max_features = "sqrt"
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: str = "auto",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = "auto",
+        bootstrap: Any = "auto",
+        max_samples: float | None = None,
+        extra: bool = False,
+        oob_score: Any = False,
+        max_bins: Any = "auto",
+        categorical_features: Any = "auto",
+        class_weight: str | Mapping[Any, float] | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+    ) -> None:
+        super().__init__(
+            n_estimators, criterion=criterion, max_depth=max_depth, min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf, min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features, bootstrap=bootstrap, max_samples=max_samples, extra=extra,
+            oob_score=oob_score, max_bins=max_bins,
+            categorical_features=categorical_features, random_state=random_state, n_jobs=n_jobs,
+            warm_start=warm_start,
+        )  # fmt: skip
+        self.class_weight = class_weight
+
+    def _engine_params(self, X: Any) -> dict[str, Any]:
+        return super()._engine_params(X) | {"class_weight": self.class_weight}
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Class labels, sorted, in the order of the columns of ``predict_proba``."""
+        check_is_fitted(self)
+        assert self.model_.classes is not None
+        return self.model_.classes
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Predict the probability of each class: the mean of the class frequencies of the leaves.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Dataset
+            Rows with the columns of training.
+
+        Returns
+        -------
+        ndarray (rows, classes)
+            Probabilities in the order of ``classes_``.
+        """
+        return class_probabilities(self._predict(X, None), self.classes_)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the most probable label of each row.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Dataset
+            Rows with the columns of training.
+
+        Returns
+        -------
+        ndarray (rows,)
+            Labels out of ``classes_``.
+        """
+        return most_probable_classes(self.predict_proba(X), self.classes_)
+
+
+class SapwoodForestRegressor(RegressorMixin, SapwoodForest):
+    """Random forest for regression: trees on bootstrapped rows, whose leaf means are averaged.
+
+    Trees split by squared error until leaves are pure. They grow in parallel, and the forest does not depend on the
+    number of threads. Numbers are binned first.
+
+    Parameters are those of :class:`SapwoodForestClassifier`, without ``class_weight``; ``criterion`` is
+    'squared_error', ``max_features`` is 1.0 (all) by default, and ``oob_score`` is R² and sets ``oob_prediction_``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sapwood.classic import SapwoodForestRegressor
+    >>> X = np.random.default_rng(0).normal(size=(500, 3))
+    >>> forest = SapwoodForestRegressor(random_state=0, oob_score=True).fit(X, X[:, 0] + X[:, 1] ** 2)
+    >>> forest.predict(X[:2]).shape, bool(forest.oob_score_ > 0.8)
+    ((2,), True)
+    """
+
+    task: ClassVar[str] = REGRESSION
+    criteria = ("squared_error",)
+    default_max_features = 1.0
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the target of each row: the mean of the means of its leaves.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Dataset
+            Rows with the columns of training.
+
+        Returns
+        -------
+        ndarray (rows,)
+            Predictions.
+        """
+        return self._predict(X, None)
