@@ -15,7 +15,7 @@ from bench.contestant import Contestant
 
 
 class Sapwood(Contestant):
-    """Sapwood through its scikit-learn estimators."""
+    """Sapwood through its own train function."""
 
     name = family = package = "sapwood"
     importing = "import sapwood"
@@ -23,25 +23,29 @@ class Sapwood(Contestant):
     reopening = "import sapwood; sapwood.load(path).predict(row)"
 
     def _fitted(self, X: np.ndarray, y: np.ndarray) -> Any:
-        from sapwood import SapwoodClassifier, SapwoodRegressor
+        import sapwood
 
         s = self.settings
-        estimator = SapwoodRegressor if self.task == "regression" else SapwoodClassifier
+        params = {
+            "objective": {"binary": "logistic", "multiclass": "softmax", "regression": "squared"}[self.task],
+            "n_estimators": s.trees,
+            "learning_rate": s.learning_rate,
+            "max_leaves": s.leaves,
+            "max_depth": s.depth,
+            "max_bins": s.bins,
+            "min_child_weight": s.min_child_weight,
+            "reg_lambda": s.reg_lambda,
+            "n_jobs": s.threads,
+            "random_state": s.seed,
+        }
         # A complete tree is the same in whichever order its leaves are split: only symmetric growth must be asked for.
         # It takes no smallest leaf, as CatBoost's symmetric trees do not.
         growth = {"growth": s.growth} if s.growth == "symmetric" else {"min_child_samples": s.min_child_samples}
-        return estimator(
-            n_estimators=s.trees,
-            learning_rate=s.learning_rate,
-            max_leaves=s.leaves,
-            max_depth=s.depth,
-            max_bins=s.bins,
-            min_child_weight=s.min_child_weight,
-            reg_lambda=s.reg_lambda,
-            n_jobs=s.threads,
-            random_state=s.seed,
-            **growth,
-        ).fit(X, y)
+        return sapwood.train(params | growth, X, y)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict values or probabilities."""
+        return self.model.predict_response(X, n_jobs=self.settings.threads)
 
     def save(self, path: str) -> None:
         """Write Sapwood's own format."""
@@ -49,7 +53,7 @@ class Sapwood(Contestant):
 
     def row_predictor(self) -> Callable[[np.ndarray], object]:
         """Use the model's predictor of single rows."""
-        predictor = self.model.model_.predictor()
+        predictor = self.model.predictor()
         return lambda row: predictor.predict_response(row[0])
 
 

@@ -9,6 +9,7 @@ _INSTEAD = {
     "booster_ get_booster": "model_",
     "Booster": "sapwood.load(path), or sapwood.train(params, X, y)",
     "dump_model get_dump model_to_string save_raw": "model_.to_text() or model_.trees",
+    "export_text": "to_text() of a tree, model_.to_text() of other estimators",
     "trees_to_dataframe": "model_.trees, a dict of columns: pandas.DataFrame(model_.trees)",
     "feature_importance get_score get_fscore": "importance(kind)",
     "get_feature_importance": "importance(kind), shap_values(X) or shap_interaction_values(X)",
