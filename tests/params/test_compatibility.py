@@ -31,6 +31,8 @@ HOLDS: dict[str, dict] = {
     "ORDERED": {"values": {"boosting": "ordered"}},
     "FOREST": {"values": {"boosting": "forest"}},
     "NOT_ORDERED": {"values": {"boosting": "plain"}},
+    "TREE_COMBINATIONS": {"values": {"tree_combinations": True}},
+    "SINGLE_COLUMNS": {"values": {"max_combination": 1}},
     "ORDERED_SCORING": {"values": {"ordered_scoring": True}},
     "LEAF_STEPS": {"values": {"leaf_steps": 3}},
     "MAX_BINS": {"values": {"max_bins": 63}},

@@ -6,6 +6,7 @@ say nothing about the fast grower.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -40,6 +41,7 @@ class Node:
     rows: list[int]
     depth: int
     cut: Cut | None = None
+    above: tuple[int, ...] = ()  # the features of the cuts above
     left: int = 0
     gradient: float = 0.0
     hessian: float = 0.0
@@ -125,12 +127,16 @@ class SlowGrower:
                     gain = self.gain(sum(map(self.score, sides)), self.score(self.sums(rows)))
                     yield Cut(feature, bin, missing_left, gain, sides), has_missing, left, right
 
+    def features_of(self, node: Node) -> Sequence[int]:
+        """The features that a leaf may be split on."""
+        return range(self.bins.shape[1])
+
     def best_cut(self, node: Node) -> Cut | None:
         """The cut of the largest gain; of equals the first feature, then missing right, then the first bin."""
         params = self.params
         if len(node.rows) < 2 or (params.max_depth is not None and node.depth >= params.max_depth):
             return None
-        found = [each for f in range(self.bins.shape[1]) for each in self.cuts(node.rows, f)]
+        found = [each for f in self.features_of(node) for each in self.cuts(node.rows, f)]
         found = [each for each in found if each[0].gain > 0]
         if not found:
             return None
@@ -160,7 +166,7 @@ class SlowGrower:
             assert node.cut is not None
             node.left = len(tree.nodes)
             for rows in self.part(node.rows, node.cut.feature, node.cut.bin, node.cut.missing_left):
-                tree.nodes.append(Node(rows, node.depth + 1))
+                tree.nodes.append(Node(rows, node.depth + 1, above=(*node.above, node.cut.feature)))
             leaves[place] = node.left
             leaves.append(node.left + 1)
             if len(leaves) < self.params.max_leaves:

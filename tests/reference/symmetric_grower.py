@@ -29,14 +29,14 @@ class SlowSymmetricGrower(SlowGrower):
             for leaf in leaves:
                 leaf.cut, leaf.left = cut, len(tree.nodes)
                 for side, rows in enumerate(self.part(leaf.rows, cut.feature, cut.bin, cut.missing_left)):
-                    tree.nodes.append(Node(rows, depth))
+                    tree.nodes.append(Node(rows, depth, above=(*leaf.above, cut.feature)))
                     children[side].append(tree.nodes[-1])
             leaves = children[0] + children[1]
         return tree
 
     def best_cut_of_all(self, leaves: list[Node]) -> Cut | None:
         """The cut of the largest worth with its gain per leaf; of equals as in ``best_cut``."""
-        found = [cut for f in range(self.bins.shape[1]) for cut in self.cuts_of_all(leaves, f)]
+        found = [cut for f in self.features_of(leaves[0]) for cut in self.cuts_of_all(leaves, f)]
         if not found:
             return None
         before = self.worth([self.sums(leaf.rows) for leaf in leaves])

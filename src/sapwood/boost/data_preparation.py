@@ -105,6 +105,7 @@ def add_crosses(prepared: PreparedData, crosses: Sequence[NumericCross], run: Ru
     dataset = replace(
         dataset,
         partition=before.partition,
+        tree_combinations=before.tree_combinations,
         permutation=before.permutation,
         permuted=tuple(replace(one, permutation=other.permutation) for one, other in permuted),
     )
@@ -178,16 +179,17 @@ def _bin_encoded(
     permutations = _make_permutations(n_permutations, rows, schema, params)
     inputs = _encoding_inputs(rows, columns, vocabularies, objective, permutations, held_out, params, run)
     numeric = _numeric_columns(rows, schema, params, {} if earlier is None else earlier.cuts)
-    combinations, inputs = plan_combinations(plans, inputs, crossing_of(params.categories.max_combination), numeric)
+    crossing = crossing_of(params.categories.max_combination)
+    planned, inputs = plan_combinations(plans, inputs, crossing, numeric, params.categories.tree_combinations)
     by_column = {f: plan.encodings for f, plan in plans.items()}
-    encoded = encode_categories(rows.selected_table, by_column, combinations, inputs)
+    encoded = encode_categories(rows.selected_table, by_column, planned.combinations, inputs)
     if any(isinstance(encoding, Holdout) for encoding in encodings):
         rows = rows.take(~held_out)
         encoded = replace(encoded, kept_rows=np.flatnonzero(~held_out))
         permutations = [order.without(held_out) for order in permutations]
     dataset = _bin_tables(encoded, schema, rows, params, run)
     partition = next((encoding for encoding in encodings if isinstance(encoding, Partition)), None)
-    dataset = replace(dataset, partition=partition)
+    dataset = replace(dataset, partition=partition, tree_combinations=planned.in_trees)
     if is_ordered:
         permuted = zip(dataset.permuted, permutations[1:], strict=True)
         dataset = replace(

@@ -77,6 +77,7 @@ class RegressorParameters(SapwoodEstimator):
         category_encoding: Literal["auto", "one_hot", "partition", "frequency", "ordered", "leave_one_out", "holdout", "greedy"] | Encoding | Auto | Sequence[str | Encoding] | Mapping[Any, Any] = "auto",
         one_hot_max: int | Literal["auto"] = "auto",
         max_combination: int | Crossing | Literal["auto"] = "auto",
+        tree_combinations: bool | Literal["auto"] = "auto",
         has_time: bool | str | int | Literal["auto"] = "auto",
         eval_metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | Literal["auto"] | None = "auto",
         early_stopping_rounds: int | bool | EarlyStopping | Literal["auto"] | None = "auto",
@@ -227,6 +228,9 @@ class RegressorParameters(SapwoodEstimator):
             Maximum number of categorical columns in a feature combination: 2 adds target statistics of the best pairs.
             Crossing(2, number_levels=16) also combines them with a numeric column, discretised into 16 bins. Allowed:
             an integer from 1 to 8 or a Crossing object.
+        tree_combinations : bool, default=False
+            Whether combinations also grow inside trees: below a split on a categorical column or a combination, its
+            combinations with every other categorical column are tried, up to max_combination. See categories.md.
         has_time : bool, str or int, default=False
             Whether ordered statistics and ordered boosting take the rows in the order of time: that of the table (True)
             or of a column. Otherwise the order is random. Allowed: True, False, or the name or number of a column.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.data.categories.combination_codes import parts
 from sapwood.data.categories.plan import column_number, values_by_column
 from sapwood.data.tables.schema import Schema
 from sapwood.errors import ParameterError
@@ -48,6 +49,26 @@ def column_groups(spec: Any, dataset: BinnedDataset) -> np.ndarray:
         return groups
     columns = [groups[:, list(sources)].all(axis=1) for sources in dataset.transformer.sources]
     return np.ascontiguousarray(np.array(columns, dtype=np.uint8).T.reshape(len(groups), len(columns)))
+
+
+def column_extensions(dataset: BinnedDataset) -> tuple[np.ndarray, np.ndarray]:
+    """Return which columns become usable below a split on each column (columns, columns), and which are from the root.
+
+    A combination that grows inside trees becomes usable by a split on a column of all its sources but one. There are no
+    extensions without such combinations.
+    """
+    grown, n_columns = dataset.tree_combinations, dataset.n_features
+    if dataset.transformer is None or not grown:
+        return np.empty((0, 0), dtype=np.uint8), np.ones(n_columns, dtype=np.uint8)
+    columns_of: dict[tuple[int, ...], list[int]] = {}
+    for k, sources in enumerate(dataset.transformer.sources):
+        columns_of.setdefault(sources, []).append(k)
+    extends, usable = np.zeros((n_columns, n_columns), dtype=np.uint8), np.ones(n_columns, dtype=np.uint8)
+    for sources in grown:
+        usable[columns_of[sources]] = 0
+        for part in parts(sources):
+            extends[np.ix_(columns_of.get(part, []), columns_of[sources])] = 1
+    return extends, usable
 
 
 def monotone_directions(spec: Any, schema: Schema) -> np.ndarray:

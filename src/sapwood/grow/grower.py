@@ -11,6 +11,7 @@ from sapwood.data.binning.bundling import BundleLayout
 from sapwood.errors import TrainingError
 from sapwood.grow.constraints import (
     column_directions,
+    column_extensions,
     column_groups,
     column_weights,
     fraction_count,
@@ -85,9 +86,13 @@ class Grower(ABC):
         self._candidates = make_split_candidates(self._size, n_features)
         groups = np.ascontiguousarray(groups[:, self._bundle_layout.order])
         self._weights = column_weights(params.feature_weights, dataset)
+        order = self._bundle_layout.order
+        extends, usable = column_extensions(dataset)
+        self._usable_at_root = usable[order]
         self._column_sampler = make_column_sampler(
-            self._size, n_features, groups, counts, self._weights.inverse(self._bundle_layout.order)
-        )
+            self._size, n_features, groups, counts, self._weights.inverse(order),
+            np.ascontiguousarray(extends[np.ix_(order, order)]) if len(extends) else extends,
+        )  # fmt: skip
         self._is_never_drawn = self._unsplittable | self._weights.is_zero[self._bundle_layout.order]
         self._column_sampler.in_tree[self._is_never_drawn] = 0
         self._nodes = make_tree_nodes(self._size, n_outputs)
@@ -155,6 +160,7 @@ class Grower(ABC):
             self._column_sampler.in_tree[:] = in_tree[self._bundle_layout.order]
             self._column_sampler.in_tree[self._is_never_drawn] = 0
         self._column_sampler.active_groups[0] = 1
+        self._column_sampler.usable[:1] = self._usable_at_root
         if self._n_prefixes > 0:
             gradients = gradients._replace(pairs=gradients.pairs[: self._n_outputs])
         return self._grow_tree(gradients, partition, key)

@@ -158,8 +158,13 @@ def make_split_candidates(size: WorkspaceSize, n_features: int) -> layout.SplitC
 
 
 def make_column_sampler(
-    size: WorkspaceSize, n_features: int, groups: np.ndarray, counts: tuple[int, int], inverse_weights: np.ndarray
-) -> layout.ColumnSampler:  # fmt: skip
+    size: WorkspaceSize,
+    n_features: int,
+    groups: np.ndarray,
+    counts: tuple[int, int],
+    inverse_weights: np.ndarray,
+    extends: np.ndarray,
+) -> layout.ColumnSampler:
     """Allocate the features that leaves may use; ``counts`` are sampled by each level and each node, 0: all."""
     return layout.ColumnSampler(
         in_tree=np.ones(n_features, np.uint8),
@@ -169,6 +174,8 @@ def make_column_sampler(
         active_groups=np.ones((size.max_leaves, len(groups)), np.uint8),
         hashes=np.zeros((size.members, n_features), np.uint64),
         inverse_weights=inverse_weights,
+        extends=extends,
+        usable=np.ones((size.max_leaves if len(extends) else 0, n_features), np.uint8),
     )
 
 

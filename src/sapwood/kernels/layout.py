@@ -236,7 +236,10 @@ class SplitCandidates(NamedTuple):
 
 @layout
 class ColumnSampler(NamedTuple):
-    """Features that leaves may use: those of the tree, fewer by level and node, and by interaction constraints."""
+    """Features that leaves may use: those of the tree, fewer by level and node, and by interaction constraints.
+
+    Combinations that grow inside the tree may be used below a split on one of their parts.
+    """
 
     in_tree: "u8[:]"  # (F) 1 if the tree may use the feature
     n_per_level: "i64"  # features drawn by each level, 0: all
@@ -245,6 +248,8 @@ class ColumnSampler(NamedTuple):
     active_groups: "u8[:,:]"  # (L, groups) 1 if all features above the leaf are in the group
     hashes: "u64[:,:]"  # (T, F) scratch
     inverse_weights: "f64[:]"  # (F) smallest weight of a feature over its own, empty if all are equal
+    extends: "u8[:,:]"  # (F, F, or none) 1 in row f for the combinations that a split on feature f makes usable
+    usable: "u8[:,:]"  # (L, F) 1 if the feature needs no part, or one is above the leaf
 
 
 @layout

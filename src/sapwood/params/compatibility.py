@@ -139,6 +139,10 @@ OBJECTIVES = (
 
 CATEGORIES = (
     Incompatibility(
+        c.TREE_COMBINATIONS, c.SINGLE_COLUMNS, "trees combine no more columns than max_combination",
+        "use max_combination=2 or more, or unset tree_combinations",
+    ),
+    Incompatibility(
         c.PARTITION, c.TWO_PARTITIONS, "splits divide the categories of all columns by the same rules",
         "use the same Partition for all columns",
     ),

@@ -7,7 +7,7 @@ from typing import Any
 
 from sapwood.lazy_dataclass import dataclass
 from sapwood.params.declaration import FIELDS, REPLAY
-from sapwood.params.encodings import Ordered, Partition, Statistic
+from sapwood.params.encodings import Ordered, Partition, Statistic, crossing_of
 from sapwood.params.fit_context import Context
 from sapwood.params.options import (
     Bayesian,
@@ -93,6 +93,15 @@ def _samples_by(c: Context, what: str) -> bool:
     sampling = sampling_of(c["sampling"])
     return isinstance(sampling, Uniform) and sampling.by == what
 
+
+# --- categories -------------------------------------------------------------------------------------------------------
+
+TREE_COMBINATIONS = Condition("`tree_combinations`", lambda c: c["tree_combinations"] is True, "tree_combinations=True")
+SINGLE_COLUMNS = Condition(
+    "`max_combination` of one column",
+    lambda c: crossing_of(c["max_combination"]).columns == 1,
+    "max_combination={max_combination!r}",
+)
 
 # --- trees ------------------------------------------------------------------------------------------------------------
 

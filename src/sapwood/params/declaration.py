@@ -210,6 +210,12 @@ class CategoryParams:
         "Maximum number of categorical columns in a feature combination: 2 adds target statistics of the best pairs. "
         "Crossing(2, number_levels=16) also combines them with a numeric column, discretised into 16 bins.",
     )
+    tree_combinations: bool = declare(
+        False,
+        boolean(),
+        "Whether combinations also grow inside trees: below a split on a categorical column or a combination, its "
+        "combinations with every other categorical column are tried, up to max_combination. See categories.md.",
+    )
     has_time: object = declare(
         False,
         Validator(

@@ -55,6 +55,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "sampling": "mvs",
         "category_encoding": Auto(Ordered(bins=16)),
         "max_combination": 4,
+        "tree_combinations": True,
     },
 }
 

@@ -15,6 +15,7 @@ from sapwood.params.aliases.values import value_here
 from sapwood.params.compatibility import check_compatibility
 from sapwood.params.declaration import AUTO, FIELDS, GROUPS, Params
 from sapwood.params.effort import MAX_ROUNDS, effort_values, resolve_effort
+from sapwood.params.encodings import crossing_of
 from sapwood.params.fit_context import Context
 from sapwood.params.learning_rates import resolve_rates
 from sapwood.params.options import Mvs, Uniform, linear_of, sampling_of, symmetric_of
@@ -48,6 +49,8 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: i
         values["objective"] = FOREST_OBJECTIVE if is_class_forest else DEFAULT_OBJECTIVES[task]
     if symmetric_of(values["growth"]) is not None and values["max_depth"] is None:
         values["max_depth"] = _symmetric_depth(values["max_leaves"] if "max_leaves" in given else None)
+    if "tree_combinations" not in given and crossing_of(values["max_combination"]).columns == 1:
+        values["tree_combinations"] = False
     if values["ordered_scoring"] == AUTO:
         values["ordered_scoring"] = values["boosting"] == "ordered"
     _fill_sampling(values, given)

@@ -24,6 +24,11 @@ from sapwood.distributed.row_order import RowOrder
 from sapwood.params.encodings import Greedy
 
 
+def found_combinations(*given):
+    """The combinations that are found for all leaves."""
+    return search_combinations(*given).combinations
+
+
 def make_inputs(columns: list[np.ndarray], y: np.ndarray) -> tuple[EncodingInputs, object]:
     table = read_table(np.array(columns, dtype=object).T)
     vocabularies = {f: Vocabulary.of(table.categorical_column(f).observed) for f in range(len(columns))}
@@ -42,13 +47,13 @@ def drawn(n: int = 600) -> tuple[list[np.ndarray], np.ndarray]:
 def test_the_combination_that_predicts_the_target_comes_first():
     columns, y = drawn()
     inputs, _ = make_inputs(columns, y)
-    assert [one.sources for one in search_combinations(range(5), CombinationLimits(2, 1), 1, inputs)] == [(1, 3)]
+    assert [one.sources for one in found_combinations(range(5), CombinationLimits(2, 1), 1, inputs)] == [(1, 3)]
 
 
 def test_a_combination_that_divides_no_further_is_left_out():
     columns, y = drawn()
     inputs, _ = make_inputs(columns, y)
-    found = [one.sources for one in search_combinations(range(5), CombinationLimits(4, 1000, 1000), 1, inputs)]
+    found = [one.sources for one in found_combinations(range(5), CombinationLimits(4, 1000, 1000), 1, inputs)]
     assert not [sources for sources in found if {0, 4} <= set(sources)]
     assert found == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]  # those of the copy would be the same again
 
@@ -59,7 +64,7 @@ def test_larger_combinations_grow_as_long_as_they_predict_better(max_columns):
     columns = [source.choice(list("ab"), 3000) for _ in range(6)]
     y = (np.array(columns[:4]) == "a").all(axis=0).astype(float)
     inputs, _ = make_inputs(columns, y)
-    found = [one.sources for one in search_combinations(range(6), CombinationLimits(max_columns, 1000, 5), 1, inputs)]
+    found = [one.sources for one in found_combinations(range(6), CombinationLimits(max_columns, 1000, 5), 1, inputs)]
     larger = [sources for sources in found if len(sources) > 2]
     assert len(found) - len(larger) == 15
     assert {sources for sources in larger if 4 not in sources and 5 not in sources} == {
@@ -81,13 +86,13 @@ def test_numbers_join_categories_where_they_help():
     inputs, _ = make_inputs(columns[:3], y)
     for feature, values in ((3, useful), (4, useless)):
         inputs = with_number(inputs, feature, values, np.array([-0.7, 0.0, 0.7]))
-    found = [one.sources for one in search_combinations(range(3), CombinationLimits(2, 40, 0, 3), 1, inputs)]
+    found = [one.sources for one in found_combinations(range(3), CombinationLimits(2, 40, 0, 3), 1, inputs)]
     assert {sources for sources in found if max(sources) > 2} == {(1, 3), (0, 1, 3), (1, 2, 3)}
     assert [one for one in found if max(one) < 3] == [(0, 1), (0, 2), (1, 2)]
-    alone = [one.sources for one in search_combinations(range(3), CombinationLimits(1, 40, 0, 1), 1, inputs)]
+    alone = [one.sources for one in found_combinations(range(3), CombinationLimits(1, 40, 0, 1), 1, inputs)]
     assert alone == [(1, 3)]
     assert not [
-        one for one in search_combinations([0, 2], CombinationLimits(1, 40, 0, 9), 1, inputs) if 4 in one.sources
+        one for one in found_combinations([0, 2], CombinationLimits(1, 40, 0, 9), 1, inputs) if 4 in one.sources
     ]
 
 
@@ -95,9 +100,9 @@ def test_combinations_stay_within_memory(monkeypatch):
     columns, y = drawn()
     inputs, _ = make_inputs(columns, y)
     monkeypatch.setattr(combinations_module, "MAX_VALUES", 3 * 2 * len(y) + 5)
-    assert len(search_combinations(range(5), CombinationLimits(4, 1000), 2, inputs)) == 3
+    assert len(found_combinations(range(5), CombinationLimits(4, 1000), 2, inputs)) == 3
     monkeypatch.setattr(combinations_module, "MAX_VALUES", 10)
-    assert search_combinations(range(5), CombinationLimits(4, 1000), 2, inputs) == []
+    assert found_combinations(range(5), CombinationLimits(4, 1000), 2, inputs) == []
 
 
 def test_statistics_of_combined_categories_are_those_of_the_pairs():

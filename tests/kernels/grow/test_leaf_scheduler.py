@@ -28,6 +28,7 @@ class Tree:
     n_node: int = 0
     noise: float = 0.0
     n_groups: int = 0
+    n_extended: int = 0
 
     def __post_init__(self) -> None:
         n = len(self.gains)
@@ -55,7 +56,15 @@ class Tree:
             candidates=SimpleNamespace(schedule=self.schedule),
             histograms=SimpleNamespace(pool=np.empty((self.n_hists, 0), np.int64)),
             sampler=layout.ColumnSampler(
-                nothing, 0, self.n_node, groups, np.empty((0, 0), np.uint8), nothing, np.empty(0)
+                nothing,
+                0,
+                self.n_node,
+                groups,
+                np.empty((0, 0), np.uint8),
+                nothing,
+                np.empty(0),
+                np.empty((self.n_extended, self.n_extended), np.uint8),
+                np.empty((0, 0), np.uint8),
             ),
         )
 
@@ -92,6 +101,7 @@ def test_a_leaf_waits_for_its_turn_where_it_is_large_or_numbers_of_nodes_count_o
     assert Tree(max_leaves=40, n_node=1).chosen() == [1]
     assert Tree(max_leaves=40, noise=1.0).chosen() == [1]
     assert Tree(max_leaves=40, n_groups=1).chosen() == [1]
+    assert Tree(max_leaves=40, n_extended=1).chosen() == [1]
     assert Tree(max_leaves=40, members=1).chosen() == [1]
 
 

@@ -25,6 +25,7 @@ from sapwood import (
     Partition,
     SapwoodClassifier,
     SapwoodRegressor,
+    Symmetric,
     Uniform,
     distributed,
 )
@@ -233,6 +234,59 @@ def category_fit() -> str:
     ]
     two = SapwoodClassifier(preset="catboost", n_estimators=2, max_depth=2).fit(mixed, codes.sum(axis=1) > 12)
     return digest(*(fitted.predict(mixed) for fitted in fits), two.predict_proba(mixed))
+
+
+@case
+def ordered_scoring_fit() -> str:
+    """Both formats of cells, with vector code (λ) and without, numbers and sets of categories."""
+    X, y = table()
+    mixed = np.column_stack([X, np.random.default_rng(3).integers(0, 6, (len(X), 2))])
+    fits = [
+        SapwoodRegressor(boosting="ordered", categorical_features=[4, 5], **SMALL | params).fit(mixed, y).model_
+        for params in (
+            {"precision": "packed", "reg_lambda": 1.0, "category_encoding": "partition"},
+            {"precision": "wide", "reg_lambda": 1.0, "category_encoding": "one_hot"},
+            {"precision": "packed", "reg_lambda": 0.0, "subsample": 0.8},
+        )
+    ]
+    return digest(*(fit.predict(mixed) for fit in fits))
+
+
+@case
+def ordered_symmetric_fit() -> str:
+    X, y = table()
+    fits = [
+        SapwoodRegressor(
+            boosting="ordered",
+            growth=Symmetric(score),
+            precision=precision,
+            reg_lambda=penalty,
+            n_estimators=3,
+            max_depth=3,
+        ).fit(X, y)
+        for score in ("l2", "cosine")
+        for precision, penalty in (("packed", 1.0), ("wide", 0.0))
+    ]
+    return digest(*(fit.predict(X) for fit in fits))
+
+
+@case
+def tree_combinations_fit() -> str:
+    codes = np.random.default_rng(8).integers(0, 4, (200, 4))
+    y = (codes[:, 0] + codes[:, 1] * codes[:, 2]) % 3
+    with patch.multiple("sapwood.data.categories.combinations", MAX_PAIRS=1, MAX_LARGER=0):
+        fits = [
+            SapwoodRegressor(
+                categorical_features=list(range(4)),
+                category_encoding="ordered",
+                max_combination=3,
+                growth=growth,
+                tree_combinations=True,
+                **SMALL,
+            ).fit(codes, y)
+            for growth in ("leafwise", "levelwise")
+        ]
+    return digest(*(fit.predict(codes) for fit in fits))
 
 
 @case

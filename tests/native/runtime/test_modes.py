@@ -12,7 +12,16 @@ from tests.native.runtime import fit_report
 
 SCRIPT = Path(fit_report.__file__)
 # Compiling more variants and growers would only make the test longer.
-JIT_CASES = ["draws", "exponentials", "scales", "wide_fit", "packed_fit", "classifier_fit", "category_fit"]
+JIT_CASES = [
+    "draws",
+    "exponentials",
+    "scales",
+    "wide_fit",
+    "packed_fit",
+    "classifier_fit",
+    "category_fit",
+    "ordered_scoring_fit",
+]
 
 
 def can_run(level: str) -> bool:

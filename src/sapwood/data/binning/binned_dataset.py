@@ -33,6 +33,7 @@ class BinnedDataset:
 
     ``permuted`` hold the same rows with the target statistics of other permutations: each round grows its trees on one
     of them, and their leaves are fitted to this one. ``permutation`` is the order of the rows for ordered boosting.
+    ``tree_combinations`` are the sources of combinations that trees may use below a split on one of their parts only.
     ``workers`` train on the rows together.
     """
 
@@ -48,6 +49,7 @@ class BinnedDataset:
     permuted: tuple[BinnedDataset, ...] = ()
     partition: Partition | None = None
     permutation: RowOrder | None = None
+    tree_combinations: frozenset[tuple[int, ...]] = frozenset()
     workers: Workers = LOCAL
 
     @classmethod

@@ -15,6 +15,12 @@ from sapwood.native.runtime.kernel import Run
 
 Sources = tuple[int, ...]  # the numbers of the columns of a combination
 
+
+def parts(sources: Sources) -> list[Sources]:
+    """Return the combinations with one column less."""
+    return [tuple(f for f in sources if f != left_out) for left_out in sources]
+
+
 MAX_MEMBERS = 16  # of a team that encode combinations at the same time; pages that no member touches cost nothing
 
 

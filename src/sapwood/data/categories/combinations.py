@@ -10,11 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from sapwood.data.binning.bin_edges import find_edges
-from sapwood.data.categories.combination_codes import CodeMatrix, CombinationWorkspace, Sources, encode_number_columns
+from sapwood.data.categories.combination_codes import (
+    CodeMatrix,
+    CombinationWorkspace,
+    Sources,
+    encode_number_columns,
+    parts,
+)
 from sapwood.data.categories.encoders import Combination, EncodingInputs
 from sapwood.data.categories.plan import EncodingPlan
 from sapwood.data.tables.table import Table
@@ -29,6 +36,7 @@ MAX_SEARCH_ROWS, MIN_SEARCH_ROWS, MAX_EVALUATED_CODES = 2**17, 2**13, 2**25
 MAX_PAIRS = 40  # combinations of two categorical columns
 MAX_LARGER = 12  # combinations of three categorical columns, and as many of four
 MAX_WITH_NUMBERS = 12  # combinations of categorical columns and a numeric column
+MAX_IN_TREES = 48  # combinations of each size that are used inside trees only
 # A larger combination must reduce the squared error of the mean at least so many times as much as its best part.
 MIN_RELATIVE_GAIN = 1.02
 
@@ -37,14 +45,15 @@ MIN_RELATIVE_GAIN = 1.02
 class CombinationLimits:
     """Largest number of categorical columns in a combination, and of combinations of each kind.
 
-    The kinds are pairs of categorical columns, larger combinations of each size, and combinations with a numeric
-    column.
+    The kinds are pairs of categorical columns, larger combinations of each size, combinations with a numeric column,
+    and those of each size that trees may use below a split on one of their parts only.
     """
 
     max_columns: int
     max_pairs: int
     max_larger: int = 0
     max_with_numbers: int = 0
+    max_in_trees: int = 0
 
     def within_memory(self, n_rows: int, columns_per_combination: int) -> CombinationLimits:
         """Return the limits under which the encoded columns of all combinations fit into memory."""
@@ -52,7 +61,10 @@ class CombinationLimits:
         max_pairs = min(self.max_pairs, n_fitting)
         max_with_numbers = min(self.max_with_numbers, n_fitting - max_pairs)
         max_larger = (n_fitting - max_pairs - max_with_numbers) // max(1, self.max_columns - 2)
-        return CombinationLimits(self.max_columns, max_pairs, min(self.max_larger, max_larger), max_with_numbers)
+        max_larger = min(self.max_larger, max_larger)
+        n_left = n_fitting - max_pairs - max_with_numbers - max_larger * max(0, self.max_columns - 2)
+        max_in_trees = min(self.max_in_trees, n_left // max(1, self.max_columns - 1))
+        return CombinationLimits(self.max_columns, max_pairs, max_larger, max_with_numbers, max_in_trees)
 
 
 class CombinationSearch:
@@ -130,25 +142,41 @@ class CombinationSearch:
         return all(self._sizes.get(part, 0) < self._sizes[sources] for part in parts(sources))
 
 
-def parts(sources: Sources) -> list[Sources]:
-    """Return the combinations with one column less."""
-    return [tuple(f for f in sources if f != left_out) for left_out in sources]
+class FoundCombinations(NamedTuple):
+    """Combinations in the order of their columns; ``in_trees`` are the sources of those that grow inside trees."""
+
+    combinations: list[Combination]
+    in_trees: frozenset[Sources] = frozenset()
 
 
 def search_combinations(
     features: Sequence[int], limits: CombinationLimits, columns_per_combination: int, inputs: EncodingInputs
-) -> list[Combination]:
-    """Return the best combinations of categorical columns, also with a numeric one, in the order of their columns."""
+) -> FoundCombinations:
+    """Return the best combinations of categorical columns, also with a numeric one, and those that grow in trees."""
     n_rows = inputs.workers.count_rows(len(inputs.target.weights))
     limits = limits.within_memory(n_rows, columns_per_combination)
     if limits.max_pairs == 0:
-        return []
+        return FoundCombinations([])
     search = CombinationSearch(features, inputs)
     single: list[Sources] = [(f,) for f in features]
     search.evaluate(single)
     chosen = _search_categories(search, single, features, limits)
     chosen += _search_with_numbers(search, single, features, list(inputs.cuts), limits)
-    return Combination.encode_all(sorted(chosen, key=lambda sources: (len(sources), sources)), inputs)
+    in_trees = frozenset(_search_for_trees(search, single, features, limits)) - frozenset(chosen)
+    ordered = sorted([*chosen, *in_trees], key=lambda sources: (len(sources), sources))
+    return FoundCombinations(Combination.encode_all(ordered, inputs), in_trees)
+
+
+def _search_for_trees(
+    search: CombinationSearch, single: list[Sources], features: Sequence[int], limits: CombinationLimits
+) -> list[Sources]:
+    """Return the combinations that trees may grow: each extends a column or one of these by a column."""
+    found: list[Sources] = []
+    best = single
+    for _ in range(2, min(limits.max_columns, len(features)) + 1):
+        best = search.extend(best, features, limits.max_in_trees) if limits.max_in_trees else []
+        found += best
+    return found
 
 
 def _search_categories(
@@ -209,15 +237,24 @@ class NumericColumns:
         return replace(inputs, cuts=cuts, codes={**inputs.codes, **encode_number_columns(self.table, cuts)})
 
 
-PlannedCombinations = list[tuple[Combination, tuple[Statistic, ...]]]
+class PlannedCombinations(NamedTuple):
+    """Combinations with their statistics, and the sources of those that grow inside trees."""
+
+    combinations: list[tuple[Combination, tuple[Statistic, ...]]]
+    in_trees: frozenset[Sources] = frozenset()
 
 
 def plan_combinations(
-    plans: Mapping[int, EncodingPlan], inputs: EncodingInputs, crossing: Crossing, numbers: NumericColumns
+    plans: Mapping[int, EncodingPlan],
+    inputs: EncodingInputs,
+    crossing: Crossing,
+    numbers: NumericColumns,
+    in_trees: bool = False,
 ) -> tuple[PlannedCombinations, EncodingInputs]:
     """Choose combinations of the columns that have target statistics, and the statistics of each combination.
 
-    A combination has the statistics of its first categorical column. Return also the inputs, with the cuts of the
+    A combination has the statistics of its first categorical column. With ``in_trees``, combinations that grow inside
+    trees are added. Return also the inputs, with the cuts of the
     numeric columns that are combined.
     """
     statistics = {f: tuple(e for e in plan.encodings if isinstance(e, Statistic)) for f, plan in plans.items()}
@@ -225,11 +262,13 @@ def plan_combinations(
     if features and crossing.number_levels:
         inputs = numbers.cut(crossing.number_levels, inputs)
     if not features or (crossing.columns == 1 and not inputs.cuts):
-        return [], inputs
+        return PlannedCombinations([]), inputs
     max_priors = max(len(encoding.priors) for f in features for encoding in statistics[f])
-    limits = CombinationLimits(crossing.columns, MAX_PAIRS, MAX_LARGER, MAX_WITH_NUMBERS)
-    combinations = search_combinations(features, limits, max_priors * inputs.target.n_targets, inputs)
-    combined = {f for combination in combinations for f in combination.sources}
+    limits = CombinationLimits(
+        crossing.columns, MAX_PAIRS, MAX_LARGER, MAX_WITH_NUMBERS, MAX_IN_TREES if in_trees else 0
+    )
+    found = search_combinations(features, limits, max_priors * inputs.target.n_targets, inputs)
+    combined = {f for combination in found.combinations for f in combination.sources}
     cuts = {f: points for f, points in inputs.cuts.items() if f in combined}
-    planned = [(c, next(statistics[f] for f in c.sources if f in features)) for c in combinations]
-    return planned, replace(inputs, cuts=cuts)
+    planned = [(c, next(statistics[f] for f in c.sources if f in features)) for c in found.combinations]
+    return PlannedCombinations(planned, found.in_trees), replace(inputs, cuts=cuts)

@@ -25,7 +25,7 @@ from sapwood.kernels.layout import (
     NewLeaf,
 )
 from sapwood.kernels.leaves.leaf_values import set_leaf_sums, set_node_values, sum_leaf_pairs
-from sapwood.kernels.split.column_sampler import narrow_groups
+from sapwood.kernels.split.column_sampler import follow_split
 from sapwood.kernels.split.monotone import set_child_bounds
 from sapwood.native.runtime.kernel import kernel
 
@@ -124,7 +124,7 @@ def split_leaf_step(leaf, new, child, n_left, features, params, scales, scratch,
     f = leaves.ints[leaf, SPLIT_FEATURE]
     set_child_sums(leaves.ints[leaf], sums)
     set_child_bounds(leaf, sums, bounds, features.monotone[f], params, scales.histogram, leaves)
-    narrow_groups(0, leaf, new, f, sampler)
+    follow_split(0, leaf, new, f, sampler)
     node = split_node(leaf, leaves, nodes) if child < 0 else child
     hist = leaves.ints[leaf, LEAF_HIST]
     children = make_children(leaves.ints[leaf], n_left, node, hist, -1, False, False, sums, bounds)

@@ -32,7 +32,7 @@ from sapwood.kernels.layout import (
 )
 from sapwood.kernels.leaves.leaf_values import set_leaf_values
 from sapwood.kernels.split.best_split import best_feature, set_split
-from sapwood.kernels.split.column_sampler import narrow_groups, sample_features
+from sapwood.kernels.split.column_sampler import follow_split, has_path_rules, sample_features
 from sapwood.kernels.split.exact import count_missing, scan_exact
 from sapwood.kernels.split.monotone import set_child_bounds
 from sapwood.kernels.threads.barrier import barrier
@@ -257,8 +257,8 @@ def grow_exact_tree(
         f = ints[leaf, SPLIT_FEATURE]
         set_child_sums(ints[leaf], sums)
         set_child_bounds(leaf, sums, bounds, features.monotone[f], params, scales.histogram, leaves)
-        if sampler.groups.shape[0] > 0:
-            narrow_groups(member, leaf, n_leaves, f, sampler)
+        if has_path_rules(sampler):
+            follow_split(member, leaf, n_leaves, f, sampler)
             if barrier(sync, members) != 0:
                 return
     set_leaf_values(

@@ -42,7 +42,7 @@ from sapwood.kernels.layout import (
 )
 from sapwood.kernels.leaves.leaf_values import set_leaf_values
 from sapwood.kernels.split.best_split import choose_split
-from sapwood.kernels.split.column_sampler import narrow_groups, sample_features
+from sapwood.kernels.split.column_sampler import follow_split, has_path_rules, sample_features
 from sapwood.kernels.split.histogram_search import search_features
 from sapwood.kernels.split.sorted_rows import (
     choose_sorted_split,
@@ -203,8 +203,8 @@ def candidate_row(member, alone, child):
 def search_children(member, members, sync, alone, leaf, children, active, buffer, state):
     """Search the children that may be split, the larger one last; return nonzero to stop."""
     n_leaves = state.nodes.info[N_LEAVES]
-    if state.sampler.groups.shape[0] > 0:
-        narrow_groups(member, leaf, n_leaves, state.leaves.ints[leaf, SPLIT_FEATURE], state.sampler)
+    if has_path_rules(state.sampler):
+        follow_split(member, leaf, n_leaves, state.leaves.ints[leaf, SPLIT_FEATURE], state.sampler)
         if barrier(sync, 1 if alone else members) != 0:
             return 1
     # ``active`` may become that of the larger child, which shares the parent's histogram.

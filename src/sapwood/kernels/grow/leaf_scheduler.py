@@ -22,6 +22,7 @@ from sapwood.kernels.layout import (
     NEXT_LEAF,
     UNEXPANDED,
 )
+from sapwood.kernels.split.column_sampler import has_path_rules
 from sapwood.kernels.threads.barrier import CHANGES, acquire_lock, notify_change, release_lock, wait_for_change
 from sapwood.native.runtime.kernel import kernel
 
@@ -51,7 +52,7 @@ def next_unexpanded(params, leaves, n_leaves):
 def can_speculate(params, sampler):
     """Return whether leaves may be expanded early: if nothing depends on the numbers of nodes."""
     is_drawn = sampler.n_per_node > 0 or params.split_noise > 0.0 or params.random_thresholds != 0
-    return not is_drawn and sampler.groups.shape[0] == 0
+    return not is_drawn and not has_path_rules(sampler)
 
 
 @kernel()

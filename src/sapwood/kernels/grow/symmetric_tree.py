@@ -27,7 +27,7 @@ from sapwood.kernels.layout import (
     NewLeaf,
 )
 from sapwood.kernels.leaves.leaf_values import set_leaf_values
-from sapwood.kernels.split.column_sampler import narrow_groups, sample_features
+from sapwood.kernels.split.column_sampler import follow_split, sample_features
 from sapwood.kernels.split.symmetric import (
     BEST_BIN,
     BEST_FEATURE,
@@ -184,7 +184,7 @@ def grow_symmetric_tree(
             break
         if member == 0:
             set_level_split(members, n_leaves, bests[winner], out[2], features, histograms, leaves, nodes)
-            narrow_groups(0, 0, 0, np.int64(bests[winner, BEST_FEATURE]), sampler)
+            follow_split(0, 0, 0, np.int64(bests[winner, BEST_FEATURE]), sampler)
             atomic_store(sync, COUNTER, 0)
         if barrier(sync, members) != 0:
             return

@@ -1,4 +1,7 @@
-"""Sample the features that a leaf may use, by level and by node, and apply interaction constraints."""
+"""Sample the features that a leaf may use, by level and by node, and apply the rules of the splits above it.
+
+These are interaction constraints, and the combinations of categorical columns that grow inside the tree.
+"""
 
 from __future__ import annotations
 
@@ -63,10 +66,23 @@ def hash_features(key, id, feature_ids, inverse_weights, hashes):
 
 
 @kernel()
-def narrow_groups(member, leaf, right_leaf, f, sampler):
-    """After a split on feature f, only the interaction groups that contain f stay active below."""
+def has_path_rules(sampler):
+    """Return whether the features of a leaf depend on the splits above it."""
+    return sampler.groups.shape[0] > 0 or sampler.extends.shape[0] > 0
+
+
+@kernel()
+def follow_split(member, leaf, right_leaf, f, sampler):
+    """After a split on feature f, only the interaction groups that contain f stay active below.
+
+    Combinations of which f is a part become usable.
+    """
     if member != 0:
         return
+    for k in range(sampler.extends.shape[0]):
+        is_usable = sampler.usable[leaf, k] | sampler.extends[f, k]
+        sampler.usable[leaf, k] = is_usable
+        sampler.usable[right_leaf, k] = is_usable
     for g in range(sampler.groups.shape[0]):
         is_active = sampler.active_groups[leaf, g] & sampler.groups[g, f]
         sampler.active_groups[leaf, g] = is_active
@@ -94,7 +110,7 @@ def sample_features(
     Level and node draw a fixed number of features, those of the smallest hashes; all members compute the same
     thresholds.
     """
-    if sampler.n_per_level == 0 and sampler.n_per_node == 0 and sampler.groups.shape[0] == 0:
+    if sampler.n_per_level == 0 and sampler.n_per_node == 0 and not has_path_rules(sampler):
         for f in range(np.uint64(from_feature), np.uint64(to_feature)):
             allowed[row, f] = sampler.in_tree[f]
         return
@@ -116,6 +132,8 @@ def sample_features(
         node_bound = select_threshold(hashes, sampler.in_tree, sampler.n_per_node)
     for f in range(from_feature, to_feature):
         is_allowed = sampler.in_tree[f] != 0 and is_in_active_group(f, leaf, sampler)
+        if sampler.extends.shape[0] > 0:
+            is_allowed = is_allowed and sampler.usable[leaf, f] != 0
         if sampler.n_per_level > 0:
             is_allowed = is_allowed and hash_feature(level_key, depth, feature_ids, f, weights) <= level_bound
         if sampler.n_per_node > 0:

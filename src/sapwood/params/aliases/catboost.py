@@ -42,7 +42,7 @@ input_borders output_borders | - | bin edges are not read from files; a `sapwood
 nan_mode | - | each split learns the direction of missing values; impute them
 cat_features | categorical_features |
 one_hot_max_size | one_hot_max |
-max_ctr_complexity | max_combination |
+max_ctr_complexity | max_combination | tree_combinations=True also grows combinations inside trees
 has_time | has_time |
 simple_ctr combinations_ctr per_feature_ctr ctr_description ctr_target_border_count target_border_count |
     category_encoding | `Ordered(priors=..., permutations=...)` and others; a dict sets them by column
