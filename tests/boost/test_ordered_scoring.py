@@ -15,6 +15,7 @@ from sapwood.boost.ordered_scoring import ScoredPairs
 from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.tables.table import read_table
+from sapwood.distributed.row_order import RowOrder
 from sapwood.errors import ParameterError
 from sapwood.kernels.layout import GrowParams
 from sapwood.native.threads.team import Team
@@ -28,7 +29,7 @@ def make_refit(y: np.ndarray, order: np.ndarray, seed: int) -> LeafRefit:
     """Supporting models with random scores, and their gradients."""
     random = np.random.default_rng(seed)
     dataset = BinnedDataset.build(read_table(np.zeros((len(y), 1))))
-    dataset = dataclasses.replace(dataset, permutation=order.astype(np.uint32))
+    dataset = dataclasses.replace(dataset, permutation=RowOrder(order.astype(np.uint32), len(y)))
     models = make_prefix_models(DatasetView(dataset, np.zeros((1, len(y)))), Target(y))
     models.scores[:] = random.normal(size=models.scores.shape)
     params = GrowParams(**dict.fromkeys(GrowParams._fields, 0))
@@ -40,7 +41,7 @@ def make_refit(y: np.ndarray, order: np.ndarray, seed: int) -> LeafRefit:
 def test_pairs_are_those_of_the_model_of_each_prefix():
     random = np.random.default_rng(0)
     y = random.normal(size=200)
-    scored = ScoredPairs(200, 1)
+    scored = ScoredPairs(200, 1, 7)
     for seed in (1, 2, 1):  # another permutation clears what the last one left
         order = np.random.default_rng(seed).permutation(200)
         refit = make_refit(y, order, seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.boost.prefixes import count_prefixes
+from sapwood.boost.prefixes import count_scored_prefixes, has_ordered_scoring
 from sapwood.data.binning.max_bins import largest_limit
 from sapwood.data.binning.sparse_bins import MAX_SPARSE_DENSITY, MAX_TILED_BYTES, MAX_TILED_COLUMNS
 from sapwood.data.binning.tiles import tile_width
@@ -56,7 +56,7 @@ def estimate_memory(size: DataSize, objective: Objective, params: Params, member
     p = size.n_features - len(sparse)
     is_exact = params.tree.split_search == "exact"
     assert params.tree.max_leaves is not None
-    n_prefixes = count_prefixes(params.boost, n)
+    n_prefixes = count_scored_prefixes(n) if has_ordered_scoring(params.boost) else 0
     width = count_scored_outputs(n_outputs if objective.vector_leaves else 1, n_prefixes)
     shape = WorkspaceSize(n, width, params.tree.max_leaves, members, is_exact or is_wide(params.tree.precision, n))
     bin_type = np.dtype(np.uint8 if largest_limit(params.binning.column_limits) <= 255 else np.uint16)

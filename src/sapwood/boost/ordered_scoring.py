@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.boost.leaf_refit import LeafRefit
-from sapwood.boost.prefixes import count_scored_prefixes
 from sapwood.grow.workspace import count_scored_outputs
 
 PAIR = np.dtype(np.uint64)  # a gradient pair, two float32, is copied as one word
@@ -18,9 +17,9 @@ PAIR = np.dtype(np.uint64)  # a gradient pair, two float32, is copied as one wor
 class ScoredPairs:
     """Gathers the pairs (outputs, rows, 2) that a tree of ``width`` outputs is grown on, in the order of growers."""
 
-    def __init__(self, n_rows: int, width: int) -> None:
+    def __init__(self, n_rows: int, width: int, n_prefixes: int) -> None:
         self._width = width
-        self._n_prefixes = count_scored_prefixes(n_rows)
+        self._n_prefixes = n_prefixes
         self._pairs = np.zeros((count_scored_outputs(width, self._n_prefixes), n_rows, 2), dtype=np.float32)
         self._last_refit: LeafRefit | None = None
 

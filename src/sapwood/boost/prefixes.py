@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.params.declaration import BoostingParams
 
 MIN_PREFIX_DIVISOR = 64  # the shortest prefix that is not empty has this fraction of the rows
@@ -16,11 +17,18 @@ def prefix_sizes(n_rows: int) -> list[int]:
     return sizes
 
 
+def has_ordered_scoring(boost: BoostingParams) -> bool:
+    """Return whether splits are scored by the leaf values of prefixes."""
+    return boost.boosting == "ordered" and boost.ordered_scoring is True
+
+
 def count_scored_prefixes(n_rows: int) -> int:
     """Return the number of prefixes that are not empty: rows behind them are scored by their leaf values."""
     return len(prefix_sizes(n_rows)) - 1
 
 
-def count_prefixes(boost: BoostingParams, n_rows: int) -> int:
-    """Return the number of prefixes of ordered scoring, 0 if splits are scored without it."""
-    return count_scored_prefixes(n_rows) if boost.boosting == "ordered" and boost.ordered_scoring is True else 0
+def count_prefixes(boost: BoostingParams, dataset: BinnedDataset) -> int:
+    """Return the number of prefixes of ordered scoring of the rows of all workers, 0 without it."""
+    if not has_ordered_scoring(boost):
+        return 0
+    return count_scored_prefixes(dataset.workers.count_rows(dataset.n_rows))

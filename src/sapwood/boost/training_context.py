@@ -76,7 +76,8 @@ class TrainingContext:
         width = objective.n_outputs if objective.vector_leaves else 1
         seed = params.run.random_state
         sampling = SamplingContext(dataset.kept_row_ids, target, objective.task, seed, team, dataset.workers)
-        n_prefixes, scores = count_prefixes(params.boost, dataset.n_rows), initial.make_scores(dataset.n_rows)
+        scores = initial.make_scores(dataset.n_rows)
+        n_prefixes = count_prefixes(params.boost, dataset)
         grower = make_grower(dataset, width, params.tree, seed, team, n_prefixes)
         quantile_leaves = QuantileLeaves.of(objective, target, params.tree, dataset)
         linear_leaves = _make_linear_leaves(dataset, params, team)

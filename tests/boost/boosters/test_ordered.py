@@ -19,6 +19,7 @@ from sapwood.boost.rounds import TrainingContext, add_round, make_booster
 from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.tables.table import read_table
+from sapwood.distributed.row_order import RowOrder
 from sapwood.errors import ParameterError
 from sapwood.objectives import Squared
 from sapwood.params.resolve import resolve_params
@@ -37,7 +38,7 @@ def run(X: np.ndarray, y: np.ndarray, n_rounds: int, weight: np.ndarray | None =
     resolved = resolve_params(STUMPS | params, len(y), "regression")
     dataset = BinnedDataset.build(read_table(X))
     order = np.random.default_rng(len(y)).permutation(len(y)).astype(np.uint32)
-    dataset = dataclasses.replace(dataset, permutation=order)
+    dataset = dataclasses.replace(dataset, permutation=RowOrder(order, len(y)))
     context = TrainingContext.make(dataset, Target(y, weight), Squared(), resolved, InitialScores(np.zeros(1)))
     booster = make_booster(context, Evaluation((), (), Squared()))
     for round in range(n_rounds):
@@ -172,7 +173,7 @@ def test_parts_double_and_end_before_the_last_row():
 
 def test_every_row_is_served_by_the_longest_part_before_it():
     order = np.array([3, 0, 4, 1, 2], dtype=np.uint32)
-    dataset = dataclasses.replace(BinnedDataset.build(read_table(np.zeros((5, 1)))), permutation=order)
+    dataset = dataclasses.replace(BinnedDataset.build(read_table(np.zeros((5, 1)))), permutation=RowOrder(order, 5))
     models = make_prefix_models(DatasetView(dataset, np.zeros((1, 5))), Target(np.arange(5.0)))
     assert models.n_train.tolist() == [0, 1, 2, 4]
     assert models.start.tolist() == [0, 1, 3, 7, 12]
@@ -208,7 +209,7 @@ def test_supporting_models_equal_plain_loops(weighted):
     made = run(X, y, 3, weight, boosting="ordered", ordered_scoring=False, learning_rate=0.5)
     assert isinstance(made, OrderedBooster)
     models = made.refits[0].models
-    order = made.state.dataset.permutation
+    order = made.state.dataset.permutation.permutation
     slow = slow_ordered(X, y, order, 3, 0.5, weight)
     for k in range(models.n_models):
         part = slice(models.start[k], models.start[k + 1])

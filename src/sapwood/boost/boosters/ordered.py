@@ -30,8 +30,8 @@ class OrderedBooster(Booster):
         make_models = make_prefix_models if is_ordered else make_single_model
         self.refits = [LeafRefit(make_models(view, state.target), settings) for view in self.views]
         self.gradient_sources = [find_gradient_sources(refit.models) for refit in self.refits]
-        n_prefixes = count_prefixes(state.params.boost, state.dataset.n_rows)
-        self._scored = ScoredPairs(state.dataset.n_rows, state.builder.width) if n_prefixes > 0 else None
+        n_rows, n_prefixes = state.dataset.n_rows, count_prefixes(state.params.boost, state.dataset)
+        self._scored = ScoredPairs(n_rows, state.builder.width, n_prefixes) if n_prefixes > 0 else None
 
     def begin_round(self, round: int) -> None:
         """Compute the gradients of all supporting models."""
