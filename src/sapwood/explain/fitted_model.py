@@ -50,7 +50,7 @@ class FittedModel:
             check_is_fitted(source)
         model = getattr(source, "model_", None)
         if not isinstance(model, Model):
-            reason = getattr(source, "why_no_model", None)
+            reason = getattr(source, "why_no_model_", None)
             raise InputTypeError(
                 f"{caller} takes a model of gradient-boosted trees; {type(source).__qualname__} has no model_"
                 f"{'' if reason is None else f': {reason}'}"
