@@ -20,6 +20,7 @@ from sapwood.native.threads.team import Team
 SUM_LIMIT = 2.0**52  # of sums of weights, so that they are exact in float64
 AMOUNT_LIMIT = 2.0**61
 MAX_DRAWS = 64.0  # of one row in a sample
+ForestTree = dict[str, np.ndarray]  # columns of the nodes of a tree, with the names of ``Ensemble``, and ``bin``
 
 
 class TreeSample(NamedTuple):
@@ -28,13 +29,6 @@ class TreeSample(NamedTuple):
     number: int
     rows: np.ndarray
     weight: np.ndarray
-
-
-class ForestTree(NamedTuple):
-    """Nodes of a tree in the columns of ``kernels/grow/forest_tree.py``, and the gains of its splits."""
-
-    nodes: np.ndarray
-    gains: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +101,7 @@ class ForestGrower:
             self._rows, self._scratch, self._nodes, self._gains, n_nodes,
         )  # fmt: skip
         for k in range(len(samples)):
-            yield ForestTree(self._nodes[k, : n_nodes[k]].copy(), self._gains[k, : n_nodes[k]].copy())
+            yield self._read(self._nodes[k, : n_nodes[k]], self._gains[k, : n_nodes[k]])
 
     def _set_sample(self, member: int, sample: TreeSample) -> None:
         """Write the rows of a sample, their weights and weighted targets as integers."""
@@ -125,42 +119,40 @@ class ForestGrower:
 
     def grown(self, tree: ForestTree) -> GrownTree:
         """Return a tree in the form of other growers."""
-        columns, nodes = self._node_columns([tree]), tree.nodes
-        integers = np.empty((len(nodes), layout.NODE_BITSET), dtype=np.int64)
-        for column, source in INTEGER_COLUMNS.items():
-            integers[:, column] = nodes[:, source]
-        numbers = np.zeros((len(nodes), layout.NODE_OUTPUTS + layout.NODE_PER_OUTPUT * self._target.n_outputs))
-        numbers[:, layout.NODE_GAIN], numbers[:, layout.NODE_WEIGHT] = columns["gain"], columns["weight"]
-        shape = columns["value"].shape
+        integers = np.empty((len(tree["feature"]), layout.NODE_BITSET), dtype=np.int64)
+        for column, name in INTEGER_COLUMNS.items():
+            integers[:, column] = tree[name]
+        numbers = np.zeros((len(integers), layout.NODE_OUTPUTS + layout.NODE_PER_OUTPUT * self._target.n_outputs))
+        numbers[:, layout.NODE_GAIN], numbers[:, layout.NODE_WEIGHT] = tree["gain"], tree["weight"]
         for part, name in ((GRADIENTS, "gradient"), (HESSIANS, "hessian"), (VALUES, "value")):
-            numbers[:, part] = columns[name].reshape(shape)
+            numbers[:, part] = tree[name].reshape(tree["value"].shape)
         return GrownTree(integers, numbers)
 
     def join(self, trees: Sequence[ForestTree]) -> Ensemble:
         """Return the trees as rounds of an ensemble, whose thresholds are the edges of bins."""
-        n_outputs, n_trees = self._target.n_outputs, len(trees)
-        columns = self._node_columns(trees)
+        n_trees = len(trees)
+        columns: dict[str, Any] = {name: np.concatenate([tree[name] for tree in trees]) for name in trees[0]}
         columns["threshold"] = thresholds(columns["feature"], columns.pop("bin"), self._bin_mapper)
+        for column in columns.values():
+            column.flags.writeable = False  # nobody else has these arrays, so that the ensemble need not copy them
         return Ensemble(
-            n_outputs=n_outputs,
-            tree_start=np.cumsum([0, *(len(tree.nodes) for tree in trees)]),
+            n_outputs=self._target.n_outputs,
+            tree_start=np.cumsum([0, *(len(tree["feature"]) for tree in trees)]),
             tree_output=np.zeros(n_trees, dtype=np.int32),
             tree_round=np.arange(n_trees, dtype=np.int32),
             **columns,
         )
 
-    def _node_columns(self, trees: Sequence[ForestTree]) -> dict[str, Any]:
-        """Return the columns of the nodes of trees, concatenated: integers, sums, values and gains."""
-        nodes, n_outputs = np.concatenate([tree.nodes for tree in trees]), self._target.n_outputs
-        columns: dict[str, Any] = {
-            name: nodes[:, column].astype(dtype) for name, (column, dtype) in NODE_COLUMNS.items()
-        }
+    def _read(self, nodes: np.ndarray, gains: np.ndarray) -> ForestTree:
+        """Return the columns of the nodes of a tree from the tables of a member."""
+        n_outputs = self._target.n_outputs
+        columns: ForestTree = {name: nodes[:, column].astype(dtype) for name, (column, dtype) in NODE_COLUMNS.items()}
         weight = nodes[:, forest_tree.SUMS] / self._weight_scale
         residuals = nodes[:, forest_tree.SUMS + 1 :] / (self._amount_scale if n_outputs == 1 else self._weight_scale)
         if n_outputs > 1:
             residuals -= weight[:, None] * self._target.base
         unit = self._weight_scale / self._amount_scale**2 if n_outputs == 1 else 1.0 / self._weight_scale
-        columns["gain"] = np.maximum(0.5 * unit * np.concatenate([tree.gains for tree in trees]), 0.0)
+        columns["gain"] = np.maximum(0.5 * unit * gains, 0.0)
         columns["weight"], columns["value"] = weight, residuals / weight[:, None]
         np.negative(residuals, out=residuals)
         columns["gradient"] = residuals if n_outputs > 1 else residuals[:, 0]
@@ -176,9 +168,9 @@ NODE_COLUMNS: dict[str, tuple[int, type]] = {
     "count": (forest_tree.COUNT, np.int64),
 }
 INTEGER_COLUMNS = {
-    layout.NODE_FEATURE: forest_tree.FEATURE,
-    layout.NODE_BIN: forest_tree.BIN,
-    layout.NODE_MISSING_LEFT: forest_tree.MISSING_LEFT,
-    layout.NODE_LEFT: forest_tree.LEFT,
-    layout.NODE_COUNT: forest_tree.COUNT,
+    layout.NODE_FEATURE: "feature",
+    layout.NODE_BIN: "bin",
+    layout.NODE_MISSING_LEFT: "missing_left",
+    layout.NODE_LEFT: "left",
+    layout.NODE_COUNT: "count",
 }

@@ -128,14 +128,14 @@ class Ensemble:
         """Divide all trees by the number of rounds, which is recorded, so that any slice can be averaged anew."""
         if self.n_rounds == 0:
             return self
-        rounded = self._with_values(round_value)
-        scaled = rounded.scaled(np.full(self.n_rounds, 1.0 / self.n_rounds))
-        return replace(scaled, rescalings=average_rescalings(self.n_rounds))
+        factor = 1.0 / self.n_rounds
+        averaged = self._with_values(lambda value: round_value(value) * factor)
+        return replace(averaged, rescalings=average_rescalings(self.n_rounds))
 
     def unscaled(self) -> Ensemble:
         """Return the trees of an average with their own values, bit for bit those that were averaged."""
-        scaled = self.scaled(np.full(self.n_rounds, float(self.n_rounds)))
-        return replace(scaled._with_values(round_value), rescalings=())
+        n_rounds = float(self.n_rounds)
+        return replace(self._with_values(lambda value: round_value(value * n_rounds)), rescalings=())
 
     def _with_values(self, function: Callable[[np.ndarray], np.ndarray]) -> Ensemble:
         """Apply a function to the values, intercepts and slopes of all leaves."""

@@ -57,7 +57,7 @@ def round_value(value: np.ndarray) -> np.ndarray:
     A rounded number that was divided by n in float64 is found again, exactly, by multiplying by n and rounding.
     """
     scaled = value * SPLITTER  # Veltkamp's splitting: the difference of two rounded numbers has fewer bits
-    return scaled - (scaled - value)
+    return np.subtract(scaled, scaled - value, out=scaled)
 
 
 def undo_factors(rescalings: Iterable[TreeRescaling], stop: int) -> np.ndarray:
