@@ -158,10 +158,10 @@ def test_few_rows_are_not_searched():
 @settings(max_examples=20, deadline=None)
 def test_a_row_is_drawn_by_its_number_alone(n, seed):
     rows = LabeledRows(None, read_table(np.zeros((n, 1))), np.zeros(n))
-    train, valid = split_sample(rows, seed)
+    train, valid = split_sample(rows, 2**14, seed)
     assert sorted([*train, *valid]) == list(range(n))
     half = rows.take(np.arange(n) % 2 == 0)
-    some_train, _ = split_sample(half, seed)
+    some_train, _ = split_sample(half, 2**14, seed)
     assert set(2 * some_train) == {k for k in train.tolist() if k % 2 == 0}
 
 

@@ -187,3 +187,13 @@ def test_a_metric_that_is_not_a_number_cannot_stop_training():
     made = SapwoodClassifier(early_stopping_rounds=5, eval_metric="auc", **FAST)
     with pytest.raises(TrainingError, match="auc of validation is not a number after round 1"):
         made.fit(X, y > 0, eval_set=(X[y > 0], y[y > 0] > 0))
+
+
+def test_a_relative_minimum_counts_from_the_best_value():
+    best = BestRound(False, 3, min_delta=0.001, min_relative_delta=0.01)
+    for n_rounds, score in enumerate([1.0, 0.991, 0.989, 0.0500, 0.0491, 0.0485], start=1):
+        best.update(n_rounds, score, "loss")
+    # 0.991 is less than a hundredth below 1, 0.0491 less than a thousandth below 0.05.
+    assert (best.round, best.score) == (6, 0.0485)
+    assert not best.should_stop(8)
+    assert best.should_stop(9)

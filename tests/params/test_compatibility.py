@@ -56,6 +56,8 @@ HOLDS: dict[str, dict] = {
     "NO_ROWS_LEFT_OUT": {},
     "BY_GROUPS": {"values": {"sampling": Uniform(by="groups")}},
     "BY_CLASSES": {"values": {"sampling": Uniform(by="classes")}},
+    "SKETCH": {"values": {"sketch_outputs": 4}},
+    "SCALAR_LEAVES": {"objective_name": "softmax", "vector_leaves": False, "n_outputs": 3},
     "VECTOR_LEAVES": {"objective_name": "softmax", "vector_leaves": True, "n_outputs": 3},
     "CLASS_SCORES": {"task": "multiclass", "n_classes": 3, "objective_name": "softmax"},
     "QUANTILE_LEAVES": {"objective_name": "absolute", "has_quantile_leaves": True},

@@ -44,7 +44,7 @@ def test_anything_else_is_refused(value):
 def test_fast_has_the_declared_defaults():
     values = resolve_params({"effort": "fast"}, 10_000, "regression").values()
     assert (values["n_estimators"], values["early_stopping_rounds"], values["growth"]) == (100, None, "leafwise")
-    assert effort_values("fast", 10_000) == {}
+    assert effort_values("fast", 10_000, 2) == {}
     assert effort_plan("fast", LARGE) is None
 
 
@@ -79,3 +79,29 @@ def test_pairs_of_many_categorical_columns_are_not_searched():
     combined = [[candidate.values.get("max_combination", 1) for candidate in candidates] for candidates in (few, many)]
     assert max(combined[0]) == 2
     assert max(combined[1]) == 1
+
+
+def test_several_classes_are_searched_on_a_sketch_where_they_share_histograms():
+    shared, apart = (
+        effort_plan("balanced", FitFacts(10_000, 26, 0, False, shares_histograms=shares)).candidates
+        for shares in (True, False)
+    )
+    assert [candidate.values["sketch_outputs"] for candidate in shared] == [4, 4]
+    assert not any("sketch_outputs" in candidate.values for candidate in apart)
+    assert all(candidate.values["refit"] == "replay" for candidate in shared + apart)
+
+
+@pytest.mark.parametrize("n_classes, rate", [(0, 0.05), (2, 0.05), (3, 0.1), (10, 0.1), (15, 0.125), (40, 0.15)])
+def test_the_rate_rises_with_the_number_of_classes(n_classes, rate):
+    leafwise, _ = effort_plan("balanced", FitFacts(10_000, n_classes, 0, False)).candidates
+    assert leafwise.values["learning_rate"] == pytest.approx(rate)
+
+
+def test_small_improvements_of_classes_end_training():
+    number, binary, several = (
+        resolve_params({}, 10_000, task, n).evaluation.early_stopping_rounds
+        for task, n in (("regression", 0), ("classification", 2), ("classification", 5))
+    )
+    assert (number.min_delta, number.min_relative_delta) == (0.0, 0.0)
+    assert binary.min_delta > 0.0 == binary.min_relative_delta
+    assert several.min_delta > 0.0 < several.min_relative_delta

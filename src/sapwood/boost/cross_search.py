@@ -35,11 +35,11 @@ from sapwood.native.runtime.kernel import Run
 from sapwood.objectives.base import Objective
 from sapwood.objectives.loss_families import with_vector_leaves
 from sapwood.params.declaration import Params
-from sapwood.params.options import NumericCrosses
+from sapwood.params.options import NumericCrosses, symmetric_of
 
-MIN_ROWS, MAX_ROWS = 400, 2**14  # of the sample
+MIN_ROWS = 400  # of the sample
 VALIDATION_FRACTION = 0.25
-N_ROUNDS, LEARNING_RATE = 30, 0.2
+LEARNING_RATE = 0.2
 MAX_CATEGORIES = 3  # categorical columns by which numbers are centred
 MIN_GAIN = 0.01  # of a chosen cross, as a fraction of all gains
 MIN_ERRORS = 1.5  # standard errors by which the loss must fall
@@ -78,10 +78,12 @@ def search_crosses(
     """Return the crosses that lower the loss; none if there are too few rows or columns."""
     if prepared.dataset.n_rows < MIN_ROWS:
         return ChosenCrosses()
-    logger.info("numeric crosses are searched by three fits of %d rounds on up to %d rows", N_ROUNDS, MAX_ROWS)
-    search = CrossSearch(prepared, objective, initial, run)
+    logger.info(
+        "numeric crosses are searched by three fits of %d rounds on up to %d rows", option.rounds, option.max_rows
+    )
+    search = CrossSearch(prepared, objective, option, initial, run)
     plain = search.fit((), np.arange(prepared.dataset.n_features))
-    specs = search.candidates(plain.gains, option)
+    specs = search.candidates(plain.gains)
     if not specs:
         return ChosenCrosses()
     used = np.flatnonzero(plain.gains > 0.0)
@@ -116,14 +118,16 @@ class ShortFit:
 class CrossSearch:
     """Short fits on a sample of the rows, a part of which validates."""
 
-    def __init__(self, prepared: PreparedData, objective: Objective, initial: InitialScores, run: Run) -> None:
-        self._prepared, self._initial, self._run = prepared, initial, run
-        self._params = _short_params(prepared.params)
+    def __init__(
+        self, prepared: PreparedData, objective: Objective, option: NumericCrosses, initial: InitialScores, run: Run
+    ) -> None:
+        self._prepared, self._option, self._initial, self._run = prepared, option, initial, run
+        self._params = _short_params(prepared.params, option)
         has_partition = prepared.dataset.partition is not None
         is_monotone = prepared.params.tree.monotone_constraints is not None
         self._objective = objective if has_partition or is_monotone else with_vector_leaves(objective)
         self._encoded = encoded_tables(prepared)
-        train, valid = split_sample(prepared.rows, prepared.params.run.random_state)
+        train, valid = split_sample(prepared.rows, option.max_rows, prepared.params.run.random_state)
         self._train, self._valid = train, valid
         n_rows = prepared.dataset.n_rows
         self._train_rows, self._valid_rows = (prepared.rows.take(_mask(rows, n_rows)) for rows in (train, valid))
@@ -159,9 +163,9 @@ class CrossSearch:
         )
         return dataset, mapper.encode(table.take(self._valid), run, with_columns=False)[0]
 
-    def candidates(self, gains: np.ndarray, option: NumericCrosses) -> list[Spec]:
+    def candidates(self, gains: np.ndarray) -> list[Spec]:
         """Return the crosses to try: of the columns of the largest gain that no monotone constraint concerns."""
-        schema, tree = self._prepared.dataset.user_schema, self._prepared.params.tree
+        schema, tree, option = self._prepared.dataset.user_schema, self._prepared.params.tree, self._option
         by_column = self._encoded.transformer.to_user_columns(gains, schema.n_features)
         directions = monotone_directions(tree.monotone_constraints, schema)
         groups = interaction_groups(tree.interaction_constraints, schema)
@@ -185,11 +189,11 @@ class CrossSearch:
         return mean > MIN_ERRORS * math.sqrt(variance / n)
 
 
-def split_sample(rows: LabeledRows, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def split_sample(rows: LabeledRows, max_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the positions of training and validation rows: a sample by row numbers, split by groups if there are."""
     hashes, draws = (np.empty(len(rows.y), dtype=np.uint64) for _ in range(2))
     draw_many(seed, CROSS_SEARCH, 0, rows.row_ids, hashes)
-    chosen = np.sort(np.argsort(hashes, kind="stable")[:MAX_ROWS])
+    chosen = np.sort(np.argsort(hashes, kind="stable")[:max_rows])
     draw_many(seed, CROSS_SEARCH, 1, rows.row_ids if rows.groups is None else rows.groups.astype(np.uint64), draws)
     is_valid = draws[chosen] < np.uint64(VALIDATION_FRACTION * HASH_RANGE)
     return chosen[~is_valid], chosen[is_valid]
@@ -212,16 +216,20 @@ def _mask(positions: np.ndarray, n: int) -> np.ndarray:
     return mask
 
 
-def _short_params(params: Params) -> Params:
+def _short_params(params: Params, option: NumericCrosses) -> Params:
     """Return the parameters of short fits: plain boosting of constant leaves without sampling, stopping or files."""
+    sizes: dict[str, Any] = {}
+    if option.max_leaves is not None and symmetric_of(params.tree.growth) is None:
+        assert params.tree.max_leaves is not None
+        sizes["max_leaves"] = min(option.max_leaves, params.tree.max_leaves)
     return dataclasses.replace(
         params,
         tree=dataclasses.replace(
-            params.tree, leaf_model="constant", split_search="histogram", bundle=False, **ALL_COLUMNS
+            params.tree, leaf_model="constant", split_search="histogram", bundle=False, **ALL_COLUMNS, **sizes
         ),
         boost=dataclasses.replace(
             params.boost,
-            n_estimators=N_ROUNDS,
+            n_estimators=option.rounds,
             learning_rate=LEARNING_RATE,
             boosting="plain",
             leaf_steps=1,

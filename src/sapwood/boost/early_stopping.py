@@ -17,12 +17,13 @@ class BestRound:
     """The best value of a metric so far and the number of rounds after which it was reached.
 
     ``patience`` is the number of rounds without improvement after which training stops; None never stops it. A change
-    of at most ``min_delta`` is no improvement.
+    of at most ``min_delta``, or ``min_relative_delta`` of the best value, is no improvement.
     """
 
     greater_is_better: bool
     patience: int | None = None
     min_delta: float = 0.0
+    min_relative_delta: float = 0.0
     round: int = 0
     score: float | None = None
 
@@ -41,4 +42,5 @@ class BestRound:
         return self.patience is not None and self.score is not None and n_rounds - self.round >= self.patience
 
     def _is_better(self, score: float, other: float) -> bool:
-        return score - other > self.min_delta if self.greater_is_better else other - score > self.min_delta
+        change = score - other if self.greater_is_better else other - score
+        return change > max(self.min_delta, self.min_relative_delta * abs(other))

@@ -54,7 +54,12 @@ def plan_fit(
     """Return the candidates and splits of a fit; None if its effort is "fast", or if no rows can be split off."""
     n_classes, n_categorical = 0 if task.classes is None else len(task.classes), len(task.schema.categorical_columns)
     table, has_time = rows.table, task.params.categories.has_time is True
-    facts = FitFacts(task.n_rows, n_classes, n_categorical, has_time, table.n_features, table.is_sparse)
+    params = task.params
+    has_outputs = params.tree.split_search != "exact" and params.boost.ordered_scoring is not True
+    shares_histograms = task.objective.vector_leaves and has_outputs
+    facts = FitFacts(
+        task.n_rows, n_classes, n_categorical, has_time, table.n_features, table.is_sparse, shares_histograms
+    )
     plan = effort_plan(task.params.task.effort, facts)
     if plan is None:
         return None

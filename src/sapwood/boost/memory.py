@@ -10,6 +10,7 @@ from sapwood.data.binning.sparse_bins import MAX_SPARSE_DENSITY, MAX_TILED_BYTES
 from sapwood.data.binning.tiles import tile_width
 from sapwood.errors import OutOfMemoryError
 from sapwood.grow.histogram import is_wide
+from sapwood.grow.output_sketch import count_directions
 from sapwood.grow.row_subset import MAX_FRACTION
 from sapwood.grow.workspace import WorkspaceSize, count_scored_outputs, pool_size
 from sapwood.kernels.histogram.multi_output import padded_planes
@@ -58,7 +59,8 @@ def estimate_memory(size: DataSize, objective: Objective, params: Params, member
     assert params.tree.max_leaves is not None
     n_prefixes = count_scored_prefixes(n) if has_ordered_scoring(params.boost) else 0
     width = count_scored_outputs(n_outputs if objective.vector_leaves else 1, n_prefixes)
-    shape = WorkspaceSize(n, width, params.tree.max_leaves, members, is_exact or is_wide(params.tree.precision, n))
+    is_wide_cell, n_directions = is_exact or is_wide(params.tree.precision, n), count_directions(params.tree, width)
+    shape = WorkspaceSize(n, width, params.tree.max_leaves, members, is_wide_cell, n_directions)
     bin_type = np.dtype(np.uint8 if largest_limit(params.binning.column_limits) <= 255 else np.uint16)
     per_value, tile = bin_type.itemsize, tile_width(p, bin_type)
     tiles = -(-p // tile) * tile * per_value

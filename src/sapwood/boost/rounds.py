@@ -180,7 +180,9 @@ def _best_round(evaluation: Evaluation, stopping: EarlyStopping | None) -> BestR
     if stopping is None:
         return BestRound(monitored.metric.greater_is_better)
     logger.info("early stopping watches %s for %d rounds", monitored, stopping.rounds)
-    return BestRound(monitored.metric.greater_is_better, stopping.rounds, stopping.min_delta)
+    return BestRound(
+        monitored.metric.greater_is_better, stopping.rounds, stopping.min_delta, stopping.min_relative_delta
+    )
 
 
 def _describe_end(n_done: int, best: BestRound, reason: str, evaluation: Evaluation) -> str:

@@ -55,6 +55,7 @@ class RegressorParameters(SapwoodEstimator):
         leaf_model: Literal["constant", "linear", "auto"] | Linear = "auto",
         max_leaves: int | Literal["auto"] | None = "auto",
         max_depth: int | Literal["auto"] | None = "auto",
+        sketch_outputs: int | Literal["auto"] | None = "auto",
         min_child_samples: int | Literal["auto"] = "auto",
         min_child_weight: float | Literal["auto"] = "auto",
         min_split_gain: float | Literal["auto"] = "auto",
@@ -159,6 +160,10 @@ class RegressorParameters(SapwoodEstimator):
             Allowed: an integer of at least 2, or None (limited by max_depth only).
         max_depth : int or None, default=None
             Maximum depth of a tree. Allowed: an integer of at least 1, or None (unlimited).
+        sketch_outputs : int or None, default=None
+            Number of random directions on which the gradients of all classes are projected to search the splits of
+            trees with vector_leaves, which is faster with many classes. Leaf values are those of the true gradients.
+            See boosting.md. Allowed: an integer from 1 to 64, or None (all outputs).
         min_child_samples : int, default=20
             Minimum number of rows per leaf. Allowed: an integer of at least 1.
         min_child_weight : float, default=0.001

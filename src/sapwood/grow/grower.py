@@ -20,6 +20,7 @@ from sapwood.grow.constraints import (
 from sapwood.grow.feature_meta import make_features, make_sparse_features
 from sapwood.grow.fixed_point import scale_for
 from sapwood.grow.grown_tree import GrownTree
+from sapwood.grow.output_sketch import count_directions
 from sapwood.grow.workspace import (
     RowBuffers,
     WorkspaceSize,
@@ -67,8 +68,10 @@ class Grower(ABC):
         assert params.max_leaves is not None
         n_features = dataset.n_features
         self._n_outputs, self._n_prefixes = n_outputs, n_prefixes
-        n_scored = count_scored_outputs(n_outputs, n_prefixes)
-        self._size = WorkspaceSize(dataset.n_rows, n_scored, params.max_leaves, team.size, self._is_wide())
+        n_scored, n_directions = count_scored_outputs(n_outputs, n_prefixes), count_directions(params, n_outputs)
+        self._size = WorkspaceSize(
+            dataset.n_rows, n_scored, params.max_leaves, team.size, self._is_wide(), n_directions
+        )  # fmt: skip
         self.directions = column_directions(params.monotone_constraints, dataset)
         groups = column_groups(params.interaction_constraints, dataset)
         counts = self._sampled_counts(column_weights(params.feature_weights, dataset).n_positive)
@@ -79,7 +82,7 @@ class Grower(ABC):
             self._features = make_sparse_features(self._features, dataset.sparse_bins, self._unsplittable)
         self._row_buffers = RowBuffers.allocate(self._size, self._has_pairs_by_row())
         self._row_ids = dataset.kept_row_ids
-        self._scales = make_scales(self._size)
+        self._scales = self._quantised_scales = make_scales(self._size)
         self._symmetric = symmetric_of(params.growth)
         self._scratch = make_scratch(self._size, int(self._features.n_bins.max()), self._symmetric is not None)
         self._leaves = make_leaf_table(self._size)
@@ -187,7 +190,8 @@ class Grower(ABC):
     def _quantise(self, rows: layout.RowPartition, gradients: layout.Gradients, key: layout.RandomKey) -> None:
         """Quantise the gradient pairs of the rows."""
         wide, info = int(self._size.wide), self._nodes.info
-        self._team.run(self._quantise_kernel, rows, gradients, wide, key, self._scales, self._scratch, info)
+        scales, scratch = self._quantised_scales, self._scratch
+        self._team.run(self._quantise_kernel, rows, gradients, wide, key, scales, scratch, info)
 
     def _weight_scale(self, weight: np.ndarray) -> float:
         """Return the scale at which weights are summed exactly."""
@@ -244,6 +248,7 @@ class Grower(ABC):
             min_group_rows=partition.min_group_rows,
             split_noise=0.0,
             split_noise_key=0,
+            shared_hessian=int(self._size.n_directions > 0),
             random_thresholds=int(params.split_search == "random"),
             n_prefixes=self._n_prefixes,
         )

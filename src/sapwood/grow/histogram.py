@@ -8,12 +8,14 @@ from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.binning.bundling import BundleLayout
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown_tree import GrownTree
+from sapwood.grow.output_sketch import OutputSketch
 from sapwood.grow.row_subset import RowSubset
 from sapwood.grow.sorted_rows import prefers_sorted_rows, sort_rows
 from sapwood.grow.workspace import make_bins, make_histograms, make_level_scores
 from sapwood.kernels import layout
 from sapwood.kernels.grow.histogram_tree import grow_tree
 from sapwood.kernels.histogram import gradient_scales
+from sapwood.kernels.histogram.output_sketch import set_exact_scales
 from sapwood.native.runtime.kernel import Kernel, RepeatedCall
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import TreeParams
@@ -45,6 +47,10 @@ class HistogramGrower(Grower):
         self._histograms = make_histograms(
             self._size, self._features, is_symmetric, self._has_pairs_by_row(), has_counts
         )  # fmt: skip
+        n_directions = self._size.n_directions
+        self._sketch = OutputSketch(n_directions, dataset.n_rows, team) if n_directions else None
+        if n_directions:
+            self._quantised_scales = self._scales._replace(exact=np.ones((n_directions, 2)))
         self._sorted: layout.Histograms | None = None
         self._is_reordered = self._bundle_layout.is_reordered
         can_be_sorted = self.is_one_call and not is_symmetric and not self._is_reordered
@@ -72,7 +78,14 @@ class HistogramGrower(Grower):
         return is_wide(self._params.precision, self._dataset.n_rows)
 
     def _has_pairs_by_row(self) -> bool:
-        return self._size.n_outputs > 1 and self._dataset.sparse_bins is None
+        return self._size.n_histogram_outputs > 1 and self._dataset.sparse_bins is None
+
+    def _quantise(self, rows: layout.RowPartition, gradients: layout.Gradients, key: layout.RandomKey) -> None:
+        if self._sketch is None:
+            super()._quantise(rows, gradients, key)
+            return
+        super()._quantise(rows, self._sketch.project(gradients, key), key)
+        self._team.run(set_exact_scales, rows, gradients, self._scales, self._scratch, self._nodes.info)
 
     def _gather_gradients(self, rows: np.ndarray | None, gradients: layout.Gradients) -> layout.Gradients:
         self._subset_bins = None

@@ -20,18 +20,27 @@ POOL_BYTES = 1 << 29
 
 @dataclass(frozen=True)
 class WorkspaceSize:
-    """Numbers on which the sizes of the arrays depend."""
+    """Numbers on which the sizes of the arrays depend.
+
+    ``n_directions`` is the number of directions that splits are searched for in place of the outputs, 0: the outputs.
+    """
 
     n_rows: int
     n_outputs: int
     max_leaves: int
     members: int
     wide: bool
+    n_directions: int = 0
 
     @property
     def n_planes(self) -> int:
-        """Number of planes of a histogram: one per output, two if it is wide."""
-        return self.n_outputs * (2 if self.wide else 1)
+        """Number of planes of a histogram: one per output, or per direction in their place, two if it is wide."""
+        return self.n_histogram_outputs * (2 if self.wide else 1)
+
+    @property
+    def n_histogram_outputs(self) -> int:
+        """Number of outputs of a histogram."""
+        return self.n_directions or self.n_outputs
 
     @property
     def max_nodes(self) -> int:
@@ -84,8 +93,8 @@ class RowBuffers:
 
 def make_scales(size: WorkspaceSize) -> layout.Scales:
     """Allocate the scales of gradients."""
-    k = size.n_outputs
-    return layout.Scales(np.ones((k, 2)), np.ones((k, 2)), np.zeros((k, 2), np.int64))
+    k, n_searched = size.n_outputs, size.n_histogram_outputs
+    return layout.Scales(np.ones((n_searched, 2)), np.ones((k, 2)), np.zeros((n_searched, 2), np.int64))
 
 
 def make_scratch(size: WorkspaceSize, max_bins: int, symmetric: bool = False) -> layout.Scratch:

@@ -136,6 +136,7 @@ class GrowParams(NamedTuple):
     min_group_rows: "i64"  # added between two sets of categories that are scored
     split_noise: "f64"  # standard deviation of the noise added to the gains that features are chosen by
     split_noise_key: "i64"  # random key of the noise, another for every tree
+    shared_hessian: "i64"  # 1 if all outputs of a histogram have the same hessians, but for their rounding
     random_thresholds: "i64"  # 1 if one threshold per feature and leaf is drawn at random
     n_prefixes: "i64"  # prefixes of the permuted rows whose leaf values the rows behind them are scored with; 0: none
 

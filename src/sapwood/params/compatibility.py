@@ -56,6 +56,10 @@ TREES = (
         "use split_search='histogram' or another growth",
     ),
     Incompatibility(
+        c.SKETCH, c.EXACT, "exact search looks at all outputs",
+        "unset sketch_outputs or use split_search='histogram'",
+    ),
+    Incompatibility(
         c.BUNDLE, c.EXACT, "bundles are columns of histograms, which exact search does not build",
         "unset bundle or use split_search='histogram'",
     ),
@@ -118,6 +122,10 @@ OBJECTIVES = (
         "the probability of a class falls where the score of another rises faster, so that monotone scores do not make "
         "monotone probabilities",
         "use a classifier of two classes, one class against the others, or unset monotone_constraints",
+    ),
+    Incompatibility(
+        c.SKETCH, c.SCALAR_LEAVES, "the tree of a single output has nothing to project",
+        "use vector_leaves=True or unset sketch_outputs",
     ),
     Incompatibility(
         c.VECTOR_LEAVES, c.LINEAR, "a linear leaf predicts a single output",
@@ -188,6 +196,10 @@ CATEGORIES = (
 )  # fmt: skip
 
 SAMPLING = (
+    Incompatibility(
+        c.ORDERED_SCORING, c.SKETCH, "it has gradients of several prefixes of the rows in the place of outputs",
+        "use ordered_scoring=False or unset sketch_outputs",
+    ),
     Incompatibility(
         c.ORDERED_SCORING, c.NOT_ORDERED, "its supporting models give the leaf values of the rows before each row",
         "use boosting='ordered' or unset ordered_scoring",
@@ -316,6 +328,9 @@ DISTRIBUTED = (
     ),
     Incompatibility(
         c.CROSSES, c.DISTRIBUTED, "crosses are searched in the rows of one process", "unset numeric_crosses"
+    ),
+    Incompatibility(
+        c.SKETCH, c.DISTRIBUTED, "workers add up the histograms of all outputs", "unset sketch_outputs"
     ),
     Incompatibility(
         c.EXACT, c.DISTRIBUTED, "workers add up histograms", "use split_search='histogram'"

@@ -178,6 +178,14 @@ VECTOR_LEAVES = Condition(
     lambda c: c.vector_leaves,
     "objective={objective_name!r} with vector_leaves=True",
 )
+SKETCH = Condition(
+    "`sketch_outputs`", lambda c: c["sketch_outputs"] is not None, "sketch_outputs={sketch_outputs}"
+)  # fmt: skip
+SCALAR_LEAVES = Condition(
+    "an objective without `vector_leaves=True`",
+    lambda c: c.objective_name != "" and not c.vector_leaves,
+    "objective={objective_name!r} without vector_leaves=True",
+)
 CLASS_SCORES = Condition(
     "more than two classes", lambda c: c.task == "multiclass", "objective={objective_name!r} of {n_classes} classes"
 )

@@ -265,6 +265,13 @@ class TreeParams:
         "Maximum number of leaves per tree. If unset, trees with vector_leaves have 31 per class, at most 127.",
     )
     max_depth: int | None = declare(None, or_none(integer(1), "unlimited"), "Maximum depth of a tree.")
+    sketch_outputs: int | None = declare(
+        None,
+        or_none(integer(1, 64), "all outputs"),
+        "Number of random directions on which the gradients of all classes are projected to search the splits of trees "
+        "with vector_leaves, which is faster with many classes. Leaf values are those of the true gradients. See "
+        "boosting.md.",
+    )
     min_child_samples: int = declare(20, integer(1), "Minimum number of rows per leaf.")
     min_child_weight: float = declare(1e-3, number(0), "Minimum sum of hessians per leaf.")
     min_split_gain: float = declare(

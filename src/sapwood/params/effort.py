@@ -11,7 +11,7 @@ from typing import Any
 
 from sapwood.lazy_dataclass import dataclass
 from sapwood.params.encodings import Auto, Ordered
-from sapwood.params.options import NumericCrosses
+from sapwood.params.options import EarlyStopping, NumericCrosses
 from sapwood.params.validators import is_number
 
 FAST, BALANCED, BEST = "fast", "balanced", "best"
@@ -29,6 +29,9 @@ NEUTRAL = frozenset(
 
 MAX_ROUNDS = 2_000
 PATIENCE = 50
+# Improvements that are not worth ``PATIENCE`` further rounds: of a metric of classes, and as a fraction of one of
+# several classes, whose rounds are expensive.
+MIN_CLASS_DELTA, MIN_RELATIVE_DELTA = 5e-5, 1e-3
 VALIDATION_FRACTION = 0.2
 # Rows below which nothing is split off, and below which several parts of the rows take their turn in validation.
 MIN_ROWS_TO_SPLIT, MIN_ROWS_FOR_ONE_PART = 50, 2_500
@@ -36,16 +39,25 @@ N_PARTS = {BALANCED: 3, BEST: 5}
 # The learning rate of symmetric trees rises between these numbers of rows.
 SLOW_ROWS, SLOW_RATE = 5_000, 0.07
 QUICK_ROWS, QUICK_RATE = 15_000, 0.1
+# Directions by which trees of several classes are searched. Their rounds take time in proportion to the classes, so that
+# the learning rate of leaf-wise trees rises between these numbers of classes.
+N_DIRECTIONS = 4
+FEW_CLASSES, FEW_CLASSES_RATE = 10, 0.1
+MANY_CLASSES, MANY_CLASSES_RATE = 20, 0.15
 # Columns of more categories are not encoded one-hot; pairs of more categorical columns are not searched.
 ONE_HOT_MAX = 4
 MAX_COMBINED_COLUMNS = 20
 # Tables of more columns are not searched for numeric crosses.
 MAX_CROSSED_FEATURES = 500
+CROSSES = NumericCrosses(columns=10, max_kept=12, max_leaves=63)
 
 
 @dataclass(frozen=True)
 class FitFacts:
-    """Facts about the data that the plan of a fit depends on."""
+    """Facts about the data that the plan of a fit depends on.
+
+    ``shares_histograms`` is whether a tree serves several classes and is searched by histograms.
+    """
 
     n_rows: int
     n_classes: int
@@ -53,6 +65,7 @@ class FitFacts:
     has_time: bool
     n_features: int = 1
     is_sparse: bool = False
+    shares_histograms: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,11 +105,16 @@ def is_planned(effort: Any, n_rows: int) -> bool:
     return effort != FAST and n_rows >= MIN_ROWS_TO_SPLIT
 
 
-def effort_values(effort: Any, n_rows: int) -> dict[str, Any]:
+def effort_values(effort: Any, n_rows: int, n_classes: int) -> dict[str, Any]:
     """Return the defaults of a fit of this effort that all its candidates share."""
     if not is_planned(effort, n_rows):
         return {}
-    values: dict[str, Any] = {"n_estimators": MAX_ROUNDS, "early_stopping_rounds": PATIENCE}
+    stopping = EarlyStopping(
+        PATIENCE,
+        min_delta=MIN_CLASS_DELTA if n_classes > 0 else 0.0,
+        min_relative_delta=MIN_RELATIVE_DELTA if n_classes > 2 else 0.0,
+    )
+    values: dict[str, Any] = {"n_estimators": MAX_ROUNDS, "early_stopping_rounds": stopping}
     return values if isinstance(effort, str) else values | {"time_limit": float(effort)}
 
 
@@ -115,7 +133,7 @@ def effort_plan(effort: Any, facts: FitFacts) -> EffortPlan | None:
 def _leafwise(facts: FitFacts) -> Candidate:
     values: dict[str, Any] = {
         "growth": "leafwise",
-        "learning_rate": 0.1 if facts.n_classes > 2 else 0.05,
+        "learning_rate": _leafwise_rate(facts.n_classes),
         "min_child_samples": 20,
         "colsample_bytree": 0.8,
         "one_hot_max": ONE_HOT_MAX,
@@ -123,7 +141,7 @@ def _leafwise(facts: FitFacts) -> Candidate:
     }
     if facts.n_rows < MIN_ROWS_FOR_ONE_PART:
         values["subsample"] = 0.8
-    return Candidate("leafwise", values | _refit(facts))
+    return Candidate("leafwise", values | _class_values(facts))
 
 
 def _symmetric(facts: FitFacts) -> Candidate:
@@ -137,22 +155,34 @@ def _symmetric(facts: FitFacts) -> Candidate:
             "numeric_crosses": _crosses(facts),
             "category_encoding": Auto(Ordered(bins=16)),
             "max_combination": 2 if facts.n_categorical <= MAX_COMBINED_COLUMNS else 1,
-            **_refit(facts),
+            **_class_values(facts),
         },
     )
 
 
-def _refit(facts: FitFacts) -> dict[str, Any]:
-    """Return the cheaper way to refit where rounds are expensive."""
-    return {"refit": "replay"} if facts.n_classes > 2 else {}
+def _class_values(facts: FitFacts) -> dict[str, Any]:
+    """Return the cheaper ways to search splits and to refit where rounds are expensive: with several classes."""
+    values: dict[str, Any] = {"refit": "replay"} if facts.n_classes > 2 else {}
+    return values | {"sketch_outputs": N_DIRECTIONS} if facts.shares_histograms else values
 
 
 def _crosses(facts: FitFacts) -> Any:
     """Return the search for numeric crosses; a sparse table would become dense, and a wide one take long."""
     is_searched = not facts.is_sparse and facts.n_features <= MAX_CROSSED_FEATURES
-    return NumericCrosses(columns=10, max_kept=12) if is_searched else False
+    return CROSSES if is_searched else False
 
 
 def _symmetric_rate(n_rows: int) -> float:
-    position = min(1.0, max(0.0, (n_rows - SLOW_ROWS) / (QUICK_ROWS - SLOW_ROWS)))
-    return SLOW_RATE + position * (QUICK_RATE - SLOW_RATE)
+    return _interpolate(n_rows, (SLOW_ROWS, SLOW_RATE), (QUICK_ROWS, QUICK_RATE))
+
+
+def _leafwise_rate(n_classes: int) -> float:
+    if n_classes <= 2:
+        return 0.05
+    return _interpolate(n_classes, (FEW_CLASSES, FEW_CLASSES_RATE), (MANY_CLASSES, MANY_CLASSES_RATE))
+
+
+def _interpolate(x: float, low: tuple[float, float], high: tuple[float, float]) -> float:
+    """Return the value at x of the line between two points, and that of the nearer point outside."""
+    position = min(1.0, max(0.0, (x - low[0]) / (high[0] - low[0])))
+    return low[1] + position * (high[1] - low[1])

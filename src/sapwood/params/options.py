@@ -19,6 +19,7 @@ from sapwood.params.validators import (
     is_number,
     number,
     one_of,
+    or_none,
 )
 
 CROSS_KINDS = ("difference", "product", "ratio", "centred")
@@ -60,6 +61,8 @@ class EarlyStopping:
         Name of the validation set to watch; by default the last one that does not hold the training rows.
     min_delta : float, default=0.0
         Minimum change of the metric that counts as an improvement, at least 0.
+    min_relative_delta : float, default=0.0
+        The same as a fraction of the best value so far; the larger of both holds.
 
     Examples
     --------
@@ -72,12 +75,14 @@ class EarlyStopping:
     metric: str | None = None
     eval_set: str | None = None
     min_delta: float = 0.0
+    min_relative_delta: float = 0.0
 
     def __post_init__(self) -> None:
         check_field(self, "rounds", integer(1))
         for name in ("metric", "eval_set"):
             check_field(self, name, Validator("a name or None", lambda v: v is None or isinstance(v, str)))
         check_field(self, "min_delta", number(0))
+        check_field(self, "min_relative_delta", number(0, 1))
 
 
 def early_stopping_of(value: Any) -> EarlyStopping | None:
@@ -261,6 +266,12 @@ class NumericCrosses:
     kinds : tuple of str, default=("difference", "product", "ratio", "centred")
         Formulas to try: "difference", "product" and "ratio" of two numeric columns, and "centred", a number less its
         mean in a category.
+    max_rows : int, default=16384
+        Maximum number of rows that the search looks at.
+    rounds : int, default=30
+        Number of rounds of each of its three fits.
+    max_leaves : int, optional
+        Maximum number of leaves of their trees; by default that of the model.
 
     Examples
     --------
@@ -275,10 +286,16 @@ class NumericCrosses:
     columns: int = 6
     max_kept: int = 6
     kinds: tuple[str, ...] = CROSS_KINDS
+    max_rows: int = 2**14
+    rounds: int = 30
+    max_leaves: int | None = None
 
     def __post_init__(self) -> None:
         check_field(self, "columns", integer(1, 30))
         check_field(self, "max_kept", integer(1, 100))
+        check_field(self, "max_rows", integer(400))
+        check_field(self, "rounds", integer(1, 1000))
+        check_field(self, "max_leaves", or_none(integer(2), "those of the model"))
         allowed = f"a sequence of {', '.join(map(repr, CROSS_KINDS))}"
         check_field(self, "kinds", Validator(allowed, _are_cross_kinds, tuple))
 

@@ -42,7 +42,7 @@ def resolve_params(user: Mapping[str, Any], n_rows: int, task: str, n_classes: i
     effort = resolve_effort(given)
     check_value("effort", effort)
     values: dict[str, Any] = {name: field.default for name, field in FIELDS.items()} | PRESETS[preset]
-    values |= effort_values(effort, n_rows) | given | {"effort": effort}
+    values |= effort_values(effort, n_rows, n_classes) | given | {"effort": effort}
     values = {name: check_value(name, value) for name, value in values.items()}
     if _is_unset(values["objective"]):
         is_class_forest = values["boosting"] == "forest" and task == "classification"

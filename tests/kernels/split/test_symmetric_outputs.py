@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sapwood.kernels import layout
 from sapwood.kernels.split.cumulative_sums import PADDING
 from sapwood.kernels.split.symmetric import score_leaf
-from sapwood.kernels.split.symmetric_outputs import score_leaf_outputs
+from sapwood.kernels.split.symmetric_outputs import score_leaf_outputs, score_shared_leaf
 
 GARBAGE = -7
 
@@ -76,3 +76,46 @@ def test_a_leaf_counts_as_unsplit_where_a_side_is_too_light_in_one_output():
     scores = score(cells_of(gradients, hessians, False), params, np.ones((2, 2)), True)
     assert scores[1, 0, 1] == 1 * (1 / 5) + 4 * (4 / 4)
     assert scores[1, 1, 1] == 4 * (1 / 5) * (1 / 5) + 3
+
+
+def shared_slowly(gradients: np.ndarray, hessians: np.ndarray, params: layout.GrowParams, scale: np.ndarray):
+    """Scores and divisors (sides, 2, bins + 1) of splits, the hessians of output 0 serving all outputs."""
+    n_outputs, n_cells = gradients.shape
+    scores = np.zeros((2, 2, n_cells))
+
+    def term(squares: float, h: float) -> np.ndarray:
+        bottom = h + params.reg_lambda
+        return np.array([squares / bottom, h * squares / (bottom * bottom)])
+
+    for missing_left in range(2):
+        for b in range(1, n_cells):
+            left = list(range(0 if missing_left else 1, b + 1))
+            squares, h_all = [0.0, 0.0, 0.0], hessians[0].sum() / scale[0, 1]
+            h_left = hessians[0, left].sum() / scale[0, 1]
+            for k in reversed(range(n_outputs)):
+                g_all, g_left = gradients[k].sum() / scale[k, 0], gradients[k, left].sum() / scale[k, 0]
+                squares[0] += g_left * g_left
+                squares[1] += (g_all - g_left) * (g_all - g_left)
+            for k in range(n_outputs):
+                squares[2] += (gradients[k].sum() / scale[k, 0]) ** 2
+            if min(h_left, h_all - h_left) >= params.min_child_weight:
+                scores[missing_left, :, b] = term(squares[0], h_left) + term(squares[1], h_all - h_left)
+            else:
+                scores[missing_left, :, b] = term(squares[2], h_all)
+    return scores
+
+
+@pytest.mark.parametrize("cosine", [0, 1])
+@pytest.mark.parametrize("weight", [0.0, 40.0])
+def test_shared_hessians_are_those_of_the_first_output(cosine, weight):
+    draw = np.random.default_rng(8)
+    gradients, hessians = draw.integers(-(2**20), 2**20, (4, 10)), draw.integers(0, 2**20, (4, 10))
+    scale = np.full((4, 2), 2.0**12)
+    params = params_of(cosine_score=cosine, min_child_weight=weight, shared_hessian=1)
+    cells = cells_of(gradients, hessians, False)
+    scores, buffer = np.zeros((2, 2, 10)), np.full(5 * (9 + PADDING), GARBAGE)
+    flat, sums, terms = np.ascontiguousarray(cells).reshape(-1), cells.sum(axis=1), np.full(2, np.nan)
+    with np.errstate(all="ignore"):  # sums wrap
+        score_shared_leaf(flat, 10, 9, 2, sums, params, scale, buffer, terms, scores)
+    expected = shared_slowly(gradients, hessians, params, scale)
+    np.testing.assert_array_equal(scores[:, : 1 + cosine, 1:], expected[:, : 1 + cosine, 1:])

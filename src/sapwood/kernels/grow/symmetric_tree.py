@@ -170,7 +170,7 @@ def grow_symmetric_tree(
         )  # fmt: skip
         search_level_features(
             member, n_leaves, features, params, scales.histogram, histograms, leaves, candidates.allowed, buffer,
-            scores[member], bests[member],
+            scratch.floats[member][4:6], scores[member], bests[member],
         )  # fmt: skip
         if barrier(sync, members) != 0:
             return

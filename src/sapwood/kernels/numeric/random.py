@@ -15,6 +15,7 @@ ROUNDING, BIN_EDGES, SAMPLING, TREE_COLUMNS, LEVEL_COLUMNS, NODE_COLUMNS, VALIDA
 DART_DROPS, DART_SKIPS = range(51, 53)  # trees that DART drops, and rounds without dropout
 PERMUTATIONS, HOLDOUT, TREE_PERMUTATION, SPLIT_NOISE, THRESHOLDS = range(101, 106)  # target statistics, splits
 CROSS_SEARCH = 121  # rows by which numeric crosses are searched
+OUTPUT_SKETCH = 131  # directions that the gradients of several outputs are projected on
 BASE_MODEL = 151  # seeds of the models that classic ensembles are made of
 
 # Constants of SplitMix64: the odd integer nearest to 2^64 / golden ratio, and the multipliers of its finaliser.

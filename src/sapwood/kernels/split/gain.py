@@ -57,6 +57,22 @@ def l2_score(g, h, reg_lambda):
 
 
 @kernel()
+def sum_gradient_squares(sums, params, scale):
+    """Return the sum of the squares of G over all outputs, from quantised sums."""
+    total = 0.0
+    for k in range(scale.shape[0]):
+        g = gradient_sum(sums, k, params.wide, scale)
+        total += g * g
+    return total
+
+
+@kernel()
+def shared_score(sums, params, scale):
+    """Return the score of a leaf whose outputs all have the hessian of the first one, with L2 regularisation only."""
+    return sum_gradient_squares(sums, params, scale) / (hessian_sum(sums, 0, params.wide, scale) + params.reg_lambda)
+
+
+@kernel()
 def l2_split_score(g_left, h_left, g_all, h_all):
     """Return the sum of the scores of both children with L2 regularisation only, by one division.
 

@@ -11,7 +11,7 @@ import numpy as np
 from sapwood.kernels.layout import CANDIDATE_BIN, CANDIDATE_MISSING_LEFT, CANDIDATE_SUMS
 from sapwood.kernels.numeric.fixed_point import gradient_sum, hessian_sum, high_half, int_to_float, low_half
 from sapwood.kernels.split.cumulative_sums import PADDING, cumulate_side
-from sapwood.kernels.split.gain import l2_score, l2_split_score, split_gain
+from sapwood.kernels.split.gain import l2_score, l2_split_score, shared_score, split_gain
 from sapwood.kernels.split.leaf_size import first_bin, has_two_sides, last_bin
 from sapwood.kernels.split.numeric_vectorized import (
     INVALID_BITS,
@@ -43,9 +43,52 @@ def score_wide_output(sums_g, sums_h, n, g_all, h_all, min_h, reg_lambda, unit_g
         scores[b] = float_bits(bits_float(scores[b]) + (score if fits else NOT_ALLOWED))
 
 
+@kernel(noinline=True)
+def add_squares(sums, n, g_all, unit_g, left, right):
+    """Add the squares of one output's gradient sums on both sides of n splits to ``left`` and ``right``."""
+    for b in range(np.uint64(n)):
+        g_left = high_half(sums[b]) * unit_g
+        g_right = g_all - g_left
+        left[b] = float_bits(bits_float(left[b]) + g_left * g_left)
+        right[b] = float_bits(bits_float(right[b]) + g_right * g_right)
+
+
+@kernel(noinline=True)
+def divide_squares(sums, n, h_all, min_h, reg_lambda, unit_h, right, scores):
+    """Turn the squares of both sides, the left ones in ``scores``, into scores; the hessians are those of ``sums``."""
+    for b in range(np.uint64(n)):
+        h_left = low_half(sums[b]) * unit_h
+        fits = (h_left >= min_h) & (h_all - h_left >= min_h)
+        h_left += reg_lambda
+        h_right = h_all + 2.0 * reg_lambda - h_left
+        score = (bits_float(scores[b]) * h_right + bits_float(right[b]) * h_left) / (h_left * h_right)
+        scores[b] = float_bits(score if fits else NOT_ALLOWED)
+
+
+@kernel()
+def score_shared_splits(cells, n_cells, n, missing_left, sums, params, scales, buffer, scores):
+    """Do ``score_splits`` for packed outputs that share their hessians: those of the first one serve all."""
+    right = buffer[n + PADDING :]
+    for b in range(np.uint64(n)):
+        scores[b] = 0
+        right[b] = 0
+    n_outputs = scales.histogram.shape[0]
+    for back in range(n_outputs):
+        k = n_outputs - 1 - back
+        cumulate_side(cells[k * n_cells :], n, missing_left, buffer)
+        g_all = gradient_sum(sums, k, params.wide, scales.histogram)
+        add_squares(buffer, n, g_all, 1.0 / scales.histogram[k, 0], scores, right)
+    h_all = hessian_sum(sums, 0, params.wide, scales.histogram)
+    min_h = min_hessian(params, scales, 0)
+    divide_squares(buffer, n, h_all, min_h, params.reg_lambda, 1.0 / scales.histogram[0, 1], right, scores)
+
+
 @kernel()
 def score_splits(cells, n_cells, n, missing_left, sums, params, scales, buffer, scores):
     """Fill ``scores`` with those of the first n splits of a feature, missing values on one side."""
+    if params.shared_hessian != 0 and params.wide == 0:
+        score_shared_splits(cells, n_cells, n, missing_left, sums, params, scales, buffer, scores)
+        return
     size = n + PADDING
     for b in range(np.uint64(n)):
         scores[b] = 0
@@ -67,6 +110,8 @@ def score_splits(cells, n_cells, n, missing_left, sums, params, scales, buffer, 
 @kernel()
 def parent_score(sums, params, scale):
     """Return the score of a leaf that is not split."""
+    if params.shared_hessian != 0 and params.wide == 0:
+        return shared_score(sums, params, scale)
     score = 0.0
     for k in range(scale.shape[0]):
         g = gradient_sum(sums, k, params.wide, scale)

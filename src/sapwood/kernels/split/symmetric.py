@@ -33,7 +33,13 @@ from sapwood.kernels.split.gain import (
 )
 from sapwood.kernels.split.monotone import breaks_monotone
 from sapwood.kernels.split.ordered_score import is_ordered_vectorizable, score_leaf_ordered
-from sapwood.kernels.split.symmetric_outputs import are_level_outputs_vectorizable, score_leaf_outputs
+from sapwood.kernels.split.symmetric_outputs import (
+    add_shared_leaf,
+    are_level_outputs_vectorizable,
+    has_shared_hessian,
+    score_leaf_outputs,
+    score_shared_leaf,
+)
 from sapwood.native.runtime.kernel import kernel
 
 INFINITE = np.inf
@@ -154,8 +160,13 @@ def is_better(score, f, best, feature_ids):
 
 
 @kernel()
-def search_level_features(member, n_leaves, features, params, scale, histograms, leaves, allowed, buffer, scores, best):
-    """Find the best split of the member's slice of the features over all leaves, into ``best``."""
+def search_level_features(
+    member, n_leaves, features, params, scale, histograms, leaves, allowed, buffer, terms, scores, best
+):  # fmt: skip
+    """Find the best split of the member's slice of the features over all leaves, into ``best``.
+
+    ``terms`` is scratch for two numbers.
+    """
     n_planes = histograms.pool.shape[1] // count_cells(features.offset)
     n_cells = count_cells(features.offset)
     is_simple = is_l2_only(params) and params.wide == 0 and n_planes == 1
@@ -163,6 +174,7 @@ def search_level_features(member, n_leaves, features, params, scale, histograms,
     has_vector_code = are_level_outputs_vectorizable(params)
     is_ordered = params.n_prefixes != 0 and is_ordered_vectorizable(params)
     is_l2_cosine = is_simple and params.cosine_score != 0 and has_vector_code
+    has_shared = has_shared_hessian(params)
     best[BEST_SCORE] = -INFINITE
     best[BEST_FEATURE] = -1.0
     for f in range(features.slices[member], features.slices[member + 1]):
@@ -192,6 +204,11 @@ def search_level_features(member, n_leaves, features, params, scale, histograms,
                 continue
             if is_ordered:
                 score_leaf_ordered(histogram, n_cells, n_bins, 1 + missing, sums, params, scale, buffer, scores)
+                continue
+            if has_shared:
+                score_shared_leaf(
+                    histogram, n_cells, n_bins, 1 + missing, sums, params, scale, buffer, terms, scores
+                )  # fmt: skip
                 continue
             if has_vector_code:
                 score_leaf_outputs(histogram, n_cells, n_bins, 1 + missing, sums, params, scale, buffer, scores)
@@ -233,6 +250,9 @@ def choose_level_split(members, n_leaves, n_planes, feature_ids, params, scale, 
     terms[1] = 0.0
     for leaf in range(n_leaves):
         sums = leaves.ints[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
+        if has_shared_hessian(params):
+            add_shared_leaf(sums, params, scale, terms)
+            continue
         add_leaf_score(sums, leaves.floats[leaf, LEAF_LOWER], leaves.floats[leaf, LEAF_UPPER], params, scale, terms)
     parent_score = total_score(terms, params.cosine_score)
     gain = (

@@ -13,8 +13,10 @@ import numpy as np
 
 from sapwood.kernels.numeric.fixed_point import gradient_sum, hessian_sum, high_half, int_to_float, low_half
 from sapwood.kernels.split.cumulative_sums import PADDING, cumulate_side
-from sapwood.kernels.split.gain import MIN_DIVISOR, is_l2_only, l2_step, value_score
+from sapwood.kernels.split.gain import MIN_DIVISOR, is_l2_only, l2_step, sum_gradient_squares, value_score
+from sapwood.kernels.split.multi_output import add_squares
 from sapwood.kernels.split.side_marks import mark_packed_output, mark_wide_output
+from sapwood.native.runtime.intrinsics import bits_float
 from sapwood.native.runtime.kernel import kernel
 
 LEFT, RIGHT = np.int64(0), np.int64(-1)
@@ -38,13 +40,20 @@ def add_packed_side(sums, n, side, total, unit_g, unit_h, unsplit, unsplit_divis
     """Add the terms of one side and output to the scores of n splits, those of the unsplit leaf where not marked."""
     product = scores[0, 1:]
     divisor = scores[1, 1:]
+    if params.cosine_score == 0:
+        for b in range(np.uint64(n)):
+            both = side_sum(sums[b], total, side)
+            g = high_half(both) * unit_g
+            h = low_half(both) * unit_h
+            term = value_score(g, h, -l2_step(g, h, params.reg_lambda), params)
+            product[b] += term if marks[b] != 0 else unsplit
+        return
     for b in range(np.uint64(n)):
         both = side_sum(sums[b], total, side)
         g = high_half(both) * unit_g
         h = low_half(both) * unit_h
         step = l2_step(g, h, params.reg_lambda)
-        term = g * step if params.cosine_score != 0 else value_score(g, h, -step, params)
-        product[b] += term if marks[b] != 0 else unsplit
+        product[b] += g * step if marks[b] != 0 else unsplit
         divisor[b] += h * step * step if marks[b] != 0 else unsplit_divisor
 
 
@@ -53,12 +62,18 @@ def add_wide_side(sums_g, sums_h, n, side, totals, unit_g, unit_h, unsplit, unsp
     """Add the terms of one side and output as ``add_packed_side`` does, from separate gradient and hessian sums."""
     product = scores[0, 1:]
     divisor = scores[1, 1:]
+    if params.cosine_score == 0:
+        for b in range(np.uint64(n)):
+            g = int_to_float(side_sum(sums_g[b], totals[0], side)) * unit_g
+            h = int_to_float(side_sum(sums_h[b], totals[1], side)) * unit_h
+            term = value_score(g, h, -l2_step(g, h, params.reg_lambda), params)
+            product[b] += term if marks[b] != 0 else unsplit
+        return
     for b in range(np.uint64(n)):
         g = int_to_float(side_sum(sums_g[b], totals[0], side)) * unit_g
         h = int_to_float(side_sum(sums_h[b], totals[1], side)) * unit_h
         step = l2_step(g, h, params.reg_lambda)
-        term = g * step if params.cosine_score != 0 else value_score(g, h, -step, params)
-        product[b] += term if marks[b] != 0 else unsplit
+        product[b] += g * step if marks[b] != 0 else unsplit
         divisor[b] += h * step * step if marks[b] != 0 else unsplit_divisor
 
 
@@ -103,6 +118,79 @@ def add_side(n_bins, side, sums, params, scale, buffer, marks, scores):
                 buffer[k * size :], n_bins, side, sums[k], unit_g, unit_h, unsplit, unsplit_divisor, marks, params,
                 scores,
             )  # fmt: skip
+
+
+@kernel()
+def has_shared_hessian(params):
+    """Return whether vector code scores packed outputs that share their hessians."""
+    return params.shared_hessian != 0 and params.wide == 0 and are_level_outputs_vectorizable(params)
+
+
+@kernel()
+def add_shared_leaf(sums, params, scale, out):
+    """Add the score of an unsplit leaf to ``out[0]`` and its term of the divisor to ``out[1]``."""
+    squares = sum_gradient_squares(sums, params, scale)
+    h = hessian_sum(sums, 0, params.wide, scale)
+    bottom = h + params.reg_lambda
+    out[0] += squares / bottom if bottom > 0.0 else 0.0
+    out[1] += h * squares / (bottom * bottom) if bottom > 0.0 else 0.0
+
+
+@kernel(noinline=True)
+def add_shared_sides(sums, n, h_all, min_h, unit_h, unsplit, left, right, params, scores):
+    """Add the terms of both sides to the scores of n splits, from the squares of their gradient sums.
+
+    ``unsplit`` are the terms where a side is too light. Without cosine the divisor is not needed.
+    """
+    product = scores[0, 1:]
+    divisor = scores[1, 1:]
+    unsplit_score = unsplit[0]
+    unsplit_divisor = unsplit[1]
+    for b in range(np.uint64(n)):
+        h_left = low_half(sums[b]) * unit_h
+        h_right = h_all - h_left
+        fits = (h_left >= min_h) & (h_right >= min_h)
+        score = bits_float(left[b]) / (h_left + params.reg_lambda) + bits_float(right[b]) / (
+            h_right + params.reg_lambda
+        )
+        product[b] += score if fits else unsplit_score
+    if params.cosine_score == 0:
+        return
+    for b in range(np.uint64(n)):
+        h_left = low_half(sums[b]) * unit_h
+        h_right = h_all - h_left
+        fits = (h_left >= min_h) & (h_right >= min_h)
+        bottom_left = h_left + params.reg_lambda
+        bottom_right = h_right + params.reg_lambda
+        square = h_left * bits_float(left[b]) / (bottom_left * bottom_left)
+        square += h_right * bits_float(right[b]) / (bottom_right * bottom_right)
+        divisor[b] += square if fits else unsplit_divisor
+
+
+@kernel()
+def score_shared_leaf(cells, n_cells, n_bins, n_sides, sums, params, scale, buffer, unsplit, scores):
+    """Do ``score_leaf_outputs`` for packed outputs that share their hessians: those of the first one serve all."""
+    size = n_bins + PADDING
+    left = buffer[size:]
+    right = buffer[2 * size :]
+    unsplit[0] = 0.0
+    unsplit[1] = 0.0
+    add_shared_leaf(sums, params, scale, unsplit)
+    h_all = hessian_sum(sums, 0, params.wide, scale)
+    n_outputs = scale.shape[0]
+    for missing_left in range(n_sides):
+        for b in range(np.uint64(n_bins)):
+            left[b] = 0
+            right[b] = 0
+        for back in range(n_outputs):
+            k = n_outputs - 1 - back
+            cumulate_side(cells[k * n_cells :], n_bins, missing_left, buffer)
+            g_all = gradient_sum(sums, k, params.wide, scale)
+            add_squares(buffer, n_bins, g_all, 1.0 / scale[k, 0], left, right)
+        add_shared_sides(
+            buffer, n_bins, h_all, params.min_child_weight, 1.0 / scale[0, 1], unsplit, left, right, params,
+            scores[missing_left],
+        )  # fmt: skip
 
 
 @kernel()
