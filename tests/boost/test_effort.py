@@ -218,6 +218,18 @@ def test_rare_classes_and_many_classes():
     assert many.predict_proba(X).shape == (N, 30)
 
 
+def test_many_columns_and_rows_in_the_order_of_time():
+    wide = RNG.normal(size=(300, 2_000))
+    y = wide[:, 7] > 0
+    model = SapwoodClassifier(effort="balanced", n_estimators=20).fit(wide, y)
+    assert model.score(wide, y) > 0.8
+    assert [decision["choice"] for decision in model.model_.decisions] == ["blend"]  # crosses are not searched
+    trend = np.arange(N) / N + 0.1 * Y
+    assert np.isfinite(
+        SapwoodRegressor(has_time=True, n_estimators=20, effort="balanced").fit(X, trend).predict(X)
+    ).all()
+
+
 @pytest.mark.filterwarnings("ignore:no tree could be split")
 def test_constant_columns_unique_ids_and_a_constant_target():
     frame = pd.DataFrame({"constant": np.ones(N), "id": [f"r{k}" for k in range(N)], "x": X[:, 0]})

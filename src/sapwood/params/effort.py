@@ -39,8 +39,8 @@ N_PARTS = {BALANCED: 3, BEST: 5}
 # The learning rate of symmetric trees rises between these numbers of rows.
 SLOW_ROWS, SLOW_RATE = 5_000, 0.07
 QUICK_ROWS, QUICK_RATE = 15_000, 0.1
-# Directions by which trees of several classes are searched. Their rounds take time in proportion to the classes, so that
-# the learning rate of leaf-wise trees rises between these numbers of classes.
+# Directions on which trees of several classes are searched. Their rounds take time in proportion to the classes, so
+# that the learning rate of leaf-wise trees rises between these numbers of classes.
 N_DIRECTIONS = 4
 FEW_CLASSES, FEW_CLASSES_RATE = 10, 0.1
 MANY_CLASSES, MANY_CLASSES_RATE = 20, 0.15
