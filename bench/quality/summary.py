@@ -30,7 +30,10 @@ class Figures:
 
 @dataclass(frozen=True)
 class Losses:
-    """Mean losses over the seeds (tables, libraries), their excess over the best, and mean seconds."""
+    """Mean losses over the seeds (tables, libraries), their excess over the best, and mean seconds.
+
+    Brier scores and calibration errors are NaN for regression.
+    """
 
     tables: tuple[StudyTable, ...]
     libraries: tuple[str, ...]
@@ -38,6 +41,8 @@ class Losses:
     excess: np.ndarray
     seconds: np.ndarray
     cpu: np.ndarray
+    brier: np.ndarray
+    ece: np.ndarray
 
     @classmethod
     def collect(cls, runs: Mapping[str, Run], libraries: Sequence[str], max_rows: int, seeds: Sequence[int]) -> Losses:
@@ -51,13 +56,16 @@ class Losses:
             complete = [row for row in rows if len(row) == len(libraries)]
             if libraries and complete:
                 tables.append(table)
-                fields = ("loss", "seconds", "cpu", "constant")
-                values.append(np.mean([[[run[f] for f in fields] for run in row] for row in complete], axis=0))
-        array = np.array(values).reshape(len(tables), len(libraries), 4)
+                fields = ("loss", "seconds", "cpu", "constant", "brier", "ece")
+                values.append(
+                    np.mean([[[run.get(f, np.nan) for f in fields] for run in row] for row in complete], axis=0)
+                )
+        array = np.array(values).reshape(len(tables), len(libraries), 6)
         loss = array[..., 0]
         best = loss.min(axis=1, keepdims=True, initial=np.inf)
         excess = 100 * (loss - best) / np.maximum(best, NEGLIGIBLE * array[..., 3])
-        return cls(tuple(tables), tuple(libraries), loss, excess, array[..., 1], array[..., 2])
+        times, calibration = (array[..., 1], array[..., 2]), (array[..., 4], array[..., 5])
+        return cls(tuple(tables), tuple(libraries), loss, excess, *times, *calibration)
 
     def figures(self, chosen: Sequence[bool]) -> list[Figures]:
         """Summarise some of the tables, best mean rank first."""
@@ -94,6 +102,10 @@ def markdown(losses: Losses) -> str:
     for name, mask in losses.groups().items():
         parts.append(f"## {name[0].upper()}{name[1:]} ({sum(mask)})\n")
         parts.append(_figures_table(losses.figures(mask)))
+    has_classes = ~np.isnan(losses.brier).any(axis=1)
+    if has_classes.any():
+        parts.append(f"## Calibration ({has_classes.sum()} tables of classes)\n")
+        parts.append(_calibration_table(losses, has_classes))
     parts.append("## Losses\n\nRMSE for regression, otherwise log loss; mean over the splits.\n")
     parts.append(_losses_table(losses))
     return "\n".join(parts)
@@ -107,6 +119,13 @@ def _figures_table(rows: Sequence[Figures]) -> str:
             f"| {row.library} | {row.rank:.2f} | {row.wins} | {row.mean_excess:.2f} % | {row.median_excess:.2f} % "
             f"| {row.seconds:.1f} s | {row.typical_seconds:.2f} s | {row.cpu:.0f} s |"
         )
+    return "\n".join(lines) + "\n"
+
+
+def _calibration_table(losses: Losses, has_classes: np.ndarray) -> str:
+    lines = ["| library | mean Brier score | mean calibration error |", "| --- | ---: | ---: |"]
+    brier, ece = losses.brier[has_classes].mean(axis=0), losses.ece[has_classes].mean(axis=0)
+    lines += [f"| {losses.libraries[k]} | {brier[k]:.4f} | {ece[k]:.4f} |" for k in np.argsort(brier)]
     return "\n".join(lines) + "\n"
 
 
