@@ -9,10 +9,11 @@ INSTALL = PYTHONUNBUFFERED=1 $(PIP) install -v -e $(1) > $(LOG) 2>&1 & pid=$$!; 
 	tail -n +1 -f $(LOG) --pid=$$pid 2>/dev/null | grep --line-buffered -o 'sapwood: compiling.*'; \
 	wait $$pid || { tail -n 40 $(LOG); exit 1; }
 
-.PHONY: demo test coverage test-bounds bounds-kernels bounds-fits lint docs bench bench-full clean help
+.PHONY: demo demo-cluster test coverage test-bounds bounds-kernels bounds-fits lint docs bench bench-full clean help
 
 help:
 	@echo "make demo   train on census data, show what was learned, write demo-output/"
+	@echo "make demo-cluster  train on a Dask cluster of two workers, one of which is killed on the way"
 	@echo "make test   lint, spelling, types, layers and all tests"
 	@echo "make test-bounds  some of the tests with every index of every kernel checked"
 	@echo "make coverage  the fraction of lines that some of the tests run, kernels in Python mode (a quarter of an hour)"
@@ -48,6 +49,13 @@ $(VENV)/installed-bench: $(VENV)/installed-test
 
 demo: $(VENV)/installed $(VENV)/kernels
 	$(BIN)/python -m sapwood.demo
+
+$(VENV)/installed-dask: $(VENV)/installed
+	@$(call INSTALL,'.[dask]')
+	@touch $@
+
+demo-cluster: $(VENV)/installed-dask $(VENV)/kernels
+	$(BIN)/python -m sapwood.dask.demo
 
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check .

@@ -26,7 +26,7 @@ QUIET = {
 
 def make_cluster(n_workers: int) -> LocalCluster:
     return LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None,
+        n_workers=n_workers, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=":0",
         memory_limit=0, silence_logs=logging.CRITICAL,
     )  # fmt: skip
 

@@ -120,7 +120,7 @@ def read_task(arguments: FitArguments) -> tuple[LearningTask, LabeledRows]:
     objective.check_target(y)
     if params.binning.zero_as_missing:
         table = zeros_to_missing(table)
-    schema = Schema.of(table, _category_columns(params, table, warm_start))
+    schema = Schema.of(table, _category_columns(params, table, warm_start, workers))
     schema.check(table)
     if warm_start is not None:
         warm_start.check(schema)
@@ -279,12 +279,18 @@ def _read_table(arguments: FitArguments, warm_start: WarmStart | None) -> tuple[
     return X, table, bins
 
 
-def _category_columns(params: Params, table: Table, warm_start: WarmStart | None) -> tuple[int, ...]:
-    """Return the categorical columns; by default those of a continued model."""
+def _category_columns(
+    params: Params, table: Table, warm_start: WarmStart | None, workers: Workers
+) -> tuple[int, ...]:  # fmt: skip
+    """Return the categorical columns; by default those of a continued model.
+
+    A column of objects may hold strings at some workers only.
+    """
     spec = params.categories.categorical_features
     if warm_start is not None and isinstance(spec, str):
         return warm_start.model.schema.categorical_columns
-    return find_categorical_columns(spec, table)
+    [names] = workers.merge_names([[str(f) for f in find_categorical_columns(spec, table)]])
+    return tuple(sorted(map(int, names)))
 
 
 def _row_weights(

@@ -6,13 +6,16 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
+import dask
 import numpy as np
 from distributed import Client, default_client
 
 from sapwood.boost.eval_sets import read_eval_sets
+from sapwood.boost.fit_arguments import CLASSIFICATION
 from sapwood.dask.fit import fit_on_cluster
 from sapwood.dask.partitions import split_rows
 from sapwood.dask.predictions import is_collection, predict_lazily
+from sapwood.distributed.workers import ROWS
 from sapwood.errors import InputTypeError, ParameterError
 from sapwood.estimators.base import SapwoodEstimator
 from sapwood.estimators.classifier import SapwoodClassifier
@@ -20,11 +23,15 @@ from sapwood.estimators.constructor import captures_parameters
 from sapwood.estimators.fitted_estimator import FittedEstimator
 from sapwood.estimators.regressor import SapwoodRegressor
 from sapwood.params.aliases.alias import FIT
+from sapwood.params.compatibility import check_compatibility
 from sapwood.params.declaration import AUTO
-from sapwood.params.resolve import check_value
+from sapwood.params.effort import FAST
+from sapwood.params.fit_context import Context
+from sapwood.params.resolve import check_value, resolve_params, set_params
 from sapwood.params.unknown_arguments import explains_arguments
 
 OWN_PARAMETERS = {"client": None, "retries": 3}
+WORKER_PARAMETERS = ("n_jobs", "verbose", "callbacks")  # which each worker has a value of its own for
 Estimator = TypeVar("Estimator", bound="DaskEstimator")
 
 
@@ -97,24 +104,59 @@ class DaskEstimator(SapwoodEstimator):
         >>> import dask.array as da
         >>> from distributed import Client
         >>> from sapwood.dask import DaskSapwoodRegressor
-        >>> with Client(n_workers=1, processes=False, dashboard_address=None) as client:
+        >>> with Client(n_workers=1, processes=False, dashboard_address=":0") as client:
         ...     X = da.random.default_rng(0).normal(size=(1000, 3), chunks=(250, 3))
         ...     model = DaskSapwoodRegressor(n_estimators=20).fit(X, X[:, 0] + X[:, 1] ** 2)
         ...     predictions = model.predict(X).compute()
         >>> predictions.shape, model.n_iter_
         ((1000,), 20)
         """
-        if groups is not None:
-            raise ParameterError("groups is not supported by DaskSapwood estimators: leave it out")
-        if check_value("warm_start", self.warm_start):
-            raise ParameterError("warm_start is not supported by DaskSapwood estimators: pass init_model to fit")
+        self._check(groups)
         rows = split_rows(X, y, sample_weight, init_score)
         sets = {name: split_rows(*raw, name=name) for name, raw in read_eval_sets(eval_set, eval_sample_weight).items()}
         arguments = {"init_model": getattr(init_model, "to_local", lambda: init_model)()}
         local, report = fit_on_cluster(self._client(), self._local_copy(), rows, sets, arguments, self._n_retries())
         self._set_fitted(local)
+        own = {name: getattr(self, name) for name in WORKER_PARAMETERS}
+        self.params_ = {**self.params_, **{name: check_value(name, value) for name, value in set_params(own).items()}}
         self.fit_report_ = report
         return self
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of a classifier or R² of a regressor; predictions are brought to this process.
+
+        Parameters
+        ----------
+        X : collection, or rows in memory
+            Rows with the columns of training.
+        y : collection, or array-like
+            Target of each row.
+        sample_weight : collection or array-like, optional
+            Weight of each row.
+
+        Returns
+        -------
+        float
+            The score.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> import sapwood
+        >>> from sapwood.dask import DaskSapwoodRegressor
+        >>> X = da.arange(100.0, chunks=50)[:, None]
+        >>> sapwood.SapwoodRegressor(n_estimators=50).fit(X.compute(), X[:, 0].compute()).save("model.sapwood")
+        >>> DaskSapwoodRegressor.load("model.sapwood").score(X, X[:, 0]) > 0.9
+        True
+        """
+        from sklearn.metrics import accuracy_score, r2_score
+
+        values = dask.compute(self.predict(X), y, sample_weight)
+        prediction, target, weight = (
+            np.concatenate([np.asarray(part) for part in one]) if isinstance(one, list) else one for one in values
+        )
+        measure = accuracy_score if self.task == CLASSIFICATION else r2_score
+        return float(measure(target, prediction, sample_weight=weight))
 
     def to_local(self) -> SapwoodEstimator:
         """Return the plain estimator: with the same parameters, and the model if there is one.
@@ -150,6 +192,14 @@ class DaskEstimator(SapwoodEstimator):
         """
         self.to_local().save(path)
 
+    def _check(self, groups: Any) -> None:
+        """Raise ParameterError, before anything is computed, for parameters that workers cannot train with."""
+        if check_value("warm_start", self.warm_start):
+            raise ParameterError("warm_start is not supported by DaskSapwood estimators: pass init_model to fit")
+        given = set_params(self._local_params())
+        params = resolve_params({"effort": FAST} | given, 1, self.task)
+        check_compatibility(Context(params.values(), frozenset(given), distributed=ROWS, has_groups=groups is not None))
+
     def _client(self) -> Client:
         client = self.client or default_client()
         if client.asynchronous:
@@ -164,9 +214,12 @@ class DaskEstimator(SapwoodEstimator):
             raise ParameterError(f"retries must be an integer of at least 0, got {self.retries!r}")
         return int(self.retries)
 
+    def _local_params(self) -> dict[str, Any]:
+        return {name: value for name, value in self.get_params(deep=False).items() if name not in OWN_PARAMETERS}
+
     def _local_copy(self) -> SapwoodEstimator:
         """Return a plain estimator with the same parameters; a seed that is drawn is drawn here, once."""
-        params = {name: value for name, value in self.get_params(deep=False).items() if name not in OWN_PARAMETERS}
+        params = self._local_params()
         local = self.local_class(**params)
         if params["random_state"] != AUTO:
             local.set_params(random_state=check_value("random_state", params["random_state"]))
@@ -206,7 +259,7 @@ class DaskSapwoodClassifier(DaskEstimator, SapwoodClassifier):
     >>> import dask.array as da
     >>> from distributed import Client
     >>> from sapwood.dask import DaskSapwoodClassifier
-    >>> with Client(n_workers=1, processes=False, dashboard_address=None) as client:
+    >>> with Client(n_workers=1, processes=False, dashboard_address=":0") as client:
     ...     X = da.random.default_rng(0).normal(size=(1000, 3), chunks=(250, 3))
     ...     model = DaskSapwoodClassifier(n_estimators=20).fit(X, X[:, 0] > 0)
     >>> model.to_local().predict([[1.0, 0.0, 0.0]])
@@ -292,7 +345,7 @@ class DaskSapwoodRegressor(DaskEstimator, SapwoodRegressor):
     >>> import dask.array as da
     >>> from distributed import Client
     >>> from sapwood.dask import DaskSapwoodRegressor
-    >>> with Client(n_workers=1, processes=False, dashboard_address=None) as client:
+    >>> with Client(n_workers=1, processes=False, dashboard_address=":0") as client:
     ...     X = da.random.default_rng(0).normal(size=(1000, 3), chunks=(250, 3))
     ...     model = DaskSapwoodRegressor(n_estimators=20).fit(X, X[:, 0])
     >>> bool(abs(model.to_local().predict([[1.0, 0.0, 0.0]])[0] - 1.0) < 0.3)

@@ -17,6 +17,7 @@ from distributed.comm import CommClosedError
 
 from sapwood.dask.partitions import Partition, describe_partition
 from sapwood.dask.placement import Share, StoredRows, place, wait_for
+from sapwood.dask.progress_events import displayed_progress
 from sapwood.dask.transport import TransportPlugin, WorkerLostError
 from sapwood.dask.worker_task import (
     Attempt,
@@ -28,6 +29,8 @@ from sapwood.dask.worker_task import (
 )
 from sapwood.errors import TrainingError
 from sapwood.estimators.base import SapwoodEstimator
+from sapwood.params.declaration import AUTO
+from sapwood.params.resolve import check_value
 
 logger = logging.getLogger("sapwood.dask")
 LOST = (WorkerLostError, KilledWorker, CommClosedError, CancelledError)
@@ -63,22 +66,28 @@ def fit_on_cluster(
     stored = _store(client, {"": rows, **eval_sets})
     training = stored.pop("")
     empty = {name: client.submit(without_rows, one.futures[0], pure=False) for name, one in stored.items()}
+    verbose = int(check_value("verbose", 0 if estimator.verbose == AUTO else estimator.verbose))
+    arguments = {**arguments, "topic": f"sapwood-{fit_id}" if verbose else None}
     fit = ClusterFit(client, fit_id, estimator, training, stored, empty, arguments)
     try:
-        for number in range(retries + 1):
-            shares = place(client, fit.rows, fit.eval_sets)
-            attempt = Attempt(fit_id, number, tuple(share.address for share in shares))
-            n_rows = sum(facts.n_rows for facts in fit.rows.facts)
-            logger.info("attempt %d: %d rows on %d workers", number + 1, n_rows, len(shares))
-            try:
-                results = _run(fit, attempt, shares)
-            except WorkerLostError as error:
-                reason = str(error)
-                logger.warning("attempt %d of %d ended: %s", number + 1, retries + 1, reason)
-                continue
-            return _first_result(results, number + 1)
+        with displayed_progress(client, f"sapwood-{fit_id}", verbose):
+            return _fit_with_retries(fit, retries)
     finally:
         client.run(forget_fit, fit_id, on_error="ignore")
+
+
+def _fit_with_retries(fit: ClusterFit, retries: int) -> tuple[SapwoodEstimator, dict[str, Any]]:
+    """Train until an attempt ends without the loss of a worker."""
+    reason, n_rows = "", sum(facts.n_rows for facts in fit.rows.facts)
+    for number in range(retries + 1):
+        shares = place(fit.client, fit.rows, fit.eval_sets)
+        attempt = Attempt(fit.fit_id, number, tuple(share.address for share in shares))
+        logger.info("attempt %d: %d rows on %d workers", number + 1, n_rows, len(shares))
+        try:
+            return _first_result(_run(fit, attempt, shares), number + 1)
+        except WorkerLostError as error:
+            reason = str(error)
+            logger.warning("attempt %d of %d ended: %s", number + 1, retries + 1, reason)
     raise TrainingError(
         f"workers were lost in each of {retries + 1} attempts, in the last one because {reason}: look into the logs of "
         "the workers (memory is the usual cause), or raise retries"

@@ -12,7 +12,6 @@ import numpy as np
 from dask.delayed import Delayed
 from distributed import Future, get_worker
 
-from sapwood.data.tables.conversion import short_repr
 from sapwood.errors import InputError, InputTypeError
 
 COLLECTIONS = "a dask.dataframe, a dask.array, or a list of delayed objects or futures"
@@ -129,8 +128,8 @@ def _partitions(values: Any, name: str) -> list[Any]:
     if isinstance(values, list | tuple) and values and all(isinstance(one, Delayed | Future) for one in values):
         return list(values)
     raise InputTypeError(
-        f"{name} is {short_repr(values)} of type {type(values).__name__}, which is not a Dask collection: pass "
-        f"{COLLECTIONS}; for rows in memory use SapwoodClassifier or SapwoodRegressor"
+        f"{name} is a {type(values).__module__.partition('.')[0]} {type(values).__name__}, which is not a Dask "
+        f"collection: pass {COLLECTIONS}; for rows in memory use SapwoodClassifier or SapwoodRegressor"
     )
 
 

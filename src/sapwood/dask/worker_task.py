@@ -9,6 +9,7 @@ import numpy as np
 from distributed import Worker, get_worker, secede
 
 from sapwood.dask.partitions import Partition, PartitionFacts, describe_partition, join_partitions
+from sapwood.dask.progress_events import LogProgress
 from sapwood.dask.transport import PLUGIN, DaskCommunicator, TransportPlugin, WorkerLostError
 from sapwood.distributed.communicator import Communicator
 from sapwood.distributed.journal import Journal
@@ -17,6 +18,7 @@ from sapwood.distributed.workers import ROWS, Workers
 from sapwood.errors import InputError, SapwoodError
 from sapwood.estimators.base import SapwoodEstimator
 from sapwood.params.declaration import AUTO
+from sapwood.params.resolve import check_value
 
 
 class Attempt(NamedTuple):
@@ -108,10 +110,10 @@ def _train(
         n_replayed = sum(max(0, len(stage) - 1) for stage in journal.stages)
         dtype = _common_type(rows.stored, communicator)
         X, y, sample_weight, init_score = join_partitions(rows.partitions, dtype)
-        more = {"sample_weight": sample_weight, "init_score": init_score, **arguments}
+        more = {"sample_weight": sample_weight, "init_score": init_score, "init_model": arguments["init_model"]}
         if rows.eval_sets:
             more |= _join_eval_sets(rows.eval_sets, dtype)
-        estimator.set_params(**_worker_params(estimator, rank, worker))
+        estimator.set_params(**_worker_params(estimator, rank, worker, arguments["topic"]))
         workers = Workers(communicator, ROWS, journal)
         fit_on_worker(estimator, X, y, workers, row_numbers(rows.stored), **more)
     report = {
@@ -187,11 +189,12 @@ def _join_eval_sets(eval_sets: Mapping[str, EvalRows], dtype: str | None) -> dic
     return {"eval_set": sets, "eval_sample_weight": weights or None}
 
 
-def _worker_params(estimator: SapwoodEstimator, rank: int, worker: Worker) -> dict[str, Any]:
-    """Return the parameters that depend on the worker: the first one alone calls the user's functions."""
-    params: dict[str, Any] = {"verbose": 0}
-    if rank > 0:
-        params["callbacks"] = AUTO
+def _worker_params(estimator: SapwoodEstimator, rank: int, worker: Worker, topic: str | None) -> dict[str, Any]:
+    """Return the parameters that depend on the worker: the first one alone calls callbacks and logs progress."""
+    callbacks = () if rank > 0 or estimator.callbacks == AUTO else check_value("callbacks", estimator.callbacks)
+    if rank == 0 and topic is not None:
+        callbacks = (*callbacks, LogProgress(topic))
+    params: dict[str, Any] = {"verbose": 0, "callbacks": callbacks or AUTO}
     if estimator.n_jobs == AUTO:
         params["n_jobs"] = worker.state.nthreads
     return params

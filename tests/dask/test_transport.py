@@ -1,0 +1,107 @@
+"""Workers exchange bytes over Dask's connections, and all of them stop as soon as one has failed."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from distributed import Client, Future, secede, wait
+
+from sapwood.dask.transport import MAX_INLINE, DaskCommunicator, Inbox, TransportPlugin, WorkerLostError
+
+
+def start(client: Client, addresses: list[str], work: Callable[..., Any], run: str = "") -> list[Future]:
+    client.register_plugin(TransportPlugin())
+    run = run or uuid.uuid4().hex
+    return [
+        client.submit(work, rank, addresses, run, workers=[address], pure=False)
+        for rank, address in enumerate(addresses)
+    ]
+
+
+def gather_arrays(rank: int, addresses: list[str], run: str) -> list[bool]:
+    secede()
+    with DaskCommunicator(rank, addresses, run) as communicator:
+        checks = []
+        for size in (0, 1, 1000, MAX_INLINE // 8 + 1, MAX_INLINE):
+            gathered = communicator.gather(np.full(size, rank, dtype=np.int64))
+            checks.append([array.tolist() == [r] * size for r, array in enumerate(gathered)])
+        checks.append([communicator.sum(np.array([rank]))[0] == sum(range(len(addresses)))])
+    return [all(one) for one in checks]
+
+
+def fail_in_third_step(rank: int, addresses: list[str], run: str) -> tuple[str, float]:
+    secede()
+    try:
+        with DaskCommunicator(rank, addresses, run) as communicator:
+            for step in range(100):
+                if rank == 1 and step == 2:
+                    failed = time.time()
+                    raise ArithmeticError
+                communicator.gather(np.arange(3))
+    except WorkerLostError as error:
+        return str(error), time.time()
+    except ArithmeticError:
+        return "failed", failed
+    return "finished", time.time()
+
+
+def never_connect(rank: int, addresses: list[str], run: str) -> str:
+    secede()
+    if rank == 1:
+        return "never connected"
+    with DaskCommunicator(rank, addresses, run) as communicator:
+        communicator.gather(np.arange(3))
+    return "finished"
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_all_workers_get_the_arrays_of_all(client: Client, addresses: list[str], size: int) -> None:
+    for checks in client.gather(start(client, addresses[:size], gather_arrays)):
+        assert checks == [True] * 6
+
+
+def test_all_workers_stop_within_a_second_if_one_fails(client: Client, addresses: list[str]) -> None:
+    (first, when), (failed, begin), *others = client.gather(start(client, addresses, fail_in_third_step))
+    assert failed == "failed"
+    for message, moment in [(first, when), *others]:
+        assert "worker 1" in message or "closed" in message
+        assert moment - begin < 1.0
+
+
+def test_a_cancelled_worker_stops(client: Client, addresses: list[str]) -> None:
+    futures = start(client, addresses[:2], never_connect)
+    wait(futures[1:])
+    client.cancel(futures, force=True)
+    deadline = time.monotonic() + 5.0
+    while (left := client.run(count_inboxes, workers=addresses[:1])[addresses[0]]) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert left == 0
+
+
+def count_inboxes(dask_worker: Any) -> int:
+    return len(dask_worker.plugins["sapwood-transport"].inboxes)
+
+
+def test_a_message_of_an_ended_run_is_not_read(client: Client, addresses: list[str]) -> None:
+    run = uuid.uuid4().hex
+    client.gather(start(client, addresses[:2], fail_in_third_step, run))
+    again = client.gather(start(client, addresses[:2], never_connect, run), errors="skip")
+    assert again == ["never connected"]
+
+
+def test_an_inbox_waits_for_all_parts_and_fails_for_all_steps() -> None:
+    inbox = Inbox()
+    inbox.put(1, 0, b"a")
+    inbox.put(2, 0, b"early")
+    inbox.put(1, 1, b"b")
+    assert inbox.take(1, 2, lambda: False) == {0: b"a", 1: b"b"}
+    inbox.fail("worker 1 is lost")
+    with pytest.raises(WorkerLostError, match="worker 1 is lost"):
+        inbox.take(2, 2, lambda: False)
+    with pytest.raises(WorkerLostError, match="cancelled"):
+        Inbox().take(1, 1, lambda: True)
