@@ -126,6 +126,12 @@ KINDS: dict[str, dict[str, dict[str, Any]]] = {
         "one_hot": CATEGORIES | {"category_encoding": "one_hot"},
         "partition": CATEGORIES | {"category_encoding": "partition"},
         "ordered": CATEGORIES | {"category_encoding": ["ordered", "frequency"], "max_combination": Crossing(2, 6)},
+        "grown": {
+            "categorical_features": [2, 3, 4],
+            "category_encoding": "ordered",
+            "max_combination": 3,
+            "tree_combinations": True,
+        },
         "orders": CATEGORIES | {"category_encoding": Ordered(priors=(0.0, None), permutations=3)},
         "holdout": CATEGORIES | {"category_encoding": "holdout"},
     },
@@ -264,6 +270,8 @@ class Rows:
         X[:, 4] = np.round(X[:, 4])
         if cell["category_encoding"] != "none":
             X[:, 3] = np.round(2.0 * X[:, 3])
+        if cell["category_encoding"] == "grown":
+            X[:, 2] = np.round(X[:, 2])
         if cell["missing"] == "some":
             X[random.uniform(size=X.shape) < 0.15] = np.nan
         if cell["missing"] == "zeros":

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapwood import Crossing, Greedy, Holdout, LeaveOneOut, Ordered, Partition
+from sapwood import Crossing, Greedy, Holdout, LeaveOneOut, Ordered, Partition, SapwoodRegressor, distributed
 from sapwood.distributed import Communicator
 from sapwood.errors import InputError
-from tests.distributed.category_cases import assert_one_model, fit_alone, fit_rows, make_data, rows_of
+from tests.distributed.category_cases import FEW, assert_one_model, fit_alone, fit_rows, make_data, rows_of
 from tests.distributed.worker_threads import run_workers
 
 SYMMETRIC = {"growth": "symmetric", "max_leaves": None, "min_child_samples": 1}
@@ -64,6 +64,34 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 def test_workers_encode_categories_as_one_worker_does(name: str) -> None:
     task, params = CASES[name]
     assert_one_model(task, make_data(task), params)
+
+
+@pytest.mark.parametrize("growth", [{}, SYMMETRIC], ids=str)
+def test_workers_grow_the_same_combinations_inside_trees(
+    monkeypatch: pytest.MonkeyPatch, growth: dict[str, Any]
+) -> None:
+    monkeypatch.setattr("sapwood.data.categories.combinations.MAX_PAIRS", 1)
+    params = (
+        {"category_encoding": "ordered", "max_combination": 3, "tree_combinations": True}
+        | growth
+        | {"n_estimators": 15}
+    )
+    pairs = {s for s in fit_alone("regression", make_data(), params).model_.transformer.sources if len(s) > 1}
+    assert len(pairs) > 1  # more than the search for all leaves finds
+    assert_one_model("regression", make_data(), params)
+
+
+@pytest.mark.parametrize("growth", [{}, {"growth": "levelwise"}, SYMMETRIC], ids=str)
+@pytest.mark.parametrize("encoding", ["ordered", "one_hot"])
+def test_workers_that_share_features_score_splits_in_order(encoding: str, growth: dict[str, Any]) -> None:
+    data, params = make_data(), {"boosting": "ordered", "category_encoding": encoding, **growth}
+    alone = fit_alone("regression", data, params).model_.fingerprint()
+
+    def work(communicator: Communicator) -> str:
+        estimator = SapwoodRegressor(**FEW | params)
+        return distributed.fit(estimator, data["X"], data["y"], communicator, by="features").model_.fingerprint()
+
+    assert set(run_workers(3, work)) == {alone}
 
 
 @pytest.mark.parametrize(
