@@ -14,6 +14,7 @@ from tests.distributed.category_cases import FEW, assert_one_model, fit_alone, f
 from tests.distributed.worker_threads import run_workers
 
 SYMMETRIC = {"growth": "symmetric", "max_leaves": None, "min_child_samples": 1}
+IN_TREES = {"category_encoding": "ordered", "max_combination": 3, "tree_combinations": True}
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "one-hot": ("regression", {"category_encoding": "one_hot"}),
     "frequency": ("regression", {"category_encoding": "frequency"}),
@@ -26,6 +27,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "in the order of rows": ("regression", {"category_encoding": "ordered", "has_time": True}),
     "in the order of a column": ("regression", {"category_encoding": "ordered", "has_time": 1}),
     "combinations": ("regression", {"category_encoding": "ordered", "max_combination": 3}),
+    "combinations in trees": ("regression", {**IN_TREES, "max_leaves": 30, "min_child_samples": 1}),
+    "combinations in symmetric trees": ("binary", IN_TREES | SYMMETRIC),
     "combinations without an order": ("binary", {"category_encoding": "leave_one_out", "max_combination": 2}),
     "combinations with numbers": (
         "regression",

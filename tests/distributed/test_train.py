@@ -259,10 +259,7 @@ def test_a_gradient_that_is_not_finite_stops_all_workers(processes: Processes) -
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({"leaf_model": "linear"}, "linear"),
         ({"sampling": Uniform(by="groups"), "subsample": 0.5}, "groups"),
-        ({"boosting": "ordered"}, "ordered"),
-        ({"leaf_steps": 2}, "leaf_steps"),
         ({"bundle": Bundle(0.1)}, "bundle"),
         ({"split_search": "exact"}, "exact"),
         ({"checkpoint": "here"}, "checkpoint"),

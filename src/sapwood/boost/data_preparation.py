@@ -131,6 +131,7 @@ def prepare_again(prepared: PreparedData, rows: LabeledRows, objective: Objectiv
     from sapwood.data.categories.combination_codes import encode_number_columns
     from sapwood.data.categories.encode import encode_statistics_again
 
+    rows.workers.begin("categories")
     transformer, table = before.transformer, before.user_schema.align(rows.selected_table)
     columns = {f: table.categorical_column(f, v.has_fractions) for f, v in transformer.vocabularies.items()}
     observed = observed_categories(columns, rows.workers)

@@ -11,8 +11,9 @@ import math
 
 import numpy as np
 
-from sapwood.boost.leaf_values import project_values
+from sapwood.boost.leaf_values import LeafRows, project_values
 from sapwood.boost.target import Target
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import TrainingError
 from sapwood.grow.grown_tree import GRADIENTS, HESSIANS, VALUES, GrownTree
 from sapwood.kernels.layout import BITSET_SPLIT, NODE_COUNT, NODE_WEIGHT, UNPENALISED, GrowParams
@@ -24,8 +25,7 @@ from sapwood.kernels.leaves.leaf_refit import (
     newton_steps,
     sum_model_leaves,
 )
-from sapwood.kernels.leaves.logistic import BLOCK, fit_logistic
-from sapwood.kernels.leaves.quantile import leaf_quantiles
+from sapwood.kernels.leaves.logistic import BLOCK, fit_logistic, sum_logistic_step, take_logistic_step
 from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import CallCache
 from sapwood.native.threads.team import Team
@@ -68,7 +68,8 @@ class RefitSettings:
     """Parameters of a leaf refit: ``n_steps`` Newton steps with the penalties of ``grow_params``.
 
     ``directions`` are those of the monotone constraints, one per feature. ``has_parallel_trees`` is whether a round has
-    several trees per output, all of them fitted to the scores before the round.
+    several trees per output, all of them fitted to the scores before the round. Where ``workers`` have rows of their
+    own, leaves are fitted to the rows of all.
     """
 
     objective: Objective
@@ -77,6 +78,7 @@ class RefitSettings:
     n_steps: int
     team: Team
     has_parallel_trees: bool = False
+    workers: Workers = LOCAL
 
 
 class LeafRefit:
@@ -94,6 +96,11 @@ class LeafRefit:
         self.pairs = np.empty((objective.n_outputs, n, 2), dtype=np.float32) if pairs is None else pairs
         self._round_scores = models.scores.copy() if self._keeps_scores() else models.scores
         self._weight = np.empty(0) if models.target.weight is None else models.target.weight
+        workers = settings.workers
+        self._n_rows, *n_train = workers.sum(np.append(len(models.rows), models.n_train).astype(np.int64)).tolist()
+        self._n_train = max(1, *n_train)
+        has_weights = models.target.weight is not None
+        self._max_weight = float(workers.max(np.array([self._weight.max(initial=0.0)]))[0]) if has_weights else 1.0
         self._logistic = self._logistic_refit() if settings.n_steps > 1 else None
         used = slice(None if settings.n_steps > 1 and self._logistic is None else 0)
         self._step_scores, self._step_pairs = np.empty_like(models.scores[used]), np.empty_like(self.pairs[used])
@@ -109,11 +116,11 @@ class LeafRefit:
 
     def _logistic_refit(self) -> LogisticRefit | None:
         """Return the faster refit for the logistic loss if there is one model, fitted to all rows."""
-        models, objective, n = self.models, self._settings.objective, len(self.models.rows)
+        models, objective = self.models, self._settings.objective
         is_logistic = type(objective).pairs is Objective.pairs and objective.pairs_kernel is logistic_pairs
-        if not is_logistic or models.n_models > 1 or int(models.n_train[0]) < n:
+        if not is_logistic or models.n_models > 1 or self._n_train < self._n_rows:
             return None
-        scale = _power_of_two_below(MAX_SUM / (max(1, n) * (float(self._weight.max()) if len(self._weight) else 1.0)))
+        scale = _power_of_two_below(MAX_SUM / (max(1, self._n_rows) * self._max_weight))
         return LogisticRefit(models.target, self._round_scores[0], scale, self._settings)
 
     def begin_round(self, learning_rate: float) -> None:
@@ -147,7 +154,7 @@ class LeafRefit:
 
     def gradient_scale(self, output: int) -> np.ndarray:
         """Return the scales at which G and H of an output can be summed over all rows."""
-        return _scales(self.pairs[output : output + 1], self._weight, self.models, self._settings.team)[0]
+        return self._scales(self.pairs[output : output + 1])[0]
 
     def _unshrunk_values(
         self, grown: GrownTree, node_of_row: np.ndarray, output: int
@@ -194,16 +201,35 @@ class LeafRefit:
     def _sums(self, grown: GrownTree, node_of_row: np.ndarray, pairs: np.ndarray) -> np.ndarray:
         """Return G and H of each output, weight and count (models * nodes, ...) of the rows in each node."""
         models, n_nodes, team = self.models, len(grown.feature), self._settings.team
-        scale = _scales(pairs, self._weight, models, team)
+        scale = self._scales(pairs)
         n_sums, width = models.n_models * n_nodes, 2 * len(pairs) + 2
         partial = np.empty((team.size, n_sums * width), dtype=np.int64)
         team.run(
             sum_model_leaves, models.rows, models.start, models.n_train, node_of_row, n_nodes, pairs, self._weight,
             scale, partial,
         )  # fmt: skip
+        if self._settings.workers.splits_rows:
+            partial = self._settings.workers.sum(partial.sum(axis=0))[None]
         sums = np.empty((n_sums, width))
         merge_sums(partial, n_nodes, grown.left, scale, sums)
         return sums
+
+    def _scales(self, pairs: np.ndarray) -> np.ndarray:
+        """Return the scales of G and H of each output, then of the weight, with which no sum of a model overflows."""
+        team = self._settings.team
+        bounds = np.empty((team.size, 2 * len(pairs)))
+        team.run(bound_model_pairs, pairs, bounds)
+        bound = np.append(self._settings.workers.max(bounds.max(axis=0)), [1.0, 1.0])
+        largest = np.maximum(bound * self._max_weight, MIN_BOUND)
+        if not np.isfinite(largest).all():
+            is_finite = np.isfinite(pairs).all(axis=(0, 2))
+            row = "a row on another worker" if is_finite.all() else f"row {int(self.models.rows[np.argmin(is_finite)])}"
+            raise TrainingError(
+                f"the gradient of {row} is not finite while leaves are fitted: lower learning_rate, raise reg_lambda, "
+                "or rescale the target"
+            )
+        scales = [_power_of_two_below(MAX_SUM / (top * self._n_train)) for top in largest.tolist()]
+        return np.array(scales).reshape(-1, 2)
 
     def _quantiles(self, grown: GrownTree, node_of_row: np.ndarray, output: int) -> np.ndarray:
         """Return the loss's optimal value of each leaf (models * nodes, 1): a quantile of its residuals."""
@@ -216,11 +242,12 @@ class LeafRefit:
         leaf = model * n_nodes + node_of_row[models.rows[fitted]].astype(np.int64)
         order = fitted[np.argsort(leaf, kind="stable")].astype(np.uint32)
         start = np.concatenate([[0], np.cumsum(np.bincount(leaf, minlength=models.n_models * n_nodes))])
-        quantiles = np.empty(models.n_models * n_nodes)
-        settings.team.run(
-            leaf_quantiles, order, start, models.target.y, self._round_scores[output], self._leaf_weight,
-            settings.objective.leaf_quantiles[output], *self._scratch, quantiles,
-        )  # fmt: skip
+        assert self._leaf_weight is not None
+        at = LeafRows(
+            np.arange(len(start) - 1), start, order, models.target.y, self._round_scores[output], self._leaf_weight
+        )
+        quantile = settings.objective.leaf_quantiles[output]
+        quantiles = at.quantiles(quantile, self._scratch, settings.team.run, settings.workers)
         limit = settings.grow_params.max_delta_step or np.inf
         return np.clip(quantiles, -limit, limit)[:, None]
 
@@ -246,11 +273,30 @@ class LogisticRefit:
         penalty = _penalties(grown, settings.grow_params.category_lambda)
         if len(self._values) != len(grown.feature):
             self._allocate(len(grown.feature))
+        if settings.workers.splits_rows:
+            self._fit_together(grown, node_of_row, pairs, penalty)
+            return self._sums, self._values[:, :1]
         self._run(
             fit_logistic, node_of_row, *self._rows, pairs, settings.n_steps, self._scale, penalty, grown.left,
             settings.grow_params, self._block, self._partial, self._sums, self._values,
         )  # fmt: skip
         return self._sums, self._values[:, :1]
+
+    def _fit_together(
+        self, grown: GrownTree, node_of_row: np.ndarray, pairs: np.ndarray, penalty: np.ndarray
+    ) -> None:  # fmt: skip
+        """Fit the leaves step by step, each with the sums of all workers."""
+        settings = self._settings
+        for step in range(settings.n_steps):
+            settings.team.run(
+                sum_logistic_step, node_of_row, *self._rows, pairs, step, self._scale, self._values, self._block,
+                self._partial,
+            )  # fmt: skip
+            n_sums = (4 if step == 0 else 2) * len(self._values)
+            totals = settings.workers.sum(self._partial[0, :n_sums].copy())
+            take_logistic_step(
+                totals, step, self._scale, penalty, grown.left, settings.grow_params, self._sums, self._values
+            )
 
 
 def _penalties(grown: GrownTree, category_lambda: float) -> np.ndarray:
@@ -261,21 +307,6 @@ def _penalties(grown: GrownTree, category_lambda: float) -> np.ndarray:
         for left in grown.left[is_penalised].tolist():
             penalty[left : left + 2] = category_lambda
     return penalty
-
-
-def _scales(pairs: np.ndarray, weight: np.ndarray, models: SupportingModels, team: Team) -> np.ndarray:
-    """Return the scales of G and H of each output, then of the weight, with which no sum of a model overflows."""
-    n, max_weight = max(1, int(models.n_train.max())), float(weight.max()) if len(weight) else 1.0
-    bounds = np.empty((team.size, 2 * len(pairs)))
-    team.run(bound_model_pairs, pairs, bounds)
-    largest = np.maximum(np.append(bounds.max(axis=0), [1.0, 1.0]) * max_weight, MIN_BOUND)
-    if not np.isfinite(largest).all():
-        first = int(np.argmin(np.isfinite(pairs).all(axis=(0, 2))))
-        raise TrainingError(
-            f"the gradient of row {int(models.rows[first])} is not finite while leaves are fitted: lower "
-            "learning_rate, raise reg_lambda, or rescale the target"
-        )
-    return np.array([_power_of_two_below(MAX_SUM / (bound * n)) for bound in largest.tolist()]).reshape(-1, 2)
 
 
 def _power_of_two_below(x: float) -> float:

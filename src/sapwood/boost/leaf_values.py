@@ -43,16 +43,24 @@ class LeafRows(NamedTuple):
         start = np.append(grown.leaf_ranges[leaves, 0], len(grown.leaf_rows))
         return cls(leaves, start, grown.leaf_rows, y, scores, weight)
 
-    def gathered(self, workers: Workers) -> LeafRows:
-        """Return the leaves with the rows of all workers."""
-        if not workers.splits_rows:
-            return self
-        leaf_of_row = np.repeat(self.leaves, np.diff(self.start)).astype(np.float64)
-        of_leaf_rows = (values[self.rows] for values in (self.y, self.scores, self.weight))
-        leaf_of_row, *values = workers.gather_each(leaf_of_row, *of_leaf_rows)
-        rows = np.argsort(leaf_of_row, kind="stable").astype(np.uint32)
-        leaves = np.arange(len(self.leaves))
-        return LeafRows(leaves, np.searchsorted(leaf_of_row[rows], np.arange(len(leaves) + 1)), rows, *values)
+    def quantiles(
+        self, quantile: float, scratch: tuple[np.ndarray, np.ndarray], run: Run, workers: Workers
+    ) -> np.ndarray:  # fmt: skip
+        """Return the quantile of the residuals of each leaf, over the rows of all workers.
+
+        ``scratch`` is a float64 and a uint32 for each row, to which kernels write.
+        """
+        if workers.splits_rows:
+            from sapwood.boost.quantile_selection import select_quantiles
+
+            leaf = np.repeat(self.leaves, np.diff(self.start))
+            residuals = self.y[self.rows] - self.scores[self.rows]
+            weight = self.weight[self.rows]
+            return select_quantiles(leaf, residuals, weight, len(self.leaves), quantile, workers)
+        found, out = np.empty(len(self.leaves)), np.empty(len(self.leaves))
+        run(leaf_quantiles, self.rows, self.start, self.y, self.scores, self.weight, quantile, *scratch, found)
+        out[self.leaves] = found
+        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,17 +111,10 @@ class QuantileLeaves:
 
         Inner nodes have the mean of their leaves.
         """
-        at = LeafRows.of(grown, self.y, scores, self.weight).gathered(self.workers)
-        residuals, row_order = self.residuals, self.row_order
-        if len(residuals) < len(at.y):
-            residuals, row_order = np.empty(len(at.y)), np.empty(len(at.y), dtype=np.uint32)
-        found = np.empty(len(at.leaves))
-        run(
-            leaf_quantiles, at.rows, at.start, at.y, at.scores, at.weight, self.quantiles[output], residuals, row_order,
-            found,
-        )  # fmt: skip
+        at = LeafRows.of(grown, self.y, scores, self.weight)
+        found = at.quantiles(self.quantiles[output], (self.residuals, self.row_order), run, self.workers)
         value = np.empty(len(grown.feature))
-        value[grown.leaf_node[at.leaves]] = np.clip(found, -self.limit, self.limit)
+        value[grown.leaf_node] = np.clip(found, -self.limit, self.limit)
         average_leaves(grown, value)
         if self.directions.any():
             project_values(grown, value, self.directions)

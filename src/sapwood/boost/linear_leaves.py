@@ -9,6 +9,7 @@ import numpy as np
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.categories.numeric_cross import RATIO
 from sapwood.data.tables.table import Block
+from sapwood.distributed.workers import Workers
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels.layout import GrowParams
 from sapwood.kernels.leaves import linear
@@ -25,12 +26,13 @@ MAX_TERMS = 64
 
 @dataclass(frozen=True, eq=False)
 class LinearLeaves:
-    """Fits the linear models of a tree's leaves to the rows that it was grown on."""
+    """Fits the linear models of a tree's leaves to the rows that it was grown on, those of all ``workers``."""
 
     values: Block
     penalty: float
     is_number: np.ndarray
     team: Team
+    workers: Workers
 
     @classmethod
     def of(cls, params: Params, dataset: BinnedDataset, team: Team) -> LinearLeaves | None:
@@ -42,7 +44,7 @@ class LinearLeaves:
         is_number = np.array([kind == "number" for kind in dataset.schema.kinds])
         if dataset.transformer is not None:  # ratios have no bound: rows with a divisor near 0 would decide the slope
             is_number &= [getattr(c, "kind", None) != RATIO for c in dataset.transformer.columns]
-        return cls(dataset.raw_values, option.penalty, is_number, team)
+        return cls(dataset.raw_values, option.penalty, is_number, team, dataset.workers)
 
     def on(self, dataset: BinnedDataset) -> LinearLeaves:
         """Return the linear leaves for the rows of another dataset."""
@@ -69,11 +71,12 @@ class LinearLeaves:
         scratch = np.empty((members, max_terms * (max_terms + 5) // 2))
         bounds = np.empty((members, n_terms, 2))
         self.team.run(linear.bound_terms, *values, grown.leaf_rows, terms, scratch, bounds)
-        unit = centre_and_scale(bounds[:, :, 0].min(axis=0), bounds[:, :, 1].max(axis=0))
+        low, high = self.workers.max(np.stack([-bounds[:, :, 0].min(axis=0), bounds[:, :, 1].max(axis=0)]))
+        unit = centre_and_scale(-low, high)
         sums = np.empty((members, terms.sums_start[-1]), dtype=np.int64)
         self.team.run(linear.sum_terms, *values, grown.leaf_rows, terms, pairs, weight, scale, unit, scratch, sums)
         intercept, slopes = np.empty(len(grown.leaf_node)), np.empty((n_terms, 2))
-        total = sums.sum(axis=0)
+        total = self.workers.sum(sums.sum(axis=0))
         self.team.run(
             linear.solve_terms, terms, total, scale, unit, grow_params, self.penalty, scratch, intercept,
             slopes,

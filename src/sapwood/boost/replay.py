@@ -43,7 +43,7 @@ def replay_rounds(task: LearningTask, rows: LabeledRows, first: Training) -> Tra
     replay = Replay(context, booster)
     with Interruption() as interruption:
         for round, trees in enumerate(first.result.rounds):
-            if interruption.is_requested:
+            if rows.workers.broadcast_bool(interruption.is_requested):
                 return None
             replay.add_round(trees, round)
     result = dataclasses.replace(
@@ -54,7 +54,8 @@ def replay_rounds(task: LearningTask, rows: LabeledRows, first: Training) -> Tra
     )
     earlier = None if task.init.warm_start is None else task.init.warm_start.model
     result, transformer = join_transformers(result, earlier, dataset.transformer, task.schema)
-    return dataclasses.replace(first, result=result, init=init, n_rows=dataset.n_rows, transformer=transformer)
+    n_rows = dataset.workers.count_rows(dataset.n_rows)
+    return dataclasses.replace(first, result=result, init=init, n_rows=n_rows, transformer=transformer)
 
 
 class Replay:
@@ -63,7 +64,8 @@ class Replay:
     def __init__(self, context: TrainingContext, booster: Booster) -> None:
         self._context = context
         self._booster = booster
-        settings = refit_settings(context.objective, context.params, context.grower, context.team)
+        workers = context.dataset.workers
+        settings = refit_settings(context.objective, context.params, context.grower, context.team, workers)
         self._refit = LeafRefit(SupportingModels.single(context.target, context.scores), settings)
 
     def add_round(self, trees: Sequence[FittedTree], round: int) -> None:

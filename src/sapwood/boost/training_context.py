@@ -18,6 +18,7 @@ from sapwood.boost.sampling import Sampler, SamplingContext, make_sampler
 from sapwood.boost.sampling.base import SampledRows
 from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.distributed.workers import Workers
 from sapwood.grow.factory import make_grower
 from sapwood.grow.grower import Grower
 from sapwood.grow.grown_tree import FittedTree
@@ -97,7 +98,12 @@ class TrainingContext:
             quantile_leaves=quantile_leaves,
             linear_leaves=linear_leaves,
             leaf_refit=_make_leaf_refit(
-                dataset, target, scores, params, partial(refit_settings, objective, params, grower, team), pairs
+                dataset,
+                target,
+                scores,
+                params,
+                partial(refit_settings, objective, params, grower, team, dataset.workers),
+                pairs,
             ),
             assembler=assembler,
             builder=EnsembleBuilder(objective.n_outputs, width, assembler.join),
@@ -113,13 +119,17 @@ class TrainingContext:
         )
 
 
-def refit_settings(objective: Objective, params: Params, grower: Grower, team: Team) -> RefitSettings:
+def refit_settings(
+    objective: Objective, params: Params, grower: Grower, team: Team, workers: Workers
+) -> RefitSettings:  # fmt: skip
     """Return the settings of leaf refits, with the penalties and constraints of the grower."""
     from sapwood.boost.leaf_refit import RefitSettings
 
     boost = params.boost
     is_parallel = boost.parallel_trees > 1
-    return RefitSettings(objective, grower.grow_params(), grower.directions, boost.leaf_steps, team, is_parallel)
+    return RefitSettings(
+        objective, grower.grow_params(), grower.directions, boost.leaf_steps, team, is_parallel, workers
+    )
 
 
 def _make_leaf_refit(
@@ -191,7 +201,8 @@ def make_booster(context: TrainingContext, evaluation: Evaluation) -> Booster:
     if spec == "ordered" or (spec == "plain" and context.permuted_views and context.leaf_refit is not None):
         from sapwood.boost.boosters.ordered import OrderedBooster
 
-        settings = refit_settings(context.objective, context.params, context.grower, context.team)
+        workers = context.dataset.workers
+        settings = refit_settings(context.objective, context.params, context.grower, context.team, workers)
         return OrderedBooster(state, settings, spec == "ordered")
     if spec == "forest":
         from sapwood.boost.boosters.forest import ForestBooster

@@ -352,11 +352,6 @@ DISTRIBUTED = (
         Incompatibility(first, c.DISTRIBUTED_ROWS, ALL_ROWS, f"{remedy}, {BY_FEATURES}")
         for first, remedy in (
             (c.GROUPS, "leave groups out"),
-            (c.LINEAR, "use leaf_model='constant'"),
-            (c.ORDERED, "use boosting='plain'"),
-            (c.LEAF_STEPS, "use leaf_steps=1"),
-            (c.PERMUTATIONS, "use permutations=1"),
-            (c.REPLAYED, "use refit=True"),
             (c.CONFLICTS, "unset bundle"),
             (c.INIT_ESTIMATOR, "pass init_score"),
             (c.BY_GROUPS, "use by='rows'"),

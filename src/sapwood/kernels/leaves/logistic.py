@@ -66,6 +66,44 @@ def merge_members(partial, members, n):
             partial[0, j] += partial[t, j]
 
 
+@kernel()
+def take_first_step(totals, scale, penalty, left, params, sums, values):
+    """Add up the four sums of inner nodes, and give every node its value after a Newton step from 0."""
+    n_nodes = values.shape[0]
+    for k in range(n_nodes):
+        node = n_nodes - 1 - k
+        for j in range(4):
+            if left[node] > 0:
+                child = 4 * np.int64(left[node]) + j
+                totals[4 * node + j] = totals[child] + totals[child + 4]
+            sums[node, j] = np.float64(totals[4 * node + j]) / (scale if j < 3 else 1.0)
+        values[node, 0] = 0.0
+        values[node, 1] = -np.inf
+        values[node, 2] = np.inf
+        values[node, 0] = newton_step(sums[node, 0], sums[node, 1], 0.0, penalty[node], params, values[node, 1:])
+
+
+@kernel()
+def take_next_step(totals, scale, penalty, left, params, values):
+    """Move the value of each leaf by a Newton step, by its two sums."""
+    for node in range(values.shape[0]):
+        if left[node] == 0:
+            g = np.float64(totals[2 * node]) / scale
+            h = np.float64(totals[2 * node + 1]) / scale
+            values[node, 0] = newton_step(g, h, values[node, 0], penalty[node], params, values[node, 1:])
+
+
+@kernel()
+def average_logistic(left, sums, values):
+    """Give inner nodes the weighted mean of their children."""
+    n_nodes = values.shape[0]
+    for k in range(n_nodes):
+        node = n_nodes - 1 - k
+        if left[node] > 0:
+            child = np.int64(left[node])
+            values[node, 0] = mean_value(values[child, 0], values[child + 1, 0], sums[child, 2], sums[node, 2])
+
+
 @kernel(
     "f64[:], f64[:], f64[:], f64[:], f32[:,:], i64, f64, f64[:], i32[:], GrowParams, f64[:,:,:], i64[:,:], f64[:,:], "
     "f64[:,:]"
@@ -90,17 +128,7 @@ def fit_logistic(
         return
     if member == 0:
         merge_members(partial, members, 4 * n_nodes)
-        for k in range(n_nodes):
-            node = n_nodes - 1 - k
-            for j in range(4):
-                if left[node] > 0:
-                    child = 4 * np.int64(left[node]) + j
-                    partial[0, 4 * node + j] = partial[0, child] + partial[0, child + 4]
-                sums[node, j] = np.float64(partial[0, 4 * node + j]) / (scale if j < 3 else 1.0)
-            values[node, 0] = 0.0
-            values[node, 1] = -np.inf
-            values[node, 2] = np.inf
-            values[node, 0] = newton_step(sums[node, 0], sums[node, 1], 0.0, penalty[node], params, values[node, 1:])
+        take_first_step(partial[0], scale, penalty, left, params, sums, values)
     if barrier(sync, members) != 0:
         return
     for _ in range(1, n_steps):
@@ -113,16 +141,45 @@ def fit_logistic(
             return
         if member == 0:
             merge_members(partial, members, 2 * n_nodes)
-            for node in range(n_nodes):
-                if left[node] == 0:
-                    g = np.float64(partial[0, 2 * node]) / scale
-                    h = np.float64(partial[0, 2 * node + 1]) / scale
-                    values[node, 0] = newton_step(g, h, values[node, 0], penalty[node], params, values[node, 1:])
+            take_next_step(partial[0], scale, penalty, left, params, values)
         if barrier(sync, members) != 0:
             return
     if member == 0:
-        for k in range(n_nodes):
-            node = n_nodes - 1 - k
-            if left[node] > 0:
-                child = np.int64(left[node])
-                values[node, 0] = mean_value(values[child, 0], values[child + 1, 0], sums[child, 2], sums[node, 2])
+        average_logistic(left, sums, values)
+
+
+# --- steps that workers take together ---------------------------------------------------------------------------------
+
+
+@kernel("f64[:], f64[:], f64[:], f64[:], f32[:,:], i64, f64, f64[:,:], f64[:,:,:], i64[:,:]")
+def sum_logistic_step(
+    member, members, sync, node_of_row, y, scores, weight, pairs, step, scale, values, buffer, partial
+):  # fmt: skip
+    """Sum what a Newton step of ``fit_logistic`` needs over the rows of this worker, into the first row of ``partial``.
+
+    The first step has four sums per node, others have two.
+    """
+    n = y.shape[0]
+    first = np.int64(member * n // members)
+    last = np.int64((member + 1) * n // members)
+    n_sums = (4 if step == 0 else 2) * values.shape[0]
+    clear_sums(partial[member], n_sums)
+    if step == 0:
+        sum_node_pairs(node_of_row, pairs, weight, scale, np.uint64(first), np.uint64(last), partial[member])
+    else:
+        sum_logistic_pairs(
+            node_of_row, y, scores, weight, values, scale, first, last, buffer[member], partial[member]
+        )  # fmt: skip
+    if barrier(sync, members) != 0 or member != 0:
+        return
+    merge_members(partial, members, n_sums)
+
+
+@kernel("i64[:], i64, f64, f64[:], i32[:], GrowParams, f64[:,:], f64[:,:]")
+def take_logistic_step(totals, step, scale, penalty, left, params, sums, values):
+    """Take a Newton step of ``fit_logistic`` with the sums of all workers."""
+    if step == 0:
+        take_first_step(totals, scale, penalty, left, params, sums, values)
+    else:
+        take_next_step(totals, scale, penalty, left, params, values)
+    average_logistic(left, sums, values)

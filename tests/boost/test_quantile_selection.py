@@ -1,0 +1,50 @@
+"""Quantiles of leaves over the rows of several workers are those of the kernel that has all rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sapwood.boost.quantile_selection import select_quantiles
+from sapwood.distributed import Communicator
+from sapwood.distributed.workers import ROWS, Workers
+from sapwood.kernels.leaves.quantile import leaf_quantiles
+from tests.distributed.worker_threads import run_workers
+
+LEAVES = 6  # the last has no rows
+
+
+def select(leaf: np.ndarray, residuals: np.ndarray, weight: np.ndarray, quantile: float, size: int) -> np.ndarray:
+    def work(communicator: Communicator) -> np.ndarray:
+        own = np.arange(len(leaf)) % size == communicator.rank
+        return select_quantiles(leaf[own], residuals[own], weight[own], LEAVES, quantile, Workers(communicator, ROWS))
+
+    first, *others = run_workers(size, work)
+    assert all(np.array_equal(first, other) for other in others)
+    return np.asarray(first)
+
+
+def test_a_quantile_by_hand() -> None:
+    """Weights 1, 2, 1 of the residuals -1, 0.5, 4: half of the weight is reached at 0.5, nine tenths at 4."""
+    leaf, residuals, weight = np.zeros(3, dtype=np.int64), np.array([4.0, -1.0, 0.5]), np.array([1.0, 1.0, 2.0])
+    assert select(leaf, residuals, weight, 0.5, 2).tolist() == [0.5, 0.0, 0.0, 0.0, 0.0, 0.0]
+    assert select(leaf, residuals, weight, 0.9, 3)[0] == 4.0
+    assert select(leaf[:2], residuals[:2], weight[:2], 0.5, 2)[0] == 1.5  # between -1 and 4
+
+
+@pytest.mark.parametrize("quantile", [0.01, 0.5, 0.77])
+@pytest.mark.parametrize("seed", range(6))
+def test_quantiles_are_those_of_the_kernel(seed: int, quantile: float) -> None:
+    source = np.random.default_rng(seed)
+    n = 200
+    leaf = np.sort(source.integers(0, LEAVES - 1, n))
+    residuals = source.normal(size=n) * 10.0 ** source.integers(-300, 300, n) if seed % 2 else source.integers(-3, 3, n)
+    weight = np.ones(n) if seed < 2 else source.choice([0.0, 0.3, 1.0, 1e6], n)
+    weight[leaf == 1] = 0.0
+    expected = np.empty(LEAVES)
+    leaf_quantiles(
+        np.arange(n, dtype=np.uint32), np.searchsorted(leaf, np.arange(LEAVES + 1)), residuals * 1.0, np.zeros(n),
+        weight, quantile, np.empty(n), np.empty(n, dtype=np.uint32), expected,
+    )  # fmt: skip
+    for size in (1, 3):
+        assert select(leaf, residuals * 1.0, weight, quantile, size).tolist() == expected.tolist()
