@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from collections import namedtuple
 
 import numpy as np
@@ -102,3 +103,25 @@ def test_a_dict_with_an_unknown_key_is_refused_by_name():
         for call in (fitted.predict, fitted.model_.predict, fitted.model_.predictor().predict):
             with pytest.raises(SchemaError, match=r"no value for 'c'.*has 'd'"):
                 call(row)
+
+
+@dataclasses.dataclass
+class Flat:
+    size: float
+    city: str
+
+
+def test_structured_arrays_and_dataclasses_are_tables_with_names():
+    sizes, cities = [float(k) for k in range(60)], ["near", "far", "nowhere"] * 20
+    frame = pd.DataFrame({"size": sizes, "city": cities})
+    structured = np.array(list(zip(sizes, cities, strict=True)), dtype=[("size", float), ("city", "U10")])
+    flats = [Flat(size, city) for size, city in zip(sizes, cities, strict=True)]
+    expected = SapwoodRegressor(n_estimators=5).fit(frame, sizes)
+    for X in (structured, structured.view(np.recarray), flats):
+        fitted = SapwoodRegressor(n_estimators=5).fit(X, sizes)
+        assert fitted.model_.fingerprint() == expected.model_.fingerprint()
+        assert fitted.feature_names_in_.tolist() == ["size", "city"]
+        np.testing.assert_array_equal(fitted.predict(X[:7]), expected.predict(frame[:7]))
+    assert expected.predict(flats[3]).tolist() == expected.predict(frame[3:4]).tolist()
+    with pytest.raises(InputError, match="field 'pair' of X holds several values per row"):
+        SapwoodRegressor().fit(np.zeros(9, dtype=[("pair", float, 2)]), range(9))

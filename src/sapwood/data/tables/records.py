@@ -1,4 +1,4 @@
-"""Tables of rows with names: lists of dicts, and a single dict, named tuple, Series or tuple as a table of one row."""
+"""Tables of rows with names: lists of dicts or dataclasses, structured arrays; a dict, tuple or Series as one row."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RecordTable(ArrayTable):
 
 
 def read_records(rows: Sequence[Any]) -> Table:
-    """Read a list of dicts, named tuples or Series, which must all have the same names, as a table."""
+    """Read a list of dicts, named tuples, dataclasses or Series, which must have the same names, as a table."""
     records = [named_values(row) for row in rows]
     names = [str(name) for name in records[0] or ()]
     check_shape((len(records), len(names)))
@@ -48,6 +48,18 @@ def read_records(rows: Sequence[Any]) -> Table:
         for f, name in enumerate(names):
             array[i, f] = _check_single(by_name[name], name)
     return RecordTable(array, names)
+
+
+def read_structured(array: np.ndarray) -> Table:
+    """Read a structured or record array of one dimension, whose fields are the columns, as a table."""
+    names = array.dtype.names or ()
+    check_shape((*array.shape, len(names)))
+    columns = np.empty((len(array), len(names)), dtype=object)
+    for f, name in enumerate(names):
+        if array.dtype[name].shape or array.dtype[name].names:
+            raise InputError(f"field {name!r} of X holds several values per row: give each a field of its own")
+        columns[:, f] = array[name].tolist()
+    return RecordTable(columns, names)
 
 
 def read_row(row: Any) -> Table:
@@ -102,9 +114,13 @@ def list_names(names: Sequence[str]) -> str:
 
 
 def named_values(row: Any) -> Mapping[Any, Any] | None:
-    """Return the values of a dict, a named tuple or a Series by name, None for other objects."""
+    """Return the values of a dict, named tuple, dataclass, structured scalar or Series by name, else None."""
     if isinstance(row, Mapping):
         return row
+    if hasattr(row, "__dataclass_fields__") and not isinstance(row, type):
+        return {name: getattr(row, name) for name in row.__dataclass_fields__}
+    if isinstance(row, np.void) and row.dtype.names:
+        return dict(zip(row.dtype.names, row.tolist(), strict=True))
     if isinstance(row, tuple) and hasattr(row, "_fields"):
         return dict(zip(row._fields, row, strict=True))
     if type(row).__name__ == "Series" and hasattr(row, "index") and hasattr(row, "items"):

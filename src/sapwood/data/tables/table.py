@@ -205,9 +205,11 @@ def read_table(X: Any, to_predict: bool = False) -> Table:
             from sapwood.data.tables import frames, sparse  # narwhals is imported for data frames only
 
             return sparse.read_sparse_frame(X) or frames.read_frame(X, min_rows)
-    if not isinstance(X, np.ndarray):
+    if not isinstance(X, np.ndarray) or (X.dtype.names is not None and X.ndim == 1):
         from sapwood.data.tables import records
 
+        if isinstance(X, np.ndarray):
+            return records.read_structured(X)
         if isinstance(X, list | tuple) and len(X) > 0 and records.is_record(X[0]):
             return records.read_records(X)
         if to_predict and isinstance(X, list) and not X:
