@@ -35,7 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             for name, fit in fits.items():
                 store = peers if name in PEERS else own
                 key = run_key(table, args.rows, seed, name)
-                if args.report or (key in store.runs and not (args.again and store is own)):
+                is_cached = store.runs.get(key, {}).get("threads") == args.threads
+                if args.report or (is_cached and not (args.again and store is own)):
                     continue
                 try:
                     rows = table.load(seed, args.rows)
