@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from sapwood import plot as plot
     from sapwood.boost.train import train as train
     from sapwood.classic.adaboost import SapwoodAdaBoostClassifier as SapwoodAdaBoostClassifier
+    from sapwood.classic.forest import SapwoodForestClassifier as SapwoodForestClassifier
+    from sapwood.classic.forest import SapwoodForestRegressor as SapwoodForestRegressor
     from sapwood.classic.trees.classifier import SapwoodTreeClassifier as SapwoodTreeClassifier
     from sapwood.classic.trees.regressor import SapwoodTreeRegressor as SapwoodTreeRegressor
     from sapwood.data.dataset import Dataset as Dataset
@@ -75,6 +77,8 @@ _MODULE_OF = {
     "SapwoodAdaBoostClassifier": "sapwood.classic.adaboost",
     "SapwoodClassifier": "sapwood.estimators.classifier",
     "SapwoodRegressor": "sapwood.estimators.regressor",
+    "SapwoodForestClassifier": "sapwood.classic.forest",
+    "SapwoodForestRegressor": "sapwood.classic.forest",
     "SapwoodTreeClassifier": "sapwood.classic.trees.classifier",
     "SapwoodTreeRegressor": "sapwood.classic.trees.regressor",
     "Model": "sapwood.model.model",

@@ -115,10 +115,16 @@ def test_the_same_bits_for_any_team_and_after_a_checkpoint(tmp_path, monkeypatch
     for size in (1, 3, 8):
         monkeypatch.setenv("SAPWOOD_TEAM", str(size))
         prints.add(SapwoodRegressor(**params).fit(X, Y).model_.fingerprint())
-    path = tmp_path / "run"
-    stop = lambda progress: progress.round == 2  # noqa: E731
-    SapwoodRegressor(**params, checkpoint=path, checkpoint_every=0, callbacks=stop).fit(X, Y)
-    assert len(prints) == 1
+    saved = params | {"checkpoint": tmp_path / "run", "checkpoint_every": 0}
+
+    def kill(progress):
+        if progress.round == 2:
+            raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError, match="killed"):
+        SapwoodRegressor(**saved, callbacks=kill).fit(X, Y)
+    resumed = SapwoodRegressor(**saved).fit(X, Y)
+    assert (resumed.n_iter_, prints) == (params["n_estimators"], {resumed.model_.fingerprint()})
 
 
 def test_continued_rounds_draw_other_samples():

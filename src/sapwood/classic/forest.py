@@ -115,6 +115,14 @@ class SapwoodForest(FittedEstimator):
         -------
         self
             The fitted forest.
+
+        Examples
+        --------
+        >>> from sapwood import SapwoodForestRegressor
+        >>> X = [[float(i)] for i in range(100)]
+        >>> forest = SapwoodForestRegressor(10, random_state=0).fit(X, list(range(100)))
+        >>> len(forest.model_)
+        10
         """
         warn_of_column_vector(y)
         settings = self._check_parameters()
@@ -228,8 +236,8 @@ class SapwoodForestClassifier(ClassifierMixin, SapwoodForest):
     ----------
     n_estimators : int, default=100
         Number of trees.
-    criterion : {'gini'}, default='auto'
-        Impurity that splits decrease.
+    criterion : {'auto', 'gini'}, default='auto'
+        Impurity that splits decrease; "auto" is "gini".
     max_depth : int or None, default=None
         Maximum depth of a tree; unlimited by default.
     min_samples_split : int or float, default=2
@@ -238,11 +246,12 @@ class SapwoodForestClassifier(ClassifierMixin, SapwoodForest):
         Minimum number of rows, or fraction of all, of a leaf.
     min_weight_fraction_leaf : float, default=0.0
         Minimum weight of a leaf, as a fraction of the weight of all rows.
-    max_features : 'sqrt', 'log2', int, float or None, default='sqrt'
-        Number of features, or fraction of all, that a node draws; further ones until one of them can be split. None is
-        bagging.
-    bootstrap : bool, default=True (False with ``extra``)
-        Whether each tree has rows of its own, drawn with replacement: each a Poisson number of times.
+    max_features : 'auto', 'sqrt', 'log2', int, float or None, default='auto'
+        Number of features, or fraction of all, that a node draws; further ones until one of them can be split. "auto"
+        is "sqrt"; None is bagging.
+    bootstrap : bool or 'auto', default='auto'
+        Whether each tree has rows of its own, drawn with replacement: each a Poisson number of times. "auto" is True,
+        and False with ``extra``.
     max_samples : int, float or None, default=None
         Mean number of rows, or fraction of all, that a tree draws; all by default.
     extra : bool, default=False
@@ -250,8 +259,8 @@ class SapwoodForestClassifier(ClassifierMixin, SapwoodForest):
     oob_score : bool or callable, default=False
         Whether to predict each training row by the trees that were grown without it, and score the predictions: by
         accuracy, or by a function of (y, prediction).
-    max_bins : int, list or dict, default=255 (65535 with ``extra``)
-        Maximum number of bins per column.
+    max_bins : int, list, dict or 'auto', default='auto'
+        Maximum number of bins per column; "auto" is 255, and 65535 with ``extra``.
     categorical_features : list, dict or None, default='auto'
         Columns whose values are categories, as in SapwoodClassifier.
     class_weight : 'balanced', 'effective', dict or None, default=None
@@ -344,6 +353,15 @@ class SapwoodForestClassifier(ClassifierMixin, SapwoodForest):
         -------
         ndarray (rows, classes)
             Probabilities in the order of ``classes_``.
+
+        Examples
+        --------
+        >>> from sapwood import SapwoodForestClassifier
+        >>> X = [[float(i)] for i in range(100)]
+        >>> forest = SapwoodForestClassifier(10, random_state=0).fit(X, ["low"] * 50 + ["up"] * 50)
+        >>> forest.predict_proba([[0.0], [99.0]]).round(6)
+        array([[1., 0.],
+               [0., 1.]])
         """
         return class_probabilities(self._predict(X, None), self.classes_)
 
@@ -359,6 +377,14 @@ class SapwoodForestClassifier(ClassifierMixin, SapwoodForest):
         -------
         ndarray (rows,)
             Labels out of ``classes_``.
+
+        Examples
+        --------
+        >>> from sapwood import SapwoodForestClassifier
+        >>> X = [[float(i)] for i in range(100)]
+        >>> forest = SapwoodForestClassifier(10, random_state=0).fit(X, ["low"] * 50 + ["up"] * 50)
+        >>> forest.predict([[0.0], [99.0]]).tolist()
+        ['low', 'up']
         """
         return most_probable_classes(self.predict_proba(X), self.classes_)
 
@@ -369,8 +395,52 @@ class SapwoodForestRegressor(RegressorMixin, SapwoodForest):
     Trees split by squared error until leaves are pure. They grow in parallel, and the forest does not depend on the
     number of threads. Numbers are binned first.
 
-    Parameters are those of :class:`SapwoodForestClassifier`, without ``class_weight``; ``criterion`` is
-    'squared_error', ``max_features`` is 1.0 (all) by default, and ``oob_score`` is R² and sets ``oob_prediction_``.
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    criterion : {'auto', 'squared_error'}, default='auto'
+        Impurity that splits decrease; "auto" is "squared_error".
+    max_depth : int or None, default=None
+        Maximum depth of a tree; unlimited by default.
+    min_samples_split : int or float, default=2
+        Minimum number of rows, or fraction of all, of a node that is split.
+    min_samples_leaf : int or float, default=1
+        Minimum number of rows, or fraction of all, of a leaf.
+    min_weight_fraction_leaf : float, default=0.0
+        Minimum weight of a leaf, as a fraction of the weight of all rows.
+    max_features : 'auto', 'sqrt', 'log2', int, float or None, default='auto'
+        Number of features, or fraction of all, that a node draws; further ones until one of them can be split. "auto"
+        and None are all features: bagging.
+    bootstrap : bool or 'auto', default='auto'
+        Whether each tree has rows of its own, drawn with replacement: each a Poisson number of times. "auto" is True,
+        and False with ``extra``.
+    max_samples : int, float or None, default=None
+        Mean number of rows, or fraction of all, that a tree draws; all by default.
+    extra : bool, default=False
+        Extremely randomised trees: one threshold per drawn feature, uniform between its extremes in the node.
+    oob_score : bool or callable, default=False
+        Whether to predict each training row by the trees that were grown without it, and score the predictions: by R²,
+        or by a function of (y, prediction).
+    max_bins : int, list, dict or 'auto', default='auto'
+        Maximum number of bins per column; "auto" is 255, and 65535 with ``extra``.
+    categorical_features : list, dict or None, default='auto'
+        Columns whose values are categories, as in SapwoodRegressor.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed; None is a fresh one.
+    n_jobs : int or None, default=None
+        Number of threads; None is as many as allowed.
+    warm_start : bool, default=False
+        Whether fit adds trees to those of the last fit until there are n_estimators.
+
+    Attributes
+    ----------
+    model_ : Model
+        The trees, for files, explanations and plots.
+    feature_importances_, feature_importances_std_ : ndarray (features,)
+        Mean over the trees of the fraction of the decrease of impurity by each feature, and the standard deviation.
+    oob_score_, oob_prediction_ : float, ndarray (rows,)
+        With ``oob_score``.
 
     Examples
     --------
@@ -398,5 +468,13 @@ class SapwoodForestRegressor(RegressorMixin, SapwoodForest):
         -------
         ndarray (rows,)
             Predictions.
+
+        Examples
+        --------
+        >>> from sapwood import SapwoodForestRegressor
+        >>> X = [[float(i)] for i in range(100)]
+        >>> forest = SapwoodForestRegressor(10, random_state=0).fit(X, [1.0] * 50 + [3.0] * 50)
+        >>> forest.predict([[0.0], [99.0]])
+        array([1., 3.])
         """
         return self._predict(X, None)
