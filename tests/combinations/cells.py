@@ -137,8 +137,8 @@ KINDS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "numeric_crosses": {
         "none": {},
-        "searched": {"numeric_crosses": True},
-        "products": {"numeric_crosses": NumericCrosses(4, 2, ("product", "centred"))},
+        "searched": {"numeric_crosses": NumericCrosses(rounds=3)},
+        "products": {"numeric_crosses": NumericCrosses(4, 2, ("product", "centred"), rounds=3)},
     },
     "table": {"dense": {}, "sparse": {}, "listed": {}, "exclusive": {}},
     "bundle": {"auto": {}, "asked for": {"bundle": True}, "conflicts": {"bundle": Bundle(0.1)}},
@@ -323,7 +323,7 @@ def fitted(cell: Cell, rows: Rows, **more: Any) -> SapwoodClassifier | SapwoodRe
         given |= {"eval_set": (held_out.X, held_out.y), "eval_sample_weight": held_out.weight}
     with (
         patch("sapwood.data.binning.sparse_bins.MAX_TILED_COLUMNS", 0 if cell["table"] == "listed" else 1024),
-        patch.multiple("sapwood.boost.cross_search", MIN_ROWS=50, N_ROUNDS=3, MIN_ERRORS=-1e9),  # crosses are kept
+        patch.multiple("sapwood.boost.cross_search", MIN_ROWS=50, MIN_ERRORS=-1e9),  # crosses are kept
     ):
         return unfitted(cell, **more).fit(rows.X, rows.y, **given)
 

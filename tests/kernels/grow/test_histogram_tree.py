@@ -35,11 +35,14 @@ def in_garbage(grower: HistogramGrower) -> Guards:
             return value
         return guards.copy(value) if is_prepared else guards.array(value.shape, value.dtype.type)
 
+    made: dict[int, Any] = {}  # what has two names remains one
     for name, value in list(vars(grower).items()):
         if hasattr(value, "_fields"):
             kept = PREPARED.get(name, ())
-            fields = {field: other(getattr(value, field), field in kept) for field in value._fields}
-            setattr(grower, name, type(value)(**fields))
+            if id(value) not in made:
+                fields = {field: other(getattr(value, field), field in kept) for field in value._fields}
+                made[id(value)] = type(value)(**fields)
+            setattr(grower, name, made[id(value)])
         elif isinstance(value, tuple):
             setattr(grower, name, tuple(other(item, False) for item in value))
     buffers = grower._row_buffers
