@@ -139,3 +139,22 @@ def test_the_price_of_leaves_is_found_by_cross_validation():
     search = GridSearchCV(SapwoodTreeClassifier(), {"ccp_alpha": path.ccp_alphas[::5]}, cv=3).fit(X, y)
     assert search.best_estimator_.get_n_leaves() <= 4
     assert search.best_score_ > 0.8
+
+
+def test_fractional_parts_of_light_rows_are_kept_beside_heavy_ones():
+    X, y = [[0.0], [0.0], [1.0], [1.0], [np.nan], [np.nan]], [0, 0, 1, 1, 1, 0]
+    weight = [1e6, 1.0, 1e6, 1.0, 1.0, 1.0]
+    root, *children = SapwoodTreeClassifier(missing="fractional", max_depth=1).fit(X, y, weight).tree_.nodes
+    assert [child.count for child in children] == [4, 4]
+    assert sum(child.weight for child in children) == pytest.approx(root.weight, rel=1e-12)
+
+
+def test_a_fractional_leaf_of_exactly_the_least_number_of_rows_is_allowed():
+    X = np.arange(100.0)[:, None]
+    tree = SapwoodTreeClassifier(missing="fractional", min_samples_leaf=7).fit(X, X[:, 0] < 7.0)
+    assert [node.count for node in tree.tree_.nodes] == [100, 7, 93]
+
+
+def test_the_path_of_zero_rows_is_empty():
+    tree = SapwoodTreeRegressor().fit([[0.0], [1.0]], [5.0, 6.0])
+    assert tree.decision_path(np.empty((0, 1))).shape == (0, 3)

@@ -32,6 +32,8 @@ X, Y = np.arange(20.0).reshape(10, 2), [0, 1] * 5
         ({"category_splits": "ternary"}, "'auto', 'multiway', 'binary'"),
         ({"missing": "nan"}, "'learned', 'fractional'"),
         ({"oblique": 1}, "oblique must be True or False"),
+        ({"class_weight": "balance"}, "class_weight must be"),
+        ({"class_weight": 5}, "class_weight must be"),
         ({"class_weight": {7: 2.0}}, "which y does not contain"),
     ],
 )
@@ -103,3 +105,35 @@ def test_rows_of_weight_zero_are_left_out():
     with_zeros = SapwoodTreeRegressor().fit(X, np.arange(10.0), weight)
     without = SapwoodTreeRegressor().fit(X[:5], np.arange(5.0))
     assert with_zeros.model_.fingerprint() == without.model_.fingerprint()
+
+
+def test_only_a_whole_fit_changes_the_classes():
+    tree = SapwoodTreeClassifier().fit(X, Y)
+    tree.cost_complexity_pruning_path(X, list("ab") * 5)
+    with pytest.raises(ParameterError, match="max_depth"):
+        tree.set_params(max_depth=0).fit(X, list("abcde") * 2)
+    assert tree.classes_.tolist() == [0, 1]
+    assert tree.predict(X).tolist() == Y
+
+
+def test_weights_that_leave_no_row_are_refused():
+    with pytest.raises(InputError, match="class_weight leaves no row with a positive weight"):
+        SapwoodTreeClassifier(class_weight={0: 0.0, 1: 0.0}).fit(X, Y)
+
+
+def test_booleans_of_numpy_are_booleans():
+    assert SapwoodTreeClassifier(oblique=np.True_).fit(X, Y).tree_.n_leaves > 1
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        (SapwoodTreeRegressor(criterion="log_loss"), "it is for classes: use SapwoodTreeClassifier"),
+        (SapwoodTreeRegressor(criterion="cart"), "criterion='squared_error'"),
+        (SapwoodTreeClassifier(criterion="mse"), "it is for numbers: use SapwoodTreeRegressor"),
+        (SapwoodTreeClassifier(criterion="cart"), "criterion='gini'"),
+    ],
+)
+def test_hints_name_criteria_of_the_same_task(tree, message):
+    with pytest.raises(ParameterError, match=message):
+        tree.fit(X, Y)

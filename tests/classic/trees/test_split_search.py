@@ -234,3 +234,10 @@ def test_columns_are_drawn_by_the_seed():
     first, again, other = (model.model_.fingerprint() for model in models)
     assert first == again != other
     assert models[0].score(X, y) == 1.0  # a node without a split among the drawn columns draws further ones
+
+
+def test_gain_ratio_draws_further_columns_until_one_has_a_gain():
+    X = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]  # the first column says nothing about the second
+    for seed in range(8):
+        tree = SapwoodTreeClassifier(criterion="gain_ratio", max_features=1, random_state=seed)
+        assert tree.fit(X, [0, 1, 0, 1]).score(X, [0, 1, 0, 1]) == 1.0

@@ -31,11 +31,13 @@ class SapwoodTree(FittedTree):
     categorical_features: Any
 
     @abstractmethod
-    def _read_target(self, y: Any, n_rows: int) -> np.ndarray:
-        """Return the target as float64 and set ``classes_``."""
+    def _read_target(self, y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the target as float64, and the classes (None for numbers)."""
 
     @abstractmethod
-    def _class_weight(self, target: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
+    def _class_weight(
+        self, target: np.ndarray, classes: np.ndarray | None, weight: np.ndarray | None
+    ) -> np.ndarray | None:
         """Return the weight of each row, class weights included; None if all are 1."""
 
     def fit(self: Estimator, X: Any, y: Any, sample_weight: Any = None) -> Estimator:
@@ -61,10 +63,10 @@ class SapwoodTree(FittedTree):
         >>> SapwoodTreeClassifier().fit([[0.0], [1.0], [2.0]], ["a", "a", "b"]).get_n_leaves()
         2
         """
-        tree, columns, table = self._grow(X, y, sample_weight)
+        tree, columns, table, classes = self._grow(X, y, sample_weight)
         if self.ccp_alpha > 0.0:
             tree = prune(tree, self.ccp_alpha)
-        self._set_fitted(tree, columns, table)
+        self._set_fitted(tree, columns, table, classes)
         return self
 
     def set_params(self: Estimator, **params: Any) -> Estimator:
@@ -117,25 +119,28 @@ class SapwoodTree(FittedTree):
         alphas, impurities = pruning_path(self._grow(X, y, sample_weight)[0])
         return Bunch(ccp_alphas=alphas, impurities=impurities)
 
-    def _grow(self, X: Any, y: Any, sample_weight: Any) -> tuple[DecisionTree, TreeColumns, Table]:
+    def _grow(self, X: Any, y: Any, sample_weight: Any) -> tuple[DecisionTree, TreeColumns, Table, np.ndarray | None]:
+        """Return the tree, the columns, the table and the classes; the estimator stays as it is."""
         table = read_table(unwrap_dataset(X))
-        target = self._read_target(y, table.n_rows)
-        weight = self._class_weight(target, check_weight(sample_weight, table.n_rows))
+        target, classes = self._read_target(y, table.n_rows)
+        weight = self._class_weight(target, classes, check_weight(sample_weight, table.n_rows))
         columns = TreeColumns.of(table, self.categorical_features)
         values = columns.values(table)
         weight = np.ones(len(target)) if weight is None else weight
         used = weight > 0.0
         if not used.all():
             values, target, weight = np.ascontiguousarray(values[:, used]), target[used], weight[used]
-        n_classes = 0 if self._classes is None else len(self._classes)
+        n_classes = 0 if classes is None else len(classes)
         total = float(np.cumsum(weight)[-1])
         settings = resolve_settings(self, self.criteria, n_classes, len(values), len(target), total)
-        return TreeGrower(settings, columns.n_codes).grow(values, target, weight), columns, table
+        return TreeGrower(settings, columns.n_codes).grow(values, target, weight), columns, table, classes
 
-    def _set_fitted(self, tree: DecisionTree, columns: TreeColumns, table: Table) -> None:
+    def _set_fitted(self, tree: DecisionTree, columns: TreeColumns, table: Table, classes: np.ndarray | None) -> None:
         for name in ("model_", "feature_names_in_", "_node_of_leaf"):
             self.__dict__.pop(name, None)
         self.tree_, self._columns = tree, columns
+        if classes is not None:
+            self.classes_ = classes
         self.n_features_in_ = table.n_features
         if table.has_string_names:
             self.feature_names_in_ = np.asarray(table.names, dtype=object)

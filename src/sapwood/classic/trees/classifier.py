@@ -11,8 +11,10 @@ from sapwood.classic.base_model import read_labels
 from sapwood.classic.trees.base import SapwoodTree
 from sapwood.classic.trees.parameters import CLASS_CRITERIA, explains_parameters
 from sapwood.data.tables.class_weights import class_weights
+from sapwood.errors import InputError
 from sapwood.kernels.numeric.elementwise import apply_elementwise, log_values
 from sapwood.model.class_predictions import most_probable_classes
+from sapwood.params.resolve import check_value
 
 
 class SapwoodTreeClassifier(ClassifierMixin, SapwoodTree):
@@ -131,15 +133,20 @@ class SapwoodTreeClassifier(ClassifierMixin, SapwoodTree):
         self.categorical_features = categorical_features
         self.random_state = random_state
 
-    def _read_target(self, y: Any, n_rows: int) -> np.ndarray:
-        codes, self.classes_ = read_labels(self, n_rows, y, min_classes=1)
-        return codes
+    def _read_target(self, y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
+        return read_labels(self, n_rows, y, min_classes=1)
 
-    def _class_weight(self, target: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
-        factors = class_weights(self.class_weight, self.classes_, target, weight)
+    def _class_weight(
+        self, target: np.ndarray, classes: np.ndarray | None, weight: np.ndarray | None
+    ) -> np.ndarray | None:
+        assert classes is not None
+        factors = class_weights(check_value("class_weight", self.class_weight), classes, target, weight)
         if factors is None:
             return weight
-        return factors[target.astype(np.intp)] * (1.0 if weight is None else weight)
+        weight = factors[target.astype(np.intp)] * (1.0 if weight is None else weight)
+        if not (weight > 0.0).any():
+            raise InputError("class_weight leaves no row with a positive weight: give a class of y a weight above 0")
+        return weight
 
     @property
     def _classes(self) -> np.ndarray | None:

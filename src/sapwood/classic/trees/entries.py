@@ -12,18 +12,21 @@ from sapwood.kernels.split.impurity import SortedEntries
 from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import RepeatedCall
 
-MIN_FRACTION = 1e-3  # of the mean weight of a row: smaller parts of a divided row are dropped
+MIN_FRACTION = 1e-3  # of the weight of its row: a smaller part of a divided row is dropped
 
 
 class EntryBuffer:
     """Entries of some nodes: a row, or the part of a row that went to one of several children.
 
     ``order`` has the entries sorted by each column and by the target; the entries of a node are at the same positions
-    of every row of it.
+    of every row of it. ``whole`` are the weights of the rows that the entries are parts of.
     """
 
-    def __init__(self, values: np.ndarray, order: np.ndarray, target: np.ndarray, weight: np.ndarray) -> None:
+    def __init__(
+        self, values: np.ndarray, order: np.ndarray, target: np.ndarray, weight: np.ndarray, whole: np.ndarray
+    ) -> None:
         self.arrays = SortedEntries(values, order, target, weight)
+        self._whole = whole
         self._child = np.empty(len(target), dtype=np.int32)
         self._scratch = np.empty(len(target), dtype=np.int32)
         self.rank = np.empty(len(target), dtype=np.int32)
@@ -37,7 +40,7 @@ class EntryBuffer:
         for column, x in enumerate(values):
             order[column] = np.argsort(x, kind="stable")
         order[-1] = np.argsort(target, kind="stable")
-        return cls(values, order, target, weight)
+        return cls(values, order, target, weight, weight)
 
     def entries(self, start: int, stop: int) -> np.ndarray:
         """Return the entries of a node."""
@@ -60,7 +63,7 @@ class EntryBuffer:
         """Give every child its entries and a share of those without a child (negative); return a buffer and starts."""
         values, order, target, weight = self.arrays
         entries = self.entries(start, stop).copy()
-        least = MIN_FRACTION * float(weight.max())
+        least = MIN_FRACTION * self._whole[entries]
         chosen, new_weight, new_order = [], [], []
         number = np.empty(len(target), dtype=np.int32)
         n_before = 0
@@ -80,6 +83,7 @@ class EntryBuffer:
             np.ascontiguousarray(np.concatenate(new_order, axis=1)),
             target[old],
             np.concatenate(new_weight),
+            self._whole[old],
         )
         return buffer, list(accumulate(map(len, chosen), initial=0))
 

@@ -10,21 +10,30 @@ from typing import Any, TypeVar
 from sapwood.classic.trees.settings import GAIN_RATIO, GrowSettings
 from sapwood.errors import InputTypeError, ParameterError
 from sapwood.params.resolve import resolve_seed
-from sapwood.params.validators import integer, is_integer, is_number, number
+from sapwood.params.validators import integer, is_bool, is_integer, is_number, number
 
 CLASS_CRITERIA, NUMBER_CRITERIA = ("gini", "entropy", GAIN_RATIO), ("squared_error", "absolute_error")
 CATEGORY_SPLITS, MISSING = ("auto", "multiway", "binary"), ("learned", "fractional")
 # Names of scikit-learn and of textbooks, and what to write instead.
-CRITERION_HINTS = {
+CLASS_HINTS = {
     "log_loss": "it is criterion='entropy' here",
     "id3": "ID3 is criterion='entropy' with categorical columns",
     "c4.5": "C4.5 is criterion='gain_ratio' with missing='fractional'",
     "c45": "C4.5 is criterion='gain_ratio' with missing='fractional'",
-    "cart": "CART is criterion='gini' or 'squared_error' with category_splits='binary'",
+    "cart": "CART is criterion='gini' with category_splits='binary'",
+}
+NUMBER_HINTS = {
     "mse": "use 'squared_error'",
     "mae": "use 'absolute_error'",
     "friedman_mse": "use 'squared_error'",
+    "cart": "CART is criterion='squared_error' with category_splits='binary'",
     "poisson": "use SapwoodRegressor(objective='poisson', n_estimators=1, learning_rate=1.0)",
+}
+IS_FOR_CLASSES = "it is for classes: use SapwoodTreeClassifier"
+IS_FOR_NUMBERS = "it is for numbers: use SapwoodTreeRegressor"
+CRITERION_HINTS = {
+    CLASS_CRITERIA: dict.fromkeys((*NUMBER_CRITERIA, *NUMBER_HINTS), IS_FOR_NUMBERS) | CLASS_HINTS,
+    NUMBER_CRITERIA: dict.fromkeys((*CLASS_CRITERIA, *CLASS_HINTS), IS_FOR_CLASSES) | NUMBER_HINTS,
 }
 PARAMETER_HINTS = {
     "splitter": "splits are the best ones (splitter='best'); random thresholds are in SapwoodForestClassifier and "
@@ -79,7 +88,7 @@ def resolve_settings(
     tree: Any, criteria: tuple[str, ...], n_classes: int, n_features: int, n_rows: int, total_weight: float
 ) -> GrowSettings:
     """Return the settings of a grower from the parameters of an estimator."""
-    criterion = _one_of("criterion", tree.criterion, criteria, CRITERION_HINTS)
+    criterion = _one_of("criterion", tree.criterion, criteria, CRITERION_HINTS[criteria])
     category_splits = _one_of("category_splits", tree.category_splits, CATEGORY_SPLITS)
     is_fractional = _one_of("missing", tree.missing, MISSING) == "fractional"
     is_multiway = category_splits == "multiway" or (category_splits == "auto" and criterion in ("entropy", GAIN_RATIO))
@@ -87,9 +96,9 @@ def resolve_settings(
     min_leaf = _count("min_samples_leaf", tree.min_samples_leaf, n_rows, 1)
     min_fraction = number(0.0, 0.5).check("min_weight_fraction_leaf", tree.min_weight_fraction_leaf)
     # Parts of rows are counted by weight, as in C4.5.
-    min_weight = max(min_fraction, min_leaf / n_rows if is_fractional else 0.0) * total_weight
+    min_weight = max(min_fraction * total_weight, min_leaf * (total_weight / n_rows) if is_fractional else 0.0)
     number(0.0).check("ccp_alpha", tree.ccp_alpha)
-    if not isinstance(tree.oblique, bool):
+    if not is_bool(tree.oblique):
         raise ParameterError(f"oblique must be True or False, got {tree.oblique!r}")
     return GrowSettings(
         criterion=criterion,
@@ -103,7 +112,7 @@ def resolve_settings(
         max_features=_feature_count(tree.max_features, n_features),
         is_multiway=is_multiway,
         is_fractional=is_fractional,
-        is_oblique=tree.oblique,
+        is_oblique=bool(tree.oblique),
         seed=resolve_seed(tree.random_state),
     )
 

@@ -117,10 +117,12 @@ class SapwoodTreeRegressor(RegressorMixin, SapwoodTree):
         self.categorical_features = categorical_features
         self.random_state = random_state
 
-    def _read_target(self, y: Any, n_rows: int) -> np.ndarray:
-        return read_numbers(self, n_rows, y)
+    def _read_target(self, y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
+        return read_numbers(self, n_rows, y), None
 
-    def _class_weight(self, target: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
+    def _class_weight(
+        self, target: np.ndarray, classes: np.ndarray | None, weight: np.ndarray | None
+    ) -> np.ndarray | None:
         return weight
 
     @property

@@ -82,7 +82,7 @@ class SplitSearch:
             chosen = np.sort(order[first:last])
             numeric = chosen[[self._n_codes[f] == 0 for f in chosen]]
             found = self._find_among(node, numeric, [int(f) for f in chosen if self._n_codes[f] > 0])
-            if found:
+            if self._best(found) is not None:
                 break
         return found
 

@@ -146,7 +146,7 @@ class DecisionTree:
 
     def visited(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return pairs of a row and a node that it passes, as two arrays."""
-        rows, nodes = [], []
+        rows, nodes = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
         for node, at, _, _ in self._walk(values):
             rows.append(at)
             nodes.append(np.full(len(at), node))
