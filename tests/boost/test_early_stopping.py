@@ -197,3 +197,10 @@ def test_a_relative_minimum_counts_from_the_best_value():
     assert (best.round, best.score) == (6, 0.0485)
     assert not best.should_stop(8)
     assert best.should_stop(9)
+
+
+def test_any_finite_value_is_better_than_an_infinite_one():
+    best = BestRound(False, 3, min_relative_delta=0.01)
+    for n_rounds, score in enumerate([float("inf"), 5.0, 4.99], start=1):
+        best.update(n_rounds, score, "loss")
+    assert (best.round, best.score) == (2, 5.0)

@@ -20,6 +20,7 @@ from sklearn.base import clone
 import sapwood
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.dask import DaskSapwoodClassifier, DaskSapwoodRegressor
+from sapwood.dask.estimators import read_init_model
 from sapwood.errors import InputError, InputTypeError, ParameterError
 from tests.dask.collections import as_frame, dask_array, dask_frame, make_table, put
 from tests.dask.test_fit import FEW, fingerprint
@@ -167,6 +168,49 @@ def test_a_model_is_continued(client: Client) -> None:
     alone = SapwoodRegressor(**FEW).fit(table, target, init_model=first)
     model = DaskSapwoodRegressor(**FEW, client=client).fit(X, Y, init_model=first)
     assert fingerprint(model) == fingerprint(alone)
+
+
+def test_a_model_file_to_continue_is_read_by_the_client(client: Client, tmp_path: Path) -> None:
+    table, target = make_table()
+    path = tmp_path / "first.sapwood"
+    SapwoodRegressor(**FEW).fit(table, target).save(path)
+    seen = read_init_model(path)
+    path.unlink()
+    alone = SapwoodRegressor(**FEW).fit(table, target, init_model=seen)
+    model = DaskSapwoodRegressor(**FEW, client=client).fit(X, Y, init_model=seen)
+    assert fingerprint(model) == fingerprint(alone)
+    with pytest.raises(FileNotFoundError):
+        DaskSapwoodRegressor(**FEW, client=client).fit(X, Y, init_model=path)
+
+
+def test_a_drawn_seed_is_the_same_for_all_workers(client: Client, addresses: list[str]) -> None:
+    table, target = make_table()
+    parts = [put(client, values, [300, 300], addresses[:2]) for values in (table, target)]
+    generator, same = np.random.default_rng(4), np.random.default_rng(4)
+    params = FEW | {"subsample": 0.5}
+    model = DaskSapwoodRegressor(**params | {"random_state": generator}, client=client).fit(*parts)
+    alone = SapwoodRegressor(**params | {"random_state": same}).fit(table, target)
+    assert fingerprint(model) == fingerprint(alone)
+    assert generator.bit_generator.state == same.bit_generator.state
+    assert model.to_local().random_state is generator
+    assert len(model.set_params(random_state=None).fit(*parts).fit_report_["workers"]) == 2
+    assert model.to_local().random_state is None
+
+
+def test_futures_are_predicted_and_scored(client: Client, addresses: list[str], fitted: Any) -> None:
+    table, target = make_table(task="classes")
+    rows, labels, weights = (put(client, v, SIZES, addresses) for v in (as_frame(table), target, np.arange(600.0)))
+    local = fitted.to_local()
+    predicted = [one.compute() for one in fitted.predict(rows)]
+    assert np.array_equal(np.concatenate(predicted), local.predict(as_frame(table)))
+    expected = local.score(as_frame(table), target, np.arange(600.0))
+    assert fitted.score(rows, labels, weights) == expected
+    assert fitted.score(rows, target.tolist(), list(range(600))) == expected
+
+
+def test_an_array_of_one_dimension_is_not_predicted(fitted: Any) -> None:
+    with pytest.raises(InputError, match="X is an array of 1 dimension"):
+        fitted.predict(da.zeros(5))
 
 
 def test_progress_is_shown_by_the_client(client: Client, capsys: pytest.CaptureFixture[str]) -> None:

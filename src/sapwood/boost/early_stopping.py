@@ -43,4 +43,5 @@ class BestRound:
 
     def _is_better(self, score: float, other: float) -> bool:
         change = score - other if self.greater_is_better else other - score
-        return change > max(self.min_delta, self.min_relative_delta * abs(other))
+        relative = self.min_relative_delta * abs(other) if math.isfinite(other) else 0.0
+        return change > max(self.min_delta, relative)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
-import dask
 import numpy as np
 from distributed import Client, default_client
 
 from sapwood.boost.eval_sets import read_eval_sets
 from sapwood.boost.fit_arguments import CLASSIFICATION
+from sapwood.boost.initial_scores import WarmStart
 from sapwood.dask.fit import fit_on_cluster
 from sapwood.dask.partitions import split_rows
-from sapwood.dask.predictions import is_collection, predict_lazily
+from sapwood.dask.predictions import compute_together, is_collection, predict_lazily
 from sapwood.distributed.workers import ROWS
 from sapwood.errors import InputTypeError, ParameterError
 from sapwood.estimators.base import SapwoodEstimator
@@ -27,7 +28,7 @@ from sapwood.params.compatibility import check_compatibility
 from sapwood.params.declaration import AUTO
 from sapwood.params.effort import FAST
 from sapwood.params.fit_context import Context
-from sapwood.params.resolve import check_value, resolve_params, set_params
+from sapwood.params.resolve import check_value, resolve_params, resolve_seed, set_params
 from sapwood.params.unknown_arguments import explains_arguments
 
 OWN_PARAMETERS = {"client": None, "retries": 3}
@@ -114,8 +115,9 @@ class DaskEstimator(SapwoodEstimator):
         self._check(groups)
         rows = split_rows(X, y, sample_weight, init_score)
         sets = {name: split_rows(*raw, name=name) for name, raw in read_eval_sets(eval_set, eval_sample_weight).items()}
-        arguments = {"init_model": getattr(init_model, "to_local", lambda: init_model)()}
-        local, report = fit_on_cluster(self._client(), self._local_copy(), rows, sets, arguments, self._n_retries())
+        arguments = {"init_model": read_init_model(init_model)}
+        estimator = self._local_copy().set_params(random_state=self._seed())
+        local, report = fit_on_cluster(self._client(), estimator, rows, sets, arguments, self._n_retries())
         self._set_fitted(local)
         own = {name: getattr(self, name) for name in WORKER_PARAMETERS}
         self.params_ = {**self.params_, **{name: check_value(name, value) for name, value in set_params(own).items()}}
@@ -151,10 +153,7 @@ class DaskEstimator(SapwoodEstimator):
         """
         from sklearn.metrics import accuracy_score, r2_score
 
-        values = dask.compute(self.predict(X), y, sample_weight)
-        prediction, target, weight = (
-            np.concatenate([np.asarray(part) for part in one]) if isinstance(one, list) else one for one in values
-        )
+        prediction, target, weight = compute_together(self.predict(X), y, sample_weight)
         measure = accuracy_score if self.task == CLASSIFICATION else r2_score
         return float(measure(target, prediction, sample_weight=weight))
 
@@ -188,7 +187,11 @@ class DaskEstimator(SapwoodEstimator):
         Examples
         --------
         >>> from sapwood.dask import DaskSapwoodRegressor
-        >>> DaskSapwoodRegressor.load("model.sapwood").to_local()  # doctest: +SKIP
+        >>> import sapwood
+        >>> sapwood.SapwoodRegressor(n_estimators=5).fit([[0.0], [1.0]] * 30, [0.0, 1.0] * 30).save("model.sapwood")
+        >>> DaskSapwoodRegressor.load("model.sapwood").save("copy.sapwood")
+        >>> sapwood.load("copy.sapwood").n_features
+        1
         """
         self.to_local().save(path)
 
@@ -197,7 +200,8 @@ class DaskEstimator(SapwoodEstimator):
         if check_value("warm_start", self.warm_start):
             raise ParameterError("warm_start is not supported by DaskSapwood estimators: pass init_model to fit")
         given = set_params(self._local_params())
-        params = resolve_params({"effort": FAST} | given, 1, self.task)
+        # The seed does not matter here, and must not be drawn from a generator.
+        params = resolve_params({"effort": FAST} | given | {"random_state": 0}, 1, self.task)
         check_compatibility(Context(params.values(), frozenset(given), distributed=ROWS, has_groups=groups is not None))
 
     def _client(self) -> Client:
@@ -218,12 +222,13 @@ class DaskEstimator(SapwoodEstimator):
         return {name: value for name, value in self.get_params(deep=False).items() if name not in OWN_PARAMETERS}
 
     def _local_copy(self) -> SapwoodEstimator:
-        """Return a plain estimator with the same parameters; a seed that is drawn is drawn here, once."""
-        params = self._local_params()
-        local = self.local_class(**params)
-        if params["random_state"] != AUTO:
-            local.set_params(random_state=check_value("random_state", params["random_state"]))
-        return local
+        """Return a plain estimator with the same parameters."""
+        return self.local_class(**self._local_params())
+
+    def _seed(self) -> Any:
+        """Return the seed that all workers use, in every attempt; "auto" if none is set."""
+        is_set = "random_state" in set_params({"random_state": self.random_state})
+        return resolve_seed(check_value("random_state", self.random_state)) if is_set else AUTO
 
     def _set_fitted(self, local: FittedEstimator) -> None:
         for name in [name for name in vars(self) if name.endswith("_")]:
@@ -240,6 +245,14 @@ class DaskEstimator(SapwoodEstimator):
             name: clone(value, safe=False) for name, value in self.get_params(deep=False).items() if name != "client"
         }
         return type(self)(**params, client=self.client)
+
+
+def read_init_model(init_model: Any) -> Any:
+    """Return a model or a plain estimator; a file is read here, since workers may not have it."""
+    if isinstance(init_model, str | os.PathLike):
+        warm_start = WarmStart.read(init_model)
+        return None if warm_start is None else warm_start.model
+    return init_model.to_local() if isinstance(init_model, DaskEstimator) else init_model
 
 
 class DaskSapwoodClassifier(DaskEstimator, SapwoodClassifier):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import dask
@@ -65,6 +65,12 @@ def split_rows(X: Any, y: Any, sample_weight: Any = None, init_score: Any = None
 
 def make_partition(number: int, where: str, values: dict[str, Any]) -> Partition:
     """Join what belongs to the rows of a partition, on the worker that has them."""
+    for argument, one in values.items():
+        if isinstance(one, Mapping):
+            raise InputTypeError(
+                f"{where}partition {number} of {argument} is a {type(one).__name__} of columns: pass partitions that "
+                "are arrays, pandas, polars or pyarrow tables, or SciPy sparse matrices"
+            )
     n_rows = count_rows(values["X"])
     for argument, one in values.items():
         if count_rows(one) != n_rows:
@@ -91,11 +97,11 @@ def count_rows(values: Any) -> int:
 
 
 def join_partitions(partitions: Sequence[Partition], dtype: str | None = None) -> Partition:
-    """Return the rows of several partitions as one; arrays become arrays of ``dtype``."""
+    """Return the rows of several partitions as one; numeric arrays become arrays that hold ``dtype`` too."""
     columns = list(zip(*partitions, strict=True))
     X, *others = (None if values[0] is None else _concatenate(values) for values in columns)
-    if dtype is not None and isinstance(X, np.ndarray):
-        X = X.astype(dtype, copy=False)
+    if dtype is not None and isinstance(X, np.ndarray) and X.dtype.kind in "fiub":
+        X = X.astype(np.result_type(dtype, X.dtype), copy=False)
     return Partition(X, *others)
 
 
@@ -137,15 +143,43 @@ def _concatenate(values: Sequence[Any]) -> Any:
     if len(values) == 1:
         return values[0]
     first = values[0]
-    if type(first).__module__.startswith("scipy.sparse"):
+    library = type(first).__module__.partition(".")[0]
+    if library == "scipy":
         from scipy import sparse
 
         return sparse.vstack(values, format="csr")
-    if isinstance(first, np.ndarray | list):
+    if isinstance(first, list):
+        return [row for one in values for row in one]  # an array would turn numbers beside texts into texts
+    if isinstance(first, np.ndarray):
         return np.concatenate([np.asarray(one) for one in values])
+    if library == "polars":
+        return _concatenate_polars(values)
+    if library == "pyarrow":
+        return _concatenate_arrow(values)
     from dask.dataframe.dispatch import concat
 
     return concat(list(values))
+
+
+def _concatenate_polars(values: Sequence[Any]) -> Any:
+    """Return the rows of polars frames or series; a column gets the type that holds those of all partitions."""
+    import polars
+
+    is_series = isinstance(values[0], polars.Series)
+    frames = [one.to_frame("values") if is_series else one for one in values]
+    joined = polars.concat(frames, how="vertical_relaxed")
+    return joined.to_series() if is_series else joined
+
+
+def _concatenate_arrow(values: Sequence[Any]) -> Any:
+    """Return the rows of pyarrow tables, record batches or arrays; columns get types that hold all partitions."""
+    import pyarrow
+
+    is_table = hasattr(values[0], "column_names")
+    named = values if is_table else [pyarrow.table({"values": one}) for one in values]
+    tables = [pyarrow.Table.from_batches([one]) if isinstance(one, pyarrow.RecordBatch) else one for one in named]
+    joined = pyarrow.concat_tables(tables, promote_options="permissive")
+    return joined if is_table else joined.column(0)
 
 
 def _update_digest(sha: Any, values: Any) -> bool:

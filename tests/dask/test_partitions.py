@@ -1,0 +1,47 @@
+"""Partitions of any kind become one table, in which no value has changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sapwood.dask.partitions import Partition, join_partitions, make_partition
+from sapwood.errors import InputTypeError
+
+
+def join(*parts: Any) -> Any:
+    return join_partitions([Partition(part, None) for part in parts]).X
+
+
+def test_validation_rows_of_floats_stay_floats_beside_training_rows_of_integers() -> None:
+    rows = np.array([[0.5], [np.nan]])
+    joined = join_partitions([Partition(rows, None)], "int64").X
+    assert joined.dtype == np.float64
+    assert np.array_equal(joined, rows, equal_nan=True)
+    assert join_partitions([Partition(np.array([[1]], np.int8), None)], "float32").X.dtype == np.float32
+    assert join_partitions([Partition(np.array([["a"]]), None)], "float32").X.tolist() == [["a"]]
+
+
+def test_lists_stay_lists_of_numbers_and_texts() -> None:
+    assert join([[1, "a"]], [[2.5, "b"], [None, "c"]]) == [[1, "a"], [2.5, "b"], [None, "c"]]
+
+
+def test_polars_partitions_get_types_that_hold_all_of_them() -> None:
+    polars = pytest.importorskip("polars")
+    joined = join(polars.DataFrame({"a": [1, 2]}), polars.DataFrame({"a": [0.5]}))
+    assert joined["a"].to_list() == [1.0, 2.0, 0.5]
+    assert join(polars.Series([1]), polars.Series([0.5])).to_list() == [1.0, 0.5]
+
+
+def test_pyarrow_partitions_get_types_that_hold_all_of_them() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    joined = join(pyarrow.table({"a": [1, 2]}), pyarrow.record_batch({"a": pyarrow.array([0.5])}))
+    assert joined.column("a").to_pylist() == [1.0, 2.0, 0.5]
+    assert join(pyarrow.chunked_array([[1]]), pyarrow.array([0.5])).to_pylist() == [1.0, 0.5]
+
+
+def test_a_dict_of_columns_is_refused_with_what_to_pass() -> None:
+    with pytest.raises(InputTypeError, match=r"partition 2 of X is a dict of columns: pass .* pandas"):
+        make_partition(2, "", {"X": {"a": [1.0, 2.0]}, "y": [0.0, 1.0]})
