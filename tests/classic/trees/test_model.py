@@ -119,3 +119,25 @@ def test_refitting_the_leaves_of_a_regression_tree_takes_means():
     X, y = np.arange(6.0)[:, None], np.array([1.0, 1.0, 1.0, 4.0, 4.0, 4.0])
     model = SapwoodTreeRegressor(max_depth=1).fit(X, y).model_.refit_leaves(X, y + 1.0, decay_rate=0.0)
     np.testing.assert_allclose(model.predict(X), y + 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "gain_ratio"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_refitting_the_leaves_of_a_classifier_takes_frequencies(criterion, n_classes, tmp_path):
+    X = np.repeat(np.arange(n_classes), 4).astype(float)[:, None]
+    y = np.repeat(np.arange(n_classes), 4)
+    tree = SapwoodTreeClassifier(criterion=criterion).fit(X, y)
+    changed = y.copy()
+    changed[::4] = 1  # a quarter of the rows of each leaf
+    tree.model_.refit_leaves(X, changed, decay_rate=0.0).save(tmp_path / "model")
+    expected = 0.75 * np.eye(n_classes)[y] + 0.25 * np.eye(n_classes)[1]
+    np.testing.assert_allclose(sapwood.load(tmp_path / "model").predict_proba(X), expected, atol=1e-6)
+    explained, probability = tree.explain(X), tree.predict_proba(X)
+    total = explained.values.sum(axis=1) + explained.base_values
+    np.testing.assert_allclose(total, probability if n_classes > 2 else probability[:, 1], atol=1e-12)
+
+
+def test_parameters_that_are_numbers_of_numpy_are_kept():
+    tree = SapwoodTreeRegressor(max_depth=np.int64(2), ccp_alpha=np.float64(0.25)).fit([[0.0], [1.0]], [0.0, 1.0])
+    params = tree.model_.info()["params"]
+    assert (params["max_depth"], params["ccp_alpha"]) == (2, 0.25)

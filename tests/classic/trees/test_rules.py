@@ -70,3 +70,17 @@ def test_leaves_are_coloured_by_their_distance_from_the_root():
     assert low[2] > low[0]  # blue
     assert high[0] > high[2]  # orange
     plt.close(ax.figure)
+
+
+def test_long_numbers_keep_their_digits():
+    tree = SapwoodTreeRegressor().fit([[2023001.0], [2023002.0], [2023003.0]], [1234567.25, -0.00001, 0.12345])
+    assert tree.to_text().splitlines() == [
+        "f0 <= 2023001.5: 1234567.25 (1 row)",
+        "f0 > 2023001.5",
+        "|   f0 <= 2023002.5: 0 (1 row)",
+        "|   f0 > 2023002.5: 0.1235 (1 row)",
+    ]
+    assert "1234567 (1 row)" in tree.to_text(decimals=0)
+    for wrong in (-1, 1.5, True, "2"):
+        with pytest.raises(ParameterError, match="decimals must be an integer of at least 0"):
+            tree.to_text(decimals=wrong)

@@ -147,20 +147,24 @@ class SapwoodTree(FittedTree):
         self.why_no_model_ = why_no_model(tree)
         if self.why_no_model_ is None:
             conversion = TreeConversion(tree, columns)
-            objective = {"name": self._objective_name(), "settings": {}}
             metadata = tree_metadata(self._plain_params(), tree.nodes[0].count, self._columns_with_missing(table))
-            self.model_ = conversion.model(self._classes, objective, metadata)
+            self.model_ = conversion.model(classes, self._objective(classes), metadata)
             self._node_of_leaf = conversion.node_of_number
 
-    def _objective_name(self) -> str:
-        """Return the name of the loss: that of numbers, for two classes the squared error of the probability."""
-        n_classes = 0 if self._classes is None else len(self._classes)
-        return "squared" if 0 < n_classes <= 2 else self.criterion.removesuffix("_error")
+    def _objective(self, classes: np.ndarray | None) -> dict[str, Any]:
+        """Return the loss that leaf values minimise: that of numbers, or the squared error of probabilities."""
+        if classes is None:
+            return {"name": self.criterion.removesuffix("_error"), "settings": {}}
+        if len(classes) <= 2:
+            return {"name": "squared", "settings": {}}
+        return {"name": "brier", "settings": {"n_classes": len(classes), "vector_leaves": True}}
 
     def _plain_params(self) -> dict[str, Any]:
         """Return the parameters that model files can hold."""
         plain = (str, int, float, bool, type(None))
-        return {name: value for name, value in self.get_params(deep=False).items() if isinstance(value, plain)}
+        params = self.get_params(deep=False)
+        values = {name: value.item() if isinstance(value, np.generic) else value for name, value in params.items()}
+        return {name: value for name, value in values.items() if isinstance(value, plain)}
 
     def _columns_with_missing(self, table: Table) -> list[int]:
         values = self._columns.values(table)

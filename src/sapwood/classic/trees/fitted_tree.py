@@ -148,7 +148,7 @@ class FittedTree(ExplainedEstimator):
         max_depth : int, optional
             Depth at which the text ends; what lies below is counted.
         decimals : int, default=4
-            Decimals of predictions.
+            Largest number of decimals of predictions; percentages have two fewer.
 
         Returns
         -------

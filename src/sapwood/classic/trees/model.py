@@ -62,7 +62,7 @@ class TreeConversion:
             schema=self._columns.schema,
             ensemble=builder.build(),
             base_scores=np.zeros(width),
-            link="identity",
+            link="frequencies" if width > 1 else "identity",
             classes=classes,
             objective=objective,
             metadata=metadata,

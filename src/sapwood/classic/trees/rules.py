@@ -11,13 +11,16 @@ from sapwood.explain.tree_layout import DrawnNode, drawn_leaves, node_positions
 from sapwood.params.validators import is_integer
 
 INDENT = "|   "
+WEIGHT_DECIMALS = 3
 
 
 class TreeRules:
     """Writes a tree; ``classes`` are None for regression."""
 
     def __init__(self, tree: DecisionTree, names: Names, classes: np.ndarray | None, decimals: int) -> None:
-        self._tree, self._names, self._classes, self._decimals = tree, names, classes, decimals
+        if not is_integer(decimals) or decimals < 0:
+            raise ParameterError(f"decimals must be an integer of at least 0, got {decimals!r}")
+        self._tree, self._names, self._classes, self._decimals = tree, names, classes, int(decimals)
 
     def write(self, max_depth: int | None = None) -> str:
         """Return one line per branch, that of a leaf with its prediction."""
@@ -78,13 +81,13 @@ class TreeRules:
     def _end(self, number: int, ends: dict[int, int]) -> str:
         node = self._tree.nodes[number]
         hidden = "" if node.is_leaf else f", {ends[number]} leaves below"
-        n_rows = f"{node.weight:.4g}" if self._tree.is_fractional else str(node.count)
+        n_rows = _rounded(node.weight, WEIGHT_DECIMALS) if self._tree.is_fractional else str(node.count)
         return f"{self._prediction(node)} ({n_rows} {'row' if n_rows == '1' else 'rows'}{hidden})"
 
     def _prediction(self, node: Node) -> str:
         """Return the value of a node, or its most probable class and the probability of it."""
         if self._classes is None:
-            return f"{node.value[0]:.{self._decimals}g}"
+            return _rounded(node.value[0], self._decimals)
         best = int(np.argmax(node.value))
         share = node.value[best]
         return f"{self._classes[best]}{'' if share == 1.0 else f' {share:.{max(self._decimals - 2, 0)}%}'}"
@@ -97,6 +100,14 @@ class TreeRules:
         if len(node.value) > 2:
             return tuple(node.value.tolist())
         return (float(node.value[-1] - self._tree.nodes[0].value[-1]),)
+
+
+def _rounded(value: float, decimals: int) -> str:
+    """Return a number with up to as many decimals, without zeros at the end."""
+    text = f"{value:.{decimals}f}"
+    if decimals:
+        text = text.rstrip("0").removesuffix(".")
+    return "0" if text == "-0" else text
 
 
 def _checked_depth(max_depth: int | None) -> int | None:

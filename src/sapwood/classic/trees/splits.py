@@ -78,7 +78,7 @@ class Threshold:
             return f"{name} is {'missing' if child else 'not missing'}"
         sign = ">" if child else "<="
         takes_missing = self.has_missing and self.missing_left is not None and self.missing_left == (child == 0)
-        return f"{name} {sign} {self.threshold:.6g}{' or missing' if takes_missing else ''}"
+        return f"{name} {sign} {shown_threshold(self.threshold)}{' or missing' if takes_missing else ''}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,4 +174,9 @@ class Hyperplane:
             f"{'-' if c < 0.0 else '+'} {'' if abs(c) == 1.0 else f'{abs(c):.4g}*'}{names.column(f)}"
             for f, c in zip(self.features, self.coefficients, strict=True)
         ]
-        return f"{' '.join(terms).removeprefix('+ ')} {'>' if child else '<='} {self.threshold:.6g}"
+        return f"{' '.join(terms).removeprefix('+ ')} {'>' if child else '<='} {shown_threshold(self.threshold)}"
+
+
+def shown_threshold(threshold: float) -> str:
+    """Return a threshold with up to ten digits, which tell apart neighbouring ones of long numbers."""
+    return f"{threshold:.10g}"
