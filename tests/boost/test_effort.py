@@ -9,8 +9,13 @@ import scipy.sparse as sp
 from sklearn.metrics import log_loss
 
 import sapwood
-from sapwood import Dataset, SapwoodClassifier, SapwoodRegressor
+from sapwood import Dataset, LastRows, SapwoodClassifier, SapwoodRegressor
+from sapwood.boost.candidates import split_parts
+from sapwood.boost.fit_arguments import FitArguments
+from sapwood.boost.learning_task import read_task
 from sapwood.errors import ParameterError
+from sapwood.objectives import GradientLoss
+from sapwood.params.effort import EffortPlan
 
 RNG = np.random.default_rng(5)
 N = 400
@@ -235,3 +240,36 @@ def test_constant_columns_unique_ids_and_a_constant_target():
     frame = pd.DataFrame({"constant": np.ones(N), "id": [f"r{k}" for k in range(N)], "x": X[:, 0]})
     assert np.isfinite(SapwoodRegressor(**QUICK).fit(frame, Y).predict(frame)).all()
     assert SapwoodRegressor().fit(X, np.full(N, 3.0)).predict(X).tolist() == [3.0] * N
+
+
+@pytest.mark.parametrize(
+    "has_time, fraction", [(False, 0.3), (True, 0.3), (True, LastRows(0.3)), (False, LastRows(0.3))]
+)
+def test_a_validation_fraction_gives_one_part_of_that_size(has_time, fraction):
+    model = SapwoodRegressor(has_time=has_time, validation_fraction=fraction, **QUICK).fit(X, Y).model_
+    assert f"{int(0.3 * N)} validation rows" in model.decisions[-1]["why"]
+
+
+@pytest.mark.parametrize("table", [X, Dataset(X)], ids=["array", "dataset"])
+def test_a_column_of_times_validates_on_the_rows_of_the_largest_times(table):
+    task, rows = read_task(FitArguments(QUICK | {"has_time": 3}, table, Y, task="regression"))
+    [mask] = split_parts(task, EffortPlan((), 1), rows)
+    assert mask.sum() == N // 5
+    assert X[mask, 3].min() > X[~mask, 3].max()
+    model = SapwoodRegressor(has_time=3, **QUICK).fit(table, Y).model_
+    assert f"{N // 5} validation rows" in model.decisions[-1]["why"]
+
+
+def test_a_loss_of_gradients_alone_has_all_candidates():
+    loss = GradientLoss(lambda y, score: (score - y, np.ones_like(y)))
+    model = SapwoodRegressor(objective=loss, eval_metric="rmse", **QUICK).fit(X, Y).model_
+    assert [decision["candidates"] for decision in model.decisions] == [["leafwise", "symmetric"]]
+
+
+@pytest.mark.filterwarnings("ignore:no tree could be split")
+def test_rows_of_weight_zero_do_not_count():
+    weight = np.arange(60) == 7
+    assert SapwoodRegressor().fit(X[:60], Y[:60], sample_weight=weight).predict(X[:5]) == pytest.approx([Y[7]] * 5)
+    weight = (np.arange(N) < 100).astype(float)
+    weighted, alone = SapwoodRegressor(**QUICK).fit(X, Y, sample_weight=weight), SapwoodRegressor(**QUICK)
+    assert np.allclose(weighted.predict(X), alone.fit(X[:100], Y[:100], sample_weight=weight[:100]).predict(X))

@@ -81,6 +81,14 @@ def test_pairs_of_many_categorical_columns_are_not_searched():
     assert max(combined[1]) == 1
 
 
+def test_crosses_are_searched_only_where_there_is_a_loss():
+    with_loss, without = (
+        effort_plan("balanced", FitFacts(10_000, 2, 0, False, has_loss=has)).candidates for has in (True, False)
+    )
+    assert all(candidate.values["numeric_crosses"] for candidate in with_loss)
+    assert not any(candidate.values["numeric_crosses"] for candidate in without)
+
+
 def test_several_classes_are_searched_on_a_sketch_where_they_share_histograms():
     shared, apart = (
         effort_plan("balanced", FitFacts(10_000, 26, 0, False, shares_histograms=shares)).candidates

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.boost.blend_weights import select_weights
+from sapwood.boost.data_preparation import row_times
 from sapwood.boost.early_stopping import INTERRUPTED
 from sapwood.boost.evaluation import EvalMetric, eval_metrics, evaluate, find_metric
 from sapwood.boost.interrupt import InterruptedBeforeFirstRound
@@ -154,19 +155,30 @@ def split_parts(task: LearningTask, plan: EffortPlan, rows: LabeledRows) -> list
     """Return a mask of the validation rows of each part, except parts that hold all rows of a class."""
     strata = None if task.classes is None else rows.y
     seed = task.params.run.random_state
-    fraction: Any = task.params.evaluation.validation_fraction or VALIDATION_FRACTION
+    max_parts = plan.n_parts if task.params.evaluation.validation_fraction is None else 1
     rarest = len(rows.y) if strata is None else int(np.unique(strata, return_counts=True)[1].min())
-    n_parts = min(plan.n_parts, rarest, len(rows.y) if rows.groups is None else int(rows.groups.max()) + 1)
+    n_parts = min(max_parts, rarest, len(rows.y) if rows.groups is None else int(rows.groups.max()) + 1)
     if n_parts > 1:
         folds = fold_of_rows(n_parts, rows.row_ids, seed, strata, rows.groups)
         masks = [folds == fold for fold in range(n_parts)]
     elif rows.groups is not None and rows.groups.max() == 0:
         return []
     else:
-        spec = LastRows(fraction) if task.params.categories.has_time is True else fraction
-        masks = [validation_rows(spec, rows.row_ids, seed, strata, rows.groups)]
+        masks = [_single_part(task, rows, strata)]
     n_classes = 1 if strata is None else len(np.unique(strata))
     return [mask for mask in masks if mask.any() and (strata is None or len(np.unique(strata[~mask])) == n_classes)]
+
+
+def _single_part(task: LearningTask, rows: LabeledRows, strata: np.ndarray | None) -> np.ndarray:
+    """Return a mask of the validation rows of a single part: the last ones in time if ``has_time`` is set."""
+    spec: Any = task.params.evaluation.validation_fraction or VALIDATION_FRACTION
+    has_time, seed = task.params.categories.has_time, task.params.run.random_state
+    if has_time is False or isinstance(spec, LastRows):
+        return validation_rows(spec, rows.row_ids, seed, strata, rows.groups)
+    mask = validation_rows(LastRows(spec), rows.row_ids, seed, strata, rows.groups)
+    if has_time is not True:
+        mask[np.argsort(row_times(rows, task.schema, has_time), kind="stable")] = mask.copy()
+    return mask
 
 
 def _validation_scores(task: LearningTask, training: Training, rows: LabeledRows) -> np.ndarray:

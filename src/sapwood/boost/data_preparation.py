@@ -336,6 +336,13 @@ def _hold_out(encodings: Sequence[Encoding], rows: LabeledRows, params: Params) 
     return held_out
 
 
+def row_times(rows: LabeledRows, schema: Schema, column: Any) -> np.ndarray:
+    """Return the time of each row: its value in the column that ``has_time`` names."""
+    table = original_table(rows.selected_table)
+    chunks = table.select([column_number(column, schema, "has_time")]).matrices(table.chunk_rows())
+    return np.concatenate([np.empty(0, table.dtype), *(matrix[:, 0] for _, matrix in chunks)])
+
+
 def _make_permutations(n_permutations: int, rows: LabeledRows, schema: Schema, params: Params) -> list[RowOrder]:
     """Return permutations of the rows for ordered statistics and ordered boosting: random, or the order of time."""
     has_time: Any = params.categories.has_time
@@ -343,10 +350,7 @@ def _make_permutations(n_permutations: int, rows: LabeledRows, schema: Schema, p
     if has_time is True:
         return [RowOrder.unchanged(row_ids, workers)] if n_permutations else []
     if has_time is not False:
-        feature = column_number(has_time, schema, "has_time")
-        table = original_table(rows.selected_table)
-        chunks = table.select([feature]).matrices(table.chunk_rows())
-        times = np.concatenate([np.empty(0, table.dtype), *(matrix[:, 0] for _, matrix in chunks)])
+        times = row_times(rows, schema, has_time)
         return [RowOrder.of(times, row_ids, workers)] if n_permutations else []
     permutations = []
     for k in range(n_permutations):

@@ -53,13 +53,14 @@ def plan_fit(
 ) -> PlannedFit | None:  # fmt: skip
     """Return the candidates and splits of a fit; None if its effort is "fast", or if no rows can be split off."""
     n_classes, n_categorical = 0 if task.classes is None else len(task.classes), len(task.schema.categorical_columns)
-    table, has_time = rows.table, task.params.categories.has_time is True
-    params = task.params
+    table, params = rows.table, task.params
+    n_rows = task.n_rows if rows.weight is None else int(np.count_nonzero(rows.weight > 0.0))
     has_outputs = params.tree.split_search != "exact" and params.boost.ordered_scoring is not True
     shares_histograms = task.objective.vector_leaves and has_outputs
     facts = FitFacts(
-        task.n_rows, n_classes, n_categorical, has_time, table.n_features, table.is_sparse, shares_histograms
-    )
+        n_rows, n_classes, n_categorical, params.categories.has_time is not False, table.n_features, table.is_sparse,
+        shares_histograms, task.objective.has_loss,
+    )  # fmt: skip
     plan = effort_plan(task.params.task.effort, facts)
     if plan is None:
         return None

@@ -311,7 +311,7 @@ ARGUMENTS = (
     ),
 )  # fmt: skip
 
-BY_FEATURES = "or distribute by features (by='features')"
+BY_FEATURES = "or use sapwood.distributed.fit(by='features')"
 ALL_ROWS = "it needs all rows on one worker"
 DISTRIBUTED = (
     Incompatibility(

@@ -56,7 +56,8 @@ CROSSES = NumericCrosses(columns=10, max_kept=12, max_leaves=63)
 class FitFacts:
     """Facts about the data that the plan of a fit depends on.
 
-    ``shares_histograms`` is whether a tree serves several classes and is searched by histograms.
+    ``shares_histograms`` is whether a tree serves several classes and is searched by histograms, ``has_loss`` whether
+    the objective has a loss and not its gradients alone.
     """
 
     n_rows: int
@@ -66,6 +67,7 @@ class FitFacts:
     n_features: int = 1
     is_sparse: bool = False
     shares_histograms: bool = False
+    has_loss: bool = True
 
 
 @dataclass(frozen=True)
@@ -167,8 +169,11 @@ def _class_values(facts: FitFacts) -> dict[str, Any]:
 
 
 def _crosses(facts: FitFacts) -> Any:
-    """Return the search for numeric crosses; a sparse table would become dense, and a wide one take long."""
-    is_searched = not facts.is_sparse and facts.n_features <= MAX_CROSSED_FEATURES
+    """Return the search for numeric crosses; a sparse table would become dense, and a wide one take long.
+
+    Crosses are kept if they lower the loss, which gradients alone do not define.
+    """
+    is_searched = facts.has_loss and not facts.is_sparse and facts.n_features <= MAX_CROSSED_FEATURES
     return CROSSES if is_searched else False
 
 

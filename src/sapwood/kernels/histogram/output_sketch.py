@@ -1,7 +1,7 @@
 """Project the gradient pairs of several outputs on a few random directions, on which splits are searched.
 
 A direction is a sign for each output. The squared sums of the projected gradients are, in expectation, the sum of the
-squares over all outputs; the sums of hessians are those of all outputs together.
+squares over all outputs; the sums of hessians are half of those of all outputs together.
 """
 
 from __future__ import annotations
