@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sapwood
 from sapwood.classic import SapwoodForestClassifier, SapwoodForestRegressor
-from sapwood.errors import InputError, ParameterError, SapwoodWarning
+from sapwood.errors import InputError, InputTypeError, ParameterError, SapwoodWarning
 from tests.boost.examples import example, labelled
 from tests.processes import PYTHONPATH
 
@@ -143,7 +143,8 @@ def test_warm_start_adds_trees_and_gives_the_forest_of_all():
     warm = SapwoodForestRegressor(n_estimators=5, random_state=0, warm_start=True).fit(X, Y)
     warm.set_params(n_estimators=12).fit(X, Y)
     assert warm.model_.fingerprint() == whole.model_.fingerprint()
-    assert warm.fit(X, Y) is warm
+    with pytest.warns(SapwoodWarning, match="the forest has 12 trees already: nothing was fitted"):
+        assert warm.fit(X, Y) is warm
     with pytest.raises(ParameterError, match="n_estimators=3 must be above 12"):
         warm.set_params(n_estimators=3).fit(X, Y)
 
@@ -200,7 +201,10 @@ def test_one_class_one_row_and_constant_columns():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"criterion": "entropy"}, "criterion must be 'gini', got 'entropy': for other losses use boosting='forest'"),
+        (
+            {"criterion": "entropy"},
+            "must be 'gini', got 'entropy': .* SapwoodClassifier.boosting='forest', objective='logistic'",
+        ),
         ({"max_features": "auto "}, "max_features must be 'sqrt', 'log2'"),
         ({"max_features": 0}, "max_features must be"),
         ({"min_samples_leaf": 0}, "min_samples_leaf must be an integer of at least 1"),
@@ -210,6 +214,7 @@ def test_one_class_one_row_and_constant_columns():
         ({"bootstrap": False, "max_samples": 0.5}, "max_samples is not supported without bootstrap"),
         ({"bootstrap": False, "max_features": None}, "all trees would be the same"),
         ({"max_bins": 1}, "max_bins must be"),
+        ({"extra": True, "max_bins": "nonsense"}, "max_bins must be"),
     ],
     ids=str,
 )
@@ -221,3 +226,57 @@ def test_wrong_parameters_are_named(params, message):
 def test_bad_targets_are_refused():
     with pytest.raises(InputError, match="y"):
         SapwoodForestRegressor(**FEW).fit(X, np.where(Y > 2, np.nan, Y))
+
+
+def test_leaves_of_rows_of_tiny_weight_have_their_mean():
+    table, y = np.arange(6.0)[:, None], np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+    weight = np.array([1e12, 1e-9, 1e12, 1e-9, 1.0, 1e-9])
+    forest = SapwoodForestRegressor(n_estimators=1, bootstrap=False).fit(table, y, weight)
+    np.testing.assert_allclose(forest.predict(table), y, atol=1e-3)
+
+
+def test_one_feature_per_node_is_not_all_of_them():
+    forest = SapwoodForestRegressor(bootstrap=False, max_features=1, **FEW).fit(X, Y)
+    assert len({forest.model_[k : k + 1].fingerprint() for k in range(10)}) > 1
+    with pytest.raises(ParameterError, match="all trees would be the same"):
+        SapwoodForestRegressor(bootstrap=False, max_features=1.0).fit(X, Y)
+
+
+def test_booleans_of_numpy_are_booleans():
+    forest = SapwoodForestRegressor(extra=np.True_, oob_score=np.False_, **FEW).fit(X, Y)
+    assert not hasattr(forest, "oob_score_")
+
+
+def test_trees_without_a_split_do_not_count_in_importances():
+    table, y = np.zeros((40, 2)), np.zeros(40)
+    table[0, 0] = y[0] = 1.0  # trees without this row have no split
+    forest = SapwoodForestRegressor(n_estimators=20, random_state=0).fit(table, y)
+    assert 3 <= (forest.model_.ensemble.feature >= 0).sum() < 20
+    assert forest.feature_importances_.tolist() == [1.0, 0.0]
+    assert forest.feature_importances_std_.tolist() == [0.0, 0.0]
+
+
+def test_logarithms_of_probabilities():
+    forest = SapwoodForestClassifier(**FEW).fit(X, LABELS)
+    np.testing.assert_allclose(np.exp(forest.predict_log_proba(NEW_X)), forest.predict_proba(NEW_X), atol=1e-12)
+
+
+def test_the_out_of_bag_score_of_a_single_class_is_unknown():
+    with pytest.warns(SapwoodWarning, match="y has one class"):
+        forest = SapwoodForestClassifier(oob_score=True, **FEW).fit(X, np.ones(600))
+    assert np.isnan(forest.oob_score_)
+    assert forest.oob_decision_function_.shape == (600, 1) and np.isnan(forest.oob_decision_function_).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "message"),
+    [
+        (SapwoodForestClassifier, "max_leaf_nodes", "boosting='forest', max_leaves=..."),
+        (SapwoodForestRegressor, "class_weight", "sample_weight of fit"),
+        (SapwoodForestRegressor, "min_data_in_leaf", "use min_samples_leaf"),
+        (SapwoodForestRegressor, "depth", "the parameters are n_estimators, criterion, max_depth"),
+    ],
+)
+def test_unknown_parameters_are_errors_that_say_what_to_use(kind, name, message):
+    with pytest.raises(InputTypeError, match=message):
+        kind(**{name: 5})

@@ -1,7 +1,8 @@
-"""Bagging, random forests and extremely randomised trees, with the parameters and defaults of scikit-learn's."""
+"""Bagging, random forests and extremely randomised trees, with the names and defaults of scikit-learn's parameters."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
@@ -11,10 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from sapwood.boost.fit_arguments import CLASSIFICATION, REGRESSION, FitArguments
 from sapwood.classic.forest_training import ForestSettings, train_forest
-from sapwood.errors import ParameterError
+from sapwood.classic.parameter_names import FOREST_HINTS, explains_parameters
+from sapwood.errors import ParameterError, SapwoodWarning
 from sapwood.estimators.base import set_fitted_attributes, warn_of_column_vector
 from sapwood.estimators.fitted_estimator import FittedEstimator
 from sapwood.explain.importance import tree_importances
+from sapwood.kernels.numeric.elementwise import apply_elementwise, log_values
 from sapwood.model.class_predictions import class_probabilities, most_probable_classes
 from sapwood.params.declaration import MAX_BINS
 from sapwood.params.encodings import Auto
@@ -60,8 +63,11 @@ class SapwoodForest(FittedEstimator):
 
     task: ClassVar[str]
     criteria: ClassVar[tuple[str, ...]]
+    other_losses: ClassVar[str]
     default_max_features: ClassVar[Any]
+    parameter_hints: ClassVar[dict[str, str]] = FOREST_HINTS
 
+    @explains_parameters
     def __init__(
         self,
         n_estimators: int = 100,
@@ -129,6 +135,12 @@ class SapwoodForest(FittedEstimator):
         params = self._engine_params(X)
         is_continued = self.warm_start and self.__sklearn_is_fitted__() and self.model_.n_iterations > 0
         if is_continued and self.model_.n_iterations == self.n_estimators:
+            warnings.warn(
+                f"warm_start=True and the forest has {self.n_estimators} trees already: nothing was fitted; raise "
+                "n_estimators, or set warm_start=False to train anew",
+                SapwoodWarning,
+                stacklevel=2,
+            )
             return self
         arguments = FitArguments(
             params, X, y, sample_weight, task=self.task, caller=type(self).__name__,
@@ -146,16 +158,17 @@ class SapwoodForest(FittedEstimator):
         if self.criterion not in ("auto", *self.criteria):
             raise ParameterError(
                 f"criterion must be {' or '.join(map(repr, self.criteria))}, got {self.criterion!r}: for other losses "
-                "use boosting='forest' of SapwoodRegressor or SapwoodClassifier, with objective='absolute' for example"
+                f"use {self.other_losses} for example"
             )
         if self.max_samples is not None and not self._is_bootstrapped():
             raise ParameterError("max_samples is not supported without bootstrap: all rows are used; unset one of them")
-        if self.oob_score is not False and not self._is_bootstrapped():
+        if self._scores_out_of_bag() and not self._is_bootstrapped():
             raise ParameterError(
                 "oob_score is not supported without bootstrap: no rows are left out; use bootstrap=True"
             )
-        draws_features = self._max_features() not in (None, 1.0)
-        if not (self._is_bootstrapped() or self.extra or draws_features or self.n_estimators == 1):
+        max_features = self._max_features()
+        uses_all = max_features is None or (isinstance(max_features, float) and max_features == 1.0)
+        if not (self._is_bootstrapped() or self.extra or not uses_all or self.n_estimators == 1):
             raise ParameterError(
                 "all trees would be the same without bootstrap and with all features: use bootstrap=True, max_features "
                 "below 1.0 or extra=True"
@@ -164,7 +177,7 @@ class SapwoodForest(FittedEstimator):
             max_depth=self.max_depth,
             min_samples_split=self.min_samples_split,
             min_samples_leaf=self.min_samples_leaf,
-            max_features=self._max_features(),
+            max_features=max_features,
             min_weight_fraction_leaf=self.min_weight_fraction_leaf,
             random_thresholds=bool(self.extra),
         )
@@ -174,6 +187,10 @@ class SapwoodForest(FittedEstimator):
         is_auto = isinstance(self.max_features, str) and self.max_features == "auto"
         return self.default_max_features if is_auto else self.max_features
 
+    def _scores_out_of_bag(self) -> bool:
+        """Return whether ``oob_score`` is True or a function."""
+        return not is_bool(self.oob_score) or bool(self.oob_score)
+
     def _is_bootstrapped(self) -> bool:
         """Return whether rows are drawn with replacement: by default, but for extremely randomised trees."""
         is_auto = isinstance(self.bootstrap, str)
@@ -181,7 +198,8 @@ class SapwoodForest(FittedEstimator):
 
     def _engine_params(self, X: Any) -> dict[str, Any]:
         """Return the parameters of the engine that a forest uses."""
-        is_exact = self.extra and isinstance(self.max_bins, str)  # drawn thresholds need no histograms
+        is_auto = isinstance(self.max_bins, str) and self.max_bins == "auto"
+        is_exact = self.extra and is_auto  # drawn thresholds need no histograms
         is_bootstrapped, fraction = self._is_bootstrapped(), 1.0 if self.max_samples is None else self.max_samples
         if is_integer(fraction):
             n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
@@ -206,18 +224,22 @@ class SapwoodForest(FittedEstimator):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Fraction of the decrease of impurity that each feature contributes, the mean over the trees."""
-        check_is_fitted(self)
-        importances = tree_importances(self.model_)
+        """Fraction of the decrease of impurity that each feature contributes, the mean over the trees with a split."""
+        importances = self._tree_importances()
         total = importances.mean(axis=0) if len(importances) else np.zeros(self.n_features_in_)
         return total / total.sum() if total.sum() > 0.0 else total
 
     @property
     def feature_importances_std_(self) -> np.ndarray:
-        """Standard deviation over the trees of the importances of the features: their error bars."""
+        """Standard deviation of the importances over the trees with a split: their error bars."""
+        importances = self._tree_importances()
+        return importances.std(axis=0) if len(importances) else np.zeros(self.n_features_in_)
+
+    def _tree_importances(self) -> np.ndarray:
+        """Return the importances of the features in each tree that has a split."""
         check_is_fitted(self)
         importances = tree_importances(self.model_)
-        return importances.std(axis=0) if len(importances) else np.zeros(self.n_features_in_)
+        return importances[(importances > 0.0).any(axis=1)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -298,8 +320,10 @@ class SapwoodForestClassifier(ClassifierMixin, SapwoodForest):
 
     task: ClassVar[str] = CLASSIFICATION
     criteria = ("gini",)
+    other_losses = "SapwoodClassifier(boosting='forest', objective='logistic')"
     default_max_features = "sqrt"
 
+    @explains_parameters
     def __init__(
         self,
         n_estimators: int = 100,
@@ -364,6 +388,31 @@ class SapwoodForestClassifier(ClassifierMixin, SapwoodForest):
                [0., 1.]])
         """
         return class_probabilities(self._predict(X, None), self.classes_)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Predict the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Dataset
+            Rows with the columns of training.
+
+        Returns
+        -------
+        ndarray (rows, classes)
+            Logarithms; -inf for a probability of 0, and below -30 where rounding makes it almost 0.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sapwood import SapwoodForestClassifier
+        >>> X = [[float(i)] for i in range(100)]
+        >>> forest = SapwoodForestClassifier(10, random_state=0).fit(X, ["low"] * 50 + ["up"] * 50)
+        >>> np.exp(forest.predict_log_proba([[0.0], [99.0]])).round(6)
+        array([[1., 0.],
+               [0., 1.]])
+        """
+        return apply_elementwise(log_values, self.predict_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the most probable label of each row.
@@ -454,6 +503,7 @@ class SapwoodForestRegressor(RegressorMixin, SapwoodForest):
 
     task: ClassVar[str] = REGRESSION
     criteria = ("squared_error",)
+    other_losses = "SapwoodRegressor(boosting='forest', objective='absolute')"
     default_max_features = 1.0
 
     def predict(self, X: Any) -> np.ndarray:

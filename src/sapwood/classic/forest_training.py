@@ -87,7 +87,7 @@ def train_forest(arguments: FitArguments, settings: ForestSettings) -> FitResult
     task, rows = read_task(arguments)
     check_compatibility(fit_context(task, rows, arguments))
     if task.only_class is not None:
-        training = train_constant(task, rows)
+        training = dataclasses.replace(train_constant(task, rows), out_of_bag=_unknown_out_of_bag(task, rows))
         model = only_class_model(make_model(task, training))
     else:
         training = _train_rows(task, rows if rows.weight is None else rows.take(rows.weight > 0.0), settings)
@@ -199,6 +199,14 @@ def _draw(number: int, rows: LabeledRows, sampler: Sampler | None) -> TreeSample
     weight = sampled.weight
     weight = weight[sampled.rows] if sampled.sampled_weights is None and len(weight) else weight
     return TreeSample(number, sampled.rows.copy(), weight.copy())
+
+
+def _unknown_out_of_bag(task: LearningTask, rows: LabeledRows) -> OutOfBagReport | None:
+    """Return the out-of-bag results of a model without trees: NaN; None if they are not asked for."""
+    if task.params.evaluation.oob_score is False:
+        return None
+    assert task.classes is not None
+    return OutOfBagReport(math.nan, np.full((rows.table.n_rows, len(task.classes)), math.nan))
 
 
 def _score_out_of_bag(

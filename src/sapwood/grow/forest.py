@@ -19,6 +19,7 @@ from sapwood.native.threads.team import Team
 
 SUM_LIMIT = 2.0**52  # of sums of weights, so that they are exact in float64
 AMOUNT_LIMIT = 2.0**61
+LIGHT = 1 << 20  # integer weights below it differ from the weight by more than half a millionth
 MAX_DRAWS = 64.0  # of one row in a sample
 ForestTree = dict[str, np.ndarray]  # columns of the nodes of a tree, with the names of ``Ensemble``, and ``bin``
 
@@ -108,8 +109,11 @@ class ForestGrower:
         n, values = len(sample.rows), self._target.values[sample.rows]
         weight = sample.weight if len(sample.weight) else np.ones(n)
         self._rows.rows[member, :n] = sample.rows
-        self._rows.weights[member, :n] = np.maximum(self._scaled(weight, self._weight_scale), 1)
+        weights = np.maximum(self._scaled(weight, self._weight_scale), 1)
+        self._rows.weights[member, :n] = weights
         if self._target.n_outputs == 1:
+            # The value of a leaf is amounts / weights: those of light rows must have the same rounding error.
+            weight = np.where(weights < LIGHT, weights / self._weight_scale, weight)
             self._rows.amounts[member, :n] = self._scaled(weight * values, self._amount_scale)
         else:
             self._rows.amounts[member, :n] = values

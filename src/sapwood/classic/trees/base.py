@@ -8,11 +8,12 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from sklearn.utils import Bunch
 
+from sapwood.classic.parameter_names import TREE_HINTS, check_names
 from sapwood.classic.trees.columns import TreeColumns
 from sapwood.classic.trees.fitted_tree import FittedTree
 from sapwood.classic.trees.grower import TreeGrower
 from sapwood.classic.trees.model import TreeConversion, tree_metadata, why_no_model
-from sapwood.classic.trees.parameters import check_names, resolve_settings
+from sapwood.classic.trees.parameters import resolve_settings
 from sapwood.classic.trees.pruning import prune, pruning_path
 from sapwood.classic.trees.tree import DecisionTree
 from sapwood.data.dataset import unwrap_dataset
@@ -26,6 +27,7 @@ class SapwoodTree(FittedTree):
     """A single decision tree."""
 
     criteria: ClassVar[tuple[str, ...]]
+    parameter_hints: ClassVar[dict[str, str]] = TREE_HINTS
     criterion: str
     ccp_alpha: float
     categorical_features: Any

@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from sapwood.classic.base_model import read_labels
+from sapwood.classic.parameter_names import explains_parameters
 from sapwood.classic.trees.base import SapwoodTree
-from sapwood.classic.trees.parameters import CLASS_CRITERIA, explains_parameters
+from sapwood.classic.trees.parameters import CLASS_CRITERIA
 from sapwood.data.tables.class_weights import class_weights
 from sapwood.errors import InputError
 from sapwood.kernels.numeric.elementwise import apply_elementwise, log_values
@@ -55,7 +56,8 @@ class SapwoodTreeClassifier(ClassifierMixin, SapwoodTree):
         whose value is known as weights.
     oblique : bool, default=False
         Whether to try splits on linear combinations of the numeric columns, too: the directions of a ridge
-        regression of each class in the node, taken where they are better than the best split on one column.
+        regression of each class in the node, taken where they are better than the best split on one column. The
+        directions are of all numeric columns, whatever ``max_features`` is.
     categorical_features : "auto", list or None, default="auto"
         Categorical columns by name or number; "auto": columns of strings and of a categorical type.
     random_state : int or RandomState, optional

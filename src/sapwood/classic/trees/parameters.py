@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from sapwood.classic.trees.settings import GAIN_RATIO, GrowSettings
-from sapwood.errors import InputTypeError, ParameterError
+from sapwood.errors import ParameterError
 from sapwood.params.resolve import resolve_seed
 from sapwood.params.validators import integer, is_bool, is_integer, is_number, number
 
@@ -35,53 +33,6 @@ CRITERION_HINTS = {
     CLASS_CRITERIA: dict.fromkeys((*NUMBER_CRITERIA, *NUMBER_HINTS), IS_FOR_NUMBERS) | CLASS_HINTS,
     NUMBER_CRITERIA: dict.fromkeys((*CLASS_CRITERIA, *CLASS_HINTS), IS_FOR_CLASSES) | NUMBER_HINTS,
 }
-PARAMETER_HINTS = {
-    "splitter": "splits are the best ones (splitter='best'); random thresholds are in SapwoodForestClassifier and "
-    "SapwoodForestRegressor(extra=True)",
-    "monotonic_cst": "use SapwoodClassifier or SapwoodRegressor(monotone_constraints=...)",
-    "monotone_constraints": "use SapwoodClassifier or SapwoodRegressor(monotone_constraints=...)",
-    "max_leaves": "use max_leaf_nodes",
-    "num_leaves": "use max_leaf_nodes",
-    "min_child_samples": "use min_samples_leaf",
-    "min_data_in_leaf": "use min_samples_leaf",
-    "categorical_feature": "use categorical_features",
-    "cat_features": "use categorical_features",
-    "n_estimators": "this is a single tree: use SapwoodForestClassifier or SapwoodForestRegressor",
-    "learning_rate": "this is a single tree: use SapwoodClassifier or SapwoodRegressor",
-    "presort": "columns are always sorted once",
-    "n_jobs": "a tree is grown by one thread",
-}
-Init = TypeVar("Init", bound=Callable[..., None])
-
-
-def explains_parameters(init: Init) -> Init:
-    """Make a constructor refuse unknown parameters by a TypeError that says what to use instead."""
-    names = init.__code__.co_varnames[1 : init.__code__.co_argcount + init.__code__.co_kwonlyargcount]
-
-    @functools.wraps(init)
-    def checked(self: Any, *args: Any, **values: Any) -> None:
-        message = unknown_name(self, values, names)
-        if message is not None:
-            raise InputTypeError(message)
-        init(self, *args, **values)
-
-    return checked  # type: ignore[return-value]
-
-
-def check_names(tree: Any, values: Iterable[str], names: Sequence[str]) -> None:
-    """Raise a ParameterError for a name that is not among ``names``, those of the parameters."""
-    message = unknown_name(tree, values, names)
-    if message is not None:
-        raise ParameterError(message)
-
-
-def unknown_name(tree: Any, values: Iterable[str], names: Sequence[str]) -> str | None:
-    """Return what to use instead of the first name that is not a parameter; None if all are."""
-    for name in values:
-        if name not in names:
-            hint = PARAMETER_HINTS.get(name, f"the parameters are {', '.join(names)}")
-            return f"{type(tree).__name__} has no parameter {name!r}: {hint}"
-    return None
 
 
 def resolve_settings(

@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from sapwood.classic.base_model import read_numbers
+from sapwood.classic.parameter_names import explains_parameters
 from sapwood.classic.trees.base import SapwoodTree
-from sapwood.classic.trees.parameters import NUMBER_CRITERIA, explains_parameters
+from sapwood.classic.trees.parameters import NUMBER_CRITERIA
 
 
 class SapwoodTreeRegressor(RegressorMixin, SapwoodTree):
@@ -47,7 +48,8 @@ class SapwoodTreeRegressor(RegressorMixin, SapwoodTree):
         whose value is known as weights.
     oblique : bool, default=False
         Whether to try splits on linear combinations of the numeric columns, too: the direction of a ridge
-        regression of the target in the node, taken where it is better than the best split on one column.
+        regression of the target in the node, taken where it is better than the best split on one column. The
+        direction is one of all numeric columns, whatever ``max_features`` is.
     categorical_features : "auto", list or None, default="auto"
         Categorical columns by name or number; "auto": columns of strings and of a categorical type.
     random_state : int or RandomState, optional
