@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sapwood.boost.fit_arguments import CLASSIFICATION, REGRESSION, FitArguments
 from sapwood.classic.forest_training import ForestSettings, train_forest
-from sapwood.classic.parameter_names import FOREST_HINTS, explains_parameters
+from sapwood.classic.parameter_names import FOREST_HINTS, ExplainedParameters, explains_parameters
 from sapwood.errors import ParameterError, SapwoodWarning
 from sapwood.estimators.base import set_fitted_attributes, warn_of_column_vector
 from sapwood.estimators.fitted_estimator import FittedEstimator
@@ -58,7 +58,7 @@ VALIDATORS = {
 }
 
 
-class SapwoodForest(FittedEstimator):
+class SapwoodForest(ExplainedParameters, FittedEstimator):
     """Base class of the forests for classification and regression."""
 
     task: ClassVar[str]

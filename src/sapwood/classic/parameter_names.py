@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
+
+from sklearn.base import BaseEstimator
 
 from sapwood.errors import InputTypeError, ParameterError
 
@@ -45,6 +47,7 @@ FOREST_HINTS = OTHER_NAMES | {
     "iterations": "use n_estimators",
     "verbose": "a forest prints nothing",
 }
+Estimator = TypeVar("Estimator", bound="ExplainedParameters")
 Init = TypeVar("Init", bound=Callable[..., None])
 
 
@@ -65,11 +68,35 @@ def explains_parameters(init: Init) -> Init:
     return checked  # type: ignore[return-value]
 
 
-def check_names(estimator: Any, values: Iterable[str], names: Sequence[str]) -> None:
-    """Raise a ParameterError for a name that is not among ``names``, those of the parameters."""
-    message = unknown_name(estimator, values, names)
-    if message is not None:
-        raise ParameterError(message)
+class ExplainedParameters(BaseEstimator):
+    """An estimator whose error for an unknown parameter says what to use, by ``parameter_hints``."""
+
+    parameter_hints: ClassVar[dict[str, str]]
+
+    def set_params(self: Estimator, **params: Any) -> Estimator:
+        """Set parameters by name; the error for an unknown one says what to use.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters of the constructor.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Examples
+        --------
+        >>> from sapwood.classic import SapwoodTreeRegressor
+        >>> SapwoodTreeRegressor().set_params(max_depth=3)
+        SapwoodTreeRegressor(max_depth=3)
+        """
+        message = unknown_name(self, params, self._get_param_names())
+        if message is not None:
+            raise ParameterError(message)
+        super().set_params(**params)
+        return self
 
 
 def unknown_name(estimator: Any, values: Iterable[str], names: Sequence[str]) -> str | None:

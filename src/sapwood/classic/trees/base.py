@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from sklearn.utils import Bunch
 
-from sapwood.classic.parameter_names import TREE_HINTS, check_names
+from sapwood.classic.parameter_names import TREE_HINTS, ExplainedParameters
 from sapwood.classic.trees.columns import TreeColumns
 from sapwood.classic.trees.fitted_tree import FittedTree
 from sapwood.classic.trees.grower import TreeGrower
@@ -23,7 +23,7 @@ from sapwood.data.tables.targets import check_weight
 Estimator = TypeVar("Estimator", bound="SapwoodTree")
 
 
-class SapwoodTree(FittedTree):
+class SapwoodTree(ExplainedParameters, FittedTree):
     """A single decision tree."""
 
     criteria: ClassVar[tuple[str, ...]]
@@ -69,29 +69,6 @@ class SapwoodTree(FittedTree):
         if self.ccp_alpha > 0.0:
             tree = prune(tree, self.ccp_alpha)
         self._set_fitted(tree, columns, table, classes)
-        return self
-
-    def set_params(self: Estimator, **params: Any) -> Estimator:
-        """Set parameters by name; the error for an unknown one says what to use.
-
-        Parameters
-        ----------
-        **params : dict
-            Parameters of the constructor.
-
-        Returns
-        -------
-        self
-            The estimator itself.
-
-        Examples
-        --------
-        >>> from sapwood.classic import SapwoodTreeRegressor
-        >>> SapwoodTreeRegressor().set_params(max_depth=3)
-        SapwoodTreeRegressor(max_depth=3)
-        """
-        check_names(self, params, self._get_param_names())
-        super().set_params(**params)
         return self
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:

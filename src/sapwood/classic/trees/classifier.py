@@ -22,7 +22,8 @@ class SapwoodTreeClassifier(ClassifierMixin, SapwoodTree):
     """A decision tree for classification: CART, ID3 and C4.5.
 
     Thresholds and predictions equal those of scikit-learn's ``DecisionTreeClassifier`` for the same parameters, except
-    where two splits are equally good; here the first column and the lowest threshold win.
+    where two splits are equally good; here the first column and the lowest threshold win. scikit-learn rounds
+    X to float32 first; here it stays float64.
 
     Parameters
     ----------

@@ -17,7 +17,8 @@ class SapwoodTreeRegressor(RegressorMixin, SapwoodTree):
     """A decision tree for regression (CART).
 
     Thresholds and predictions equal those of scikit-learn's ``DecisionTreeRegressor`` for the same parameters, except
-    where two splits are equally good; here the first column and the lowest threshold win.
+    where two splits are equally good; here the first column and the lowest threshold win. scikit-learn rounds
+    X to float32 first; here it stays float64.
 
     Parameters
     ----------
