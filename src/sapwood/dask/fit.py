@@ -6,6 +6,7 @@ attempt begins with the rounds that were finished: it ends with the model that a
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
@@ -159,7 +160,7 @@ def _wait_for_all(futures: Sequence[Future]) -> None:
         if pending and any(_has_failed(future) for future in done):
             try:
                 wait(pending, timeout=GRACE_SECONDS)
-            except TimeoutError:
+            except (TimeoutError, asyncio.TimeoutError):  # they are two classes in Python 3.10
                 return
 
 
