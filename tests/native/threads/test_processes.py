@@ -174,8 +174,8 @@ def test_memory_does_not_grow_over_many_fits(monkeypatch):
 
     tracemalloc.start()
     try:
-        before = fit(10)
-        grown = fit(30) - before
+        sizes = [fit(30) for _ in range(4)]
     finally:
         tracemalloc.stop()
+    grown = min(np.diff(sizes))  # other threads of this process may allocate meanwhile
     assert grown < 30 * 2000, "a fit leaves more than 2 kB behind"
