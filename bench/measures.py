@@ -203,7 +203,8 @@ class Reopen(Trial):
         """Fit and save."""
         directory = tempfile.mkdtemp()
         weakref.finalize(self, shutil.rmtree, directory)
-        self.path = str(Path(directory) / "model.ubj")  # XGBoost looks at the ending, others do not
+        ending = "ubj" if self.contestant.package == "xgboost" else "model"  # XGBoost looks at the ending
+        self.path = str(Path(directory) / f"saved.{ending}")
         model = self.new()
         model.fit(self.split.X, self.split.y)
         model.save(self.path)
