@@ -8,7 +8,7 @@ from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 from sklearn.metrics import balanced_accuracy_score, r2_score
 
 import sapwood
-from sapwood import SapwoodClassifier, SapwoodRegressor, Uniform
+from sapwood import SapwoodClassifier, SapwoodForestRegressor, SapwoodRegressor, Uniform
 from sapwood.boost.sampling.uniform import poisson_bounds
 from sapwood.errors import ParameterError, SapwoodWarning
 from sapwood.kernels.numeric.random import SAMPLING, draw_many
@@ -137,3 +137,18 @@ def test_train_keeps_the_score_in_the_model(tmp_path):
     model = sapwood.train(params, X, Y)
     model.save(tmp_path / "model")
     assert sapwood.load(tmp_path / "model").info()["oob_score"] == model.info()["oob_score"] > 0.3
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda params: SapwoodRegressor(boosting="forest", **params).fit(X, Y),
+        lambda params: sapwood.train({"boosting": "forest", **params}, X, Y),
+        lambda params: SapwoodForestRegressor(**params).fit(X, Y),
+    ],
+    ids=["estimator", "train", "forest"],
+)
+def test_the_warning_of_rows_without_a_prediction_names_the_line_of_the_user(fit):
+    with pytest.warns(SapwoodWarning, match="no out-of-bag prediction") as found:
+        fit({"n_estimators": 1, "oob_score": True})
+    assert found[-1].filename == __file__

@@ -282,3 +282,9 @@ def test_unknown_parameters_are_errors_that_say_what_to_use(kind, name, message)
         kind(**{name: 5})
     with pytest.raises(ParameterError, match=message):
         kind().set_params(**{name: 5})
+
+
+@pytest.mark.parametrize(("max_features", "fraction"), [("sqrt", 2 / 6), (1, 1 / 6), (0.5, 0.5), (None, 1.0)])
+def test_the_parameters_in_force_have_the_fraction_of_features_that_nodes_draw(max_features, fraction):
+    forest = SapwoodForestRegressor(max_features=max_features, **FEW).fit(np.tile(X[:, :1], 6), Y)
+    assert forest.params_["colsample_bynode"] == forest.model_.info()["params"]["colsample_bynode"] == fraction

@@ -136,12 +136,18 @@ class OutOfBagReport:
 
 
 def report_out_of_bag(
-    found: OutOfBagScores, rows: LabeledRows, objective: Objective, classes: np.ndarray | None, function: Any
-) -> OutOfBagReport:  # fmt: skip
-    """Return the out-of-bag results of a training on rows."""
+    found: OutOfBagScores,
+    rows: LabeledRows,
+    objective: Objective,
+    classes: np.ndarray | None,
+    function: Any,
+    stacklevel: int,
+) -> OutOfBagReport:
+    """Return the out-of-bag results of a training on rows; ``stacklevel`` is that of the user's call, for warnings."""
     if found.scores is None:
         score = found.losses[-1] if found.losses else float("nan")
         return OutOfBagReport(score, None, found.losses, found.improvements)
+    _warn_of_unknown(~np.isnan(found.scores[0]), stacklevel + 1)
     score, of_rows = _predict(found.scores, rows.y, objective, classes, function)
     if rows.indices is None:
         return OutOfBagReport(score, of_rows)
@@ -150,18 +156,21 @@ def report_out_of_bag(
     return OutOfBagReport(score, prediction)
 
 
-def _predict(
-    scores: np.ndarray, y: np.ndarray, objective: Objective, classes: np.ndarray | None, function: Any
-) -> tuple[float, np.ndarray]:
-    """Return the score of the predictions of out-of-bag scores (outputs, rows), and the predictions."""
-    known = ~np.isnan(scores[0])
+def _warn_of_unknown(known: np.ndarray, stacklevel: int) -> None:
     if not known.all():
         warnings.warn(
             f"{int((~known).sum())} of {len(known)} rows were in the sample of every tree, so that they have no "
             "out-of-bag prediction (NaN): raise n_estimators",
             SapwoodWarning,
-            stacklevel=7,
+            stacklevel=stacklevel,
         )
+
+
+def _predict(
+    scores: np.ndarray, y: np.ndarray, objective: Objective, classes: np.ndarray | None, function: Any
+) -> tuple[float, np.ndarray]:
+    """Return the score of the predictions of out-of-bag scores (outputs, rows), and the predictions."""
+    known = ~np.isnan(scores[0])
     response = objective.link.predict(np.ascontiguousarray(scores[:, known]))
     if classes is not None:
         response = class_probabilities(response, classes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -12,7 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from sapwood.boost.fit_arguments import CLASSIFICATION, REGRESSION, FitArguments
 from sapwood.classic.forest_training import ForestSettings, train_forest
+from sapwood.classic.node_limits import feature_count, row_count
 from sapwood.classic.parameter_names import FOREST_HINTS, ExplainedParameters, explains_parameters
+from sapwood.data.tables.table import count_rows
 from sapwood.errors import ParameterError, SapwoodWarning
 from sapwood.estimators.base import set_fitted_attributes, warn_of_column_vector
 from sapwood.estimators.fitted_estimator import FittedEstimator
@@ -28,26 +30,10 @@ Forest = TypeVar("Forest", bound="SapwoodForest")
 NO_PARTITION = Auto(max_partition=2)  # columns of two categories are one-hot, others have statistics of the target
 
 
-def _is_count(least: int) -> Callable[[Any], bool]:
-    """Return the test of a number of rows: an integer of at least ``least``, or a fraction."""
-    return lambda v: (is_integer(v) and v >= least) or (isinstance(v, float) and 0.0 < v < 1.0)
-
-
 VALIDATORS = {
     "n_estimators": integer(1),
     "max_depth": or_none(integer(1), "unlimited"),
-    "min_samples_split": Validator("an integer of at least 2 or a fraction between 0 and 1", _is_count(2)),
-    "min_samples_leaf": Validator("an integer of at least 1 or a fraction between 0 and 1", _is_count(1)),
     "min_weight_fraction_leaf": number(0.0, 0.5),
-    "max_features": Validator(
-        "'sqrt', 'log2', an integer of at least 1, a fraction up to 1.0, or None (all)",
-        lambda v: (
-            v is None
-            or (isinstance(v, str) and v in ("sqrt", "log2"))
-            or (is_integer(v) and v >= 1)
-            or (isinstance(v, float) and 0.0 < v <= 1.0)
-        ),
-    ),
     "max_samples": Validator(
         "an integer of at least 1, a fraction up to 1.0, or None (as many as there are rows)",
         lambda v: v is None or (is_integer(v) and v >= 1) or (is_number(v) and not is_bool(v) and 0.0 < v <= 1.0),
@@ -152,9 +138,10 @@ class SapwoodForest(ExplainedParameters, FittedEstimator):
     def _check_parameters(self) -> ForestSettings:
         """Return the limits of the trees; raise a ParameterError if a parameter is out of range."""
         for name, validator in VALIDATORS.items():
-            value = getattr(self, name)
-            if not (name == "max_features" and isinstance(value, str) and value == "auto"):
-                validator.check(name, value)
+            validator.check(name, getattr(self, name))
+        row_count("min_samples_split", self.min_samples_split, 1, 2)
+        row_count("min_samples_leaf", self.min_samples_leaf, 1, 1)
+        feature_count(self._max_features(), 1)
         if self.criterion not in ("auto", *self.criteria):
             raise ParameterError(
                 f"criterion must be {' or '.join(map(repr, self.criteria))}, got {self.criterion!r}: for other losses "
@@ -202,8 +189,7 @@ class SapwoodForest(ExplainedParameters, FittedEstimator):
         is_exact = self.extra and is_auto  # drawn thresholds need no histograms
         is_bootstrapped, fraction = self._is_bootstrapped(), 1.0 if self.max_samples is None else self.max_samples
         if is_integer(fraction):
-            n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-            fraction = min(1.0, fraction / max(1, n_rows))
+            fraction = min(1.0, fraction / max(1, count_rows(X)))
         return {
             "boosting": "forest",
             "n_estimators": self.n_estimators,
@@ -213,7 +199,7 @@ class SapwoodForest(ExplainedParameters, FittedEstimator):
             "sampling": Uniform(replacement=True) if is_bootstrapped else "none",
             "subsample": fraction if is_bootstrapped else 1.0,
             "split_search": "random" if self.extra else "histogram",
-            "colsample_bynode": 0.5,  # features are counted by the kernel, trees need not differ
+            "colsample_bynode": 0.5,  # ForestSettings has the number of features: train_forest writes the true fraction
             "category_encoding": NO_PARTITION,
             "oob_score": self.oob_score,
             "max_bins": MAX_BINS if is_exact else self.max_bins,

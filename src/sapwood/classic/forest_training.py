@@ -24,6 +24,7 @@ from sapwood.boost.sampling import Sampler, SamplingContext, make_sampler
 from sapwood.boost.train import FitResult
 from sapwood.boost.trained_model import make_model
 from sapwood.boost.training_pipeline import Training, join_transformers
+from sapwood.classic.node_limits import feature_count, row_count
 from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.grow.forest import MAX_DRAWS, ForestGrower, ForestTarget, ForestTree, TreeSample
@@ -56,36 +57,19 @@ class ForestSettings:
             seed=seed,
             n_outputs=n_outputs,
             max_depth=UNLIMITED if self.max_depth is None else self.max_depth,
-            min_samples_split=max(2, _count(self.min_samples_split, n_rows)),
-            min_samples_leaf=max(1, _count(self.min_samples_leaf, n_rows)),
+            min_samples_split=row_count("min_samples_split", self.min_samples_split, n_rows, 2),
+            min_samples_leaf=row_count("min_samples_leaf", self.min_samples_leaf, n_rows, 1),
             min_weight_leaf=max(1, math.ceil(self.min_weight_fraction_leaf * total_weight)),
             max_features=feature_count(self.max_features, n_features),
             random_thresholds=int(self.random_thresholds),
         )
 
 
-def _count(value: float, n: int) -> int:
-    """Return a number of rows: an integer itself, or a fraction of n."""
-    return math.ceil(value * n) if isinstance(value, float) and value < 1.0 else int(value)
-
-
-def feature_count(value: Any, n_features: int) -> int:
-    """Return the number of features that a node draws, as scikit-learn counts them."""
-    if value is None:
-        return n_features
-    if value == "sqrt":
-        return max(1, math.isqrt(n_features))
-    if value == "log2":
-        return max(1, n_features.bit_length() - 1)
-    if isinstance(value, float):
-        return max(1, int(value * n_features))
-    return min(int(value), n_features)
-
-
 def train_forest(arguments: FitArguments, settings: ForestSettings) -> FitResult:
     """Train a forest with the parameters of ``boosting="forest"`` and the limits of ``settings``."""
     task, rows = read_task(arguments)
     check_compatibility(fit_context(task, rows, arguments))
+    task = _with_drawn_features(task, settings, rows.table.n_features)
     if task.only_class is not None:
         training = dataclasses.replace(train_constant(task, rows), out_of_bag=_unknown_out_of_bag(task, rows))
         model = only_class_model(make_model(task, training))
@@ -105,6 +89,13 @@ def train_forest(arguments: FitArguments, settings: ForestSettings) -> FitResult
         params=task.user_params.values(),
         out_of_bag=training.out_of_bag,
     )
+
+
+def _with_drawn_features(task: LearningTask, settings: ForestSettings, n_features: int) -> LearningTask:
+    """Return the task with the fraction of features that a node draws, which ``params_`` and the model show."""
+    fraction = feature_count(settings.max_features, n_features) / n_features
+    tree = dataclasses.replace(task.params.tree, colsample_bynode=fraction)
+    return dataclasses.replace(task, params=dataclasses.replace(task.params, tree=tree))
 
 
 def _train_rows(task: LearningTask, rows: LabeledRows, settings: ForestSettings) -> Training:
@@ -220,4 +211,4 @@ def _score_out_of_bag(
     """Return the out-of-bag predictions of the trees."""
     out_of_bag = OutOfBag(dataset, rows.target, task.objective, task.params.boost, sampler, initial.n_rounds)
     found = out_of_bag.results([[tree] for tree in trees], initial.make_scores(dataset.n_rows))
-    return report_out_of_bag(found, rows, task.objective, task.classes, task.params.evaluation.oob_score)
+    return report_out_of_bag(found, rows, task.objective, task.classes, task.params.evaluation.oob_score, 6)

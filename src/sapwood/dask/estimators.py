@@ -263,7 +263,7 @@ class DaskSapwoodClassifier(DaskEstimator, SapwoodClassifier):
     Parameters
     ----------
     client : distributed.Client or None, default=None
-        Connection to the cluster; the current client by default. Copies and pickles of the estimator do not keep it.
+        Connection to the cluster; the current client by default. Clones keep it, pickles and copies do not.
     retries : int, default=3
         Number of times that training is taken up again after a worker was lost.
 
@@ -349,7 +349,7 @@ class DaskSapwoodRegressor(DaskEstimator, SapwoodRegressor):
     Parameters
     ----------
     client : distributed.Client or None, default=None
-        Connection to the cluster; the current client by default. Copies and pickles of the estimator do not keep it.
+        Connection to the cluster; the current client by default. Clones keep it, pickles and copies do not.
     retries : int, default=3
         Number of times that training is taken up again after a worker was lost.
 

@@ -12,6 +12,7 @@ import numpy as np
 from dask.delayed import Delayed
 from distributed import Future, get_worker
 
+from sapwood.data.tables.table import count_rows
 from sapwood.errors import InputError, InputTypeError
 
 COLLECTIONS = "a dask.dataframe, a dask.array, or a list of delayed objects or futures"
@@ -88,12 +89,6 @@ def describe_partition(partition: Partition) -> PartitionFacts:
     dtype = str(partition.X.dtype) if isinstance(partition.X, np.ndarray) else None
     digest = sha.hexdigest() if is_known else None
     return PartitionFacts(count_rows(partition.X), digest, get_worker().address, dtype)
-
-
-def count_rows(values: Any) -> int:
-    """Return the number of rows of an array, data frame or sparse matrix."""
-    shape = getattr(values, "shape", None)
-    return int(shape[0]) if shape else len(values)
 
 
 def join_partitions(partitions: Sequence[Partition], dtype: str | None = None) -> Partition:

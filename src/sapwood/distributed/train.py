@@ -21,6 +21,7 @@ import numpy as np
 
 from sapwood.boost import train as engine
 from sapwood.data.tables.conversion import short_repr
+from sapwood.data.tables.table import count_rows
 from sapwood.distributed.communicator import Communicator
 from sapwood.distributed.workers import FEATURES, ROWS, Workers
 from sapwood.errors import InputError, InputTypeError, ParameterError
@@ -78,7 +79,7 @@ def fit(
     """
     workers = _read_workers(reducer, by, row_numbers, more.get("groups"))
     if workers.splits_rows:
-        n_rows = _n_rows(X)
+        n_rows = count_rows(X)
         workers.check_rows(n_rows)
         row_numbers = _read_row_numbers(row_numbers, n_rows, workers)
     return fit_on_worker(estimator, X, y, workers, row_numbers, **more)
@@ -107,11 +108,6 @@ def _read_workers(reducer: Communicator, by: str, row_numbers: Any, groups: Any)
         )
     check_compatibility(Context(distributed=by, has_row_numbers=row_numbers is not None, has_groups=groups is not None))
     return Workers(reducer, by)
-
-
-def _n_rows(X: Any) -> int:
-    shape = getattr(X, "shape", None)
-    return int(shape[0]) if shape else len(X)
 
 
 def _read_row_numbers(given: Any, n_rows: int, workers: Workers) -> np.ndarray:

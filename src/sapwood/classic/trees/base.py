@@ -10,7 +10,7 @@ from sklearn.utils import Bunch
 
 from sapwood.classic.parameter_names import TREE_HINTS, ExplainedParameters
 from sapwood.classic.trees.columns import TreeColumns
-from sapwood.classic.trees.fitted_tree import FittedTree
+from sapwood.classic.trees.fitted_tree import FittedTreeEstimator
 from sapwood.classic.trees.grower import TreeGrower
 from sapwood.classic.trees.model import TreeConversion, tree_metadata, why_no_model
 from sapwood.classic.trees.parameters import resolve_settings
@@ -23,7 +23,7 @@ from sapwood.data.tables.targets import check_weight
 Estimator = TypeVar("Estimator", bound="SapwoodTree")
 
 
-class SapwoodTree(ExplainedParameters, FittedTree):
+class SapwoodTree(ExplainedParameters, FittedTreeEstimator):
     """A single decision tree."""
 
     criteria: ClassVar[tuple[str, ...]]

@@ -22,7 +22,7 @@ from sapwood.model.model import Model
 from sapwood.params.unknown_attributes import unknown_attribute
 
 
-class FittedTree(ExplainedEstimator):
+class FittedTreeEstimator(ExplainedEstimator):
     """The methods of a tree that require a call of ``fit``.
 
     ``why_no_model_`` is the reason for which the tree has no ``model_``, None if it has one.
@@ -217,7 +217,7 @@ class FittedTree(ExplainedEstimator):
         return None
 
     def _init_scores(self, X: Any) -> np.ndarray:
-        raise NotImplementedError
+        raise AssertionError("a tree starts from no other estimator")
 
     def __sklearn_is_fitted__(self) -> bool:
         return "tree_" in vars(self)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
+from sapwood.classic.node_limits import feature_count, row_count
 from sapwood.classic.trees.settings import GAIN_RATIO, GrowSettings
 from sapwood.errors import ParameterError
 from sapwood.params.resolve import resolve_seed
-from sapwood.params.validators import integer, is_bool, is_integer, is_number, number
+from sapwood.params.validators import integer, is_bool, number
 
 CLASS_CRITERIA, NUMBER_CRITERIA = ("gini", "entropy", GAIN_RATIO), ("squared_error", "absolute_error")
 CATEGORY_SPLITS, MISSING = ("auto", "multiway", "binary"), ("learned", "fractional")
@@ -44,7 +44,7 @@ def resolve_settings(
     is_fractional = _one_of("missing", tree.missing, MISSING) == "fractional"
     is_multiway = category_splits == "multiway" or (category_splits == "auto" and criterion in ("entropy", GAIN_RATIO))
     max_leaves = tree.max_leaf_nodes
-    min_leaf = _count("min_samples_leaf", tree.min_samples_leaf, n_rows, 1)
+    min_leaf = row_count("min_samples_leaf", tree.min_samples_leaf, n_rows, 1)
     min_fraction = number(0.0, 0.5).check("min_weight_fraction_leaf", tree.min_weight_fraction_leaf)
     # Parts of rows are counted by weight, as in C4.5.
     min_weight = max(min_fraction * total_weight, min_leaf * (total_weight / n_rows) if is_fractional else 0.0)
@@ -55,12 +55,12 @@ def resolve_settings(
         criterion=criterion,
         n_classes=n_classes,
         max_depth=n_rows if tree.max_depth is None else integer(1).check("max_depth", tree.max_depth),
-        min_samples_split=_count("min_samples_split", tree.min_samples_split, n_rows, 2),
+        min_samples_split=row_count("min_samples_split", tree.min_samples_split, n_rows, 2),
         min_samples_leaf=min_leaf,
         min_weight=min_weight,
         min_impurity_decrease=number(0.0).check("min_impurity_decrease", tree.min_impurity_decrease),
         max_leaf_nodes=None if max_leaves is None else integer(2).check("max_leaf_nodes", max_leaves),
-        max_features=_feature_count(tree.max_features, n_features),
+        max_features=feature_count(tree.max_features, n_features),
         is_multiway=is_multiway,
         is_fractional=is_fractional,
         is_oblique=bool(tree.oblique),
@@ -74,32 +74,4 @@ def _one_of(name: str, value: Any, allowed: tuple[str, ...], hints: dict[str, st
     hint = (hints or {}).get(str(value).lower())
     raise ParameterError(
         f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}{'' if hint is None else f': {hint}'}"
-    )
-
-
-def _count(name: str, value: Any, n_rows: int, least: int) -> int:
-    """Return a number of rows that is given as such, or as a fraction of all rows."""
-    if is_integer(value) and value >= least:
-        return int(value)
-    if is_number(value) and not is_integer(value) and 0.0 < value <= 1.0:
-        return max(least, math.ceil(value * n_rows))
-    raise ParameterError(
-        f"{name} must be an integer of at least {least} (rows) or a float above 0 and at most 1 (fraction of the "
-        f"rows), got {value!r}"
-    )
-
-
-def _feature_count(value: Any, n_features: int) -> int:
-    """Return the number of columns that are searched in a node."""
-    if value is None:
-        return n_features
-    if isinstance(value, str) and value in ("sqrt", "log2"):
-        return max(1, int(math.sqrt(n_features) if value == "sqrt" else math.log2(n_features)))
-    if is_integer(value) and value >= 1:
-        return min(int(value), n_features)
-    if is_number(value) and not is_integer(value) and 0.0 < value <= 1.0:
-        return max(1, int(value * n_features))
-    raise ParameterError(
-        f"max_features must be an integer of at least 1 (columns), a float above 0 and at most 1 (fraction of the "
-        f"columns), 'sqrt', 'log2' or None (all), got {value!r}"
     )

@@ -185,6 +185,12 @@ class RowTable(Table):
         return RowTable(self._table.select(features), self._rows)
 
 
+def count_rows(X: Any) -> int:
+    """Return the number of rows of an array, list of rows, data frame or sparse matrix, without reading it."""
+    shape = getattr(X, "shape", None)
+    return int(shape[0]) if shape else len(X)
+
+
 def read_table(X: Any, to_predict: bool = False) -> Table:
     """Read a NumPy array, list of rows, pandas, polars or Arrow data frame, or SciPy sparse matrix as a table.
 
