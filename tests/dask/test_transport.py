@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from distributed import Client, Future, secede, wait
 
-from sapwood.dask.transport import MAX_INLINE, DaskCommunicator, Inbox, TransportPlugin, WorkerLostError
+from sapwood.dask.transport import MAX_INLINE, DaskCommunicator, TransportPlugin
+from sapwood.distributed import collectives
+from sapwood.distributed.inbox import WorkerLostError
 
 
 def start(client: Client, addresses: list[str], work: Callable[..., Any], run: str = "") -> list[Future]:
@@ -59,9 +61,22 @@ def never_connect(rank: int, addresses: list[str], run: str) -> str:
     return "finished"
 
 
+def gather_by_doubling(rank: int, addresses: list[str], run: str) -> list[bool]:
+    collectives.DIRECT_WORKERS = 0
+    try:
+        return gather_arrays(rank, addresses, run)
+    finally:
+        collectives.DIRECT_WORKERS = 8
+
+
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_all_workers_get_the_arrays_of_all(client: Client, addresses: list[str], size: int) -> None:
     for checks in client.gather(start(client, addresses[:size], gather_arrays)):
+        assert checks == [True] * 6
+
+
+def test_arrays_are_gathered_by_doubling(client: Client, addresses: list[str]) -> None:
+    for checks in client.gather(start(client, addresses[:3], gather_by_doubling)):
         assert checks == [True] * 6
 
 
@@ -92,16 +107,3 @@ def test_a_message_of_an_ended_run_is_not_read(client: Client, addresses: list[s
     client.gather(start(client, addresses[:2], fail_in_third_step, run))
     again = client.gather(start(client, addresses[:2], never_connect, run), errors="skip")
     assert again == ["never connected"]
-
-
-def test_an_inbox_waits_for_all_parts_and_fails_for_all_steps() -> None:
-    inbox = Inbox()
-    inbox.put(1, 0, b"a")
-    inbox.put(2, 0, b"early")
-    inbox.put(1, 1, b"b")
-    assert inbox.take(1, 2, lambda: False) == {0: b"a", 1: b"b"}
-    inbox.fail("worker 1 is lost")
-    with pytest.raises(WorkerLostError, match="worker 1 is lost"):
-        inbox.take(2, 2, lambda: False)
-    with pytest.raises(WorkerLostError, match="cancelled"):
-        Inbox().take(1, 1, lambda: True)

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import Queue
 from typing import Any
 
 from sapwood.distributed import Communicator
+from sapwood.distributed.collectives import PointToPointCommunicator
 
 SECONDS = 60
 
 
-class QueueCommunicator(Communicator):
+class QueueCommunicator(PointToPointCommunicator):
     """Sends bytes through one queue for each pair of workers."""
 
     def __init__(self, rank: int, size: int, queues: dict[tuple[int, int], Queue[bytes]]) -> None:
         super().__init__(rank, size)
         self._queues = queues
 
-    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
-        for worker, part in enumerate(parts):
+    def send_receive(self, parts: Mapping[int, bytes], senders: Sequence[int]) -> dict[int, bytes]:
+        for worker, part in parts.items():
             self._queues[self.rank, worker].put(part)
-        return [self._queues[worker, self.rank].get(timeout=SECONDS) for worker in range(self.size)]
+        return {worker: self._queues[worker, self.rank].get(timeout=SECONDS) for worker in senders}
 
 
 def run_workers(size: int, work: Callable[[Communicator], Any]) -> list[Any]:

@@ -19,7 +19,7 @@ from distributed.comm import CommClosedError
 from sapwood.dask.partitions import Partition, describe_partition
 from sapwood.dask.placement import Share, StoredRows, place, wait_for
 from sapwood.dask.progress_events import displayed_progress
-from sapwood.dask.transport import TransportPlugin, WorkerLostError
+from sapwood.dask.transport import TransportPlugin
 from sapwood.dask.worker_task import (
     Attempt,
     StoredPartition,
@@ -28,6 +28,7 @@ from sapwood.dask.worker_task import (
     forget_fit,
     train_on_worker,
 )
+from sapwood.distributed.inbox import WorkerLostError
 from sapwood.errors import TrainingError
 from sapwood.estimators.base import SapwoodEstimator
 from sapwood.params.declaration import AUTO

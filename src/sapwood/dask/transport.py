@@ -2,7 +2,7 @@
 
 A worker plugin adds one handler to the server of every Dask worker. A worker of a fit opens one connection to each of
 the others with Dask's own ``connect``, so that TLS and all settings are those of the cluster, names its run, and then
-writes messages (step, bytes) without waiting for replies. Nothing is pickled.
+writes messages (number, bytes) without waiting for replies. Nothing is pickled.
 
 A connection that closes before its farewell means that the worker at its other end is lost or has failed. Whoever
 notices it closes all its connections, so that a run ends everywhere at once. Runs have ids of their own: a message of
@@ -12,8 +12,7 @@ an earlier attempt is never taken for one of a later attempt.
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -22,56 +21,24 @@ from distributed.comm import Comm, connect
 from distributed.core import Status
 from distributed.protocol import to_serialize
 
-from sapwood.distributed.communicator import Communicator
-from sapwood.errors import TrainingError
+from sapwood.distributed.collectives import PointToPointCommunicator
+from sapwood.distributed.inbox import CHECK_SECONDS, Inbox, WorkerLostError
 
 HANDLER = "sapwood_exchange"
 PLUGIN = "sapwood-transport"
-FAREWELL = 0  # steps count from 1
+FAREWELL = 0  # messages count from 1
 MAX_INLINE = 256 * 1024  # bytes that are cheaper inside a message than as a frame of their own
 CONNECT_SECONDS = 20.0
-CHECK_SECONDS = 0.25  # between looks at whether the task of this worker was cancelled
 
 Result = TypeVar("Result")
 
 
-class WorkerLostError(TrainingError):
-    """A worker of the run is lost, has failed or was cancelled: the run is over, and may be tried again."""
-
-
-class Inbox:
-    """Parts that other workers have sent to one worker of a run, by step.
-
-    The event loop adds them, the thread of the task takes them.
-    """
+class RunInbox(Inbox):
+    """The parts that one worker of a run receives, and the connections that bring them."""
 
     def __init__(self) -> None:
-        self._condition = threading.Condition()
-        self._parts: dict[int, dict[int, Any]] = {}
-        self._failure: str | None = None
+        super().__init__()
         self.comms: set[Comm] = set()
-
-    def put(self, step: int, sender: int, part: Any) -> None:
-        """Add the part of a sender for a step."""
-        with self._condition:
-            self._parts.setdefault(step, {})[sender] = part
-            self._condition.notify()
-
-    def fail(self, reason: str) -> None:
-        """End the run: whoever waits for a part that has not come gets a WorkerLostError."""
-        with self._condition:
-            self._failure = self._failure or reason
-            self._condition.notify()
-
-    def take(self, step: int, size: int, is_cancelled: Callable[[], bool]) -> dict[int, Any]:
-        """Return the parts of all ``size`` senders for a step, by sender; wait for those that have not come."""
-        with self._condition:
-            while len(self._parts.get(step, ())) < size:
-                if self._failure is not None:
-                    raise WorkerLostError(self._failure)
-                if not self._condition.wait(CHECK_SECONDS) and is_cancelled():
-                    raise WorkerLostError("the fit was cancelled")
-            return self._parts.pop(step)
 
 
 class TransportPlugin(WorkerPlugin):
@@ -86,7 +53,7 @@ class TransportPlugin(WorkerPlugin):
     def setup(self, worker: Worker) -> None:
         """Add the handler to a worker."""
         self.worker = worker
-        self.inboxes: dict[str, Inbox] = {}
+        self.inboxes: dict[str, RunInbox] = {}
         self.ended: set[str] = set()
         self.journals: dict[str, Any] = {}
         worker.handlers[HANDLER] = self.receive
@@ -95,9 +62,9 @@ class TransportPlugin(WorkerPlugin):
         """Remove the handler."""
         worker.handlers.pop(HANDLER, None)
 
-    def inbox(self, run: str) -> Inbox:
+    def inbox(self, run: str) -> RunInbox:
         """Return the inbox of a run, which the first of task and message creates."""
-        return self.inboxes.setdefault(run, Inbox())
+        return self.inboxes.setdefault(run, RunInbox())
 
     async def receive(self, comm: Comm, run: str, sender: int) -> Any:
         """Read messages of a worker of a run until its farewell."""
@@ -109,13 +76,13 @@ class TransportPlugin(WorkerPlugin):
         try:
             expected = 1
             while True:
-                step, part = await comm.read()
-                if step == FAREWELL:
+                number, part = await comm.read()
+                if number == FAREWELL:
                     break
-                if step != expected:
-                    inbox.fail(f"worker {sender} has sent step {step} instead of {expected}")
+                if number != expected:
+                    inbox.fail(f"worker {sender} has sent message {number} instead of {expected}")
                     break
-                inbox.put(step, sender, part)
+                inbox.put(sender, number, part)
                 expected += 1
         except OSError as error:
             inbox.fail(f"the connection from worker {sender} ({comm.peer_address}) was closed: {type(error).__name__}")
@@ -138,7 +105,7 @@ class TransportPlugin(WorkerPlugin):
         return plugin
 
 
-class DaskCommunicator(Communicator):
+class DaskCommunicator(PointToPointCommunicator):
     """Connects a task to those of the other workers of a run; use it as a context manager.
 
     Parameters
@@ -161,7 +128,7 @@ class DaskCommunicator(Communicator):
         self._comms: dict[int, Comm] = {}
         self._watchers: list[asyncio.Task[None]] = []
         self._is_closing = False
-        self._step = 0
+        self._n_sent = dict.fromkeys(range(self.size), 0)
 
     def __enter__(self) -> DaskCommunicator:
         try:
@@ -176,17 +143,15 @@ class DaskCommunicator(Communicator):
     ) -> None:
         self._on_loop(self._close(is_finished=kind is None))
 
-    def exchange(self, parts: Sequence[bytes]) -> list[Any]:
-        """Send ``parts[r]`` to worker r; return the parts received from each worker."""
+    def send_receive(self, parts: Mapping[int, bytes], senders: Sequence[int]) -> dict[int, Any]:
+        """Send ``parts[r]`` to worker r; return the next part of each of ``senders``."""
         if self._is_cancelled():
             raise WorkerLostError("the fit was cancelled")
-        self._step += 1
-        self._inbox.put(self._step, self.rank, parts[self.rank])
-        sending = asyncio.run_coroutine_threadsafe(self._send(self._step, parts), self._loop) if self._comms else None
-        received = self._inbox.take(self._step, self.size, self._is_cancelled)
+        sending = asyncio.run_coroutine_threadsafe(self._send(parts), self._loop) if parts else None
+        received = self._inbox.take(senders, self._is_cancelled)
         if sending is not None:
             sending.result()
-        return [received[r] for r in range(self.size)]
+        return received
 
     def _is_cancelled(self) -> bool:
         """Return whether the client no longer wants the result of this task."""
@@ -225,13 +190,12 @@ class DaskCommunicator(Communicator):
             if not self._is_closing:
                 self._inbox.fail(f"worker {rank} ({self._addresses[rank]}) has closed: {type(error).__name__}")
 
-    async def _send(self, step: int, parts: Sequence[bytes]) -> None:
-        # Each worker begins with the one after it, so that no worker is the first of all others.
-        for k in range(1, self.size):
-            rank = (self.rank + k) % self.size
-            part = parts[rank]
+    async def _send(self, parts: Mapping[int, bytes]) -> None:
+        for rank, part in parts.items():
+            self._n_sent[rank] += 1
+            message = (self._n_sent[rank], part if len(part) <= MAX_INLINE else to_serialize(part))
             try:
-                await self._comms[rank].write((step, part if len(part) <= MAX_INLINE else to_serialize(part)))
+                await self._comms[rank].write(message)
             except OSError as error:
                 raise WorkerLostError(f"worker {rank} ({self._addresses[rank]}) has closed: {error}") from error
 

@@ -10,8 +10,9 @@ from distributed import Worker, get_worker, secede
 
 from sapwood.dask.partitions import Partition, PartitionFacts, describe_partition, join_partitions
 from sapwood.dask.progress_events import LogProgress
-from sapwood.dask.transport import PLUGIN, DaskCommunicator, TransportPlugin, WorkerLostError
+from sapwood.dask.transport import PLUGIN, DaskCommunicator, TransportPlugin
 from sapwood.distributed.communicator import Communicator
+from sapwood.distributed.inbox import WorkerLostError
 from sapwood.distributed.journal import Journal
 from sapwood.distributed.train import fit_on_worker
 from sapwood.distributed.workers import ROWS, Workers
@@ -122,6 +123,7 @@ def _train(
         "rows": sum(one.facts.n_rows for one in rows.stored),
         "rounds_replayed": n_replayed,
         "bytes_sent": communicator.sent,
+        "messages": communicator.messages,
         "exchanges": communicator.exchanges,
         "seconds": communicator.seconds,
     }

@@ -6,12 +6,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sapwood.distributed.collectives import PointToPointCommunicator as PointToPointCommunicator
     from sapwood.distributed.communicator import Communicator as Communicator
     from sapwood.distributed.communicator import Reducer as Reducer
     from sapwood.distributed.train import fit as fit
 
 _WHERE = {
     "Communicator": "sapwood.distributed.communicator",
+    "PointToPointCommunicator": "sapwood.distributed.collectives",
     "Reducer": "sapwood.distributed.communicator",
     "fit": "sapwood.distributed.train",
 }

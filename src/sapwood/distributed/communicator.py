@@ -15,8 +15,9 @@ class Communicator(ABC):
     """Combines arrays of all workers. A transport implements ``exchange``; the other operations are built on it.
 
     All workers make the same calls in the same order. ``sent`` counts the bytes that this worker has sent to others, by
-    the ``purpose`` at the time: "level 3" are those of splits three levels below the root. ``exchanges`` counts the
-    exchanges and ``seconds`` the time in them, waiting for slower workers included, by purpose alike.
+    the ``purpose`` at the time: "level 3" are those of splits three levels below the root. ``messages`` counts the
+    messages, ``exchanges`` the exchanges and ``seconds`` the time in them, waiting for slower workers included, by
+    purpose alike.
 
     Parameters
     ----------
@@ -41,6 +42,7 @@ class Communicator(ABC):
         self.rank, self.size = rank, size
         self.purpose = "start"
         self.sent: dict[str, int] = {}
+        self.messages: dict[str, int] = {}
         self.exchanges: dict[str, int] = {}
         self.seconds: dict[str, float] = {}
 
@@ -61,13 +63,14 @@ class Communicator(ABC):
         n_bytes = sum(map(len, to_send)) - len(to_send[self.rank])
         start = time.perf_counter()
         received = self.exchange(to_send)
-        self._count(n_bytes, time.perf_counter() - start)
+        self._count(n_bytes, self.size - 1, time.perf_counter() - start)
         kept = parts[self.rank]
         return [np.frombuffer(part, kept.dtype).reshape(-1, *kept.shape[1:]) for part in received]
 
-    def _count(self, n_bytes: int, seconds: float) -> None:
+    def _count(self, n_bytes: int, n_messages: int, seconds: float) -> None:
         """Count an exchange under the current purpose."""
         self.sent[self.purpose] = self.sent.get(self.purpose, 0) + n_bytes
+        self.messages[self.purpose] = self.messages.get(self.purpose, 0) + n_messages
         self.exchanges[self.purpose] = self.exchanges.get(self.purpose, 0) + 1
         self.seconds[self.purpose] = self.seconds.get(self.purpose, 0.0) + seconds
 
