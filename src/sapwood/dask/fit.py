@@ -16,19 +16,20 @@ from dask.delayed import Delayed
 from distributed import CancelledError, Client, Future, KilledWorker, wait
 from distributed.comm import CommClosedError
 
-from sapwood.dask.partitions import Partition, describe_partition
+from sapwood.dask.partitions import describe_on_worker
 from sapwood.dask.placement import Share, StoredRows, place, wait_for
 from sapwood.dask.progress_events import displayed_progress
 from sapwood.dask.transport import TransportPlugin
 from sapwood.dask.worker_task import (
     Attempt,
-    StoredPartition,
     WorkerFailure,
     WorkerResult,
     forget_fit,
     train_on_worker,
 )
 from sapwood.distributed.inbox import WorkerLostError
+from sapwood.distributed.partitions import without_rows
+from sapwood.distributed.worker_rows import StoredPartition, number_rows
 from sapwood.errors import TrainingError
 from sapwood.estimators.base import SapwoodEstimator
 from sapwood.params.declaration import AUTO
@@ -96,15 +97,10 @@ def _fit_with_retries(fit: ClusterFit, retries: int) -> tuple[SapwoodEstimator, 
     )
 
 
-def without_rows(partition: Partition) -> Partition:
-    """Return a partition of the same columns without rows."""
-    return Partition(*(None if one is None else one[:0] for one in partition))
-
-
 def _store(client: Client, rows: Mapping[str, Sequence[Delayed]]) -> dict[str, StoredRows]:
     """Compute all partitions and find their facts."""
     futures = {name: client.compute(list(one)) for name, one in rows.items()}
-    facts = {name: client.map(describe_partition, one, pure=False) for name, one in futures.items()}
+    facts = {name: client.map(describe_on_worker, one, pure=False) for name, one in futures.items()}
     for name in rows:
         wait_for(futures[name])
     return {name: StoredRows(futures[name], client.gather(facts[name])) for name in rows}
@@ -149,8 +145,8 @@ def _submit(fit: ClusterFit, attempt: Attempt, rank: int, share: Share) -> Futur
 
 
 def _parts_of(rows: StoredRows, numbers: Sequence[int]) -> tuple[list[StoredPartition], list[Future]]:
-    first_rows = rows.first_rows
-    return [StoredPartition(k, first_rows[k], rows.facts[k]) for k in numbers], [rows.futures[k] for k in numbers]
+    stored = number_rows(rows.facts)
+    return [stored[k] for k in numbers], [rows.futures[k] for k in numbers]
 
 
 def _wait_for_all(futures: Sequence[Future]) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from distributed import Client, Future, KilledWorker, wait
 
-from sapwood.dask.partitions import PartitionFacts
+from sapwood.distributed.partitions import PartitionFacts
 from sapwood.errors import InputError, TrainingError
 
 WAIT_SECONDS = 0.05
@@ -27,14 +27,6 @@ class StoredRows(NamedTuple):
 
     futures: list[Future]
     facts: list[PartitionFacts]
-
-    @property
-    def first_rows(self) -> list[int]:
-        """Number of the first row of each partition: rows are numbered in the order of partitions."""
-        starts = [0]
-        for one in self.facts:
-            starts.append(starts[-1] + one.n_rows)
-        return starts[:-1]
 
 
 def place(client: Client, rows: StoredRows, eval_sets: dict[str, StoredRows]) -> list[Share]:

@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from distributed import Worker, get_worker, secede
 
-from sapwood.dask.partitions import Partition, PartitionFacts, describe_partition, join_partitions
 from sapwood.dask.progress_events import LogProgress
 from sapwood.dask.transport import PLUGIN, DaskCommunicator, TransportPlugin
 from sapwood.distributed.communicator import Communicator
 from sapwood.distributed.inbox import WorkerLostError
 from sapwood.distributed.journal import Journal
-from sapwood.distributed.train import fit_on_worker
+from sapwood.distributed.partitions import Partition, common_type
+from sapwood.distributed.worker_rows import EvalRows, StoredPartition, WorkerRows
 from sapwood.distributed.workers import ROWS, Workers
-from sapwood.errors import InputError, SapwoodError
+from sapwood.errors import SapwoodError
 from sapwood.estimators.base import SapwoodEstimator
 from sapwood.params.declaration import AUTO
 from sapwood.params.resolve import check_value
@@ -33,31 +33,6 @@ class Attempt(NamedTuple):
     def run(self) -> str:
         """Id of the run of workers that exchange messages."""
         return f"{self.fit_id}/{self.number}"
-
-
-class StoredPartition(NamedTuple):
-    """A partition as it was first computed: its number, the number of its first row, and its facts."""
-
-    number: int
-    first_row: int
-    facts: PartitionFacts
-
-
-EvalRows = tuple[Sequence[StoredPartition], Sequence[Partition], Partition]  # the last one has no rows
-
-
-class WorkerRows(NamedTuple):
-    """The rows of a worker: partitions of training, and of each validation set."""
-
-    stored: Sequence[StoredPartition]
-    partitions: Sequence[Partition]
-    eval_sets: Mapping[str, EvalRows]
-
-    def check_content(self, address: str) -> None:
-        """Raise InputError if a partition that this worker did not compute first differs from what it was."""
-        _check_content(self.stored, self.partitions, address)
-        for stored, partitions, _ in self.eval_sets.values():
-            _check_content(stored, partitions, address)
 
 
 class WorkerResult(NamedTuple):
@@ -108,25 +83,11 @@ def _train(
     with DaskCommunicator(rank, attempt.addresses, attempt.run) as communicator:
         journal = share_journal(plugin.journals.get(attempt.fit_id, Journal()), communicator)
         plugin.journals[attempt.fit_id] = journal
-        n_replayed = sum(max(0, len(stage) - 1) for stage in journal.stages)
         dtype = _common_type(rows.stored, communicator)
-        X, y, sample_weight, init_score = join_partitions(rows.partitions, dtype)
-        more = {"sample_weight": sample_weight, "init_score": init_score, "init_model": arguments["init_model"]}
-        if rows.eval_sets:
-            more |= _join_eval_sets(rows.eval_sets, dtype)
         estimator.set_params(**_worker_params(estimator, rank, worker, arguments["topic"]))
-        workers = Workers(communicator, ROWS, journal)
-        fit_on_worker(estimator, X, y, workers, row_numbers(rows.stored), **more)
-    report = {
-        "address": worker.address,
-        "partitions": len(rows.stored),
-        "rows": sum(one.facts.n_rows for one in rows.stored),
-        "rounds_replayed": n_replayed,
-        "bytes_sent": communicator.sent,
-        "messages": communicator.messages,
-        "exchanges": communicator.exchanges,
-        "seconds": communicator.seconds,
-    }
+        workers, n_replayed = Workers(communicator, ROWS, journal), journal.n_rounds
+        rows.fit(estimator, workers, dtype, arguments["init_model"])
+    report = {"address": worker.address, **rows.report(workers, n_replayed)}
     return WorkerResult(estimator if rank == 0 else None, estimator.model_.fingerprint(), report)
 
 
@@ -143,12 +104,6 @@ def share_journal(journal: Journal, communicator: Communicator) -> Journal:
     return journal
 
 
-def row_numbers(stored: Sequence[StoredPartition]) -> np.ndarray:
-    """Return the numbers of the rows of partitions among those of all partitions."""
-    ranges = [np.arange(one.first_row, one.first_row + one.facts.n_rows, dtype=np.uint64) for one in stored]
-    return np.concatenate([np.empty(0, dtype=np.uint64), *ranges])
-
-
 def forget_fit(fit_id: str, dask_worker: Worker) -> None:
     """Drop what a worker keeps of a fit that has ended."""
     plugin: TransportPlugin | None = dask_worker.plugins.get(PLUGIN)
@@ -159,36 +114,11 @@ def forget_fit(fit_id: str, dask_worker: Worker) -> None:
         plugin.end(run)
 
 
-def _check_content(stored: Sequence[StoredPartition], partitions: Sequence[Partition], address: str) -> None:
-    """Raise InputError if a partition that was computed again differs from what it was."""
-    for one, partition in zip(stored, partitions, strict=True):
-        if one.facts.address != address and not one.facts.same_content(describe_partition(partition)):
-            raise InputError(
-                f"partition {one.number} was computed again, because its worker was lost, and is not what it was: make "
-                "its computation deterministic (seed random numbers, sort joins), or write the collection to files "
-                "first"
-            )
-
-
 def _common_type(stored: Sequence[StoredPartition], communicator: Communicator) -> str | None:
     """Return the type that holds the arrays X of all workers; None where they are not numeric arrays."""
     types = {one.facts.dtype for one in stored}
     gathered = Workers(communicator, ROWS).gather_texts(",".join(sorted(map(str, types))))
-    names = {name for text in gathered for name in text.split(",")}
-    if "None" in names or any(np.dtype(name).kind not in "fiub" for name in names):
-        return None
-    return str(np.result_type(*names))
-
-
-def _join_eval_sets(eval_sets: Mapping[str, EvalRows], dtype: str | None) -> dict[str, Any]:
-    """Return the arguments ``eval_set`` and ``eval_sample_weight`` of this worker; a set may have no rows here."""
-    joined = {name: join_partitions(list(own) or [empty], dtype) for name, (_, own, empty) in eval_sets.items()}
-    sets = {
-        name: (one.X, one.y) if one.init_score is None else (one.X, one.y, one.init_score)
-        for name, one in joined.items()
-    }
-    weights = {name: one.sample_weight for name, one in joined.items() if one.sample_weight is not None}
-    return {"eval_set": sets, "eval_sample_weight": weights or None}
+    return common_type({None if name == "None" else name for text in gathered for name in text.split(",")})
 
 
 def _worker_params(estimator: SapwoodEstimator, rank: int, worker: Worker, topic: str | None) -> dict[str, Any]:

@@ -20,6 +20,11 @@ class Journal:
         """How far the fit came: the number of stages, and of segments in the last one."""
         return len(self.stages), len(self.stages[-1]) if self.stages else 0
 
+    @property
+    def n_rounds(self) -> int:
+        """Number of finished rounds of all stages."""
+        return sum(max(0, len(stage) - 1) for stage in self.stages)
+
     def rewind(self) -> None:
         """Begin another attempt, which opens the stages from the first one on."""
         self._n_opened = 0

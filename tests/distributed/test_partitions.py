@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapwood.dask.partitions import Partition, join_partitions, make_partition
+from sapwood.distributed.partitions import Partition, join_partitions, make_partition
 from sapwood.errors import InputTypeError
 
 
@@ -40,6 +40,17 @@ def test_pyarrow_partitions_get_types_that_hold_all_of_them() -> None:
     joined = join(pyarrow.table({"a": [1, 2]}), pyarrow.record_batch({"a": pyarrow.array([0.5])}))
     assert joined.column("a").to_pylist() == [1.0, 2.0, 0.5]
     assert join(pyarrow.chunked_array([[1]]), pyarrow.array([0.5])).to_pylist() == [1.0, 0.5]
+
+
+def test_categories_of_pandas_partitions_are_those_of_all() -> None:
+    pandas = pytest.importorskip("pandas")
+    first, second = (pandas.DataFrame({"n": [1], "a": pandas.Categorical([one])}) for one in "xy")
+    joined = join(first, second, second[:0])
+    assert joined["a"].tolist() == ["x", "y"]
+    assert set(joined["a"].cat.categories) == {"x", "y"}
+    assert set(join(first["a"], second["a"]).cat.categories) == {"x", "y"}
+    numbers = pandas.DataFrame({"n": [2], "a": pandas.Categorical([3])})
+    assert join(first, numbers)["a"].tolist() == ["x", 3]
 
 
 def test_a_dict_of_columns_is_refused_with_what_to_pass() -> None:
