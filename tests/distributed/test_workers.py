@@ -26,10 +26,10 @@ def test_a_worker_with_all_rows_gets_its_arguments_back(workers: Workers) -> Non
     assert workers.sum(values) is values
     assert workers.max(values) is values
     assert workers.gather_rows(values) is values
-    assert workers.gather_each(values)[0] is values
     assert workers.exchange_columns([values]) is values
     assert workers.gather_columns([values])[0] is values
-    assert workers.has_min(values[0])
+    assert workers.min(values).tolist() == values.tolist()
+    assert workers.extrema(values.astype(float)) == (0.0, 5.0)
     assert workers.count_rows(6) == 6
     assert workers.row_offset(6) == 0
     assert workers.column_slices(2, 9) == [(2, 9)]
@@ -58,11 +58,12 @@ def test_rows_of_all_workers_follow_each_other() -> None:
         both = workers.gather_rows(np.stack([here, -here]))
         assert both.flags.c_contiguous
         assert both[1].tolist() == [0, -10, -11, -20, -21, -22]
-        first, second = workers.gather_each(here.astype(float), 2.0 * here)
-        assert (2.0 * first == second).all()
+        assert workers.gather_rows(here, at_first=True).tolist() == [[0, 10, 11, 20, 21, 22], [], []][rank]
         assert workers.sum(np.array([rank])).tolist() == [3]
         assert workers.max(np.array([rank])).tolist() == [2]
-        assert workers.has_min(np.array([5, 4, 4], dtype=np.uint64)[rank]) == (rank == 1)
+        assert workers.min(np.array([5, 4, 4], dtype=np.uint64)[rank]) == 4
+        assert workers.min(np.array([-0.5, rank])).tolist() == [-0.5, 0.0]
+        assert workers.extrema(here[rank == 0 :] - 11.0) == (-1.0, 11.0)  # the first worker has no rows
 
     run_workers(3, work)
 

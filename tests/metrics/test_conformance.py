@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import sklearn.metrics as theirs
 
+from sapwood.errors import InputError
 from sapwood.metrics.registry import metrics, resolve_metric
+from tests.distributed.worker_threads import run_on_rows
 
 NAMES = sorted({metric.name for metric in metrics().values()})
 
@@ -93,3 +95,28 @@ def test_better_predictions_are_better(name):
         truth = np.eye(4)[y.astype(int)]
     better, worse = metric(y, truth), metric(y, prediction)
     assert better > worse if metric.greater_is_better else better < worse
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", [name for name in NAMES if not resolve_metric(name).needs_all_rows])
+def test_workers_with_some_of_the_rows_each_get_the_value_of_all(name, weighted):
+    y, prediction, weight = example(name)
+    metric, weight = resolve_metric(name), weight if weighted else None
+    expected = metric(y, prediction, weight)
+
+    def work(rows, workers):
+        of_rows = None if weight is None else weight[rows]
+        return metric(y[rows], prediction[rows], of_rows, workers=workers)
+
+    for size in (1, 2, 3):
+        assert run_on_rows(size, len(y), work) == [expected] * size
+
+
+def test_all_workers_are_told_of_a_target_that_a_metric_does_not_allow():
+    y = np.array([1.0, 2.0, 0.0, 3.0])
+
+    def work(rows, workers):
+        with pytest.raises(InputError, match="has the target 0 and"):
+            resolve_metric("mape")(y[rows], y[rows], workers=workers)
+
+    run_on_rows(3, len(y), work)

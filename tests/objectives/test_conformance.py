@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 
 from sapwood.errors import InputError, ParameterError
 from sapwood.objectives import link_from_name, mean_loss, resolve, restore
+from tests.distributed.worker_threads import run_on_rows
 from tests.objectives.loss_examples import every_loss, name_of, pairs_of, scores_near, targets
 
 N = 60
@@ -115,6 +116,23 @@ def test_the_best_constant_does_not_depend_on_the_order_of_rows(loss):
     weight = np.random.default_rng(8).uniform(0.2, 2, len(y))
     order = np.random.default_rng(9).permutation(len(y))
     np.testing.assert_array_equal(loss.best_constant(y, weight), loss.best_constant(y[order], weight[order]))
+
+
+@LOSSES
+def test_workers_with_some_of_the_rows_each_find_the_constants_of_all(loss):
+    y = targets(loss, 101)
+    weight = np.random.default_rng(8).choice([0.5, 1.0, 3.0], len(y))
+    for of_rows in (None, weight):
+        best, start = loss.best_constant(y, of_rows), loss.initial_scores(y, of_rows)
+
+        def work(rows, workers, of_rows=of_rows):
+            given = y[rows], None if of_rows is None else of_rows[rows]
+            return loss.best_constant(*given, workers=workers), loss.initial_scores(*given, workers=workers)
+
+        for size in (1, 2, 3):
+            for found_best, found_start in run_on_rows(size, len(y), work):
+                np.testing.assert_array_equal(found_best, best)
+                np.testing.assert_array_equal(found_start, start)
 
 
 @LOSSES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,6 +57,11 @@ class EvalMetric:
         """Whether larger values are better."""
         return self.metric is not None and self.metric.greater_is_better
 
+    @property
+    def needs_all_rows(self) -> bool:
+        """Whether it is computed where the rows of all workers are."""
+        return self.metric is not None and self.metric.needs_all_rows
+
 
 def eval_metrics(
     spec: Any, objective: Objective, task: str, classes: np.ndarray | None = None
@@ -75,13 +81,19 @@ def complete_metrics(
     """Return the metrics with the names and directions that functions of the user return, called for initial scores."""
     if not any(isinstance(metric.metric, CustomMetric) for metric in metrics):
         return tuple(metrics)
-    target = eval_set.target.gathered(workers)
-    prediction = objective.link.predict(workers.gather_rows(eval_set.scores))
+    target = eval_set.target.gathered(workers, at_first=True)
+    prediction = objective.link.predict(workers.gather_rows(eval_set.scores, at_first=True))
+
+    def complete(metric: CustomMetric) -> CustomMetric:
+        def call() -> tuple[str, bool]:
+            called = metric.completed(target.y, prediction, target.weight)
+            return called.name, called.greater_is_better
+
+        name, greater_is_better = workers.compute_at_first(call)
+        return replace(metric, name=name, greater_is_better=greater_is_better, is_direction_known=True)
+
     completed = [
-        EvalMetric(metric.metric.completed(target.y, prediction, target.weight))
-        if isinstance(metric.metric, CustomMetric)
-        else metric
-        for metric in metrics
+        EvalMetric(complete(metric.metric)) if isinstance(metric.metric, CustomMetric) else metric for metric in metrics
     ]
     _check_names(completed)
     return tuple(completed)
@@ -111,18 +123,23 @@ def _eval_metric(spec: Any, objective: Objective, task: str, classes: np.ndarray
 
 
 def evaluate(
-    metrics: Sequence[EvalMetric], objective: Objective, target: Target, scores: np.ndarray, run: Run = run_serial
+    metrics: Sequence[EvalMetric],
+    objective: Objective,
+    target: Target,
+    scores: np.ndarray,
+    run: Run = run_serial,
+    workers: Workers = LOCAL,
 ) -> dict[str, float]:
-    """Return the value of every metric for rows with these scores (outputs, rows)."""
+    """Return the value of every metric for rows with these scores (outputs, rows), and for those of other workers."""
     prediction = None
     values = {}
     for metric in metrics:
         if metric.metric is None:
-            values[metric.name] = mean_loss(objective, target.y, scores, target.weight, run)
+            values[metric.name] = mean_loss(objective, target.y, scores, target.weight, run, workers)
             continue
         if prediction is None:
             prediction = objective.link.predict(scores, run)
-        values[metric.name] = metric.metric(target.y, prediction, target.weight, run)
+        values[metric.name] = metric.metric(target.y, prediction, target.weight, run, workers)
     return values
 
 
@@ -158,11 +175,15 @@ class Evaluation:
         workers: Workers = LOCAL,
         monitored: Monitored | None = None,
     ) -> None:
-        """If ``workers`` have rows of their own, each has some rows of every set; metrics are those of all rows."""
+        """If ``workers`` have rows of their own, each has some rows of every set; metrics are those of all rows.
+
+        Metrics that are sums are added up; the first worker computes the others, from rows that are sent to it.
+        """
         self.sets = tuple(sets)
         self._workers = workers
-        self._targets = [one.target.gathered(workers) for one in self.sets]
         self.metrics = tuple(metrics)
+        self._of_all_rows = tuple(one for one in metrics if one.needs_all_rows) if workers.splits_rows else ()
+        self._targets = [one.target.gathered(workers, at_first=True) for one in self.sets] if self._of_all_rows else []
         self.history: dict[str, dict[str, list[float]]] = {
             one.name: {metric.name: [] for metric in self.metrics} for one in self.sets
         }
@@ -176,10 +197,21 @@ class Evaluation:
     def evaluate_round(self, run: Run) -> None:
         """Append the value of every metric on every set to the history."""
         self._workers.begin("metrics")
-        for one, target in zip(self.sets, self._targets, strict=True):
-            scores = self._workers.gather_rows(one.scores)
-            for name, value in evaluate(self.metrics, self._objective, target, scores, run).items():
+        for k, one in enumerate(self.sets):
+            for name, value in self._evaluate_set(k, run).items():
                 self.history[one.name][name].append(value)
+
+    def _evaluate_set(self, number: int, run: Run) -> dict[str, float]:
+        """Return the value of every metric on a set."""
+        of_all_rows, one, workers = self._of_all_rows, self.sets[number], self._workers
+        summed = [metric for metric in self.metrics if metric not in of_all_rows]
+        values = evaluate(summed, self._objective, one.target, one.scores, run, workers)
+        if of_all_rows:
+            scores = workers.gather_rows(one.scores, at_first=True)
+            values |= workers.compute_at_first(
+                lambda: evaluate(of_all_rows, self._objective, self._targets[number], scores, run)
+            )
+        return values
 
     def restore(self, values: np.ndarray) -> None:
         """Append values (set and metric, round) from a checkpoint to the history."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,7 @@ from sapwood.data.dataset import unwrap_dataset
 from sapwood.data.tables.conversion import is_masked_array
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.targets import read_numbers
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import InputError, InputTypeError, ParameterError, SchemaError
 from sapwood.kernels.numeric.elementwise import apply_elementwise, log1p_values, log_values
 from sapwood.kernels.numeric.sums import fixed_mean
@@ -214,8 +216,16 @@ class InitSpec:
             return FittedInit(read_constants(self.init, n_outputs), link)
         if rows.init_score is not None:
             return FittedInit(np.zeros(n_outputs), link)
-        target = with_rows_of_classes(rows.target.gathered(rows.workers), self.objective.unseen_classes)
-        return FittedInit(self.objective.initial_scores(target.y, target.weight, run), link)
+        return FittedInit(self._constants(rows.target, rows.workers, run), link)
+
+    def _constants(self, target: Target, workers: Workers, run: Run) -> np.ndarray:
+        """Return the scores that the loss starts from, given the targets of this worker."""
+        unseen = self.objective.unseen_classes
+        if workers.splits_rows and _takes_workers(self.objective):
+            target = with_rows_of_classes(target, unseen, workers)
+            return self.objective.initial_scores(target.y, target.weight, run, workers)
+        target = with_rows_of_classes(target.gathered(workers), unseen)
+        return self.objective.initial_scores(target.y, target.weight, run)
 
     def _fit_estimator(self, rows: LabeledRows) -> Any:
         name = type(self.init).__name__
@@ -231,14 +241,25 @@ class InitSpec:
         return fitted
 
 
-def with_rows_of_classes(target: Target, classes: tuple[int, ...]) -> Target:
-    """Append a row of mean weight for each of some classes, so that a class without rows has a frequency."""
+def _takes_workers(objective: Objective) -> bool:
+    """Return whether a loss computes its initial scores from the rows of each worker; those of users may not."""
+    methods = (objective.best_constant, objective.initial_scores)
+    return all("workers" in inspect.signature(method).parameters for method in methods)
+
+
+def with_rows_of_classes(target: Target, classes: tuple[int, ...], workers: Workers = LOCAL) -> Target:
+    """Append a row of mean weight for each of some classes, so that a class without rows has a frequency.
+
+    The first worker has these rows.
+    """
     if not classes:
+        return target
+    mean = 1.0 if target.weight is None else fixed_mean(target.weight, workers=workers)
+    if not workers.is_first:
         return target
     y = np.concatenate([target.y, np.array(classes, dtype=np.float64)])
     if target.weight is None:
         return Target(y, None)
-    mean = fixed_mean(target.weight)
     return Target(y, np.concatenate([target.weight, np.full(len(classes), mean)]))
 
 

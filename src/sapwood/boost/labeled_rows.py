@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,14 +26,6 @@ from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import Run
 from sapwood.params.declaration import Params
 from sapwood.params.options import linear_of
-
-
-class GatheredRows(NamedTuple):
-    """Row numbers, ascending, and targets of the rows of all workers, and the ``positions`` of this worker's rows."""
-
-    row_ids: np.ndarray
-    y: np.ndarray
-    positions: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,14 +71,6 @@ class LabeledRows:
         else:
             row_ids = np.arange(self.table.n_rows, dtype=np.uint64) if self.bins is None else self.bins.row_ids
         return row_ids if self.indices is None else row_ids[self.indices]
-
-    def gather(self) -> GatheredRows:
-        """Return row numbers and targets of the rows of all workers."""
-        if not self.workers.splits_rows:
-            return GatheredRows(self.row_ids, self.y, np.arange(len(self.y)))
-        row_ids, y = self.workers.gather_rows(self.row_ids), self.workers.gather_rows(self.y)
-        order = np.argsort(row_ids)
-        return GatheredRows(row_ids[order], y[order], np.searchsorted(row_ids[order], self.row_ids))
 
     def take(self, mask: np.ndarray) -> LabeledRows:
         """Return the rows that a boolean mask selects."""

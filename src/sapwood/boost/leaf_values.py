@@ -51,7 +51,7 @@ class LeafRows(NamedTuple):
         ``scratch`` is a float64 and a uint32 for each row, to which kernels write.
         """
         if workers.splits_rows:
-            from sapwood.boost.quantile_selection import select_quantiles
+            from sapwood.distributed.selection import select_quantiles
 
             leaf = np.repeat(self.leaves, np.diff(self.start))
             residuals = self.y[self.rows] - self.scores[self.rows]

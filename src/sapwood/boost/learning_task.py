@@ -302,11 +302,11 @@ def _row_weights(
     weight = check_weight(arguments.sample_weight, len(y), may_be_zero=may_be_zero)
     if classes is None:
         return weight
-    codes, weights = y, weight
-    if workers.splits_rows:  # whether all workers have weights is not known yet
-        codes, weights = workers.gather_each(y, np.ones(len(y)) if weight is None else weight)
     spec: Any = params.task.class_weight
-    by_class = class_weights(spec, classes, codes, weights)
+    weights = weight
+    if workers.splits_rows and weight is None:  # whether all workers have weights is not known yet
+        weights = np.ones(len(y))
+    by_class = class_weights(spec, classes, y, weights, workers)
     if by_class is None:
         return weight
     combined = by_class[y.astype(np.intp)] * (1.0 if weight is None else weight)

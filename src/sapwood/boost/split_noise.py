@@ -13,7 +13,7 @@ import numpy as np
 from sapwood.boost.sampling.base import SampledRows
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.numeric.elementwise import apply_elementwise, exp_values
-from sapwood.kernels.numeric.sums import fixed_sum
+from sapwood.kernels.numeric.sums import fixed_sums
 from sapwood.native.runtime.kernel import Run
 from sapwood.params.declaration import Params
 from sapwood.params.options import symmetric_of
@@ -32,15 +32,14 @@ def split_noise_scale(
     squares = np.square(pairs[:, :, 0].astype(np.float64)).sum(axis=0)
     hessians = pairs[:, :, 1].astype(np.float64).sum(axis=0)
     weight = sampled.weight_by_row if len(sampled.weight_by_row) else np.ones(len(squares))
-    squares, hessians, weight = workers.gather_each(squares, hessians, weight)
-    sum_hessians = fixed_sum(hessians, weight, run)
-    unit = fixed_sum(squares, weight, run) / sum_hessians if sum_hessians > 0.0 else 0.0
+    sum_squares, sum_hessians = fixed_sums([(squares, weight), (hessians, weight)], run, workers)
+    unit = sum_squares / sum_hessians if sum_hessians > 0.0 else 0.0
     symmetric = symmetric_of(params.tree.growth)
     if symmetric is None:
         unit *= 0.5  # symmetric trees score splits by twice the gain
     elif symmetric.score == "cosine":
         unit = math.sqrt(unit)
-    return strength * unit * noise_decay(len(squares), length)
+    return strength * unit * noise_decay(workers.count_rows(len(squares)), length)
 
 
 def noise_decay(n_rows: int, length: float) -> float:

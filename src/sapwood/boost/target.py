@@ -16,7 +16,7 @@ class Target:
     weight: np.ndarray | None = None
     groups: np.ndarray | None = None
 
-    def gathered(self, workers: Workers) -> Target:
-        """Return the targets and weights of the rows of all workers."""
-        weight = None if self.weight is None else workers.gather_rows(self.weight)
-        return Target(workers.gather_rows(self.y), weight, None if workers.splits_rows else self.groups)
+    def gathered(self, workers: Workers, at_first: bool = False) -> Target:
+        """Return the targets and weights of the rows of all workers; with ``at_first`` at the first of them only."""
+        weight = None if self.weight is None else workers.gather_rows(self.weight, at_first)
+        return Target(workers.gather_rows(self.y, at_first), weight, None if workers.splits_rows else self.groups)

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from sapwood.boost.labeled_rows import LabeledRows
+from sapwood.distributed.selection import smallest_keys
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import InputError
 from sapwood.kernels.numeric.random import FOLDS, VALIDATION_SPLIT, draw_many
 from sapwood.params.declaration import Params
@@ -27,16 +29,18 @@ def rows_to_split_off(
         if settings.early_stopping_rounds is None:
             return None
         fraction = DEFAULT_FRACTION
-    gathered = rows.gather()
-    strata = None if classes is None else gathered.y
-    chosen = validation_rows(fraction, gathered.row_ids, params.run.random_state, strata, rows.groups)
+    strata = None if classes is None else rows.y
+    chosen = validation_rows(fraction, rows.row_ids, params.run.random_state, strata, rows.groups, rows.workers)
     if classes is not None:
-        _check_classes(classes, gathered.y, gathered.y[~chosen])
-    return chosen[gathered.positions]
+        _check_classes(classes, rows.y, chosen, rows.workers)
+    return chosen
 
 
-def _check_classes(classes: np.ndarray, y: np.ndarray, y_train: np.ndarray) -> None:
-    lost = np.setdiff1d(y, y_train)
+def _check_classes(classes: np.ndarray, y: np.ndarray, chosen: np.ndarray, workers: Workers) -> None:
+    masks = (np.ones(len(y), dtype=bool), ~chosen)
+    counts = [np.bincount(y[mask].astype(np.int64), minlength=len(classes)) for mask in masks]
+    n_rows, n_left = workers.sum(np.array(counts))
+    lost = np.flatnonzero((n_rows > 0) & (n_left == 0))
     if len(lost):
         label = classes.tolist()[int(lost[0])]
         raise InputError(
@@ -46,28 +50,37 @@ def _check_classes(classes: np.ndarray, y: np.ndarray, y_train: np.ndarray) -> N
 
 
 def validation_rows(
-    spec: float | LastRows, row_ids: np.ndarray, seed: int, strata: np.ndarray | None, groups: np.ndarray | None
+    spec: float | LastRows,
+    row_ids: np.ndarray,
+    seed: int,
+    strata: np.ndarray | None,
+    groups: np.ndarray | None,
+    workers: Workers = LOCAL,
 ) -> np.ndarray:
-    """Return a mask of the rows to validate on: about the fraction ``spec`` of them, never all.
+    """Return a mask of the rows to validate on: about the fraction ``spec`` of the rows of all workers, never all.
 
     Every stratum (class number) contributes this fraction; groups are not divided.
     """
-    n = len(row_ids)
+    n = workers.count_rows(len(row_ids))
     fraction = spec.fraction if isinstance(spec, LastRows) else spec
     n_validation = max(1, min(n - 1, int(fraction * n + 0.5)))
     if n < 2:
         raise InputError(f"no row can be split off for validation, there is only {n} sample: pass eval_set")
-    chosen = np.zeros(n, dtype=bool)
+    stratum = np.zeros(len(row_ids), dtype=np.int64)
     if isinstance(spec, LastRows):
-        chosen[n - n_validation :] = True
-    elif groups is not None:
-        chosen = _choose_groups(hash_rows(row_ids, seed, VALIDATION_SPLIT), groups, n_validation)
-    else:
-        order, counts = _sort_by_stratum(hash_rows(row_ids, seed, VALIDATION_SPLIT), strata)
-        starts = np.cumsum(counts) - counts
-        for start, count in zip(starts, allocate(counts, fraction, n_validation), strict=True):
-            chosen[order[start : start + count]] = True
-    return chosen
+        return ~smallest_keys(row_ids.astype(np.uint64), stratum, np.array([n - n_validation]), workers)
+    hashes = hash_rows(row_ids, seed, VALIDATION_SPLIT)
+    if groups is not None:
+        return _choose_groups(hashes, groups, n_validation)
+    stratum = stratum if strata is None else strata.astype(np.int64)
+    counts = _count(stratum, workers)
+    return smallest_keys(hashes, stratum, allocate(counts, fraction, n_validation), workers)
+
+
+def _count(numbers: np.ndarray, workers: Workers) -> np.ndarray:
+    """Return how many rows of all workers have each number from 0 on."""
+    n_numbers = int(workers.max(np.array([numbers.max(initial=-1)]))[0]) + 1
+    return workers.sum(np.bincount(numbers, minlength=n_numbers).astype(np.int64))
 
 
 def fold_of_rows(

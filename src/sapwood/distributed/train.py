@@ -120,7 +120,7 @@ def _read_row_numbers(given: Any, n_rows: int, workers: Workers) -> np.ndarray:
             f"row_numbers must be {n_rows} integers of at least 0, one for each row of this worker; got "
             f"{short_repr(given)}"
         )
-    all_numbers = workers.gather_rows(numbers.astype(np.int64))
-    if len(np.unique(all_numbers)) < len(all_numbers):
+    numbers = numbers.astype(np.uint64)
+    if workers.has_duplicates(numbers):
         raise InputError("row_numbers has a number twice: give every row of all workers a number of its own")
-    return numbers.astype(np.uint64)
+    return numbers

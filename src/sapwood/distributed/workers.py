@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
+from sapwood import errors
 from sapwood.distributed.communicator import Communicator, LocalCommunicator
 from sapwood.distributed.journal import Journal
-from sapwood.errors import InputError
+from sapwood.errors import InputError, TrainingError
 from sapwood.lazy_dataclass import dataclass
 
 ROWS, FEATURES = "rows", "features"
@@ -38,6 +40,11 @@ class Workers:
         """Whether each worker has rows of its own."""
         return self.split == ROWS
 
+    @property
+    def is_first(self) -> bool:
+        """Whether this worker does what one of those that have rows of their own does for all."""
+        return not self.splits_rows or self.communicator.rank == 0
+
     def begin(self, purpose: str) -> None:
         """Count the bytes that are sent from now on under ``purpose``."""
         self.communicator.purpose = purpose
@@ -60,6 +67,16 @@ class Workers:
         """Return the number of rows of the workers before this one, which has ``n_rows``."""
         return int(self._row_counts(n_rows)[: self.communicator.rank].sum()) if self.splits_rows else 0
 
+    def has_duplicates(self, numbers: np.ndarray) -> bool:
+        """Return whether two rows of all workers have the same number; each worker compares some of the numbers."""
+        if self.splits_rows:
+            owner = numbers % np.uint64(self.communicator.size)
+            order = np.argsort(owner)
+            borders = np.searchsorted(owner[order], np.arange(1, self.communicator.size))
+            numbers = np.concatenate(self.communicator.exchange_arrays(np.split(numbers[order], borders)))
+        n_duplicates = len(numbers) - len(np.unique(numbers))
+        return bool(self.sum(np.array([n_duplicates], dtype=np.int64))[0])
+
     def _row_counts(self, n_rows: int) -> np.ndarray:
         return np.concatenate(self.communicator.gather(np.array([n_rows], dtype=np.int64)))
 
@@ -77,22 +94,31 @@ class Workers:
         """Return the sums of integers over the workers before this one, and over all workers."""
         return self.communicator.sum_before(values) if self.splits_rows else (np.zeros_like(values), values)
 
-    def has_min(self, value: np.ndarray) -> bool:
-        """Return whether no other worker's rows have a smaller value (of equals: no worker before this one)."""
-        if not self.splits_rows:
-            return True
-        values = np.concatenate(self.communicator.gather(value.reshape(1)))
-        return int(np.argmin(values)) == self.communicator.rank
+    def min(self, values: np.ndarray) -> np.ndarray:
+        """Return the minimum over all workers of numbers that each has found in its rows."""
+        if values.dtype.kind == "u":
+            return ~self.max(~values)
+        return -self.max(-values)
 
-    def gather_rows(self, values: np.ndarray) -> np.ndarray:
-        """Return the values of the rows of all workers, worker by worker; rows are the last axis."""
+    def extrema(self, values: np.ndarray) -> tuple[float, float]:
+        """Return the smallest and the largest of numbers, one per row of all workers."""
+        found = np.array([-np.min(values, initial=np.inf), np.max(values, initial=-np.inf)])
+        negative_low, high = self.max(found).tolist()
+        return -negative_low, high
+
+    def gather_rows(self, values: np.ndarray, at_first: bool = False) -> np.ndarray:
+        """Return the values of the rows of all workers, worker by worker; rows are the last axis.
+
+        With ``at_first`` the first worker gets them, and the others no rows.
+        """
         if not self.splits_rows:
             return values
-        return np.ascontiguousarray(np.concatenate(self.communicator.gather(np.ascontiguousarray(values.T))).T)
-
-    def gather_each(self, *arrays: np.ndarray) -> Sequence[np.ndarray]:
-        """Return arrays of float64, one number per row, with the rows of all workers; one exchange serves them all."""
-        return list(self.gather_rows(np.stack(arrays))) if self.splits_rows else arrays
+        rows = np.ascontiguousarray(values.T)
+        if at_first:
+            received = self.communicator.exchange_arrays([rows, *[rows[:0]] * (self.communicator.size - 1)])
+        else:
+            received = self.communicator.gather(rows)
+        return np.ascontiguousarray(np.concatenate(received).T)
 
     # --- columns of which each worker takes some ----------------------------------------------------------------------
 
@@ -133,9 +159,33 @@ class Workers:
         gathered = self.communicator.gather(np.frombuffer(text.encode(), np.uint8))
         return [array.tobytes().decode() for array in gathered]
 
+    def first_text(self, text: str) -> str:
+        """Return the text of the first worker that has one, an empty one if none has."""
+        return next(filter(None, self.gather_texts(text)), "") if self.splits_rows else text
+
     def broadcast_text(self, text: str | None) -> str | None:
         """Return the text of worker 0; an empty one is None."""
         return text if self.is_local else self.gather_texts(text or "")[0] or None
+
+    def compute_at_first(self, compute: Callable[[], Any]) -> Any:
+        """Return what a function returns at the first worker, a JSON value; an error is raised at all workers."""
+        if not self.splits_rows:
+            return compute()
+        import json
+
+        answer: dict[str, Any] = {}
+        failure: Exception | None = None
+        if self.is_first:
+            try:
+                answer = {"value": compute()}
+            except Exception as error:
+                failure, answer = error, {"error": type(error).__name__, "message": str(error)}
+        answer = json.loads(self.gather_texts(json.dumps(answer))[0])
+        if failure is not None:
+            raise failure
+        if "error" in answer:
+            raise getattr(errors, answer["error"], TrainingError)(answer["message"])
+        return answer["value"]
 
     def broadcast_bool(self, fact: bool) -> bool:
         """Return the truth value of worker 0."""

@@ -7,6 +7,7 @@ from dataclasses import field
 
 import numpy as np
 
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import InputError
 from sapwood.kernels.numeric.elementwise import apply_elementwise
 from sapwood.kernels.numeric.sums import fixed_mean
@@ -27,7 +28,8 @@ WEIGHT_BITS = 62
 class MetricInputs:
     """Targets, predictions, weights, and the parameters of the metric.
 
-    ``prediction`` holds values or probabilities of class 1 (n,), or one probability per class (n, classes).
+    ``prediction`` holds values or probabilities of class 1 (n,), or one probability per class (n, classes). The rows
+    are those of one of the ``workers``, unless the metric needs all rows.
     """
 
     y: np.ndarray
@@ -35,29 +37,32 @@ class MetricInputs:
     weight: np.ndarray | None = None
     params: tuple[float, ...] = ()
     run: Run = run_serial
+    workers: Workers = LOCAL
 
     def mean(self, values: np.ndarray) -> float:
-        """Return the weighted mean over the rows, independently of their order."""
-        return fixed_mean(values, self.weight, self.run)
+        """Return the weighted mean over the rows of all workers, independently of their order."""
+        return fixed_mean(values, self.weight, self.run, self.workers)
 
     def integer_weights(self) -> np.ndarray:
         """Return the weights in fixed point, below 2^62 in sum: sums of integers do not depend on their order."""
-        n_rows = len(self.y)
-        if self.weight is None or n_rows == 0:
-            return np.ones(n_rows, dtype=np.int64)
+        if self.weight is None:
+            return np.ones(len(self.y), dtype=np.int64)
         weight = np.asarray(self.weight, dtype=np.float64)
-        bits = WEIGHT_BITS - n_rows.bit_length()
-        return np.rint(np.ldexp(weight, bits - np.frexp(weight.max())[1])).astype(np.int64)
+        largest = self.workers.max(np.array([weight.max(initial=0.0)]))
+        bits = WEIGHT_BITS - self.workers.count_rows(len(self.y)).bit_length()
+        return np.rint(np.ldexp(weight, bits - np.frexp(largest)[1])).astype(np.int64)
 
     def apply(self, kernel: Kernel, values: np.ndarray) -> np.ndarray:
         """Return an elementary function, such as ``log_values``, of an array."""
         return apply_elementwise(kernel, values, self.run)
 
     def require(self, metric: str, is_valid: np.ndarray, allowed: str, remedy: str) -> None:
-        """Raise an InputError that names the first row whose target or prediction is not valid."""
+        """Raise an InputError, at all workers, that names the first row whose target or prediction is not valid."""
+        given = ""
         if not is_valid.all():
             row = int(np.argmin(is_valid))
             given = f"row {row} has the target {self.y[row]:g} and the prediction {self.prediction[row]}"
+        if given := self.workers.first_text(given):
             raise InputError(f"metric {metric!r}: {given}; allowed is {allowed}; {remedy}")
 
 
@@ -65,7 +70,8 @@ class MetricInputs:
 class Metric:
     """A measure of the quality of predictions: ``metric(y, prediction, weight)`` returns a number.
 
-    ``tasks`` are the tasks it is defined for; ``params`` are passed to ``function`` with the arrays.
+    ``tasks`` are the tasks it is defined for; ``params`` are passed to ``function`` with the arrays. A metric that is
+    not made of sums over the rows ``needs_all_rows`` of all workers of a distributed fit.
     """
 
     name: str
@@ -73,6 +79,7 @@ class Metric:
     greater_is_better: bool = False
     tasks: frozenset[str] = ANY
     params: tuple[float, ...] = ()
+    needs_all_rows: bool = False
 
     @property
     def prediction_kind(self) -> str:
@@ -84,10 +91,15 @@ class Metric:
         check_compatibility(Context(task=task, metric_name=self.name, metric_tasks=self.tasks))
 
     def __call__(
-        self, y: np.ndarray, prediction: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial
+        self,
+        y: np.ndarray,
+        prediction: np.ndarray,
+        weight: np.ndarray | None = None,
+        run: Run = run_serial,
+        workers: Workers = LOCAL,
     ) -> float:
         """Return the metric of predictions, with rows weighted by ``weight``."""
         y = np.asarray(y, dtype=np.float64)
         prediction = np.asarray(prediction, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):  # overflow gives infinity, a valid value of a metric
-            return self.function(MetricInputs(y, prediction, weight, self.params, run))
+            return self.function(MetricInputs(y, prediction, weight, self.params, run, workers))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.kernels.numeric.elementwise import log_values
-from sapwood.kernels.numeric.sums import fixed_sum
+from sapwood.kernels.numeric.sums import fixed_sums
 from sapwood.metrics.base import ANY, BINARY, CLASSES, MULTICLASS, MetricInputs
 from sapwood.metrics.registry import register
 
@@ -75,11 +75,12 @@ def ece(inputs: MetricInputs) -> float:
     n_bins = max(1, int(inputs.params[0]))
     bin_of_row = np.minimum((p * n_bins).astype(np.int64), n_bins - 1)
     weight = np.ones(len(y)) if inputs.weight is None else inputs.weight
+    rows_of_bin = [bin_of_row == k for k in range(n_bins)]
+    terms = [((p - y)[rows], weight[rows]) for rows in rows_of_bin]
+    *differences, all_weight = fixed_sums([*terms, (weight, None)], inputs.run, inputs.workers)
     total = 0.0
-    for k in range(n_bins):
-        rows = bin_of_row == k
-        total += abs(fixed_sum((p - y)[rows], weight[rows], inputs.run))
-    all_weight = fixed_sum(weight, None, inputs.run)
+    for difference in differences:
+        total += abs(difference)
     return total / all_weight if all_weight > 0.0 else float("nan")
 
 

@@ -61,7 +61,7 @@ def confusion_matrix(inputs: MetricInputs, threshold: float = THRESHOLD) -> np.n
     cell = inputs.y.astype(np.int64) * n_classes + predicted_class(inputs, threshold)
     cells = np.zeros(n_classes * n_classes, dtype=np.int64)
     np.add.at(cells, cell, inputs.integer_weights())
-    return cells.reshape(n_classes, n_classes)
+    return inputs.workers.sum(cells).reshape(n_classes, n_classes)
 
 
 def _counts_of_classes(inputs: MetricInputs) -> list[Counts]:

@@ -16,7 +16,7 @@ from sapwood.native.runtime.kernel import Run
 NAN = float("nan")
 
 
-@register("roc_auc", tasks=CLASSES, greater_is_better=True)
+@register("roc_auc", tasks=CLASSES, greater_is_better=True, needs_all_rows=True)
 def auc(inputs: MetricInputs) -> float:
     """Area under the ROC curve, P(score+ > score-) + P(tie) / 2, NaN without rows of both classes.
 
@@ -27,33 +27,33 @@ def auc(inputs: MetricInputs) -> float:
     return _area(class_1_probability(inputs), inputs.y == 1.0, inputs.integer_weights(), inputs.run)
 
 
-@register("roc_auc_ovr", tasks=CLASSES, greater_is_better=True)
+@register("roc_auc_ovr", tasks=CLASSES, greater_is_better=True, needs_all_rows=True)
 def auc_ovr(inputs: MetricInputs) -> float:
     """Mean over the classes of the AUC of each class against the others."""
     areas, _ = _one_vs_rest(inputs)
     return _average(areas, [1] * len(areas))
 
 
-@register("roc_auc_ovr_weighted", tasks=CLASSES, greater_is_better=True)
+@register("roc_auc_ovr_weighted", tasks=CLASSES, greater_is_better=True, needs_all_rows=True)
 def auc_ovr_weighted(inputs: MetricInputs) -> float:
     """Mean over the classes of the AUC of each class against the others, weighted by the rows of the class."""
     return _average(*_one_vs_rest(inputs))
 
 
-@register("roc_auc_ovo", tasks=CLASSES, greater_is_better=True)
+@register("roc_auc_ovo", tasks=CLASSES, greater_is_better=True, needs_all_rows=True)
 def auc_ovo(inputs: MetricInputs) -> float:
     """Mean over the pairs of classes of the AUC of one against the other, the mean of both directions."""
     areas, _ = _one_vs_one(inputs)
     return _average(areas, [1] * len(areas))
 
 
-@register("roc_auc_ovo_weighted", tasks=CLASSES, greater_is_better=True)
+@register("roc_auc_ovo_weighted", tasks=CLASSES, greater_is_better=True, needs_all_rows=True)
 def auc_ovo_weighted(inputs: MetricInputs) -> float:
     """Mean over the pairs of classes of their AUC, weighted by the rows of both classes."""
     return _average(*_one_vs_one(inputs))
 
 
-@register(tasks=CLASSES, greater_is_better=True)
+@register(tasks=CLASSES, greater_is_better=True, needs_all_rows=True)
 def auc_mu(inputs: MetricInputs) -> float:
     """Mean over the pairs of classes of the AUC of the difference of their probabilities (Kleiman and Page, 2019)."""
     p, weight = class_probabilities(inputs), inputs.integer_weights()
@@ -65,7 +65,7 @@ def auc_mu(inputs: MetricInputs) -> float:
     return _average(areas, [1] * len(areas))
 
 
-@register("ap", "aucpr", tasks=BINARY, greater_is_better=True)
+@register("ap", "aucpr", tasks=BINARY, greater_is_better=True, needs_all_rows=True)
 def average_precision(inputs: MetricInputs) -> float:
     """Mean over rows of class 1 of the precision at their score; NaN if there is no row of class 1."""
     score = class_1_probability(inputs)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import ParameterError
 from sapwood.lazy_dataclass import dataclass
 from sapwood.metrics.base import Metric
@@ -48,6 +49,7 @@ class CustomMetric(Metric):
     is how the function takes weights: by position (""), by a keyword, or not at all (None).
     """
 
+    needs_all_rows: bool = True
     weight_as: str | None = ""
     is_direction_known: bool = False
 
@@ -88,7 +90,12 @@ class CustomMetric(Metric):
         return dataclasses.replace(self, is_direction_known=True)
 
     def __call__(
-        self, y: np.ndarray, prediction: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial
+        self,
+        y: np.ndarray,
+        prediction: np.ndarray,
+        weight: np.ndarray | None = None,
+        run: Run = run_serial,
+        workers: Workers = LOCAL,
     ) -> float:
         """Return what the function returns for read-only arrays."""
         returned = self._call(y, prediction, weight)

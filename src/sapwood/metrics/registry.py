@@ -25,15 +25,21 @@ NEGATIVE = "neg_"  # prefix of scikit-learn's scorers that negate an error
 
 
 def register(
-    *aliases: str, tasks: frozenset[str] = ANY, greater_is_better: bool = False, params: tuple[float, ...] = ()
+    *aliases: str,
+    tasks: frozenset[str] = ANY,
+    greater_is_better: bool = False,
+    params: tuple[float, ...] = (),
+    needs_all_rows: bool = False,
 ) -> Callable[[MetricFunction], MetricFunction]:
     """Register a function of ``MetricInputs`` under its name and ``aliases``.
 
-    ``params`` are the defaults of its parameters; a name such as ``quantile@0.9`` replaces them.
+    ``params`` are the defaults of its parameters; a name such as ``quantile@0.9`` replaces them. The function is given
+    the rows of one worker of a distributed fit, and adds up by ``inputs.mean`` and ``inputs.workers``, unless it
+    ``needs_all_rows``.
     """
 
     def decorate(function: MetricFunction) -> MetricFunction:
-        metric = Metric(function.__name__, function, greater_is_better, tasks, params)
+        metric = Metric(function.__name__, function, greater_is_better, tasks, params, needs_all_rows)
         for name in (metric.name, *aliases):
             assert name not in _METRICS, name
             _METRICS[name] = metric

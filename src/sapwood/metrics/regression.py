@@ -62,7 +62,7 @@ def smape(inputs: MetricInputs) -> float:
     return inputs.mean(2.0 * np.abs(inputs.prediction - inputs.y) / np.where(size > 0.0, size, 1.0))
 
 
-@register("median_absolute_error", tasks=REGRESSION)
+@register("median_absolute_error", tasks=REGRESSION, needs_all_rows=True)
 def medae(inputs: MetricInputs) -> float:
     """Median of |y - prediction|, the mean of both neighbours where it lies between two rows."""
     if len(inputs.y) == 0:
@@ -82,7 +82,8 @@ def max_error(inputs: MetricInputs) -> float:
     error = np.abs(inputs.prediction - inputs.y)
     if inputs.weight is not None:
         error = error[np.asarray(inputs.weight) > 0.0]
-    return float(error.max()) if len(error) else float("nan")
+    _, largest = inputs.workers.extrema(error)
+    return largest if largest >= 0.0 else float("nan")
 
 
 @register(tasks=REGRESSION, params=(1.0,))
@@ -106,7 +107,7 @@ def expectile(inputs: MetricInputs) -> float:
     return inputs.mean(np.where(over > 0.0, 1.0 - alpha, alpha) * np.square(over))
 
 
-@register("c_index", "concordance_index", tasks=REGRESSION | BINARY, greater_is_better=True)
+@register("c_index", "concordance_index", tasks=REGRESSION | BINARY, greater_is_better=True, needs_all_rows=True)
 def concordance(inputs: MetricInputs) -> float:
     """Fraction of the pairs of rows with different targets that predictions order alike, ties counted half.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import ParameterError
 from sapwood.lazy_dataclass import dataclass
 from sapwood.metrics.base import Metric
@@ -45,6 +46,7 @@ def _is_scorer(spec: Any) -> bool:
 class ScikitLearnMetric(Metric):
     """A metric function or scorer of scikit-learn; ``classes`` are the labels of the codes in the targets."""
 
+    needs_all_rows: bool = True
     classes: np.ndarray | None = None
 
     @classmethod
@@ -62,7 +64,12 @@ class ScikitLearnMetric(Metric):
         return cls(name, spec, name.endswith(GREATER_ENDINGS), classes=classes)
 
     def __call__(
-        self, y: np.ndarray, prediction: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial
+        self,
+        y: np.ndarray,
+        prediction: np.ndarray,
+        weight: np.ndarray | None = None,
+        run: Run = run_serial,
+        workers: Workers = LOCAL,
     ) -> float:
         """Return the value that scikit-learn computes."""
         function: Callable[..., Any] = self.function

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import InputError, ParameterError
 from sapwood.kernels.leaves.quantile import leaf_quantiles
 from sapwood.kernels.numeric.sums import fixed_mean
@@ -142,12 +143,21 @@ class Objective:
         is_bad = ~(np.abs(y) <= MAX_TARGET)
         reject_targets(self.name, y, is_bad, f"a number within ±{MAX_TARGET:g}", "drop the row or rescale the target")
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
-        """Return the constant scores (n_outputs,) that minimise the loss of all rows."""
+    def best_constant(
+        self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial, workers: Workers = LOCAL
+    ) -> np.ndarray:
+        """Return the constant scores (n_outputs,) that minimise the loss of all rows, those of other workers too."""
         raise NotImplementedError
 
-    def initial_scores(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
-        """Return the scores (n_outputs,) that boosting starts from, by default the best constant."""
+    def initial_scores(
+        self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial, workers: Workers = LOCAL
+    ) -> np.ndarray:
+        """Return the scores (n_outputs,) that boosting starts from, by default the best constant.
+
+        A loss whose ``best_constant`` does not take ``workers`` is given the rows of all of them.
+        """
+        if workers.splits_rows:
+            return self.best_constant(y, weight, run, workers)
         return self.best_constant(y, weight, run)
 
     def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = run_serial) -> None:
@@ -176,7 +186,12 @@ def flat_pairs(pairs: np.ndarray) -> np.ndarray:
 
 
 def mean_loss(
-    objective: Objective, y: np.ndarray, scores: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial
+    objective: Objective,
+    y: np.ndarray,
+    scores: np.ndarray,
+    weight: np.ndarray | None = None,
+    run: Run = run_serial,
+    workers: Workers = LOCAL,
 ) -> float:
     """Return the weighted mean of the loss, the default metric of losses without one of their own.
 
@@ -192,11 +207,13 @@ def mean_loss(
         Weight of each row.
     run : callable, default=run_serial
         What runs kernels: one thread by default.
+    workers : Workers, optional
+        Workers that have the other rows, in a distributed fit.
 
     Returns
     -------
     float
-        The mean, added in fixed point: it does not depend on the order of rows.
+        The mean over all rows, added in fixed point: it does not depend on the order of rows.
 
     Examples
     --------
@@ -205,7 +222,7 @@ def mean_loss(
     >>> mean_loss(Squared(), np.array([0.0, 0.0]), np.array([[1.0, 3.0]]))
     2.5
     """
-    return fixed_mean(objective.loss(y, scores, run), weight, run)
+    return fixed_mean(objective.loss(y, scores, run), weight, run, workers)
 
 
 def reject_targets(name: str, y: np.ndarray, is_bad: np.ndarray, allowed: str, remedy: str) -> None:
@@ -221,9 +238,15 @@ def check_setting(loss: Objective, setting: str, is_valid: bool, allowed: str) -
         raise ParameterError(f"{type(loss).__name__}: {setting}={getattr(loss, setting)!r}; allowed is {allowed}")
 
 
-def weighted_quantile(values: np.ndarray, weight: np.ndarray, quantile: float, run: Run = run_serial) -> float:
+def weighted_quantile(
+    values: np.ndarray, weight: np.ndarray, quantile: float, run: Run = run_serial, workers: Workers = LOCAL
+) -> float:
     """Return the weighted quantile of all values, as ``leaf_quantiles`` computes it for a leaf."""
     n = len(values)
+    if workers.splits_rows:
+        from sapwood.distributed.selection import select_quantiles
+
+        return float(select_quantiles(np.zeros(n, dtype=np.int64), values, weight, 1, quantile, workers)[0])
     rows, order = np.arange(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
     leaf_start = np.array([0, n], dtype=np.int64)
     out = np.empty(1)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.numeric.sums import fixed_sum
 from sapwood.native.runtime.kernel import Run, run_serial
 from sapwood.objectives.base import Objective
@@ -15,7 +16,13 @@ MAX_STEPS = 100
 
 
 def constant_between(
-    objective: Objective, y: np.ndarray, weight: np.ndarray | None, low: float, high: float, run: Run = run_serial
+    objective: Objective,
+    y: np.ndarray,
+    weight: np.ndarray | None,
+    low: float,
+    high: float,
+    run: Run = run_serial,
+    workers: Workers = LOCAL,
 ) -> float:
     """Return the score between ``low`` and ``high`` at which the weighted gradients of a one-output loss sum to 0."""
     scores = np.empty((1, len(y)))
@@ -24,7 +31,7 @@ def constant_between(
     def total_gradient(score: float) -> float:
         scores[:] = score
         objective.pairs(y, scores, pairs, run)
-        return fixed_sum(pairs[0, :, 0], weight, run)
+        return fixed_sum(pairs[0, :, 0], weight, run, workers)
 
     return find_root(total_gradient, low, high)
 

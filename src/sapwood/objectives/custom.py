@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import ParameterError
 from sapwood.kernels.numeric.gradient_pairs import MIN_HESSIAN
 from sapwood.kernels.numeric.sums import fixed_mean, fixed_sum
@@ -31,7 +32,7 @@ from sapwood.objectives.autodiff.traced_loss import (
     check_row_independence,
     trace_loss,
 )
-from sapwood.objectives.base import Objective
+from sapwood.objectives.base import Objective, weighted_quantile
 from sapwood.objectives.best_constant import minimize_from
 from sapwood.objectives.links import LINKS, ElementwiseLink, Identity, Link
 from sapwood.objectives.losses.one_vs_all import OneVsAll
@@ -95,10 +96,12 @@ class FunctionObjective(Objective):
         fitted.n_classes = n_classes
         return fitted
 
-    def class_constants(self, y: np.ndarray, weight: np.ndarray | None, run: Run) -> np.ndarray:
+    def class_constants(
+        self, y: np.ndarray, weight: np.ndarray | None, run: Run, workers: Workers = LOCAL
+    ) -> np.ndarray:
         """Return the scores at which the link predicts the frequencies of the classes."""
         loss: Objective = OneVsAll(self.n_classes) if self.link.name == "one_vs_all" else Softmax(self.n_classes)
-        return loss.best_constant(y, weight, run)
+        return loss.best_constant(y, weight, run, workers)
 
 
 class CustomLoss(FunctionObjective):
@@ -163,36 +166,40 @@ class CustomLoss(FunctionObjective):
         """Return the loss of each row."""
         return (ClassScoreLoss(self.function, y, 0) if self.n_classes else self._trace(y)).value(scores, run)
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
+    def best_constant(
+        self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial, workers: Workers = LOCAL
+    ) -> np.ndarray:
         """Return a local minimum of the mean loss, found by descent from the best of several constants.
 
         With a score per class, it is the one at which the link predicts the frequencies of the classes.
         """
         if self.n_classes:
-            return self.class_constants(y, weight, run)
+            return self.class_constants(y, weight, run, workers)
         traced = self._trace(y)
         scores = np.empty((1, len(y)))
 
         def mean_at(constant: float) -> float:
             scores[:] = constant
-            return fixed_mean(traced.value(scores, run), weight, run)
+            return fixed_mean(traced.value(scores, run), weight, run, workers)
 
         def slope_at(constant: float) -> float:
             scores[:] = constant
-            return fixed_sum(traced.derivatives(scores, run)[0], weight, run)
+            return fixed_sum(traced.derivatives(scores, run)[0], weight, run, workers)
 
-        tried = {constant: mean_at(constant) for constant in _candidates(y)}
+        low, high = workers.extrema(y)
+        tried = {constant: mean_at(constant) for constant in _candidates(y, low, high, workers)}
         finite = {constant: mean for constant, mean in tried.items() if math.isfinite(mean)}
         if not finite:
             given = f"the mean loss is not finite at any of the scores {', '.join(f'{c:g}' for c in tried)}"
             raise ParameterError(f"custom objective: {given}; {REMEDY}")
         start = min(finite, key=lambda constant: finite[constant])
-        lowest = minimize_from(slope_at, start, max(float(np.ptp(y)), 1e-3) / 8)
+        lowest = minimize_from(slope_at, start, max(high - low, 1e-3) / 8)
         return np.array([lowest if mean_at(lowest) <= finite[start] else start])
 
 
-def _candidates(y: np.ndarray) -> list[float]:
-    constants = [0.0, fixed_mean(y), float(np.median(y)), float(np.min(y)), float(np.max(y)), 1.0, -1.0]
+def _candidates(y: np.ndarray, low: float, high: float, workers: Workers) -> list[float]:
+    median = weighted_quantile(y, np.ones(len(y)), 0.5, workers=workers)
+    constants = [0.0, fixed_mean(y, workers=workers), median, low, high, 1.0, -1.0]
     return list(dict.fromkeys(constants))
 
 
@@ -235,7 +242,9 @@ class GradientLoss(FunctionObjective):
         """Return the link and the constant; the function is not stored in model files."""
         return {**super().settings(), "constant": self.constant}
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
+    def best_constant(
+        self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial, workers: Workers = LOCAL
+    ) -> np.ndarray:
         """Return ``constant``."""
         constants = np.asarray(self.constant, dtype=np.float64)
         if constants.shape not in ((), (1,), (self.n_outputs,)):

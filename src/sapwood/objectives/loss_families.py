@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import InputError, ParameterError
 from sapwood.kernels.numeric.elementwise import apply_elementwise, log_values
 from sapwood.kernels.numeric.sums import fixed_mean
@@ -28,9 +29,11 @@ def log_odds(probability: np.ndarray) -> np.ndarray:
 class ResidualObjective(Objective):
     """A convex loss of the residual: its best constant lies between the smallest and the largest target."""
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
+    def best_constant(
+        self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial, workers: Workers = LOCAL
+    ) -> np.ndarray:
         """Return the score at which the gradients sum to 0."""
-        return np.array([constant_between(self, y, weight, float(np.min(y)), float(np.max(y)), run)])
+        return np.array([constant_between(self, y, weight, *workers.extrema(y), run, workers)])
 
 
 class QuantileLeafObjective(Objective):
@@ -39,10 +42,12 @@ class QuantileLeafObjective(Objective):
     curvature = "surrogate"
     has_quantile_leaves = True
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
+    def best_constant(
+        self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial, workers: Workers = LOCAL
+    ) -> np.ndarray:
         """Return the weighted quantile of the targets, one per output."""
         weights = self.leaf_weights(y, weight)
-        return np.array([weighted_quantile(y, weights, quantile, run) for quantile in self.leaf_quantiles])
+        return np.array([weighted_quantile(y, weights, quantile, run, workers) for quantile in self.leaf_quantiles])
 
 
 class LogMeanObjective(Objective):
@@ -50,9 +55,11 @@ class LogMeanObjective(Objective):
 
     link = Log()
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
+    def best_constant(
+        self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial, workers: Workers = LOCAL
+    ) -> np.ndarray:
         """Return the logarithm of the mean."""
-        mean = fixed_mean(y, weight, run)
+        mean = fixed_mean(y, weight, run, workers)
         if mean == 0.0:
             raise InputError(f"objective {self.name!r}: every target is 0, which has no logarithm; use 'squared'")
         return apply_elementwise(log_values, np.array([mean]))
@@ -92,9 +99,11 @@ class MulticlassObjective(Objective):
         allowed = f"a class number from 0 to {self.n_classes - 1}"
         reject_targets(self.name, y, ~is_class, allowed, "encode the classes so")
 
-    def class_frequencies(self, y: np.ndarray, weight: np.ndarray | None, run: Run) -> np.ndarray:
+    def class_frequencies(
+        self, y: np.ndarray, weight: np.ndarray | None, run: Run, workers: Workers = LOCAL
+    ) -> np.ndarray:
         """Return the fraction of the weight that each class has."""
-        return np.array([fixed_mean((y == k).astype(np.float64), weight, run) for k in range(self.n_outputs)])
+        return np.array([fixed_mean((y == k).astype(np.float64), weight, run, workers) for k in range(self.n_outputs)])
 
 
 def with_vector_leaves(objective: Objective) -> Objective:

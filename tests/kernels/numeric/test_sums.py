@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.kernels.numeric import sums
-from sapwood.kernels.numeric.sums import fixed_mean, fixed_sum
+from sapwood.kernels.numeric.sums import fixed_mean, fixed_sum, fixed_sums
+from tests.distributed.worker_threads import run_on_rows
 
 NUMBERS = st.lists(st.floats(-1e30, 1e30), min_size=1, max_size=60)
 
@@ -97,3 +98,40 @@ def test_the_kernels_give_the_bits_of_plain_python():
     sums.sum_products(values, weights, 2.0**45, compiled)
     sums.sum_products.function(0, 1, None, values, weights, 2.0**45, plain)
     np.testing.assert_array_equal(compiled, plain)
+
+
+EXTREME = [1e308, -1e308, 1e-300, 5e-324, 3.0, -0.0, 1e16]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("values", [EXTREME, [math.inf, 1.0], [math.nan, 2.0], [], [7.0]], ids=str)
+def test_workers_with_some_of_the_terms_each_get_the_sum_of_all(values, size):
+    values = np.array(values, dtype=np.float64)
+    weights = np.linspace(0.1, 1.0, len(values))
+    one, two = np.array([fixed_sum(values, weights), fixed_mean(values, weights)]), fixed_mean(values)
+
+    def work(rows, workers):
+        both = (
+            fixed_sum(values[rows], weights[rows], workers=workers),
+            fixed_mean(values[rows], weights[rows], workers=workers),
+        )
+        return [*both, fixed_mean(values[rows], workers=workers)]
+
+    for found in run_on_rows(size, len(values), work):
+        np.testing.assert_array_equal(found, [*one, two])
+
+
+def test_workers_add_up_more_than_64_bits():
+    values = np.full(2**17, np.nextafter(1.0, 0.0)) * np.where(np.arange(2**17) % 5, 1.0, -1.0)
+    for found in run_on_rows(3, len(values), lambda rows, workers: fixed_sum(values[rows], workers=workers)):
+        assert found == fixed_sum(values)
+
+
+def test_several_sums_take_two_exchanges():
+    terms = [(np.arange(9.0) + k, np.arange(9.0)) for k in range(4)]
+
+    def work(rows, workers):
+        found = fixed_sums([(values[rows], weights[rows]) for values, weights in terms], workers=workers)
+        return found, sum(workers.communicator.exchanges.values())
+
+    assert run_on_rows(2, 9, work) == [(fixed_sums(terms), 2)] * 2

@@ -167,7 +167,7 @@ class Sampler(ABC):
         self._draw_hashes(round)
         smallest = self._hashes.min(initial=np.iinfo(np.uint64).max)
         rows = np.flatnonzero(self._hashes == smallest).astype(np.uint32)
-        rows = rows if workers.has_min(smallest) else rows[:0]
+        rows = rows if smallest == workers.min(smallest) else rows[:0]
         if sampled.weight is self.context.weight:
             return SampledRows(rows, self.context.weight)
         return self._with_weights(rows, self.context.weight[rows] if len(self.context.weight) else np.ones(len(rows)))

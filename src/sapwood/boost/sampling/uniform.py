@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext, sampler_for
+from sapwood.distributed.selection import smallest_keys
 from sapwood.kernels.numeric.elementwise import apply_elementwise, exp_values
 from sapwood.kernels.numeric.random import SAMPLING
 from sapwood.kernels.sampling import row_sampling
@@ -28,6 +29,7 @@ class UniformSampler(Sampler):
         if option.by == "groups":
             self._row_ids = _group_ids(context)
         self._classes = _rows_by_class(context) if option.by == "classes" else []
+        self._n_of_class = self._sample_sizes()
 
     def draw(self, pairs: np.ndarray, round: int) -> SampledRows:
         """Sample the rows of a round."""
@@ -50,13 +52,22 @@ class UniformSampler(Sampler):
         )  # fmt: skip
         return self._at_least_one(SampledRows(self._rows[: int(counts.sum())], context.weight), round)
 
+    def _sample_sizes(self) -> np.ndarray:
+        """Return the number of rows that are sampled of each class, at least one of those that there are."""
+        n_rows = self.context.workers.sum(np.array([len(rows) for rows in self._classes], dtype=np.int64))
+        return np.maximum((self.params.subsample * n_rows + 0.5).astype(np.int64), n_rows > 0)
+
     def _sample_classes(self, hashes: np.ndarray) -> np.ndarray:
         """Return the rows of the smallest hashes of every class."""
-        sampled = []
-        for rows in self._classes:
-            class_hashes = self.context.workers.gather_rows(hashes[rows])
-            n = max(1, int(self.params.subsample * len(class_hashes) + 0.5))
-            sampled.append(rows[hashes[rows] <= np.partition(class_hashes, n - 1)[n - 1]])
+        workers = self.context.workers
+        if workers.splits_rows:
+            code = self.context.target.y.astype(np.int64)
+            return np.flatnonzero(smallest_keys(hashes, code, self._n_of_class, workers)).astype(np.uint32)
+        sampled = [
+            rows[hashes[rows] <= np.partition(hashes[rows], n - 1)[n - 1]]
+            for rows, n in zip(self._classes, self._n_of_class, strict=True)
+            if n > 0
+        ]
         return np.sort(np.concatenate(sampled)).astype(np.uint32)
 
 
@@ -82,4 +93,5 @@ def _group_ids(context: SamplingContext) -> np.ndarray:
 
 def _rows_by_class(context: SamplingContext) -> list[np.ndarray]:
     y = context.target.y
-    return [np.flatnonzero(y == label) for label in np.unique(context.workers.gather_rows(y))]
+    _, largest = context.workers.extrema(y)
+    return [np.flatnonzero(y == code) for code in range(int(largest) + 1)]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import ParameterError
 from sapwood.kernels.numeric.elementwise import apply_elementwise, expm1_values, log1p_values
 from sapwood.kernels.numeric.sums import fixed_sum
@@ -17,18 +18,23 @@ ClassWeight = Mapping[Any, float] | str | EffectiveNumber | None
 
 
 def class_weights(
-    class_weight: ClassWeight, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray | None
+    class_weight: ClassWeight,
+    classes: np.ndarray,
+    codes: np.ndarray,
+    weight: np.ndarray | None,
+    workers: Workers = LOCAL,
 ) -> np.ndarray | None:
     """Return the factor by which the sample weights of each class are multiplied, None if they stay as they are.
 
     A dict gives the factors of its classes, 1 for the others. 'balanced' gives all classes the same total weight, and
-    ``EffectiveNumber`` a total between the given and the balanced one; both keep the total weight of all rows.
+    ``EffectiveNumber`` a total between the given and the balanced one; both keep the total weight of all rows: those
+    of all ``workers``.
     """
     if class_weight is None:
         return None
     if isinstance(class_weight, Mapping):
         return _weights_from_dict(class_weight, classes)
-    totals = class_totals(codes, weight, len(classes))
+    totals = class_totals(codes, weight, len(classes), workers)
     if isinstance(class_weight, str) and class_weight == "balanced":
         factors = np.divide(1.0, totals, out=np.zeros(len(classes)), where=totals > 0.0)
     else:
@@ -37,11 +43,11 @@ def class_weights(
     return factors * (fixed_sum(totals) / fixed_sum(totals, factors))
 
 
-def class_totals(codes: np.ndarray, weight: np.ndarray | None, n_classes: int) -> np.ndarray:
+def class_totals(codes: np.ndarray, weight: np.ndarray | None, n_classes: int, workers: Workers = LOCAL) -> np.ndarray:
     """Return the total sample weight of each class."""
     if weight is None:
-        return np.bincount(codes.astype(np.intp), minlength=n_classes).astype(np.float64)
-    return np.array([fixed_sum((codes == k).astype(np.float64), weight) for k in range(n_classes)])
+        return workers.sum(np.bincount(codes.astype(np.intp), minlength=n_classes)).astype(np.float64)
+    return np.array([fixed_sum((codes == k).astype(np.float64), weight, workers=workers) for k in range(n_classes)])
 
 
 def effective_number_weights(totals: np.ndarray, beta: float) -> np.ndarray:

@@ -9,6 +9,8 @@ always the exact sum, correctly rounded.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -18,6 +20,9 @@ from sapwood.native.runtime.kernel import Run, kernel, run_serial
 CHUNK = 4096
 BITS = 50
 BELOW_POINT = float(2**BITS)
+UPPER_BITS = 40
+LOWER = (1 << UPPER_BITS) - 1
+ExactSum = tuple[int | float, int]  # an integer and the exponent of two that it is multiplied by; infinity or NaN
 
 
 @kernel("f64[:], f64[:], f64[:,:]")
@@ -56,39 +61,117 @@ def sum_products(member, members, sync, values, weights, scale, out):
         out[c, 1] = fraction
 
 
-def fixed_sum(values: np.ndarray, weights: np.ndarray | None = None, run: Run = run_serial) -> float:
-    """Return the sum of values * weights, independent of their order; ``run`` chooses the threads."""
-    numerator, exponent = exact_sum(values, weights, run)
-    return _scaled(numerator, exponent)
+class RowReducer(Protocol):
+    """Combines arrays of the workers among which rows are divided: ``Workers`` of a distributed fit."""
+
+    def sum(self, values: np.ndarray) -> np.ndarray:
+        """Return the sums of integers over all workers."""
+
+    def max(self, values: np.ndarray) -> np.ndarray:
+        """Return the maxima over all workers."""
 
 
-def fixed_mean(values: np.ndarray, weights: np.ndarray | None = None, run: Run = run_serial) -> float:
-    """Return the weighted mean, independent of the order; NaN without weight. Equal values have themselves as mean."""
-    numerator, exponent = exact_sum(values, weights, run)
-    total, total_exponent = (len(values), 0) if weights is None else exact_sum(weights, None, run)
+def fixed_sum(
+    values: np.ndarray, weights: np.ndarray | None = None, run: Run = run_serial, workers: RowReducer | None = None
+) -> float:
+    """Return the sum of values * weights, independent of their order; ``run`` chooses the threads.
+
+    With ``workers`` it is that of the rows of all of them.
+    """
+    return fixed_sums([(values, weights)], run, workers)[0]
+
+
+def fixed_sums(
+    terms: Sequence[tuple[np.ndarray, np.ndarray | None]], run: Run = run_serial, workers: RowReducer | None = None
+) -> list[float]:
+    """Return the sum of values * weights of each pair of arrays; workers exchange what all of them need at once."""
+    found, _ = _exact_sums(terms, run, workers)
+    return [_scaled(*one) for one in found]
+
+
+def fixed_mean(
+    values: np.ndarray, weights: np.ndarray | None = None, run: Run = run_serial, workers: RowReducer | None = None
+) -> float:
+    """Return the weighted mean, independent of the order; NaN without weight. Equal values have themselves as mean.
+
+    With ``workers`` it is that of the rows of all of them.
+    """
+    terms = [(values, weights)] if weights is None else [(values, weights), (weights, None)]
+    [(numerator, exponent), *of_weights], n_rows = _exact_sums(terms, run, workers)
+    [(total, total_exponent)] = of_weights or [(n_rows, 0)]
     if isinstance(numerator, float) or isinstance(total, float) or total == 0:
         return float(numerator) / float(total) if total else math.nan
     shift = exponent - total_exponent
     return numerator * 2 ** max(shift, 0) / (total * 2 ** max(-shift, 0))
 
 
-def exact_sum(values: np.ndarray, weights: np.ndarray | None = None, run: Run = run_serial) -> tuple[int | float, int]:
-    """Return the sum as (integer, exponent of two), or as an infinity or NaN if the terms have one."""
+def _exact_sums(
+    terms: Sequence[tuple[np.ndarray, np.ndarray | None]], run: Run, workers: RowReducer | None
+) -> tuple[list[ExactSum], int]:
+    """Return the sum of each product, and the number of rows of the first one; two exchanges serve them all."""
+    products = [_as_product(*one) for one in terms]
+    bounds = np.array([_bounds(*one, run) for one in products])
+    if workers is not None:
+        bounds = workers.max(bounds)
+    shifts = [_shift(*one) for one in bounds.tolist()]
+    parts = [
+        _sum_parts(*product, shift, run) for product, shift in zip(products, shifts, strict=True) if shift is not None
+    ]
+    n_rows = len(products[0][0])
+    if workers is not None:
+        # Sums of all workers may have more than 64 bits, so that upper and lower bits are added up on their own.
+        upper = [part >> UPPER_BITS for pair in parts for part in pair]
+        lower = [part & LOWER for pair in parts for part in pair]
+        *sums, n_rows = workers.sum(np.array([*upper, *lower, n_rows], dtype=np.int64)).tolist()
+        flat = [(high << UPPER_BITS) + low for high, low in zip(sums[: len(upper)], sums[len(upper) :], strict=True)]
+        parts = list(zip(flat[::2], flat[1::2], strict=True))
+    remaining = iter(parts)
+    return [
+        _without_sum(*of_sum) if shift is None else _joined(*next(remaining), shift)
+        for of_sum, shift in zip(bounds.tolist(), shifts, strict=True)
+    ], n_rows
+
+
+def _as_product(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     values = np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
     weights = np.ones_like(values) if weights is None else np.ascontiguousarray(weights, dtype=np.float64).reshape(-1)
     assert len(values) == len(weights)
-    n_chunks = -(-len(values) // CHUNK)
-    if n_chunks == 0:
-        return 0, 0
-    bounds = np.empty((n_chunks, 2))
+    return values, weights
+
+
+def _bounds(values: np.ndarray, weights: np.ndarray, run: Run) -> tuple[float, float]:
+    """Return minus the minimum and the maximum of the terms: minus infinity, both, without terms."""
+    if len(values) == 0:
+        return -math.inf, -math.inf
+    bounds = np.empty((-(-len(values) // CHUNK), 2))
     run(bound_products, values, weights, bounds)
-    low, high = float(np.min(bounds)), float(np.max(bounds))
-    if not math.isfinite(low - low) or not math.isfinite(high - high):
-        return low + high if math.isinf(low) or math.isinf(high) else math.nan, 0
-    shift = min(BITS - math.frexp(max(-low, high))[1], 1023)
-    parts = np.empty((n_chunks, 2), dtype=np.int64)
-    run(sum_products, values, weights, math.ldexp(1.0, shift), parts)
+    return -float(np.min(bounds)), float(np.max(bounds))
+
+
+def _shift(negative_low: float, high: float) -> int | None:
+    """Return the exponent of the power of two that terms are multiplied by; None if their sum is not added up."""
+    largest = max(negative_low, high)
+    is_finite = math.isfinite(negative_low) and math.isfinite(high)
+    return min(BITS - math.frexp(largest)[1], 1023) if is_finite else None
+
+
+def _without_sum(negative_low: float, high: float) -> ExactSum:
+    """Return the sum of terms that are infinite or NaN, or of none."""
+    if negative_low == high == -math.inf:
+        return 0, 0
+    return high - negative_low if math.isinf(negative_low) or math.isinf(high) else math.nan, 0
+
+
+def _sum_parts(values: np.ndarray, weights: np.ndarray, shift: int, run: Run) -> tuple[int, int]:
+    """Return the sums of the integers above and below the point."""
+    parts = np.empty((-(-len(values) // CHUNK), 2), dtype=np.int64)
+    if len(parts):
+        run(sum_products, values, weights, math.ldexp(1.0, shift), parts)
     whole, fraction = (sum(column) for column in parts.T.tolist())
+    return whole, fraction
+
+
+def _joined(whole: int, fraction: int, shift: int) -> ExactSum:
     return whole * 2**BITS + fraction, -BITS - shift
 
 

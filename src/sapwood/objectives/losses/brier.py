@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS, store_pair
 from sapwood.kernels.numeric.sums import fixed_mean
 from sapwood.kernels.threads.slices import slice_start
@@ -101,11 +102,13 @@ class Brier(MulticlassObjective):
         """Return this loss for ``n_classes`` classes."""
         return Brier(n_classes, self.vector_leaves and n_classes > 2)
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
+    def best_constant(
+        self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial, workers: Workers = LOCAL
+    ) -> np.ndarray:
         """Return the frequency of each class, the difference of the two if there are two."""
         if self.n_classes == 2:
-            return np.array([2.0 * fixed_mean(y, weight, run) - 1.0])
-        return self.class_frequencies(y, weight, run)
+            return np.array([2.0 * fixed_mean(y, weight, run, workers) - 1.0])
+        return self.class_frequencies(y, weight, run, workers)
 
     def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = run_serial) -> None:
         """Fill ``out`` (n_outputs, n, 2) with gradients and hessians."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.numeric.elementary import exp
 from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS, store_pair
 from sapwood.kernels.numeric.sums import fixed_mean
@@ -55,6 +56,8 @@ class Exponential(BinaryObjective):
     pairs_kernel = exponential_pairs
     loss_kernel = exponential_loss
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
+    def best_constant(
+        self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial, workers: Workers = LOCAL
+    ) -> np.ndarray:
         """Return half the log-odds of the mean."""
-        return 0.5 * log_odds(np.array([fixed_mean(y, weight, run)]))
+        return 0.5 * log_odds(np.array([fixed_mean(y, weight, run, workers)]))

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.numeric.elementary import exp, log1p
 from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS, store_pair
 from sapwood.kernels.threads.slices import slice_start
@@ -102,6 +103,8 @@ class Focal(BinaryObjective):
         """Return gamma and the weights of class 1 and class 0."""
         return np.array([self.gamma, 1.0, 1.0] if self.alpha is None else [self.gamma, self.alpha, 1.0 - self.alpha])
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
+    def best_constant(
+        self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial, workers: Workers = LOCAL
+    ) -> np.ndarray:
         """Return the score at which the gradients sum to 0."""
-        return np.array([constant_between(self, y, weight, -MAX_LOG_ODDS, MAX_LOG_ODDS, run)])
+        return np.array([constant_between(self, y, weight, -MAX_LOG_ODDS, MAX_LOG_ODDS, run, workers)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS, store_pair
 from sapwood.kernels.numeric.sums import fixed_mean
 from sapwood.kernels.threads.slices import slice_start
@@ -55,10 +56,14 @@ class Hinge(BinaryObjective):
     pairs_kernel = hinge_pairs
     loss_kernel = hinge_loss
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
+    def best_constant(
+        self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial, workers: Workers = LOCAL
+    ) -> np.ndarray:
         """Return 1 if class 1 has the larger weight, -1 if class 0 has, 0 if they are equal."""
-        return np.sign([fixed_mean(y, weight, run) - 0.5])
+        return np.sign([fixed_mean(y, weight, run, workers) - 0.5])
 
-    def initial_scores(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
+    def initial_scores(
+        self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial, workers: Workers = LOCAL
+    ) -> np.ndarray:
         """Return a score between the margins: at the best constant, rows of the larger class have gradient 0."""
-        return np.array([2.0 * fixed_mean(y, weight, run) - 1.0])
+        return np.array([2.0 * fixed_mean(y, weight, run, workers) - 1.0])

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.numeric.elementary import exp_nonpositive, exp_nonpositive_pair, softplus
 from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS
 from sapwood.kernels.numeric.sums import fixed_mean
@@ -85,9 +86,11 @@ class Logistic(BinaryObjective):
     pairs_kernel = logistic_pairs
     loss_kernel = logistic_loss
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
+    def best_constant(
+        self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial, workers: Workers = LOCAL
+    ) -> np.ndarray:
         """Return the log-odds of the mean."""
-        return log_odds(np.array([fixed_mean(y, weight, run)]))
+        return log_odds(np.array([fixed_mean(y, weight, run, workers)]))
 
     def for_classes(self, n_classes: int) -> Objective:
         """Return this loss for two classes, Softmax for more."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.numeric.elementary import log1p
 from sapwood.kernels.numeric.elementwise import apply_elementwise, log1p_values
 from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS, store_pair
@@ -62,6 +63,8 @@ class Msle(Objective):
         is_bad = ~((y > -1.0) & (y <= MAX_TARGET))
         reject_targets(self.name, y, is_bad, "a number above -1", "correct it or use 'squared'")
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
+    def best_constant(
+        self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial, workers: Workers = LOCAL
+    ) -> np.ndarray:
         """Return the mean of log(1 + y)."""
-        return np.array([fixed_mean(apply_elementwise(log1p_values, y, run), weight, run)])
+        return np.array([fixed_mean(apply_elementwise(log1p_values, y, run), weight, run, workers)])

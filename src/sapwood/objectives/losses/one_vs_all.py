@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.numeric.elementary import exp, softplus
 from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS, store_pair
 from sapwood.kernels.threads.slices import slice_start
@@ -75,6 +76,8 @@ class OneVsAll(MulticlassObjective):
         """Return this loss for ``n_classes`` classes."""
         return OneVsAll(n_classes, self.vector_leaves)
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
+    def best_constant(
+        self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial, workers: Workers = LOCAL
+    ) -> np.ndarray:
         """Return the log-odds of the frequency of each class."""
-        return log_odds(self.class_frequencies(y, weight, run))
+        return log_odds(self.class_frequencies(y, weight, run, workers))

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.numeric.elementary import exp, exp_nonpositive, log
 from sapwood.kernels.numeric.elementwise import apply_elementwise, log_values
 from sapwood.kernels.numeric.gradient_pairs import store_pair
@@ -132,9 +133,11 @@ class Softmax(MulticlassObjective):
         """Return this loss for ``n_classes`` classes."""
         return Softmax(n_classes, self.curvature_factor, self.vector_leaves)
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
+    def best_constant(
+        self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial, workers: Workers = LOCAL
+    ) -> np.ndarray:
         """Return the logarithm of the frequency of each class."""
-        frequencies = np.maximum(self.class_frequencies(y, weight, run), MIN_PROBABILITY)
+        frequencies = np.maximum(self.class_frequencies(y, weight, run, workers), MIN_PROBABILITY)
         return apply_elementwise(log_values, frequencies)
 
     def pairs(self, y: np.ndarray, scores: np.ndarray, out: np.ndarray, run: Run = run_serial) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.numeric.gradient_pairs import LOSS, PAIRS, store_pair
 from sapwood.kernels.numeric.sums import fixed_mean
 from sapwood.kernels.threads.slices import slice_start
@@ -52,6 +53,8 @@ class Squared(Objective):
     pairs_kernel = squared_pairs
     loss_kernel = squared_loss
 
-    def best_constant(self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial) -> np.ndarray:
+    def best_constant(
+        self, y: np.ndarray, weight: np.ndarray | None = None, run: Run = run_serial, workers: Workers = LOCAL
+    ) -> np.ndarray:
         """Return the mean."""
-        return np.array([fixed_mean(y, weight, run)])
+        return np.array([fixed_mean(y, weight, run, workers)])

@@ -1,6 +1,6 @@
-"""Quantiles of the residuals of leaves whose rows are split between workers: none of the rows is sent.
+"""Quantiles and smallest keys among rows that are split between workers: none of the rows is sent.
 
-Residuals are found digit by digit: in each of eight steps, workers add up the weights of a leaf's residuals by the next
+They are found digit by digit: in each of eight steps, workers add up the weights of a leaf's residuals by the next
 eight bits of their sort keys, and go on with the residuals that have the digit in which the quantile lies.
 """
 
@@ -77,6 +77,26 @@ def select_quantiles(
     larger = -workers.max(-larger)
     is_between = has_weight & (2 * weight_up_to == total)
     return np.where(is_between, 0.5 * found + 0.5 * np.where(is_between, larger, 0.0), found)
+
+
+def smallest_keys(keys: np.ndarray, group: np.ndarray, counts: np.ndarray, workers: Workers) -> np.ndarray:
+    """Return a mask of the rows that have the ``counts[g]`` smallest keys (uint64) of each group g at all workers.
+
+    No group has fewer rows than that.
+    """
+    if not workers.splits_rows:
+        order = np.lexsort((keys, group))
+        sizes = np.bincount(group, minlength=len(counts))
+        place = np.arange(len(keys)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        mask = np.empty(len(keys), dtype=bool)
+        mask[order] = place < counts[group[order]]
+        return mask
+    selection = Selection(group, keys, np.ones(len(keys), dtype=np.int64), np.zeros(len(counts), dtype=np.int64))
+    largest, target = np.zeros(len(counts), dtype=np.uint64), np.maximum(counts, 1).astype(np.float64)
+    for shift in range(KEY_BITS - DIGIT_BITS, -1, -DIGIT_BITS):
+        digit, _ = selection.take_digit(shift, target, workers)
+        largest |= digit.astype(np.uint64) << np.uint64(shift)
+    return (keys <= largest[group]) & (counts[group] > 0)
 
 
 def _sort_keys(values: np.ndarray) -> np.ndarray:

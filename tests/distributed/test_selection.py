@@ -1,15 +1,15 @@
-"""Quantiles of leaves over the rows of several workers are those of the kernel that has all rows."""
+"""Quantiles and smallest keys of the rows of several workers are those of one that has all rows."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from sapwood.boost.quantile_selection import select_quantiles
 from sapwood.distributed import Communicator
-from sapwood.distributed.workers import ROWS, Workers
+from sapwood.distributed.selection import select_quantiles, smallest_keys
+from sapwood.distributed.workers import LOCAL, ROWS, Workers
 from sapwood.kernels.leaves.quantile import leaf_quantiles
-from tests.distributed.worker_threads import run_workers
+from tests.distributed.worker_threads import run_on_rows, run_workers
 
 LEAVES = 6  # the last has no rows
 
@@ -48,3 +48,20 @@ def test_quantiles_are_those_of_the_kernel(seed: int, quantile: float) -> None:
     )  # fmt: skip
     for size in (1, 3):
         assert select(leaf, residuals * 1.0, weight, quantile, size).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_the_smallest_keys_of_each_group(size: int) -> None:
+    source = np.random.default_rng(2)
+    keys = source.integers(0, 2**64 - 1, 300, dtype=np.uint64) >> np.uint64(3)
+    group, counts = source.integers(0, 4, 300), np.array([3, 0, 70, 1, 0])
+    expected = np.zeros(300, dtype=bool)
+    for k in range(4):
+        rows = np.flatnonzero(group == k)
+        expected[rows[np.argsort(keys[rows])[: counts[k]]]] = True
+    assert np.array_equal(smallest_keys(keys, group, counts, LOCAL), expected)
+
+    def work(rows: np.ndarray, workers: Workers) -> bool:
+        return np.array_equal(smallest_keys(keys[rows], group[rows], counts, workers), expected[rows])
+
+    assert all(run_on_rows(size, 300, work))
