@@ -18,7 +18,7 @@ from distributed import Client
 from sklearn.base import clone
 
 import sapwood
-from sapwood import SapwoodClassifier, SapwoodRegressor
+from sapwood import SapwoodClassifier, SapwoodRegressor, Uniform
 from sapwood.dask import DaskSapwoodClassifier, DaskSapwoodRegressor
 from sapwood.dask.estimators import read_init_model
 from sapwood.errors import InputError, InputTypeError, ParameterError
@@ -104,7 +104,8 @@ X, Y = (dask_array(values, SIZES) for values in make_table())
         ({"warm_start": True}, {}, ParameterError, "pass init_model"),
         ({"max_leaves": 1}, {}, ParameterError, "max_leaves"),
         ({"retries": -1}, {}, ParameterError, "retries must be"),
-        ({}, {"groups": Y}, ParameterError, "groups"),
+        ({}, {"groups": np.zeros(600)}, InputTypeError, "groups is a numpy ndarray"),
+        ({"sampling": Uniform(by="groups"), "subsample": 0.5}, {}, InputError, "pass groups"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

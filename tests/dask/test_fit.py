@@ -87,6 +87,18 @@ def test_weights_initial_scores_and_validation_sets_are_divided_like_x(client: C
     assert model.best_iteration_ == alone.best_iteration_
 
 
+def test_groups_are_divided_like_x_and_kept_together(client: Client) -> None:
+    X, y = make_table()
+    groups = np.arange(600) % 40
+    sizes = [200, 0, 150, 250]
+    params = FEW | {"n_estimators": 12, "early_stopping_rounds": 2, "learning_rate": 0.6}
+    alone = SapwoodRegressor(**params).fit(X, y, groups=groups)
+    parts = [dask_array(values, sizes) for values in (X, y, groups)]
+    model = DaskSapwoodRegressor(**params, client=client).fit(*parts[:2], groups=parts[2])
+    assert fingerprint(model) == fingerprint(alone)
+    assert fingerprint(model) != fingerprint(SapwoodRegressor(**params).fit(X, y))
+
+
 @pytest.mark.parametrize("params", [{}, {"refit": True}, {"sampling": "goss"}, {"subsample": 0.5}, {"sampling": "mvs"}])
 def test_a_worker_may_have_a_single_row(client: Client, addresses: list[str], params: dict[str, Any]) -> None:
     X, y = make_table()

@@ -112,6 +112,52 @@ def test_workers_start_from_the_scores_of_one(name: str, weighted: bool) -> None
             assert fitted.evals_result_ == alone.evals_result_
 
 
+GROUPED: dict[str, dict[str, Any]] = {
+    "split off": STOPPING | {"validation_fraction": 0.3},
+    "split off, refit": STOPPING | {"refit": True},
+    "sampled": {"sampling": Uniform(by="groups"), "subsample": 0.5},
+    "one sampled": {"sampling": Uniform(by="groups"), "subsample": 1e-6},
+    "repeated": {"sampling": Uniform(by="groups", replacement=True)},
+}
+
+
+@pytest.mark.parametrize("labels", ["texts", "numbers", "days"])
+@pytest.mark.parametrize("name", GROUPED)
+def test_groups_of_which_every_worker_has_some_rows_are_not_divided(name: str, labels: str) -> None:
+    """Groups have one to thirty rows; a seventh of the rows weighs nothing, so that some groups have no rows left."""
+    number = np.random.default_rng(2).zipf(1.4, N) % 30
+    data = make_data("two" if labels == "texts" else "numbers", weighted=labels != "days")
+    data["groups"] = {
+        "texts": np.array([f"group {one}" for one in number]),
+        "numbers": np.where(number % 2, number * 1.5, -number),
+        "days": np.datetime64("2026-01-01") + number,
+    }[labels]
+    alone = fit_alone(data, GROUPED[name])
+    for size in (1, 2, 3):
+        for fitted, _ in fit_together(data, GROUPED[name], size):
+            assert fitted.model_.fingerprint() == alone.model_.fingerprint()
+            assert fitted.evals_result_ == alone.evals_result_
+
+
+def test_groups_are_given_at_all_workers_or_at_none() -> None:
+    def work(communicator: Communicator) -> None:
+        groups = np.arange(4) if communicator.rank == 1 else None
+        with pytest.raises(InputError, match="groups is given at worker 1 but not at all"):
+            distributed.fit(SapwoodRegressor(), np.eye(4), np.arange(4.0), communicator, groups=groups)
+
+    run_workers(2, work)
+
+
+def test_one_group_cannot_be_split_off() -> None:
+    def work(communicator: Communicator) -> None:
+        with pytest.raises(InputError, match="there is only one"):
+            distributed.fit(
+                SapwoodRegressor(early_stopping_rounds=2), np.eye(4), np.arange(4.0), communicator, groups=["a"] * 4
+            )
+
+    run_workers(2, work)
+
+
 @pytest.mark.parametrize("name", ["squared", "median", "balanced", "strata", "last rows", "noise", "by classes"])
 def test_what_is_sent_does_not_grow_with_the_rows(name: str) -> None:
     kind, params = CASES[name]

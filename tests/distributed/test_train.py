@@ -259,7 +259,6 @@ def test_a_gradient_that_is_not_finite_stops_all_workers(processes: Processes) -
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({"sampling": Uniform(by="groups"), "subsample": 0.5}, "groups"),
         ({"bundle": Bundle(0.1)}, "bundle"),
         ({"split_search": "exact"}, "exact"),
         ({"checkpoint": "here"}, "checkpoint"),
@@ -333,7 +332,7 @@ def test_a_worker_may_have_no_row_that_is_split_off(processes: Processes) -> Non
             ParameterError,
             "row_numbers is not supported",
         ),
-        ({"groups": [0, 1, 1, 2]}, ParameterError, "groups"),
+        ({"groups": [0, 1, 1, None]}, InputError, "groups must have a label in every row"),
     ],
 )
 def test_arguments_are_checked(more: dict[str, Any], error: type[Exception], words: str) -> None:

@@ -81,9 +81,15 @@ class LabeledRows:
             y=self.y[mask],
             weight=None if self.weight is None else self.weight[mask],
             init_score=None if self.init_score is None else np.ascontiguousarray(self.init_score[:, mask]),
-            groups=None if self.groups is None else np.unique(self.groups[mask], return_inverse=True)[1],
+            groups=self._groups_of(mask),
             indices=np.flatnonzero(mask) if self.indices is None else self.indices[mask],
         )
+
+    def _groups_of(self, mask: np.ndarray) -> np.ndarray | None:
+        """Return the groups of selected rows, numbered from 0 on; other workers may have rows of those left out."""
+        if self.groups is None or self.workers.splits_rows:
+            return None if self.groups is None else self.groups[mask]
+        return np.unique(self.groups[mask], return_inverse=True)[1]
 
     def bin(self, params: Params, run: Run) -> BinnedDataset:
         """Return the rows in bins: those of a ``Dataset``, else found from the rows; one bin per value if exact."""

@@ -130,7 +130,7 @@ def read_task(arguments: FitArguments) -> tuple[LearningTask, LabeledRows]:
         eval_metrics(params.evaluation.eval_metric, objective, metric_task(classes), classes)
     init = InitSpec(params.task.init, warm_start, objective, classes, params.boost.boosting == "forest")
     init_score = read_init_score(arguments.init_score, table.n_rows, objective.n_outputs)
-    groups = read_groups(arguments.groups, table.n_rows)
+    groups = read_groups(arguments.groups, table.n_rows, workers)
     rows = LabeledRows(X, table, y, weight, init_score, groups, bins, None, workers, arguments.row_numbers)
     only_class = None if seen is None or len(seen) > 1 else int(seen[0])
     return LearningTask(objective, params, classes, init, schema, only_class, counted_rounds, given, n_rows, seen), rows

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.boost.labeled_rows import LabeledRows
-from sapwood.distributed.selection import smallest_keys
+from sapwood.distributed.selection import smallest_keys, smallest_of_groups
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import InputError
 from sapwood.kernels.numeric.random import FOLDS, VALIDATION_SPLIT, draw_many
@@ -71,7 +71,7 @@ def validation_rows(
         return ~smallest_keys(row_ids.astype(np.uint64), stratum, np.array([n - n_validation]), workers)
     hashes = hash_rows(row_ids, seed, VALIDATION_SPLIT)
     if groups is not None:
-        return _choose_groups(hashes, groups, n_validation)
+        return _choose_groups(hashes, groups, n_validation, workers)
     stratum = stratum if strata is None else strata.astype(np.int64)
     counts = _count(stratum, workers)
     return smallest_keys(hashes, stratum, allocate(counts, fraction, n_validation), workers)
@@ -130,19 +130,13 @@ def _sort_by_stratum(hashes: np.ndarray, strata: np.ndarray | None) -> tuple[np.
     return np.lexsort((hashes, numbers)), np.bincount(numbers)
 
 
-def _hash_groups(hashes: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return the hash of each group: the smallest of its rows."""
-    smallest = np.full(int(groups.max()) + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
-    np.minimum.at(smallest, groups, hashes)
-    return smallest
-
-
-def _choose_groups(hashes: np.ndarray, groups: np.ndarray, n_validation: int) -> np.ndarray:
+def _choose_groups(hashes: np.ndarray, groups: np.ndarray, n_validation: int, workers: Workers) -> np.ndarray:
     """Return a mask of the rows of random groups that have about ``n_validation`` rows together."""
-    sizes = np.bincount(groups)
-    if len(sizes) < 2:
+    sizes = _count(groups, workers)
+    n_with_rows = np.count_nonzero(sizes)
+    if n_with_rows < 2:
         raise InputError("no group can be split off for validation, there is only one: pass eval_set")
-    order = np.argsort(_hash_groups(hashes, groups))
+    order = np.argsort(smallest_of_groups(hashes, groups, len(sizes), workers))[:n_with_rows]
     totals = np.cumsum(sizes[order])[:-1]
     n_groups = int(np.argmin(np.abs(totals - n_validation))) + 1
     return np.isin(groups, order[:n_groups])
@@ -153,7 +147,7 @@ def _balance_groups(n_folds: int, hashes: np.ndarray, groups: np.ndarray) -> np.
     sizes = np.bincount(groups)
     fold_sizes = np.zeros(n_folds, dtype=np.int64)
     fold_of_group = np.empty(len(sizes), dtype=np.int64)
-    for group in np.lexsort((_hash_groups(hashes, groups), -sizes)):
+    for group in np.lexsort((smallest_of_groups(hashes, groups, len(sizes)), -sizes)):
         fold = int(np.argmin(fold_sizes))
         fold_of_group[group] = fold
         fold_sizes[fold] += sizes[group]

@@ -90,8 +90,8 @@ class DaskEstimator(SapwoodEstimator):
             Weights of the rows of ``eval_set``, in the same form.
         init_score : collection, optional
             Offset of the scores in training. Each validation set then has its own as a third entry.
-        groups : None
-            Not supported on several workers.
+        groups : collection, optional
+            Group of each row; a group is never divided when rows are split off for validation.
         init_model : Model, fitted estimator or path of a model file, optional
             Model to continue: its trees come first.
 
@@ -112,8 +112,8 @@ class DaskEstimator(SapwoodEstimator):
         >>> predictions.shape, model.n_iter_
         ((1000,), 20)
         """
-        self._check(groups)
-        rows = split_rows(X, y, sample_weight, init_score)
+        self._check(has_groups=groups is not None)
+        rows = split_rows(X, y, sample_weight, init_score, groups)
         sets = {name: split_rows(*raw, name=name) for name, raw in read_eval_sets(eval_set, eval_sample_weight).items()}
         arguments = {"init_model": read_init_model(init_model)}
         estimator = self._local_copy().set_params(random_state=self._seed())
@@ -195,14 +195,14 @@ class DaskEstimator(SapwoodEstimator):
         """
         self.to_local().save(path)
 
-    def _check(self, groups: Any) -> None:
+    def _check(self, has_groups: bool) -> None:
         """Raise ParameterError, before anything is computed, for parameters that workers cannot train with."""
         if check_value("warm_start", self.warm_start):
             raise ParameterError("warm_start is not supported by DaskSapwood estimators: pass init_model to fit")
         given = set_params(self._local_params())
         # The seed does not matter here, and must not be drawn from a generator.
         params = resolve_params({"effort": FAST} | given | {"random_state": 0}, 1, self.task)
-        check_compatibility(Context(params.values(), frozenset(given), distributed=ROWS, has_groups=groups is not None))
+        check_compatibility(Context(params.values(), frozenset(given), distributed=ROWS, has_groups=has_groups))
 
     def _client(self) -> Client:
         client = self.client or default_client()

@@ -22,12 +22,14 @@ from sapwood.errors import InputError, InputTypeError
 COLLECTIONS = "a dask.dataframe, a dask.array, or a list of delayed objects or futures"
 
 
-def split_rows(X: Any, y: Any, sample_weight: Any = None, init_score: Any = None, name: str = "") -> list[Delayed]:
+def split_rows(
+    X: Any, y: Any, sample_weight: Any = None, init_score: Any = None, groups: Any = None, name: str = ""
+) -> list[Delayed]:  # fmt: skip
     """Return the rows of collections as delayed partitions; ``name`` is that of a validation set, for errors."""
     where = f"eval_set {name!r}: " if name else ""
     if y is None:
         raise InputError(f"{where}y is None: pass the target of each row")
-    given = {"X": X, "y": y, "sample_weight": sample_weight, "init_score": init_score}
+    given = {"X": X, "y": y, "sample_weight": sample_weight, "init_score": init_score, "groups": groups}
     given = {argument: _align_chunks(values, X, where + argument) for argument, values in given.items()}
     columns = {argument: _partitions(one, where + argument) for argument, one in given.items() if one is not None}
     check_divided_alike(columns, where)

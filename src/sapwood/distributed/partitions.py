@@ -1,4 +1,4 @@
-"""Partitions: rows of X with their targets, weights and initial scores, of which a worker of a fit joins several."""
+"""Partitions: rows of X with their targets, weights, scores and groups, of which a worker of a fit joins several."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from sapwood.errors import InputError, InputTypeError
 
 
 class Partition(NamedTuple):
-    """Rows of a partition: X, targets, and weights and initial scores where there are any."""
+    """Rows of a partition: X, targets, and weights, initial scores and groups where there are any."""
 
     X: Any
     y: Any
     sample_weight: Any = None
     init_score: Any = None
+    groups: Any = None
 
 
 class PartitionFacts(NamedTuple):

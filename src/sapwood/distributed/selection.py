@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.distributed.workers import Workers
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.leaves.quantile import weight_scale
 from sapwood.lazy_dataclass import dataclass
 
@@ -97,6 +97,13 @@ def smallest_keys(keys: np.ndarray, group: np.ndarray, counts: np.ndarray, worke
         digit, _ = selection.take_digit(shift, target, workers)
         largest |= digit.astype(np.uint64) << np.uint64(shift)
     return (keys <= largest[group]) & (counts[group] > 0)
+
+
+def smallest_of_groups(numbers: np.ndarray, groups: np.ndarray, n_groups: int, workers: Workers = LOCAL) -> np.ndarray:
+    """Return the smallest number (uint64) of the rows of each group; the largest there is for one without rows."""
+    smallest = np.full(n_groups, np.iinfo(np.uint64).max, dtype=np.uint64)
+    np.minimum.at(smallest, groups, numbers)
+    return workers.min(smallest)
 
 
 def _sort_keys(values: np.ndarray) -> np.ndarray:

@@ -77,7 +77,7 @@ def fit(
     >>> fit(SapwoodRegressor(n_estimators=5), X, X[:, 0], Alone(rank=0, size=1)).n_iter_
     5
     """
-    workers = _read_workers(reducer, by, row_numbers, more.get("groups"))
+    workers = _read_workers(reducer, by, row_numbers)
     if workers.splits_rows:
         n_rows = count_rows(X)
         workers.check_rows(n_rows)
@@ -96,7 +96,7 @@ def fit_on_worker(
     return estimator
 
 
-def _read_workers(reducer: Communicator, by: str, row_numbers: Any, groups: Any) -> Workers:
+def _read_workers(reducer: Communicator, by: str, row_numbers: Any) -> Workers:
     """Check the arguments that concern workers."""
     if by not in (ROWS, FEATURES):
         raise ParameterError(f"by must be 'rows' or 'features', got {by!r}")
@@ -106,7 +106,7 @@ def _read_workers(reducer: Communicator, by: str, row_numbers: Any, groups: Any)
         raise ParameterError(
             f"reducer has rank {reducer.rank}, but the ranks of {reducer.size} workers are 0 to {reducer.size - 1}"
         )
-    check_compatibility(Context(distributed=by, has_row_numbers=row_numbers is not None, has_groups=groups is not None))
+    check_compatibility(Context(distributed=by, has_row_numbers=row_numbers is not None))
     return Workers(reducer, by)
 
 

@@ -52,11 +52,12 @@ class WorkerRows(NamedTuple):
 
     def fit(self, estimator: SapwoodEstimator, workers: Workers, dtype: str | None, init_model: Any) -> None:
         """Fit an estimator together with the other workers; numeric arrays are joined as arrays of ``dtype``."""
-        X, y, sample_weight, init_score = join_partitions(self.partitions, dtype)
-        more = {"sample_weight": sample_weight, "init_score": init_score, "init_model": init_model}
+        joined = join_partitions(self.partitions, dtype)
+        more = {name: getattr(joined, name) for name in ("sample_weight", "init_score", "groups")}
+        more["init_model"] = init_model
         if self.eval_sets:
             more |= _join_eval_sets(self.eval_sets, dtype)
-        fit_on_worker(estimator, X, y, workers, self.row_numbers, **more)
+        fit_on_worker(estimator, joined.X, joined.y, workers, self.row_numbers, **more)
 
     def report(self, workers: Workers, n_replayed: int) -> dict[str, Any]:
         """Return what a worker did in a fit, in which ``n_replayed`` rounds of an earlier attempt were replayed."""

@@ -214,6 +214,29 @@ class Workers:
         texts = self.gather_texts(json.dumps([list(each) for each in names]))
         return [set().union(*each) for each in zip(*map(json.loads, texts), strict=True)]
 
+    def number_labels(self, labels: Sequence[Any] | None, name: str) -> np.ndarray:
+        """Return the numbers of this worker's different labels, of the argument ``name``, among those of all workers.
+
+        None are the labels of a worker to which the argument is not given: it must be so at all workers.
+        """
+        if not self.splits_rows:
+            return np.arange(0 if labels is None else len(labels))
+        import json
+
+        # Labels that JSON does not have, such as dates, are compared by how Python writes them.
+        own = None if labels is None else [one if isinstance(one, str | int | float) else repr(one) for one in labels]
+        gathered = [json.loads(one) for one in self.gather_texts(json.dumps(own))]
+        if len({one is None for one in gathered}) > 1:
+            with_labels = next(worker for worker, one in enumerate(gathered) if one is not None)
+            raise InputError(
+                f"{name} is given at worker {with_labels} but not at all workers: pass it at all, or at none"
+            )
+        number_of: dict[Any, int] = {}
+        for of_worker in gathered:
+            for label in of_worker or ():
+                number_of.setdefault(label, len(number_of))
+        return np.array([number_of[label] for label in own or ()], dtype=np.int64)
+
     def gather_classes(self, classes: np.ndarray) -> np.ndarray:
         """Return the sorted classes of all workers, given those in the rows of this one."""
         if self.is_local:

@@ -351,10 +351,8 @@ DISTRIBUTED = (
     *(
         Incompatibility(first, c.DISTRIBUTED_ROWS, ALL_ROWS, f"{remedy}, {BY_FEATURES}")
         for first, remedy in (
-            (c.GROUPS, "leave groups out"),
             (c.CONFLICTS, "unset bundle"),
             (c.INIT_ESTIMATOR, "pass init_score"),
-            (c.BY_GROUPS, "use by='rows'"),
         )
     ),
 )  # fmt: skip

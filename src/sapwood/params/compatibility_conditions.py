@@ -258,7 +258,7 @@ VALIDATION_FRACTION = Condition(
 )
 LAST_ROWS = Condition("`validation_fraction=LastRows(...)`", lambda c: isinstance(c["validation_fraction"], LastRows))
 GROUPS = Condition("`groups`", lambda c: c.has_groups is True)
-NO_GROUPS = Condition("without `groups`", lambda c: c.has_groups is False and c.distributed != ROWS)
+NO_GROUPS = Condition("without `groups`", lambda c: c.has_groups is False)
 INIT_SHOWN = "init={init.__class__.__name__}()"
 INIT = Condition("`init`", lambda c: c["init"] is not None)
 INIT_ESTIMATOR = Condition("an estimator as `init`", lambda c: hasattr(c["init"], "fit"), INIT_SHOWN)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext, sampler_for
-from sapwood.distributed.selection import smallest_keys
+from sapwood.distributed.selection import smallest_keys, smallest_of_groups
 from sapwood.kernels.numeric.elementwise import apply_elementwise, exp_values
 from sapwood.kernels.numeric.random import SAMPLING
 from sapwood.kernels.sampling import row_sampling
@@ -84,11 +84,10 @@ def poisson_bounds(mean: float) -> np.ndarray:
 
 def _group_ids(context: SamplingContext) -> np.ndarray:
     """Return a number for the group of each row: the smallest number of its rows."""
-    groups = context.target.groups
+    groups, workers = context.target.groups, context.workers
     assert groups is not None
-    smallest = np.full(int(groups.max()) + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
-    np.minimum.at(smallest, groups, context.row_ids)
-    return smallest[groups]
+    n_groups = int(workers.max(np.array([groups.max(initial=-1)]))[0]) + 1
+    return smallest_of_groups(context.row_ids.astype(np.uint64), groups, n_groups, workers)[groups]
 
 
 def _rows_by_class(context: SamplingContext) -> list[np.ndarray]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from sapwood.data.tables import conversion
 from sapwood.data.tables.conversion import short_repr
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import InputError, InputTypeError, SapwoodWarning
 
 CLASSES_SHOWN = 10
@@ -245,9 +246,13 @@ def _kind(label: Any) -> str:
     return "number" if conversion.is_number(label) else type(label).__name__
 
 
-def read_groups(groups: Any, n_rows: int) -> np.ndarray | None:
-    """Return the group number of each row, from 0 in the order of appearance; None, for no groups, stays None."""
+def read_groups(groups: Any, n_rows: int, workers: Workers = LOCAL) -> np.ndarray | None:
+    """Return the group number of each row, from 0 in the order of appearance; None, for no groups, stays None.
+
+    A group has the same number at all workers.
+    """
     if groups is None:
+        workers.number_labels(None, "groups")
         return None
     labels = read_column(groups, n_rows, "groups")
     number_of: dict[Any, int] = {}
@@ -264,4 +269,4 @@ def read_groups(groups: Any, n_rows: int) -> np.ndarray | None:
             raise InputError(
                 f"groups must have a label in every row: row {row} has {label!r}; give it a group of its own"
             )
-    return numbers
+    return workers.number_labels(list(number_of), "groups")[numbers] if workers.splits_rows else numbers
