@@ -261,7 +261,6 @@ def test_a_gradient_that_is_not_finite_stops_all_workers(processes: Processes) -
     [
         ({"bundle": Bundle(0.1)}, "bundle"),
         ({"split_search": "exact"}, "exact"),
-        ({"checkpoint": "here"}, "checkpoint"),
     ],
 )
 def test_what_needs_all_rows_is_refused(params: dict[str, Any], words: str) -> None:

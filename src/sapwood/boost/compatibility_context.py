@@ -44,6 +44,7 @@ def fit_context(task: LearningTask, rows: LabeledRows, arguments: FitArguments) 
         init_has_probabilities=not is_estimator or hasattr(init, "predict_proba"),
         init_takes_weights=not is_estimator or "sample_weight" in inspect.signature(init.fit).parameters,
         distributed=None if rows.workers.is_local else rows.workers.split,
+        has_retries=rows.workers.journal is not None,
     )
 
 

@@ -202,7 +202,9 @@ class DaskEstimator(SapwoodEstimator):
         given = set_params(self._local_params())
         # The seed does not matter here, and must not be drawn from a generator.
         params = resolve_params({"effort": FAST} | given | {"random_state": 0}, 1, self.task)
-        check_compatibility(Context(params.values(), frozenset(given), distributed=ROWS, has_groups=has_groups))
+        check_compatibility(
+            Context(params.values(), frozenset(given), distributed=ROWS, has_retries=True, has_groups=has_groups)
+        )
 
     def _client(self) -> Client:
         client = self.client or default_client()

@@ -99,6 +99,12 @@ def smallest_keys(keys: np.ndarray, group: np.ndarray, counts: np.ndarray, worke
     return (keys <= largest[group]) & (counts[group] > 0)
 
 
+def group_ids(groups: np.ndarray, row_ids: np.ndarray, workers: Workers = LOCAL) -> np.ndarray:
+    """Return a number for the group of each row that does not depend on workers: the smallest number of its rows."""
+    n_groups = int(workers.max(np.array([groups.max(initial=-1)]))[0]) + 1
+    return smallest_of_groups(row_ids.astype(np.uint64), groups, n_groups, workers)[groups]
+
+
 def smallest_of_groups(numbers: np.ndarray, groups: np.ndarray, n_groups: int, workers: Workers = LOCAL) -> np.ndarray:
     """Return the smallest number (uint64) of the rows of each group; the largest there is for one without rows."""
     smallest = np.full(n_groups, np.iinfo(np.uint64).max, dtype=np.uint64)

@@ -45,6 +45,11 @@ class Workers:
         """Whether this worker does what one of those that have rows of their own does for all."""
         return not self.splits_rows or self.communicator.rank == 0
 
+    @property
+    def is_leader(self) -> bool:
+        """Whether this worker writes files; one of the workers of a fit does."""
+        return self.communicator.rank == 0
+
     def begin(self, purpose: str) -> None:
         """Count the bytes that are sent from now on under ``purpose``."""
         self.communicator.purpose = purpose
@@ -166,6 +171,11 @@ class Workers:
     def broadcast_text(self, text: str | None) -> str | None:
         """Return the text of worker 0; an empty one is None."""
         return text if self.is_local else self.gather_texts(text or "")[0] or None
+
+    def broadcast_bytes(self, data: bytes) -> bytes:
+        """Return the bytes of worker 0."""
+        own = np.frombuffer(data if self.is_leader else b"", dtype=np.uint8)
+        return self.communicator.exchange_arrays([own] * self.communicator.size)[0].tobytes()
 
     def compute_at_first(self, compute: Callable[[], Any]) -> Any:
         """Return what a function returns at the first worker, a JSON value; an error is raised at all workers."""

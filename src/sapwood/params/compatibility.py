@@ -315,7 +315,9 @@ BY_FEATURES = "or use sapwood.distributed.fit(by='features')"
 ALL_ROWS = "it needs all rows on one worker"
 DISTRIBUTED = (
     Incompatibility(
-        c.CHECKPOINT, c.DISTRIBUTED, "a checkpoint holds the training run of one process", "unset checkpoint"
+        c.CHECKPOINT, c.WITH_RETRIES,
+        "workers keep finished rounds in memory, and go on with them after the loss of a worker",
+        "unset checkpoint; to go on later, save the model and pass it as init_model",
     ),
     Incompatibility(
         c.INTERVALS, c.DISTRIBUTED, "intervals are calibrated on all rows", "unset intervals"

@@ -82,13 +82,14 @@ class Checkpoint:
         cls, dataset: BinnedDataset, target: Target, params: Params, initial: InitialScores, evaluation: Evaluation
     ) -> Checkpoint:  # fmt: skip
         """Open the checkpoint that the parameters name, and check that it belongs to this run."""
-        checkpoint = _open(params, dataset.workers)
+        workers = dataset.workers
+        checkpoint = _open(params, workers)
         if checkpoint._log is None:
             return checkpoint
         from sapwood.boost.checkpoint import run_fingerprint
 
         # Another attempt of a distributed fit may find other rows on this worker: whoever starts it compares the data.
-        has_file = dataset.workers.journal is None
+        has_file = workers.journal is None
         digests = run_fingerprint.digest_data(dataset, target, initial, evaluation) if has_file else {}
         try:
             checkpoint._begin(run_fingerprint.describe_params(params), digests)
@@ -96,6 +97,8 @@ class Checkpoint:
         except BaseException:
             checkpoint._log.close()
             raise
+        if has_file and not workers.is_leader:
+            checkpoint._log = None  # the first worker writes the file
         return checkpoint
 
     def __enter__(self) -> Checkpoint:
@@ -146,8 +149,9 @@ class Checkpoint:
 
     def check_scores(self, scores: np.ndarray) -> None:
         """Raise CheckpointError if the trees of the checkpoint do not give the scores that it was written with."""
-        if self.state.scores_checksum is not None and self.state.scores_checksum != _checksum(scores):
-            assert self._log is not None
+        if self._log is None or not self._log.checks_scores or self.state.scores_checksum is None:
+            return
+        if self.state.scores_checksum != _checksum(scores):
             raise CheckpointError(
                 f"checkpoint {self._log.path!r}: its trees do not give the scores that it was written with, so "
                 f"training cannot be resumed: {REMEDY}"
@@ -208,9 +212,13 @@ def _open(params: Params, workers: Workers) -> Checkpoint:
         return Checkpoint(MemoryLog(workers.journal.open_stage()), 0.0)
     if params.run.checkpoint is None:
         return Checkpoint(None, 0.0)
-    from sapwood.boost.checkpoint.log import CheckpointLog
+    if workers.is_local:
+        from sapwood.boost.checkpoint.log import CheckpointLog
 
-    return Checkpoint(CheckpointLog(params.run.checkpoint), params.run.checkpoint_every)
+        return Checkpoint(CheckpointLog(params.run.checkpoint), params.run.checkpoint_every)
+    from sapwood.boost.checkpoint.shared_log import open_shared_log
+
+    return Checkpoint(open_shared_log(params.run.checkpoint, workers), params.run.checkpoint_every)
 
 
 def read_state(segments: Sequence[Segment]) -> CheckpointState:

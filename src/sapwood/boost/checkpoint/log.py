@@ -2,7 +2,7 @@
 
 ::
 
-    22 bytes    "sapwood checkpoint 3" and a line end
+    22 bytes    "sapwood checkpoint 4" and a line end
     segments    8 bytes of length, then the format of model files (``model/io/safetensors_file.py``), checksum included
 
 A process that is killed leaves at most one incomplete segment at the end, which is ignored.
@@ -26,7 +26,7 @@ try:
 except ImportError:  # Windows, where two fits with one file are not detected
     fcntl = None  # type: ignore[assignment]
 
-MAGIC = b"sapwood checkpoint 3\r\n"
+MAGIC = b"sapwood checkpoint 4\r\n"
 LENGTH_BYTES = 8
 
 

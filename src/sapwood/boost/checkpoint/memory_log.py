@@ -1,4 +1,4 @@
-"""A checkpoint log in memory, for the journal of a distributed fit."""
+"""A checkpoint log in memory, for the journal of a distributed fit, or with what a file of another worker holds."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class MemoryLog:
     Scores are not compared with those of an earlier attempt, in which this worker may have had other rows.
     """
 
-    path = "in memory"
     checks_scores = False
 
-    def __init__(self, stage: list[bytes]) -> None:
+    def __init__(self, stage: list[bytes], path: str = "in memory") -> None:
         self._stage = stage
+        self.path = path
         self.segments = [read_segment(data) for data in stage]
 
     def append(self, text: str, arrays: dict[str, np.ndarray]) -> None:

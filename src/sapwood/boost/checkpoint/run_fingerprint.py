@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +16,12 @@ from sapwood.boost.evaluation import EvalSet, Evaluation
 from sapwood.boost.initial_scores import InitialScores
 from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
+from sapwood.distributed.selection import group_ids
+from sapwood.distributed.workers import Workers
+from sapwood.kernels.numeric.random import ROW_DIGEST, draw_many
 from sapwood.params.declaration import Params
 
+WORD_BYTES = 8
 # Parameters that change how training runs or when it ends, but not the result of a round.
 WITHOUT_EFFECT = (
     "n_jobs",
@@ -39,26 +45,60 @@ def describe_params(params: Params) -> dict[str, str]:
 def digest_data(
     dataset: BinnedDataset, target: Target, initial: InitialScores, evaluation: Evaluation
 ) -> dict[str, str]:
-    """Return a digest of each part of the data: rows in bins, targets, weights, initial scores, validation sets."""
+    """Return a digest of each part of the data: rows in bins, targets, weights, initial scores, validation sets.
+
+    Digests depend on the rows of all workers, not on which worker has a row.
+    """
+    workers, numbers = dataset.workers, dataset.row_ids
+    groups = None if target.groups is None else group_ids(target.groups, numbers, workers)
     digests = {
         "X": digest(
             dataset.bin_mapper,
             dataset.transformer,
-            dataset.tiles,
             dataset.sparse_bins,
-            dataset.row_ids,
-            _raw_values(dataset, dataset),
+            digest_rows(numbers, [*dataset.tiles, _raw_values(dataset, dataset)], workers),
         ),
-        "y": digest(target.y),
-        "sample_weight": digest(target.weight),
-        "groups": digest(target.groups),
-        "the initial scores (init, init_score or init_model)": digest(initial),
+        "y": digest_rows(numbers, [target.y], workers),
+        "sample_weight": digest_rows(numbers, [target.weight], workers),
+        "groups": digest_rows(numbers, [groups], workers),
+        "the initial scores (init, init_score or init_model)": digest(
+            replace(initial, scores=None), digest_rows(numbers, _columns(initial.scores), workers)
+        ),
     }
     for rows in evaluation.sets:
-        digests[f"eval_set {rows.name!r}"] = digest(
-            rows.tiles, rows.sparse_bins, rows.target, rows.scores, _raw_values(rows, dataset)
-        )
+        of_target = [rows.target.y, rows.target.weight]
+        columns = [*rows.tiles, *of_target, *_columns(rows.scores), _raw_values(rows, dataset)]
+        no_numbers = np.zeros(len(rows.target.y), dtype=np.uint64)  # the order of rows has no effect
+        digests[f"eval_set {rows.name!r}"] = digest(rows.sparse_bins, digest_rows(no_numbers, columns, workers))
     return digests | {"the order of eval_set": digest([rows.name for rows in evaluation.sets])}
+
+
+def digest_rows(numbers: np.ndarray, columns: Sequence[np.ndarray | None], workers: Workers) -> str:
+    """Return a digest of the rows of all workers: the sum of a hash of the number and the content of each row.
+
+    The first axis of every column is that of rows.
+    """
+    hashes = numbers.astype(np.uint64)
+    for k, column in enumerate(columns):
+        for word in () if column is None else _words(column):
+            draw_many(0, ROW_DIGEST, k, hashes ^ word, hashes)
+    total = hashes.sum(dtype=np.uint64).astype(np.int64)
+    given = [k for k, column in enumerate(columns) if column is not None]
+    return digest(given, workers.sum(np.array([len(hashes), total])))
+
+
+def _words(column: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the content of rows as uint64, eight bytes of each row at a time."""
+    content = np.ascontiguousarray(column).reshape(len(column), math.prod(column.shape[1:])).view(np.uint8)
+    for start in range(0, content.shape[1], WORD_BYTES):
+        part = content[:, start : start + WORD_BYTES]
+        word = np.zeros((len(part), WORD_BYTES), dtype=np.uint8)
+        word[:, : part.shape[1]] = part
+        yield word.view(np.uint64)[:, 0]
+
+
+def _columns(scores: np.ndarray | None) -> list[np.ndarray]:
+    return [] if scores is None else list(scores)
 
 
 def _raw_values(rows: EvalSet | BinnedDataset, dataset: BinnedDataset) -> np.ndarray | None:

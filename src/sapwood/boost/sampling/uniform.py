@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext, sampler_for
-from sapwood.distributed.selection import smallest_keys, smallest_of_groups
+from sapwood.distributed.selection import group_ids, smallest_keys
 from sapwood.kernels.numeric.elementwise import apply_elementwise, exp_values
 from sapwood.kernels.numeric.random import SAMPLING
 from sapwood.kernels.sampling import row_sampling
@@ -27,7 +27,8 @@ class UniformSampler(Sampler):
         self._repeat_bounds = poisson_bounds(params.subsample) if option.replacement else None
         self._bound = np.uint64(min(int(params.subsample * HASH_RANGE), MAX_HASH))
         if option.by == "groups":
-            self._row_ids = _group_ids(context)
+            assert context.target.groups is not None
+            self._row_ids = group_ids(context.target.groups, context.row_ids, context.workers)
         self._classes = _rows_by_class(context) if option.by == "classes" else []
         self._n_of_class = self._sample_sizes()
 
@@ -80,14 +81,6 @@ def poisson_bounds(mean: float) -> np.ndarray:
         times += 1
         probability *= mean / times
     return np.array(bounds, dtype=np.uint64)
-
-
-def _group_ids(context: SamplingContext) -> np.ndarray:
-    """Return a number for the group of each row: the smallest number of its rows."""
-    groups, workers = context.target.groups, context.workers
-    assert groups is not None
-    n_groups = int(workers.max(np.array([groups.max(initial=-1)]))[0]) + 1
-    return smallest_of_groups(context.row_ids.astype(np.uint64), groups, n_groups, workers)[groups]
 
 
 def _rows_by_class(context: SamplingContext) -> list[np.ndarray]:

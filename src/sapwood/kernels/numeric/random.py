@@ -17,6 +17,7 @@ PERMUTATIONS, HOLDOUT, TREE_PERMUTATION, SPLIT_NOISE, THRESHOLDS = range(101, 10
 CROSS_SEARCH = 121  # rows by which numeric crosses are searched
 OUTPUT_SKETCH = 131  # directions that the gradients of several outputs are projected on
 BASE_MODEL = 151  # seeds of the models that classic ensembles are made of
+ROW_DIGEST = 161  # hashes of the content of rows
 
 # Constants of SplitMix64: the odd integer nearest to 2^64 / golden ratio, and the multipliers of its finaliser.
 _GOLDEN_GAMMA = np.uint64(0x9E3779B97F4A7C15)
