@@ -15,7 +15,7 @@ import dask
 from distributed import Client, LocalCluster
 
 N_WORKERS = 4
-HANG_SECONDS = 180.0
+HANG_SECONDS = 90.0
 QUIET = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.gil.enabled": False,

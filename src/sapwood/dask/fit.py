@@ -6,14 +6,15 @@ attempt begins with the rounds that were finished: it ends with the model that a
 
 from __future__ import annotations
 
-import asyncio
 import logging
+import threading
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from dask.delayed import Delayed
-from distributed import CancelledError, Client, Future, KilledWorker, wait
+from distributed import CancelledError, Client, Future, KilledWorker
 from distributed.comm import CommClosedError
 
 from sapwood.dask.partitions import describe_on_worker
@@ -27,6 +28,7 @@ from sapwood.dask.worker_task import (
     forget_fit,
     train_on_worker,
 )
+from sapwood.dask.worker_watch import WorkerWatch
 from sapwood.distributed.inbox import WorkerLostError
 from sapwood.distributed.partitions import without_rows
 from sapwood.distributed.worker_rows import StoredPartition, number_rows
@@ -37,6 +39,7 @@ from sapwood.params.resolve import check_value
 
 logger = logging.getLogger("sapwood.dask")
 LOST = (WorkerLostError, KilledWorker, CommClosedError, CancelledError)
+FORGET_SECONDS = 3.0  # that a fit waits at its end for workers to answer
 GRACE_SECONDS = 1.0  # for workers to tell why they failed, after the first one has ended
 
 
@@ -64,7 +67,7 @@ def fit_on_cluster(
     retries: int,
 ) -> tuple[SapwoodEstimator, dict[str, Any]]:
     """Return the fitted estimator, and a report of attempts and of what the workers exchanged."""
-    client.register_plugin(TransportPlugin())
+    _register_transport(client)
     fit_id = uuid.uuid4().hex
     stored = _store(client, {"": rows, **eval_sets})
     training = stored.pop("")
@@ -76,7 +79,23 @@ def fit_on_cluster(
         with displayed_progress(client, f"sapwood-{fit_id}", verbose):
             return _fit_with_retries(fit, retries)
     finally:
-        client.run(forget_fit, fit_id, on_error="ignore")
+        _forget(client, fit_id)
+
+
+def _register_transport(client: Client) -> None:
+    """Add the transport to all workers, and to those that will join."""
+    try:
+        client.register_plugin(TransportPlugin())
+    except OSError as error:  # a worker has just died; the others have the plugin, or add it when they train
+        logger.info("the transport was not added to all workers: %s", error)
+
+
+def _forget(client: Client, fit_id: str) -> None:
+    """Let workers drop what they keep of a fit; one that does not answer, because it is stopped, does so later."""
+    run = partial(client.run, forget_fit, fit_id, on_error="ignore")
+    thread = threading.Thread(target=run, name="sapwood-forget", daemon=True)
+    thread.start()
+    thread.join(FORGET_SECONDS)
 
 
 def _fit_with_retries(fit: ClusterFit, retries: int) -> tuple[SapwoodEstimator, dict[str, Any]]:
@@ -102,7 +121,7 @@ def _store(client: Client, rows: Mapping[str, Sequence[Delayed]]) -> dict[str, S
     futures = {name: client.compute(list(one)) for name, one in rows.items()}
     facts = {name: client.map(describe_on_worker, one, pure=False) for name, one in futures.items()}
     for name in rows:
-        wait_for(futures[name])
+        wait_for(client, futures[name])
     return {name: StoredRows(futures[name], client.gather(facts[name])) for name in rows}
 
 
@@ -110,17 +129,14 @@ def _run(fit: ClusterFit, attempt: Attempt, shares: Sequence[Share]) -> list[Wor
     """Let all workers train; raise WorkerLostError if one is lost, or the error of the one that failed by itself."""
     futures = [_submit(fit, attempt, rank, share) for rank, share in enumerate(shares)]
     try:
-        _wait_for_all(futures)
-        ended = [future for future in futures if future.status == "finished"]
-        results: list[WorkerResult | WorkerFailure] = fit.client.gather(ended)
-        errors = [future.exception() for future in futures if future.status == "error"]
-        errors += [result.error for result in results if isinstance(result, WorkerFailure)]
+        outcomes = _collect(WorkerWatch(fit.client, attempt.addresses, attempt.run), futures)
+        errors = [one for one in outcomes if isinstance(one, Exception)]
         for error in errors:
             if not isinstance(error, LOST):
                 raise error
-        if errors or len(ended) < len(futures):
+        if errors or len(outcomes) < len(futures):
             raise WorkerLostError(min(map(str, errors), default="a worker was cancelled"))
-        return [result for result in results if isinstance(result, WorkerResult)]
+        return [one for one in outcomes if isinstance(one, WorkerResult)]
     except LOST as error:
         raise WorkerLostError(str(error)) from error
     finally:
@@ -128,18 +144,43 @@ def _run(fit: ClusterFit, attempt: Attempt, shares: Sequence[Share]) -> list[Wor
         fit.client.cancel([future for future in futures if future.status == "pending"], force=True)
 
 
-def _submit(fit: ClusterFit, attempt: Attempt, rank: int, share: Share) -> Future:
-    """Submit the task of a worker.
+def _collect(watch: WorkerWatch, futures: Sequence[Future]) -> list[WorkerResult | Exception]:
+    """Return the results and errors of all workers by rank, or those that came soon after the first error."""
+    outcomes: dict[Future, WorkerResult | Exception] = {}
+    pending, seconds = set(futures), None
+    while pending:
+        done, pending = watch.wait(pending, seconds)
+        if not done:
+            break
+        outcomes |= _outcomes(watch, done)
+        if any(isinstance(one, Exception) for one in outcomes.values()):
+            seconds = GRACE_SECONDS
+    return [outcomes[future] for future in futures if future in outcomes]
 
-    If the worker is gone, Dask may start the task on another one, where it ends at once: it would wait for ever
-    otherwise.
-    """
+
+def _outcomes(watch: WorkerWatch, ended: Collection[Future]) -> dict[Future, WorkerResult | Exception]:
+    """Return the result of each worker that has ended, or its error."""
+    finished = [future for future in ended if future.status == "finished"]
+    results: list[WorkerResult | WorkerFailure] = watch.gather(finished)
+    outcomes: dict[Future, WorkerResult | Exception] = {
+        future: result.error if isinstance(result, WorkerFailure) else result
+        for future, result in zip(finished, results, strict=True)
+    }
+    for future in ended:
+        if future not in outcomes:
+            is_error = future.status == "error"
+            outcomes[future] = future.exception() if is_error else WorkerLostError("the task of a worker was cancelled")
+    return outcomes
+
+
+def _submit(fit: ClusterFit, attempt: Attempt, rank: int, share: Share) -> Future:
+    """Submit the task of a worker, which no other worker may run: the ``WorkerWatch`` notices that it is gone."""
     eval_sets = {
         name: (*_parts_of(one, share.eval_numbers[name]), fit.empty[name]) for name, one in fit.eval_sets.items()
     }
     return fit.client.submit(
         train_on_worker, rank, attempt, fit.estimator, *_parts_of(fit.rows, share.numbers), eval_sets, fit.arguments,
-        workers=[share.address], allow_other_workers=True, pure=False, retries=0,
+        workers=[share.address], allow_other_workers=False, pure=False, retries=0,
         key=f"sapwood-fit-{attempt.fit_id}-{attempt.number}-{rank}",
     )  # fmt: skip
 
@@ -147,22 +188,6 @@ def _submit(fit: ClusterFit, attempt: Attempt, rank: int, share: Share) -> Futur
 def _parts_of(rows: StoredRows, numbers: Sequence[int]) -> tuple[list[StoredPartition], list[Future]]:
     stored = number_rows(rows.facts)
     return [stored[k] for k in numbers], [rows.futures[k] for k in numbers]
-
-
-def _wait_for_all(futures: Sequence[Future]) -> None:
-    """Wait until all tasks have ended, or one has failed and the others have had the time to tell why."""
-    pending = set(futures)
-    while pending:
-        done, pending = wait(pending, return_when="FIRST_COMPLETED")
-        if pending and any(_has_failed(future) for future in done):
-            try:
-                wait(pending, timeout=GRACE_SECONDS)
-            except (TimeoutError, asyncio.TimeoutError):  # they are two classes in Python 3.10
-                return
-
-
-def _has_failed(future: Future) -> bool:
-    return future.status != "finished" or isinstance(future.result(), WorkerFailure)
 
 
 def _first_result(results: Sequence[WorkerResult], n_attempts: int) -> tuple[SapwoodEstimator, dict[str, Any]]:

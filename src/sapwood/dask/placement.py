@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 from distributed import Client, Future, KilledWorker, wait
 
+from sapwood.dask.worker_watch import POLL_SECONDS, TIMEOUTS, find_running
 from sapwood.distributed.partitions import PartitionFacts
 from sapwood.errors import InputError, TrainingError
 
 WAIT_SECONDS = 0.05
+IDLE_SECONDS = 300.0  # without a task on any worker, after which partitions are not waited for
 
 
 class Share(NamedTuple):
@@ -32,15 +34,18 @@ class StoredRows(NamedTuple):
 def place(client: Client, rows: StoredRows, eval_sets: dict[str, StoredRows]) -> list[Share]:
     """Return the share of each worker that has training rows, by address; validation rows go to these workers only.
 
-    Partitions that were lost with a worker are computed again first.
+    Partitions that were lost with a worker are computed again first. Those of a paused worker, which would not begin,
+    go to the other workers.
     """
     futures = [*rows.futures, *(future for one in eval_sets.values() for future in one.futures)]
     holders = _locate(client, futures)
+    running = find_running(client)
     numbers: dict[str, list[int]] = {}
     n_rows: dict[str, int] = {}
     for k, (future, facts) in enumerate(zip(rows.futures, rows.facts, strict=True)):
         if facts.n_rows:
-            address = min(holders[future.key], key=lambda one: (n_rows.get(one, 0), one))
+            candidates = running.intersection(holders[future.key]) or running or holders[future.key]
+            address = min(candidates, key=lambda one: (n_rows.get(one, 0), one))
             numbers.setdefault(address, []).append(k)
             n_rows[address] = n_rows.get(address, 0) + facts.n_rows
     if not numbers:
@@ -56,9 +61,18 @@ def place(client: Client, rows: StoredRows, eval_sets: dict[str, StoredRows]) ->
     return shares
 
 
-def wait_for(futures: Sequence[Future]) -> None:
+def wait_for(client: Client, futures: Sequence[Future]) -> None:
     """Wait until partitions are computed; raise what went wrong with the first that is not."""
-    wait(futures)
+    idle_since = time.monotonic()
+    while True:
+        try:
+            wait(futures, timeout=POLL_SECONDS)
+            break
+        except TIMEOUTS:
+            if any(client.processing().values()):
+                idle_since = time.monotonic()
+            elif time.monotonic() - idle_since > IDLE_SECONDS:
+                raise _not_computed(client, futures) from None
     for k, future in enumerate(futures):
         if future.status == "finished":
             continue
@@ -73,10 +87,21 @@ def wait_for(futures: Sequence[Future]) -> None:
         raise error
 
 
+def _not_computed(client: Client, futures: Sequence[Future]) -> TrainingError:
+    """Return the error for partitions that no worker computes."""
+    number = next(k for k, future in enumerate(futures) if future.status == "pending")
+    n_workers = len(client.nthreads())
+    return TrainingError(
+        f"no worker has computed partition {number} for {IDLE_SECONDS:.0f} s, though none had anything else to do; the "
+        f"cluster has {n_workers} workers: start workers, or look at those to which the partition is restricted "
+        "(workers=, resources=)"
+    )
+
+
 def _locate(client: Client, futures: Sequence[Future]) -> dict[str, Sequence[str]]:
     """Return the addresses of the workers that have each partition, by key, as soon as some worker has each."""
     while True:
-        wait_for(futures)
+        wait_for(client, futures)
         holders: dict[str, Sequence[str]] = client.who_has(futures)
         if all(holders.get(future.key) for future in futures):
             return holders

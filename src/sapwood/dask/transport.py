@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import wait
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -29,6 +30,7 @@ PLUGIN = "sapwood-transport"
 FAREWELL = 0  # messages count from 1
 MAX_INLINE = 256 * 1024  # bytes that are cheaper inside a message than as a frame of their own
 CONNECT_SECONDS = 20.0
+FAREWELL_SECONDS = 10.0  # for a farewell to a worker that does not read
 
 Result = TypeVar("Result")
 
@@ -100,8 +102,12 @@ class TransportPlugin(WorkerPlugin):
 
     @staticmethod
     def here() -> TransportPlugin:
-        """Return the plugin of the worker that runs the current task."""
-        plugin: TransportPlugin = get_worker().plugins[PLUGIN]
+        """Return the plugin of the worker that runs the current task; a worker that was not reached adds it now."""
+        worker = get_worker()
+        if PLUGIN not in worker.plugins:
+            adding = worker.plugin_add(TransportPlugin(), name=PLUGIN)
+            asyncio.run_coroutine_threadsafe(adding, worker.loop.asyncio_loop).result()
+        plugin: TransportPlugin = worker.plugins[PLUGIN]
         return plugin
 
 
@@ -149,6 +155,9 @@ class DaskCommunicator(PointToPointCommunicator):
             raise WorkerLostError("the fit was cancelled")
         sending = asyncio.run_coroutine_threadsafe(self._send(parts), self._loop) if parts else None
         received = self._inbox.take(senders, self._is_cancelled)
+        while sending is not None and not wait([sending], CHECK_SECONDS).done:
+            # A worker that is stopped does not read: whoever writes to it waits, unless the run has ended.
+            self._inbox.check(self._is_cancelled)
         if sending is not None:
             sending.result()
         return received
@@ -199,6 +208,11 @@ class DaskCommunicator(PointToPointCommunicator):
             except OSError as error:
                 raise WorkerLostError(f"worker {rank} ({self._addresses[rank]}) has closed: {error}") from error
 
+    @staticmethod
+    async def _say_farewell(comm: Comm) -> None:
+        await comm.write((FAREWELL, b""))
+        await comm.close()
+
     async def _close(self, is_finished: bool) -> None:
         """Close all connections, with a farewell if the run is finished."""
         self._is_closing = True
@@ -207,10 +221,9 @@ class DaskCommunicator(PointToPointCommunicator):
                 comm.abort()
                 continue
             try:
-                await comm.write((FAREWELL, b""))
-                await comm.close()
-            except OSError:  # the other worker has what it needs, or is gone
-                continue
+                await asyncio.wait_for(self._say_farewell(comm), FAREWELL_SECONDS)
+            except (OSError, asyncio.TimeoutError):  # the other worker has what it needs, or is gone or stopped
+                comm.abort()
         await asyncio.gather(*self._watchers)
         if is_finished:
             self._plugin.inboxes.pop(self._run, None)

@@ -10,6 +10,7 @@ from distributed import Worker, get_worker, secede
 
 from sapwood.dask.progress_events import LogProgress
 from sapwood.dask.transport import PLUGIN, DaskCommunicator, TransportPlugin
+from sapwood.dask.worker_watch import report_begin
 from sapwood.distributed.communicator import Communicator
 from sapwood.distributed.inbox import WorkerLostError
 from sapwood.distributed.journal import Journal
@@ -61,8 +62,7 @@ def train_on_worker(
     """Train on the partitions of a worker, together with the other workers of an attempt."""
     worker, rows = get_worker(), WorkerRows(stored, partitions, eval_sets)
     try:
-        if worker.address != attempt.addresses[rank]:
-            raise WorkerLostError(f"worker {rank} ({attempt.addresses[rank]}) is gone")
+        report_begin(worker, rank, attempt.run)
         # The thread is left to other tasks: those that compute lost partitions again, and the workers of other fits.
         secede()
         rows.check_content(worker.address)

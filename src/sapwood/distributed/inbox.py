@@ -39,14 +39,20 @@ class Inbox:
             self._failure = self._failure or reason
             self._condition.notify()
 
+    def check(self, is_cancelled: Callable[[], bool] = lambda: False) -> None:
+        """Raise WorkerLostError if the run has ended or was cancelled."""
+        if self._failure is not None:
+            raise WorkerLostError(self._failure)
+        if is_cancelled():
+            raise WorkerLostError("the fit was cancelled")
+
     def take(self, senders: Collection[int], is_cancelled: Callable[[], bool] = lambda: False) -> dict[int, Any]:
         """Return the next part of each sender; wait for those that have not come."""
         with self._condition:
             keys = [(sender, self._n_taken.get(sender, 0) + 1) for sender in senders]
             while not all(key in self._parts for key in keys):
-                if self._failure is not None:
-                    raise WorkerLostError(self._failure)
-                if not self._condition.wait(CHECK_SECONDS) and is_cancelled():
-                    raise WorkerLostError("the fit was cancelled")
+                self.check()
+                if not self._condition.wait(CHECK_SECONDS):
+                    self.check(is_cancelled)
             self._n_taken.update(keys)
             return {key[0]: self._parts.pop(key) for key in keys}
