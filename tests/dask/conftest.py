@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ import dask
 from distributed import Client, LocalCluster
 
 N_WORKERS = 4
-HANG_SECONDS = 90.0
+HANG_SECONDS = 180.0
 QUIET = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.gil.enabled": False,
@@ -49,5 +50,41 @@ def addresses(client: Client) -> list[str]:
     return sorted(client.scheduler_info(n_workers=-1)["workers"])
 
 
-def fit_report(model: Any) -> list[dict[str, Any]]:
-    return model.fit_report_["workers"]
+class FragileCluster:
+    """A cluster whose workers are killed and started again; another one, if Dask has not started one again."""
+
+    def __init__(self) -> None:
+        self._open: ExitStack | None = None
+        self.client: Client
+
+    def get(self, n_workers: int = 3) -> Client:
+        """Return a client of the cluster, once all workers are there."""
+        if self._open is not None:
+            try:
+                self.client.wait_for_workers(n_workers, timeout=30.0)
+                return self.client
+            except (TimeoutError, asyncio.TimeoutError):
+                self.close()
+        self._open = ExitStack()
+        self._open.enter_context(dask.config.set(QUIET))
+        self.client = self._open.enter_context(Client(self._open.enter_context(make_cluster(n_workers))))
+        self.client.wait_for_workers(n_workers, timeout=60.0)
+        return self.client
+
+    def close(self) -> None:
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+
+@pytest.fixture(scope="package")
+def fragile_cluster() -> Iterator[FragileCluster]:
+    cluster = FragileCluster()
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture
+def fragile_client(fragile_cluster: FragileCluster) -> Client:
+    """The client of a cluster of its own, whose workers are killed."""
+    return fragile_cluster.get()

@@ -5,11 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import dask
 import numpy as np
 import pytest
 from dask.delayed import delayed
@@ -19,18 +17,10 @@ from sapwood import SapwoodRegressor
 from sapwood.dask import DaskSapwoodRegressor
 from sapwood.errors import InputError, TrainingError
 from tests.dask.collections import make_table, put, slices
-from tests.dask.conftest import QUIET, make_cluster
 from tests.dask.test_fit import FEW, fingerprint
 
 ROUNDS = FEW | {"n_estimators": 12}
 SIZES = [100] * 6
-
-
-@pytest.fixture(scope="module")
-def fragile_client() -> Iterator[Client]:
-    """A cluster of its own, whose workers are killed and started again."""
-    with dask.config.set(QUIET), make_cluster(3) as cluster, Client(cluster) as client:
-        yield client
 
 
 class KillOnce:
@@ -64,7 +54,6 @@ def parts(values: np.ndarray, fatal: str = "") -> list[Any]:
 
 def workers_of(client: Client) -> dict[str, int]:
     """Process ids of the three workers, by address."""
-    client.wait_for_workers(3)
     return dict(sorted(client.run(os.getpid).items()))
 
 
@@ -94,6 +83,16 @@ def test_a_worker_killed_while_it_reads_a_partition_does_not_change_the_model(
     model = DaskSapwoodRegressor(**ROUNDS, client=fragile_client).fit(parts(X, str(tmp_path / "read")), parts(y))
     assert (tmp_path / "read").exists()
     assert fingerprint(model) == fingerprint(SapwoodRegressor(**ROUNDS).fit(X, y))
+
+
+def test_a_single_worker_that_is_killed_is_replaced(fragile_client: Client, tmp_path: Path) -> None:
+    X, y = make_table()
+    address = next(iter(workers_of(fragile_client)))
+    pinned = [put(fragile_client, values, SIZES, [address]) for values in (X, y)]
+    killer = KillSelf(KillOnce(tmp_path, [5], [-1]))
+    model = DaskSapwoodRegressor(**ROUNDS, client=fragile_client, callbacks=killer).fit(*pinned)
+    assert fingerprint(model) == fingerprint(SapwoodRegressor(**ROUNDS).fit(X, y))
+    assert model.fit_report_["attempts"] == 2
 
 
 def test_early_stopping_and_refit_are_replayed(fragile_client: Client, tmp_path: Path) -> None:

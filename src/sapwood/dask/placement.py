@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from distributed import Client, Future, KilledWorker, wait
+from distributed import CancelledError, Client, Future, KilledWorker
 
-from sapwood.dask.worker_watch import POLL_SECONDS, TIMEOUTS, find_running
+from sapwood.dask.worker_watch import POLL_SECONDS, TIMEOUTS, find_running, wait_on
 from sapwood.distributed.partitions import PartitionFacts
 from sapwood.errors import InputError, TrainingError
 
@@ -66,7 +66,9 @@ def wait_for(client: Client, futures: Sequence[Future]) -> None:
     idle_since = time.monotonic()
     while True:
         try:
-            wait(futures, timeout=POLL_SECONDS)
+            wait_on(client, futures, POLL_SECONDS)
+            break
+        except CancelledError:
             break
         except TIMEOUTS:
             if any(client.processing().values()):

@@ -13,7 +13,8 @@ import time
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from distributed import Client, Future, Worker, wait
+from distributed import Client, Future, Worker
+from distributed.client import _wait
 
 from sapwood.distributed.inbox import WorkerLostError
 
@@ -50,7 +51,7 @@ class WorkerWatch:
         while True:
             left = POLL_SECONDS if deadline is None else min(POLL_SECONDS, deadline - time.monotonic())
             try:
-                done, pending = wait(futures, timeout=max(left, 0.0), return_when="FIRST_COMPLETED")
+                done, pending = wait_on(self._client, futures, max(left, 0.0), "FIRST_COMPLETED")
                 return set(done), set(pending)
             except TIMEOUTS:
                 self._client.sync(self._check)
@@ -98,6 +99,17 @@ class WorkerWatch:
     async def _events(self) -> list[dict[str, Any]]:
         events = await self._client.scheduler.events(topic=TOPIC)
         return [message for _, message in events if isinstance(message, dict)]
+
+
+def wait_on(
+    client: Client, futures: Collection[Future], seconds: float, return_when: str = "ALL_COMPLETED"
+) -> tuple[set[Future], set[Future]]:
+    """Wait for futures of a client at most some seconds; return those that have ended, and the others.
+
+    ``distributed.wait`` would wait on the event loop of the client that is current, which may be another one.
+    """
+    done, pending = client.sync(_wait, futures, timeout=seconds, return_when=return_when)
+    return done, pending
 
 
 def report_begin(worker: Worker, rank: int, run: str) -> None:
