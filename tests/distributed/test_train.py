@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn.linear_model import LinearRegression
 
 from sapwood import (
     Bundle,
@@ -144,6 +145,22 @@ def test_columns_that_exclude_each_other_train_the_model_of_one(processes: Proce
     assert fingerprints(processes.run(2, fit_features, "regression", data, {})) == {alone}
 
 
+@pytest.mark.parametrize("fraction", [0.001, 0.02, 0.3])
+def test_conflicts_in_bundles_are_counted_in_the_rows_of_all_workers(processes: Processes, fraction: float) -> None:
+    """Columns that are 0 in nine of ten rows, with values that few or many rows have in two of them."""
+    data, source = make_data(), np.random.default_rng(2)
+    rare = np.where(source.random((700, 12)) < 0.1, source.integers(1, 5, (700, 12)), 0)
+    data["X"] = np.hstack([data["X"], rare])
+    data["y"] = data["y"] + rare @ source.normal(size=12)
+    params = {"bundle": Bundle(fraction), "n_estimators": 5, "max_leaves": 16}
+    alone = fit_alone("regression", data, params).model_.fingerprint()
+    without = fit_alone("regression", data, params | {"bundle": False}).model_.fingerprint()
+    assert (alone != without) == (fraction > 0.001)  # bins are changed
+    for size, dealt in ((1, False), (2, True), (3, False)):
+        assert fingerprints(processes.run(size, fit_rows, "regression", data, params, None, dealt)) == {alone}
+    assert fingerprints(processes.run(3, fit_uneven, data, params)) == {alone}
+
+
 @pytest.mark.parametrize("sampling", [Goss(0.2, 0.1, full_rounds=0), Mvs(), Uniform(replacement=True)], ids=str)
 def test_workers_may_have_very_different_numbers_of_rows(processes: Processes, sampling: Any) -> None:
     data, params = make_data(), {"sampling": sampling}
@@ -259,7 +276,7 @@ def test_a_gradient_that_is_not_finite_stops_all_workers(processes: Processes) -
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({"bundle": Bundle(0.1)}, "bundle"),
+        ({"init": LinearRegression()}, "fitted on all rows, in one process; pass its predictions as init_score"),
         ({"split_search": "exact"}, "exact"),
     ],
 )

@@ -93,7 +93,7 @@ def _without_conflicts(prepared: PreparedData) -> PreparedData:
     conflicts = conflicts_of(prepared.params.tree.bundle)
     if conflicts == 0.0:
         return prepared
-    return replace(prepared, dataset=remove_conflicts(prepared.dataset, conflicts))
+    return replace(prepared, dataset=remove_conflicts(prepared.dataset, conflicts, prepared.rows.workers))
 
 
 def add_crosses(prepared: PreparedData, crosses: Sequence[NumericCross], run: Run) -> PreparedData:

@@ -311,8 +311,6 @@ ARGUMENTS = (
     ),
 )  # fmt: skip
 
-BY_FEATURES = "or use sapwood.distributed.fit(by='features')"
-ALL_ROWS = "it needs all rows on one worker"
 DISTRIBUTED = (
     Incompatibility(
         c.CHECKPOINT, c.WITH_RETRIES,
@@ -350,12 +348,9 @@ DISTRIBUTED = (
     Incompatibility(
         c.ROW_NUMBERS, c.DISTRIBUTED_FEATURES, "every worker has all rows", "leave row_numbers out"
     ),
-    *(
-        Incompatibility(first, c.DISTRIBUTED_ROWS, ALL_ROWS, f"{remedy}, {BY_FEATURES}")
-        for first, remedy in (
-            (c.CONFLICTS, "unset bundle"),
-            (c.INIT_ESTIMATOR, "pass init_score"),
-        )
+    Incompatibility(
+        c.INIT_ESTIMATOR, c.DISTRIBUTED_ROWS, "an estimator is fitted on all rows, in one process",
+        "pass its predictions as init_score, or use sapwood.distributed.fit(by='features')",
     ),
 )  # fmt: skip
 

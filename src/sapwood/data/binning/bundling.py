@@ -7,7 +7,7 @@ default bins are the sums of the leaf minus those of the other cells.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sapwood.data.binning.tiles import aligned_zeros, tile_width
+from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.lazy_dataclass import dataclass
 from sapwood.params.options import Bundle
 
@@ -44,12 +45,14 @@ class _OpenBundle:
 class Bundler:
     """Add columns one by one to the first bundle that each fits.
 
-    The number of conflicts of a bundle, rows in which several of its columns differ, is at most ``max_conflicts``.
+    The number of conflicts of a bundle, rows in which several of its columns differ, is at most ``max_conflicts``. They
+    are counted in the rows of all ``workers``, if conflicts are allowed.
     """
 
-    def __init__(self, n_rows: int, max_conflicts: int = 0) -> None:
+    def __init__(self, n_rows: int, max_conflicts: int = 0, workers: Workers = LOCAL) -> None:
         self._occupied = np.zeros(n_rows, dtype=np.uint64)  # bit b: a column of the open bundle b differs in the row
         self._max_conflicts = max_conflicts
+        self._workers = workers
         self._open: list[_OpenBundle] = []
         self.bundles: list[list[int]] = []
 
@@ -57,19 +60,26 @@ class Bundler:
         """Add a column that differs from its default bin in ``rows``; return the rows of conflicts."""
         occupied = self._read_occupied(rows)
         overlap = int(np.bitwise_or.reduce(occupied))
+        counts = self._count_conflicts(occupied) if self._workers.splits_rows else None
         for b, bundle in enumerate(self._open):
             overlaps = overlap >> b & 1
             if (overlaps and self._max_conflicts == 0) or bundle.cells + cells > MAX_CELLS:
                 continue
-            conflicts = rows[(occupied >> np.uint64(b) & np.uint64(1)).astype(bool)] if overlaps else NO_ROWS
-            if bundle.conflicts + len(conflicts) <= self._max_conflicts:
+            conflicts = rows[_has_bit(occupied, b)] if overlaps else NO_ROWS
+            n_conflicts = len(conflicts) if counts is None else counts[b]
+            if bundle.conflicts + n_conflicts <= self._max_conflicts:
                 bundle.columns.append(column)
                 bundle.cells += cells
-                bundle.conflicts += len(conflicts)
+                bundle.conflicts += n_conflicts
                 self._occupied[rows] = occupied | np.uint64(1 << b)
                 return conflicts
         self._open_bundle(column, rows, cells)
         return NO_ROWS
+
+    def _count_conflicts(self, occupied: np.ndarray) -> list[int]:
+        """Return the number of rows of all workers that overlap each open bundle."""
+        counts = [np.count_nonzero(_has_bit(occupied, b)) for b in range(len(self._open))]
+        return self._workers.sum(np.array(counts, dtype=np.int64)).tolist()
 
     def _read_occupied(self, rows: np.ndarray) -> np.ndarray:
         """Return the words of rows, of the first only if these overlap all open bundles and no conflict is allowed."""
@@ -88,12 +98,22 @@ class Bundler:
         self.bundles.append(self._open[-1].columns)
 
 
-def find_default_bins(columns: np.ndarray, step: int = 1) -> np.ndarray:
-    """Return the most frequent bin of each column in every ``step``-th row, −1 if less than half of them have it."""
+def _has_bit(words: np.ndarray, bit: int) -> np.ndarray:
+    return (words >> np.uint64(bit) & np.uint64(1)).astype(bool)
+
+
+def find_default_bins(columns: np.ndarray, step: int = 1, workers: Workers = LOCAL) -> np.ndarray:
+    """Return the most frequent bin of each column in every ``step``-th row, −1 if less than half of them have it.
+
+    The rows are those of all ``workers``.
+    """
     default_bins = np.full(len(columns), -1)
-    for k, bins in enumerate(columns[:, ::step]):
-        counts = np.bincount(bins)
-        if counts.max() >= MIN_DEFAULT_FRACTION * len(bins):
+    of_columns: Iterable[np.ndarray] = map(np.bincount, columns[:, ::step])
+    if workers.splits_rows:
+        n_bins = int(workers.max(np.array([columns.max(initial=0)], dtype=np.int64))[0]) + 1
+        of_columns = workers.sum(np.array([np.bincount(bins, minlength=n_bins) for bins in columns[:, ::step]]))
+    for k, counts in enumerate(of_columns):
+        if counts.max() >= MIN_DEFAULT_FRACTION * counts.sum():
             default_bins[k] = int(counts.argmax())
     return default_bins
 
@@ -179,13 +199,14 @@ def _bundle_exclusive(dataset: BinnedDataset, default_bins: np.ndarray) -> list[
     return sorted(alone + bundler.bundles)
 
 
-def remove_conflicts(dataset: BinnedDataset, max_fraction: float) -> BinnedDataset:
+def remove_conflicts(dataset: BinnedDataset, max_fraction: float, workers: Workers = LOCAL) -> BinnedDataset:
     """Set bins to default bins so that columns with few conflicts exclude each other: all but the first differing one.
 
-    A bundle has conflicts in at most ``max_fraction`` of the rows. Dense and sparse columns are treated alike.
+    A bundle has conflicts in at most ``max_fraction`` of the rows of all ``workers``. Dense and sparse columns are
+    treated alike.
     """
-    bundler = Bundler(dataset.n_rows, int(max_fraction * dataset.n_rows))
-    default_bins = find_default_bins(dataset.columns)
+    bundler = Bundler(dataset.n_rows, int(max_fraction * workers.count_rows(dataset.n_rows)), workers)
+    default_bins = find_default_bins(dataset.columns, workers=workers)
     columns, tiles, width = dataset.columns.copy(), dataset.tiles.copy(), dataset.tiles.shape[2]
     dropped = [np.empty((0, 2), dtype=np.intp)]
     for f, k, rows in _features_with_default(dataset, default_bins):
