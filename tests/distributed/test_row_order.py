@@ -46,6 +46,8 @@ def test_ranges_of_workers_follow_each_other_in_the_order_of_one_worker(name: st
         in_range = order.to_range(VALUES[:, rows])
         np.testing.assert_array_equal(order.to_rows(in_range), VALUES[:, rows])
         np.testing.assert_array_equal(order.gather_first(VALUES[:, rows], 50), alone.gather_first(VALUES, 50))
+        places = np.array([7, 0, N - 1, 7])
+        np.testing.assert_array_equal(order.values_at(VALUES[0, rows], places), VALUES[0, alone.permutation[places]])
         return in_range[:, order.range_order], order.count_first(50)
 
     in_ranges, counts = zip(*run(size, work), strict=True)

@@ -10,6 +10,8 @@ import pytest
 
 import sapwood
 from sapwood import SapwoodRegressor
+from sapwood.boost.intervals import excess_over
+from sapwood.distributed.row_order import RowOrder
 from sapwood.errors import ModelFileError, ParameterError
 from sapwood.model.intervals import Intervals
 from sapwood.model.io import serialize
@@ -24,26 +26,31 @@ def model():
     return SapwoodRegressor(intervals=True, n_estimators=20).fit(X, Y).model_
 
 
+def calibrate(y, bounds):
+    excess = excess_over(y, bounds)
+    return Intervals.calibrate(None, excess, RowOrder.of(excess, np.arange(len(y), dtype=np.uint64)))
+
+
 def test_the_shift_is_an_order_statistic_of_the_excess():
     # 19 rows whose targets lie 1, 2, ..., 19 above the upper bound: 90 % is the rank 0.9 · 20 = 18.
     y, bounds = np.arange(1.0, 20.0), np.zeros((19, 2))
-    intervals = Intervals.calibrate(None, y, bounds)
+    intervals = calibrate(y, bounds)
     assert intervals.shift(0.9) == 18.0
     assert intervals.shift(0.5) == 10.0
 
 
 def test_targets_inside_have_negative_excess():
-    intervals = Intervals.calibrate(None, np.zeros(9), np.tile([-2.0, 3.0], (9, 1)))
+    intervals = calibrate(np.zeros(9), np.tile([-2.0, 3.0], (9, 1)))
     assert intervals.shift(0.5) == -2.0
 
 
 def test_too_few_rows_for_a_coverage_give_infinite_intervals():
-    assert Intervals.calibrate(None, np.zeros(9), np.zeros((9, 2))).shift(0.95) == math.inf
+    assert calibrate(np.zeros(9), np.zeros((9, 2))).shift(0.95) == math.inf
 
 
 def test_many_rows_are_kept_as_999_quantiles_that_are_exact_for_whole_permilles():
     y = RNG.permutation(np.arange(1.0, 10_000.0))
-    intervals = Intervals.calibrate(None, y, np.zeros((9_999, 2)))
+    intervals = calibrate(y, np.zeros((9_999, 2)))
     assert len(intervals.excess) == 999
     assert intervals.shift(0.9) == 9_000.0
 

@@ -21,7 +21,7 @@ from sapwood.boost.refit import refit_on_all_rows
 from sapwood.boost.target import Target
 from sapwood.boost.trained_model import make_model
 from sapwood.boost.training_pipeline import Training, train_rows
-from sapwood.boost.validation_split import fold_of_rows, validation_rows
+from sapwood.boost.validation_split import count_units, fold_of_rows, validation_rows
 from sapwood.data.categories.transformer import FeatureTransformer
 from sapwood.lazy_dataclass import dataclass
 from sapwood.log import logger
@@ -88,7 +88,8 @@ class CandidateTrainer:
     def _train(self, candidate: CandidateTask, train: LabeledRows, validation: LabeledRows) -> Training | None:
         """Train a candidate; None if Ctrl-C or the time limit leaves the trained ones as they are."""
         begin, limit = time.perf_counter(), candidate.task.params.evaluation.time_limit
-        if self._trained and limit is not None and begin - self._start_time + self._longest > limit:
+        is_late = limit is not None and begin - self._start_time + self._longest > limit
+        if self._trained and limit is not None and train.workers.broadcast_bool(is_late):
             return None
         crosses = self._trained[0].crosses if self._trained else None
         task = replace(candidate.task, known_categories=known_categories(self._trained), crosses=crosses)
@@ -156,17 +157,20 @@ def split_parts(task: LearningTask, plan: EffortPlan, rows: LabeledRows) -> list
     strata = None if task.classes is None else rows.y
     seed = task.params.run.random_state
     max_parts = plan.n_parts if task.params.evaluation.validation_fraction is None else 1
-    rarest = len(rows.y) if strata is None else int(np.unique(strata, return_counts=True)[1].min())
-    n_parts = min(max_parts, rarest, len(rows.y) if rows.groups is None else int(rows.groups.max()) + 1)
+    n_units = count_units(rows.row_ids, rows.groups, rows.workers)
+    rarest = n_units if strata is None else int(np.unique(strata, return_counts=True)[1].min())
+    n_parts = min(max_parts, rarest, n_units)
     if n_parts > 1:
-        folds = fold_of_rows(n_parts, rows.row_ids, seed, strata, rows.groups)
+        folds = fold_of_rows(n_parts, rows.row_ids, seed, strata, rows.groups, rows.workers)
         masks = [folds == fold for fold in range(n_parts)]
-    elif rows.groups is not None and rows.groups.max() == 0:
+    elif rows.groups is not None and n_units == 1:
         return []
     else:
         masks = [_single_part(task, rows, strata)]
-    n_classes = 1 if strata is None else len(np.unique(strata))
-    return [mask for mask in masks if mask.any() and (strata is None or len(np.unique(strata[~mask])) == n_classes)]
+    if strata is None:
+        return masks
+    n_classes = len(np.unique(strata))
+    return [mask for mask in masks if mask.any() and len(np.unique(strata[~mask])) == n_classes]
 
 
 def _single_part(task: LearningTask, rows: LabeledRows, strata: np.ndarray | None) -> np.ndarray:

@@ -12,6 +12,7 @@ from sapwood.boost.initial_scores import InitSpec
 from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.boost.learning_task import LearningTask
 from sapwood.boost.trained_model import make_model
+from sapwood.distributed.row_order import RowOrder
 from sapwood.errors import InputError
 from sapwood.model.intervals import Intervals
 from sapwood.objectives.losses.quantile import Quantile
@@ -38,8 +39,9 @@ def fit_intervals(task: LearningTask, rows: LabeledRows, start_time: float) -> I
     """
     if rows.weight is not None:
         rows = rows.take(rows.weight > 0.0)
-    if len(rows.y) < MIN_ROWS:
-        raise InputError(f"intervals need at least {MIN_ROWS} rows, and there are {len(rows.y)}: use intervals=None")
+    n_rows = rows.workers.count_rows(len(rows.y))
+    if n_rows < MIN_ROWS:
+        raise InputError(f"intervals need at least {MIN_ROWS} rows, and there are {n_rows}: use intervals=None")
     rows, quantiles = replace(rows, init_score=None), _quantile_task(task)
     masks = split_parts(quantiles, EffortPlan((), N_PARTS), rows)
     if not masks:
@@ -48,9 +50,15 @@ def fit_intervals(task: LearningTask, rows: LabeledRows, start_time: float) -> I
     candidates = [CandidateTask("quantiles", quantiles)]
     parts = train_parts(candidates, splits, start_time)
     joined = join_parts(candidates, parts)
-    y = np.concatenate([part.rows.y for part in parts])
-    bounds = np.sort(np.concatenate([part.scores[0].T for part in parts]), axis=1)
-    return Intervals.calibrate(make_model(quantiles, joined), y, bounds)
+    excess = np.concatenate([excess_over(part.rows.y, part.scores[0].T) for part in parts])
+    row_ids = np.concatenate([part.rows.row_ids for part in parts])
+    return Intervals.calibrate(make_model(quantiles, joined), excess, RowOrder.of(excess, row_ids, rows.workers))
+
+
+def excess_over(y: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """Return how far targets lie outside of their bounds (rows, 2), which may be exchanged; negative inside."""
+    low, high = np.sort(bounds, axis=1).T
+    return np.maximum(low - y, y - high)
 
 
 def _quantile_task(task: LearningTask) -> LearningTask:

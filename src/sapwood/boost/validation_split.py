@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.boost.labeled_rows import LabeledRows
+from sapwood.distributed.row_order import RowOrder
 from sapwood.distributed.selection import smallest_keys, smallest_of_groups
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import InputError
@@ -83,19 +84,35 @@ def _count(numbers: np.ndarray, workers: Workers) -> np.ndarray:
     return workers.sum(np.bincount(numbers, minlength=n_numbers).astype(np.int64))
 
 
+def count_units(row_ids: np.ndarray, groups: np.ndarray | None, workers: Workers = LOCAL) -> int:
+    """Return the number of rows of all workers, or of their groups, which are not divided."""
+    return workers.count_rows(len(row_ids)) if groups is None else int(np.count_nonzero(_count(groups, workers)))
+
+
 def fold_of_rows(
-    n_folds: int, row_ids: np.ndarray, seed: int, strata: np.ndarray | None, groups: np.ndarray | None
+    n_folds: int,
+    row_ids: np.ndarray,
+    seed: int,
+    strata: np.ndarray | None,
+    groups: np.ndarray | None,
+    workers: Workers = LOCAL,
 ) -> np.ndarray:
-    """Return the fold of each row: folds have equal sizes and class frequencies; groups are not divided."""
+    """Return the fold of each row: folds have equal sizes and class frequencies; groups are not divided.
+
+    Rows of several workers have no strata.
+    """
     hashes = hash_rows(row_ids, seed, FOLDS)
-    unit, n_units = ("rows", len(row_ids)) if groups is None else ("groups", int(groups.max()) + 1)
+    unit, n_units = "rows" if groups is None else "groups", count_units(row_ids, groups, workers)
     if n_folds > n_units:
         raise InputError(f"{n_folds} folds cannot be made of {n_units} {unit}: use at most {n_units}")
     if groups is not None:
-        return _balance_groups(n_folds, hashes, groups)
-    order, _ = _sort_by_stratum(hashes, strata)
+        return _balance_groups(n_folds, hashes, groups, workers)
     folds = np.empty(len(row_ids), dtype=np.int64)
-    folds[order] = np.arange(len(row_ids)) % n_folds
+    if strata is None:
+        order = RowOrder.of(hashes, row_ids, workers)
+        folds[order.permutation] = order.places % n_folds
+    else:
+        folds[np.lexsort((hashes, strata.astype(np.int64)))] = np.arange(len(row_ids)) % n_folds
     return folds
 
 
@@ -122,14 +139,6 @@ def allocate(counts: np.ndarray, fraction: float, total: int) -> np.ndarray:
     return chosen
 
 
-def _sort_by_stratum(hashes: np.ndarray, strata: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows sorted by stratum and hash, and the number of rows of each stratum."""
-    if strata is None:
-        return np.argsort(hashes), np.array([len(hashes)])
-    numbers = strata.astype(np.int64)
-    return np.lexsort((hashes, numbers)), np.bincount(numbers)
-
-
 def _choose_groups(hashes: np.ndarray, groups: np.ndarray, n_validation: int, workers: Workers) -> np.ndarray:
     """Return a mask of the rows of random groups that have about ``n_validation`` rows together."""
     sizes = _count(groups, workers)
@@ -142,12 +151,12 @@ def _choose_groups(hashes: np.ndarray, groups: np.ndarray, n_validation: int, wo
     return np.isin(groups, order[:n_groups])
 
 
-def _balance_groups(n_folds: int, hashes: np.ndarray, groups: np.ndarray) -> np.ndarray:
+def _balance_groups(n_folds: int, hashes: np.ndarray, groups: np.ndarray, workers: Workers) -> np.ndarray:
     """Assign groups to folds, the largest first, each to the smallest fold so far."""
-    sizes = np.bincount(groups)
+    sizes = _count(groups, workers)
     fold_sizes = np.zeros(n_folds, dtype=np.int64)
     fold_of_group = np.empty(len(sizes), dtype=np.int64)
-    for group in np.lexsort((smallest_of_groups(hashes, groups, len(sizes)), -sizes)):
+    for group in np.lexsort((smallest_of_groups(hashes, groups, len(sizes), workers), -sizes)):
         fold = int(np.argmin(fold_sizes))
         fold_of_group[group] = fold
         fold_sizes[fold] += sizes[group]

@@ -60,6 +60,19 @@ class RowOrder:
             permutation, self.workers.count_rows(len(kept)), _positions(kept, kept, self.workers), self.workers
         )
 
+    @property
+    def places(self) -> np.ndarray:
+        """Ascending places of this worker's rows, those of ``permutation``, among the rows of all workers."""
+        return np.arange(len(self.permutation)) if self.positions is None else self.positions
+
+    def values_at(self, values: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Return the values (rows,) of the rows at some places of the order, at all workers."""
+        is_wanted = np.isin(self.places, places)
+        known = self.workers.gather_rows(self.places[is_wanted])
+        found = self.workers.gather_rows(values[self.permutation[is_wanted]])
+        order = np.argsort(known)
+        return found[order][np.searchsorted(known[order], places)]
+
     def count_first(self, n: int) -> int:
         """Return how many of the first n rows in the order this worker has."""
         return min(n, len(self.permutation)) if self.positions is None else int(np.searchsorted(self.positions, n))

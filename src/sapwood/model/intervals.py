@@ -14,6 +14,7 @@ from sapwood.params.validators import is_number
 
 if TYPE_CHECKING:
     from sapwood.data.tables.table import Table
+    from sapwood.distributed.row_order import RowOrder
     from sapwood.model.model import Model
 
 N_POINTS = 999
@@ -39,12 +40,11 @@ class Intervals:
         object.__setattr__(self, "excess", frozen_array(self.excess, np.float64))
 
     @classmethod
-    def calibrate(cls, model: Model, y: np.ndarray, bounds: np.ndarray) -> Intervals:
-        """Return intervals from the targets of rows and their bounds (rows, 2) by models trained without them."""
-        excess = np.sort(np.maximum(bounds[:, 0] - y, y - bounds[:, 1]))
-        n_points = min(N_POINTS, len(excess))
-        ranks = [_rank(point / (n_points + 1), len(excess)) for point in range(1, n_points + 1)]
-        return cls(model, excess[np.array(ranks) - 1])
+    def calibrate(cls, model: Model, excess: np.ndarray, order: RowOrder) -> Intervals:
+        """Return intervals from the excess of rows over the bounds by models trained without them, and its order."""
+        n_points = min(N_POINTS, order.n_rows)
+        ranks = [_rank(point / (n_points + 1), order.n_rows) for point in range(1, n_points + 1)]
+        return cls(model, order.values_at(excess, np.array(ranks) - 1))
 
     def predict(self, table: Table, coverage: float, n_jobs: int | None = None) -> np.ndarray:
         """Return the lower and the upper bound of each row: (rows, 2)."""

@@ -318,9 +318,6 @@ DISTRIBUTED = (
         "unset checkpoint; to go on later, save the model and pass it as init_model",
     ),
     Incompatibility(
-        c.INTERVALS, c.DISTRIBUTED, "intervals are calibrated on all rows", "unset intervals"
-    ),
-    Incompatibility(
         c.EFFORT, c.DISTRIBUTED, "workers train one model together", "use effort='fast'"
     ),
     Incompatibility(
