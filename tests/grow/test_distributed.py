@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from sapwood import SapwoodRegressor, distributed
 from sapwood.distributed import Communicator
-from sapwood.grow import workspace
+from sapwood.grow import distributed as grower
+from sapwood.grow import histogram_exchange, workspace
 from tests.distributed.worker_threads import run_workers
 from tests.grow.test_workspace import SHAPES, table
+
+GROWTHS: dict[str, dict[str, Any]] = {
+    "leafwise": {"max_leaves": 31},
+    "levelwise": {"max_leaves": 31, "growth": "levelwise"},
+    "symmetric": {"max_leaves": None, "growth": "symmetric", "max_depth": 5},
+}
+N_TREES, N_FEATURES = 4, 6
 
 
 @pytest.mark.parametrize("by", ["rows", "features"])
@@ -26,3 +36,77 @@ def test_a_small_pool_of_histograms_grows_the_same_trees(given, by, monkeypatch)
     for n_histograms in (2, 3, 7):
         monkeypatch.setattr(workspace, "pool_size", lambda *sizes, n=n_histograms: n)
         assert set(run_workers(2, work)) == {expected}
+
+
+def make_rows(n: int = 12_000) -> tuple[np.ndarray, np.ndarray]:
+    """Rows with a product, a square and a step, for which leafwise trees are neither balanced nor chains."""
+    random = np.random.default_rng(5)
+    X = random.normal(size=(n, N_FEATURES))
+    y = 2.0 * X[:, 0] + X[:, 1] ** 2 + X[:, 2] * X[:, 3] + 2.0 * (X[:, 4] > 0.7)
+    return X, y + random.normal(size=n)
+
+
+def fit_on_rows(size: int, params: dict[str, Any]) -> list[tuple[str, Communicator]]:
+    """The fingerprint and the communicator of each of some workers with rows of their own."""
+    X, y = make_rows()
+
+    def work(communicator: Communicator) -> tuple[str, Communicator]:
+        rows = np.array_split(np.arange(len(y)), communicator.size)[communicator.rank]
+        model = distributed.fit(SapwoodRegressor(n_estimators=N_TREES, **params), X[rows], y[rows], communicator)
+        return model.model_.fingerprint(), communicator
+
+    return run_workers(size, work)
+
+
+def of_trees(counted: dict[str, Any]) -> dict[str, Any]:
+    """What was counted while trees grew."""
+    return {name: n for name, n in counted.items() if name in ("scales", "leaves") or name.startswith("level")}
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+@pytest.mark.parametrize("growth", GROWTHS)
+def test_a_tree_of_31_leaves_takes_at_most_30_exchanges(growth, size, monkeypatch):
+    X, y = make_rows()
+    monkeypatch.setattr(histogram_exchange, "MAX_MORE_BYTES", 0)
+    alone = SapwoodRegressor(n_estimators=N_TREES, **GROWTHS[growth]).fit(X, y).model_.fingerprint()
+    for fingerprint, communicator in fit_on_rows(size, GROWTHS[growth]):
+        assert fingerprint == alone
+        assert sum(of_trees(communicator.exchanges).values()) <= 30 * N_TREES
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_workers_that_send_whole_histograms_need_half_the_exchanges(size):
+    for _, communicator in fit_on_rows(size, GROWTHS["leafwise"]):
+        assert sum(of_trees(communicator.exchanges).values()) <= 17 * N_TREES
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+@pytest.mark.parametrize("max_more_bytes", [0, histogram_exchange.MAX_MORE_BYTES])
+def test_workers_send_the_bytes_that_the_documented_formula_gives(size, max_more_bytes, monkeypatch):
+    monkeypatch.setattr(histogram_exchange, "MAX_MORE_BYTES", max_more_bytes)
+    n_bytes = 8 * 256 * N_FEATURES  # of a packed histogram
+    expected = 30 * n_bytes * (size - 1)
+    if max_more_bytes == 0:
+        expected = expected / size + 60 * 120 * (size - 1)  # histograms, splits of children
+    of_workers = fit_on_rows(size, GROWTHS["leafwise"] | {"precision": "packed"})
+    sent = [n for _, worker in of_workers for name, n in worker.sent.items() if name.startswith("level")]
+    assert 0.9 * expected <= sum(sent) / size / N_TREES <= 1.1 * expected
+
+
+@pytest.mark.parametrize("members", ["1", "3"])
+@pytest.mark.parametrize("growth", GROWTHS)
+@pytest.mark.parametrize("max_more_bytes", [0, histogram_exchange.MAX_MORE_BYTES])
+def test_whole_histograms_and_slices_of_them_give_the_same_trees(growth, max_more_bytes, members, monkeypatch):
+    X, y = make_rows()
+    alone = SapwoodRegressor(n_estimators=N_TREES, **GROWTHS[growth]).fit(X, y).model_.fingerprint()
+    monkeypatch.setenv("SAPWOOD_TEAM", members)
+    monkeypatch.setattr(histogram_exchange, "MAX_MORE_BYTES", max_more_bytes)
+    assert {fingerprint for fingerprint, _ in fit_on_rows(2, GROWTHS[growth])} == {alone}
+
+
+def test_large_batches_are_exchanged_in_parts(monkeypatch):
+    X, y = make_rows()
+    for growth in ("levelwise", "symmetric"):
+        alone = SapwoodRegressor(n_estimators=N_TREES, **GROWTHS[growth]).fit(X, y).model_.fingerprint()
+        monkeypatch.setattr(grower, "MAX_BATCH_BYTES", 0)
+        assert {fingerprint for fingerprint, _ in fit_on_rows(3, GROWTHS[growth])} == {alone}

@@ -35,9 +35,7 @@ def test_a_small_pool_grows_the_same_trees(given, members, monkeypatch):
     expected = made.fit(X, y).model_.fingerprint()
     kept = []
     for lines in (2, 3, 7):
-        monkeypatch.setattr(
-            workspace, "pool_size", lambda shape, width, symmetric, lines=lines: kept.append(lines) or lines
-        )
+        monkeypatch.setattr(workspace, "pool_size", lambda *sizes, lines=lines: kept.append(lines) or lines)
         assert made.fit(X, y).model_.fingerprint() == expected
     assert kept == [2, 3, 7]
 

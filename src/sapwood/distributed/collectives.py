@@ -109,6 +109,14 @@ class PointToPointCommunicator(Communicator):
             first, last = kept
         return values
 
+    def reduce_scatter_with(
+        self, values: np.ndarray, start: np.ndarray, shared: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return ``reduce_scatter`` and the sum of the vectors ``shared`` of all workers."""
+        if self.is_direct:
+            return super().reduce_scatter_with(values, start, shared)
+        return self.reduce_scatter(values, start), self.sum(shared)
+
     def sum_before(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of integers over the workers before this one, and over all."""
         if self.is_direct:

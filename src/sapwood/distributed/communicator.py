@@ -89,6 +89,15 @@ class Communicator(ABC):
         parts = [values[:, start[r] : start[r + 1]].reshape(-1) for r in range(self.size)]
         return np.add.reduce(self.exchange_arrays(parts)).reshape(len(values), width)
 
+    def reduce_scatter_with(
+        self, values: np.ndarray, start: np.ndarray, shared: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return ``reduce_scatter`` and the sum of the vectors ``shared`` of all workers, by one exchange."""
+        width = int(start[self.rank + 1] - start[self.rank])
+        parts = [np.append(values[:, start[r] : start[r + 1]].reshape(-1), shared) for r in range(self.size)]
+        total = np.add.reduce(self.exchange_arrays(parts))
+        return total[: len(values) * width].reshape(len(values), width), total[len(values) * width :]
+
     def sum_before(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of integers over the workers before this one, and over all; each worker adds up a slice."""
         assert values.dtype == np.int64

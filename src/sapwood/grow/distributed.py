@@ -1,7 +1,7 @@
 """Grow trees on rows or features that are split between workers: the trees that one worker would grow.
 
-Each worker searches its slice of the features. Where workers have rows of their own, each builds the histogram of a
-leaf from its rows; a reduce-scatter gives every worker the sums of its slice. Then all compare their best splits.
+Leaves are expanded in batches: all that are likely to be split soon, also children of leaves that are not split yet. An
+exchange sums the histograms of a batch over all workers; another one compares the best splits of its children.
 """
 
 from __future__ import annotations
@@ -11,23 +11,26 @@ import numpy as np
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.binning.bundling import BundleLayout
 from sapwood.errors import TrainingError
-from sapwood.grow.distributed_scales import quantise_rows
+from sapwood.grow.distributed_scales import TreeRows, hessian_ranges, quantise_rows, set_hessian_ranges
 from sapwood.grow.fixed_point import scale_for
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.grow.histogram import HistogramGrower, is_wide
+from sapwood.grow.histogram_exchange import HistogramExchange
+from sapwood.grow.workspace import make_split_candidates
 from sapwood.kernels import layout
-from sapwood.kernels.grow import distributed_search, distributed_steps
-from sapwood.kernels.grow.leaf_queue import can_split
+from sapwood.kernels.grow import distributed_search, distributed_steps, leaf_batches
 from sapwood.kernels.histogram import gradient_scales
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import TreeParams
 
 # The columns of a leaf's integers that workers exchange: its best split, with the sums of its sides.
 SPLIT_COLUMNS = slice(layout.SPLIT_FEATURE, None)
+# Limits of a batch: bytes of its histograms, and candidate splits of its children.
+MAX_BATCH_BYTES, MAX_BATCH_CANDIDATES = 1 << 26, 1 << 19
 
 
 class DistributedGrower(HistogramGrower):
-    """Grows a tree step by step, leaf by leaf or level by level, together with other workers."""
+    """Grows a tree together with other workers, leaf by leaf or level by level, many leaves per exchange."""
 
     is_one_call = False
 
@@ -37,19 +40,29 @@ class DistributedGrower(HistogramGrower):
         self._workers = dataset.workers
         self._n_total_rows = dataset.workers.count_rows(dataset.n_rows)
         super().__init__(dataset, n_outputs, params, seed, team, n_prefixes)
-        communicator = self._workers.communicator
-        self._worker_slices = _slice_features(self._features.offset, communicator.size)
-        own = self._worker_slices[communicator.rank : communicator.rank + 2].tolist()
-        self._own_features = _with_features(self._features, own[0], own[1], team.size)
-        self._n_rows = np.zeros(self._size.max_leaves, dtype=np.int64)  # of each leaf, at all workers
-        self._status = layout.OK
-        self._max_weight = 0.0  # of the rows of all workers that a tree is grown on; 0 if all are equal
+        max_leaves, n_features = self._size.max_leaves, dataset.n_features
+        n_bytes = 8 * self._size.n_planes * int(self._features.offset[-1])
+        capacity = min(max_leaves, MAX_BATCH_BYTES // n_bytes, MAX_BATCH_CANDIDATES // (2 * n_features))
+        self._exchange = HistogramExchange(self._workers, self._features, self._size.n_planes, max(2, capacity), team)
+        self._candidates = make_split_candidates(self._size, n_features, 2 * self._exchange.capacity)
+        table_size, sampler = len(self._leaves.ints), self._column_sampler
+        self._column_sampler = sampler._replace(
+            active_groups=np.ones((table_size, len(sampler.groups)), np.uint8),
+            usable=np.ones((table_size if len(sampler.extends) else 0, n_features), np.uint8),
+        )
+        self._n_rows = np.zeros(table_size, np.int64)  # of each row of the leaf table, at all workers
+        self._table_rows = np.zeros(max_leaves, np.int64)
+        self._plan_scratch = np.zeros(2 * max_leaves, np.int64), np.zeros(2 * max_leaves)
+        self._n_table_rows = 0
+        self._free_histograms: list[int] = []
+        self._tree_rows = TreeRows(layout.OK, dataset.n_rows, 0.0)
+        self._hessian_ranges = np.empty((0, 0), np.int64)
 
     def _is_wide(self) -> bool:
         return is_wide(self._params.precision, self._n_total_rows)
 
     def _has_pairs_by_row(self) -> bool:
-        return False  # the steps build histograms from one plane after the other
+        return False
 
     def _make_bundle_layout(self, dataset: BinnedDataset) -> BundleLayout:
         # Columns that exclude each other in the rows of one worker need not do so in the rows of others.
@@ -62,7 +75,7 @@ class DistributedGrower(HistogramGrower):
 
     def _with_weight_scale(self, gradients: layout.Gradients) -> layout.Gradients:
         """Return the gradients with the scale at which the weights of all workers are summed exactly."""
-        top, n = self._max_weight, self._n_total_rows
+        top, n = self._tree_rows.max_weight, self._n_total_rows
         if top == 0.0:
             return gradients
         return gradients._replace(weight_scale=scale_for(gradient_scales.EXACT_LIMIT, top * n, n))
@@ -70,13 +83,15 @@ class DistributedGrower(HistogramGrower):
     def _quantise(self, rows: layout.RowPartition, gradients: layout.Gradients, key: layout.RandomKey) -> None:
         if not self._workers.splits_rows:
             super()._quantise(rows, gradients, key)
+            self._tree_rows = TreeRows(layout.OK, len(rows.rows), 0.0)
             return
         arrays = (rows, gradients, int(self._size.wide), key, self._scales, self._scratch, self._nodes.info)
-        self._status, self._max_weight = quantise_rows(arrays, self._team, self._workers)
+        self._tree_rows = quantise_rows(arrays, self._team, self._workers)
+        self._hessian_ranges = hessian_ranges(len(self._scales.exact), self._scratch, self._workers)
 
     def _check_gradients(self, round: int, gradients: layout.Gradients, rows: np.ndarray | None) -> None:
         super()._check_gradients(round, gradients, rows)
-        if self._status != layout.OK:
+        if self._tree_rows.status != layout.OK:
             raise TrainingError(
                 f"round {round + 1}: a gradient on another worker is not finite or too large; the error of that worker "
                 "names the row"
@@ -85,161 +100,188 @@ class DistributedGrower(HistogramGrower):
     # --- growing ----------------------------------------------------------------------------------------------------
 
     def _grow_tree(self, gradients: layout.Gradients, rows: layout.RowPartition, key: layout.RandomKey) -> GrownTree:
-        rules, n_leaves, gradients = self.grow_params(), 1, self._with_weight_scale(gradients)
-        self._init_root(rows)
-        if self._can_split(0):
-            self._build_histogram(0, rows)
-            self._search_leaf(0, rows, key)
-        while n_leaves < rules.max_leaves and (leaf := self._next_leaf(n_leaves)) >= 0:
-            self._workers.begin(f"level {self._depth(leaf) + 1}")
-            self._split_leaf(leaf, n_leaves, rows)
-            # The last split makes the last leaves: none of them will be split.
-            is_open = n_leaves + 1 < rules.max_leaves
-            children = [child for child in (leaf, n_leaves) if is_open and self._can_split(child)]
-            if children:
-                free = n_leaves if n_leaves < len(self._histograms.pool) else -1
-                self._build_child_histograms(leaf, n_leaves, free, rows)
-            for child in children:
-                self._search_leaf(child, rows, key)
-            n_leaves += 1
-        self._set_values(n_leaves, gradients, rows)
+        state = self._state(rows, key)
+        self._init_root(state)
+        if self._can_split(np.zeros(1, np.int64))[0]:
+            self._build_root(state)
+            self._search(np.zeros(1, np.int64), state)
+        while True:
+            leaf_batches.commit_leaves(state.params, self._leaves, self._nodes, self._table_rows)
+            batch, are_last = self._plan_batch(state)
+            if len(batch) == 0:
+                break
+            self._expand(batch, are_last, state)
+        n_leaves = int(self._nodes.info[layout.N_LEAVES])
+        self._team.run(
+            leaf_batches.undo_expansions, n_leaves, self._n_table_rows, self._table_rows, rows, self._leaves
+        )  # fmt: skip
+        self._leaves.ints[:n_leaves] = self._leaves.ints[self._table_rows[:n_leaves]]
+        self._set_values(n_leaves, self._with_weight_scale(gradients), rows)
         return GrownTree.read(self._nodes, self._leaves, rows.rows, self._has_bitsets)
 
-    def _init_root(self, rows: layout.RowPartition) -> None:
-        """Make the root a leaf."""
-        self._workers.begin("level 0")
-        self._team.run(distributed_steps.sum_root_step, rows, self._scratch)
-        sums = self._workers.sum(self._scratch.ints[0, : self._size.n_planes].copy())
-        self._n_rows[0] = self._workers.sum(np.array([len(rows.rows)]))[0]
-        distributed_steps.init_root_step(len(rows.rows), sums, self._leaves, self._nodes)
+    def _state(self, rows: layout.RowPartition, key: layout.RandomKey) -> layout.GrowState:
+        """Return the arrays that kernels work on; features are those that this worker searches."""
+        return layout.GrowState(
+            self._bins, self._exchange.own_features, self.grow_params(), rows, self._scales, self._scratch,
+            self._histograms, self._leaves, self._candidates, self._column_sampler, key, self._nodes,
+        )  # fmt: skip
 
-    def _next_leaf(self, n_leaves: int) -> int:
-        """Return the leaf to split next, −1 if there is none."""
-        out = np.empty(1, dtype=np.int64)
-        distributed_steps.find_next_leaf(n_leaves, self.grow_params().growth, self._leaves, out)
-        return int(out[0])
-
-    def _depth(self, leaf: int) -> int:
-        return int(self._leaves.ints[leaf, layout.LEAF_DEPTH])
-
-    def _can_split(self, leaf: int) -> bool:
-        return bool(can_split(self._n_rows[leaf], self._depth(leaf), self.grow_params()))
-
-    def _split_leaf(self, leaf: int, new: int, rows: layout.RowPartition, child: int = -1) -> None:
-        """Partition the rows of a leaf and replace it by its children, the right one as leaf ``new``.
-
-        ``child`` is the node of the left one, −1 if the leaf's node is still to be split.
-        """
-        n_left = np.empty(1, dtype=np.int64)
+    def _init_root(self, state: layout.GrowState) -> None:
+        """Make the root, with the rows of this worker, the only leaf."""
         self._team.run(
-            distributed_steps.partition_step,
-            leaf, self._bins, self._features, rows, self._leaves, self._candidates, n_left
+            distributed_steps.init_root_step, state.partition, self._scratch, self._leaves, self._nodes
         )  # fmt: skip
-        distributed_steps.split_leaf_step(
-            leaf, new, child, int(n_left[0]), self._features, self.grow_params(), self._scales, self._scratch,
-            self._leaves, self._column_sampler, self._nodes,
+        self._n_rows[0], self._n_table_rows, self._table_rows[0] = self._tree_rows.n_rows, 1, 0
+        self._free_histograms = list(range(len(self._histograms.pool) - 1, 0, -1))
+
+    def _can_split(self, leaves: np.ndarray) -> np.ndarray:
+        """Return which leaves are large enough, and not too deep, to be split."""
+        params, depth = self.grow_params(), self._leaves.ints[leaves, layout.LEAF_DEPTH]
+        can_be_split: np.ndarray = self._n_rows[leaves] >= max(2 * params.min_child_samples, 2)
+        return can_be_split & (depth < params.max_depth)
+
+    def _plan_batch(self, state: layout.GrowState) -> tuple[np.ndarray, bool]:
+        """Return the leaves to expand next, and whether their children stay leaves."""
+        params, n_left = state.params, self._size.max_leaves - int(self._nodes.info[layout.N_LEAVES])
+        # Two rows of the leaf table must be left for every split to come.
+        n_spare = max(0, (len(self._leaves.ints) - self._n_table_rows) // 2 - n_left)
+        # Columns and noise are drawn by the numbers of nodes, which are known ahead only for trees grown levelwise.
+        is_drawn = self._column_sampler.n_per_node > 0 or params.split_noise > 0.0
+        if is_drawn and params.growth != layout.LEVELWISE:
+            n_spare = 0
+        batch = np.zeros((min(self._exchange.capacity, 1 + n_spare), 4), np.int64)
+        out = np.zeros(2, np.int64)
+        leaf_batches.plan_batch(
+            params, self._leaves, self._nodes, self._table_rows, *self._plan_scratch, batch, out
         )  # fmt: skip
-        n_total_left = self._workers.sum(n_left)[0]
-        self._n_rows[[leaf, new]] = n_total_left, self._n_rows[leaf] - n_total_left
+        batch, are_last = batch[: out[0]], bool(out[1])
+        if len(batch) == 0 or are_last:
+            return batch, are_last
+        # A leaf that has lost its histogram needs two new ones.
+        n_needed = np.cumsum(1 + (self._leaves.ints[batch[:, layout.BATCH_LEAF], layout.LEAF_HIST] < 0))
+        self._reserve_histograms(int(n_needed[0]), int(batch[0, layout.BATCH_LEAF]))
+        n_fitting = np.searchsorted(n_needed, min(len(self._free_histograms), self._exchange.capacity), "right")
+        return batch[:n_fitting], False
+
+    def _reserve_histograms(self, n: int, kept: int) -> None:
+        """Have n free histograms: take them from leaves of least gain, other than the leaf ``kept``."""
+        hists, gains = (
+            self._leaves.ints[: self._n_table_rows, layout.LEAF_HIST],
+            self._leaves.floats[: self._n_table_rows, layout.LEAF_GAIN],
+        )
+        while len(self._free_histograms) < n:
+            holders = np.flatnonzero(hists >= 0)
+            holders = holders[holders != kept]
+            self._release_histograms(holders[np.argmin(gains[holders])][None])
+
+    def _release_histograms(self, leaves: np.ndarray) -> None:
+        """Take their histograms from some leaves."""
+        self._free_histograms += self._leaves.ints[leaves, layout.LEAF_HIST].tolist()
+        self._leaves.ints[leaves, layout.LEAF_HIST] = -1
+
+    def _expand(self, batch: np.ndarray, are_last: bool, state: layout.GrowState) -> None:
+        """Expand a batch of leaves; their children get splits unless they stay leaves."""
+        depth = int(self._leaves.ints[batch[0, layout.BATCH_LEAF], layout.LEAF_DEPTH])
+        self._workers.begin(f"level {depth + 1}")
+        first, self._n_table_rows = self._n_table_rows, self._n_table_rows + 2 * len(batch)
+        batch[:, layout.BATCH_CHILD] = np.arange(first, self._n_table_rows, 2)
+        self._team.run(leaf_batches.expand_leaves, batch, int(self._nodes.info[layout.N_NODES]), *state)
+        if are_last:
+            return
+        self._build_children(batch, state)
+        children = np.arange(first, self._n_table_rows)
+        can_be_split = self._can_split(children)
+        if can_be_split.any():
+            self._search(children[can_be_split], state)
+        self._release_histograms(children[self._leaves.floats[children, layout.LEAF_GAIN] <= 0.0])
 
     # --- histograms -------------------------------------------------------------------------------------------------
 
-    def _build_child_histograms(self, leaf: int, new: int, free: int, rows: layout.RowPartition) -> None:
-        """Build the histogram of the smaller child, in histogram ``free`` (−1: none is); the other's by subtraction."""
-        small, large = (leaf, new) if self._n_rows[leaf] <= self._n_rows[new] else (new, leaf)
-        has_parent = self._leaves.ints[leaf, layout.LEAF_HIST] >= 0
-        hists = np.empty(2, dtype=np.int64)
-        distributed_steps.assign_histograms(leaf, new, small, free, self._leaves, hists)
-        self._build_histogram(small, rows)
-        if has_parent:
-            self._own_cells(large)[:] -= self._own_cells(small)
-        else:
-            self._build_histogram(large, rows)
+    def _build_root(self, state: layout.GrowState) -> None:
+        """Build the histogram of the root; the same exchange sums the root and combines the ranges of hessians."""
+        self._workers.begin("level 0")
+        root, n_planes = np.zeros(1, np.int64), self._size.n_planes
+        sums = self._leaves.ints[0, layout.LEAF_SUMS : layout.LEAF_SUMS + n_planes]
+        shared = np.append(sums, self._hessian_ranges)
+        summed, shared = self._exchange.build(root, state, shared)
+        sums[:] = shared[:n_planes]
+        if self._workers.splits_rows:
+            of_workers = shared[n_planes:].reshape(self._hessian_ranges.shape)
+            set_hessian_ranges(of_workers, self._scales, self._scratch)
+        self._store(root, np.full(1, -1), summed)
 
-    def _build_histogram(self, leaf: int, rows: layout.RowPartition) -> None:
-        """Build the histogram of a leaf, for this worker's slice of the features."""
-        begin, end = self._leaves.ints[leaf, layout.LEAF_BEGIN : layout.LEAF_END + 1].tolist()
-        if not self._workers.splits_rows:
-            self._team.run(
-                distributed_steps.build_slices, begin, end, self._bins, rows, self._own_features, self._histogram(leaf)
-            )  # fmt: skip
-            return
-        partial = self._histograms.partial[0]
-        self._team.run(distributed_steps.build_slices, begin, end, self._bins, rows, self._features, partial)
-        cells = self._features.offset[self._worker_slices]
-        planes = partial.reshape(self._size.n_planes, -1)
-        self._own_cells(leaf)[:] = self._workers.communicator.reduce_scatter(planes, cells)
+    def _build_children(self, batch: np.ndarray, state: layout.GrowState) -> None:
+        """Build the histograms of the lighter children of a batch of leaves; those of the others by subtraction."""
+        ints = self._leaves.ints
+        leaf, child = batch[:, layout.BATCH_LEAF], batch[:, layout.BATCH_CHILD]
+        small = child + batch[:, layout.BATCH_SMALLER]
+        large = 2 * child + 1 - small
+        is_lost = ints[leaf, layout.LEAF_HIST] < 0
+        ints[large, layout.LEAF_HIST] = ints[leaf, layout.LEAF_HIST]
+        ints[leaf, layout.LEAF_HIST] = -1
+        built = np.concatenate([small, large[is_lost]])
+        for one in built.tolist():
+            ints[one, layout.LEAF_HIST] = self._free_histograms.pop()
+        siblings = np.concatenate([np.where(is_lost, -1, large), np.full(is_lost.sum(), -1)])
+        n_left = ints[child, layout.LEAF_END] - ints[child, layout.LEAF_BEGIN]
+        summed, n_left = self._exchange.build(built, state, n_left)
+        self._n_rows[child], self._n_rows[child + 1] = n_left, self._n_rows[leaf] - n_left
+        self._store(built, siblings, summed)
 
-    def _histogram(self, leaf: int) -> np.ndarray:
-        return self._histograms.pool[self._leaves.ints[leaf, layout.LEAF_HIST]]
-
-    def _own_cells(self, leaf: int) -> np.ndarray:
-        """Return the cells (planes, cells) of a leaf's histogram that belong to this worker's features."""
-        slices = self._own_features.slices
-        first, last = self._features.offset[[slices[0], slices[-1]]]
-        return self._histogram(leaf).reshape(self._size.n_planes, -1)[:, first:last]
+    def _store(self, built: np.ndarray, siblings: np.ndarray, summed: np.ndarray) -> None:
+        self._team.run(
+            distributed_steps.store_histograms,
+            built, siblings, np.ascontiguousarray(summed), self._exchange.own_features, self._histograms, self._leaves,
+        )  # fmt: skip
 
     # --- splits -----------------------------------------------------------------------------------------------------
 
-    def _search_leaf(self, leaf: int, rows: layout.RowPartition, key: layout.RandomKey) -> None:
-        """Give a leaf the best split of all workers; rows are counted where sums do not prove that children suffice."""
-        counted, found = distributed_search.ALL_FEATURES, np.empty(2)
-        while True:
+    def _search(self, searched: np.ndarray, state: layout.GrowState) -> None:
+        """Give leaves the best splits of all workers; rows are counted where sums do not prove that they suffice."""
+        proposals = np.empty((len(searched), 2))
+        self._team.run(distributed_search.search_leaves, searched, *state, proposals)
+        unproven = self._adopt_best(searched, np.arange(len(searched)), proposals)
+        while len(unproven):
+            counts = np.zeros((len(unproven), self._histograms.bin_counts.shape[1]), np.int64)
+            self._team.run(distributed_search.count_split_rows, searched, unproven, *state, counts)
+            counts = self._workers.sum(counts)
             self._team.run(
-                distributed_search.search_leaf,
-                leaf, self._n_rows[leaf], counted, self._own_features, self.grow_params(), self._scales, self._scratch,
-                self._histograms, self._leaves, self._candidates, self._column_sampler, key, found,
+                distributed_search.search_counted, searched, unproven, *state, self._n_rows, counts, proposals
             )  # fmt: skip
-            if self._adopt_best(leaf, found):
-                return
-            counted = int(self._leaves.ints[leaf, layout.SPLIT_FEATURE])
-            counts = self._histograms.bin_counts[0]
-            distributed_search.count_bins_step(leaf, counted, self._bins, rows, self._features, self._leaves, counts)
-            used = slice(None, int(self._features.n_bins[counted]) + 1)
-            counts[used] = self._workers.sum(counts[used].copy())
+            unproven = self._adopt_best(searched, unproven, proposals)
 
-    def _adopt_best(self, leaf: int, found: np.ndarray) -> bool:
-        """Give a leaf the split of the highest score of all workers, the first of equals.
+    def _adopt_best(self, searched: np.ndarray, of_these: np.ndarray, proposals: np.ndarray) -> np.ndarray:
+        """Give some of the searched leaves the splits of the highest scores of all workers, the first of equals.
 
-        ``found`` are the score of this worker's split and whether its children are known to be large enough; return
-        that of the best.
+        Return those whose children are not known to be large enough.
         """
-        ints, floats = self._leaves.ints[leaf], self._leaves.floats[leaf]
-        split = np.concatenate([ints[SPLIT_COLUMNS], np.append(found, floats[layout.LEAF_GAIN]).view(np.int64)])
-        splits = np.concatenate(self._workers.communicator.gather(split[None]))
-        score, is_large_enough, gain = splits[:, -3:].copy().view(np.float64).T
-        best = int(np.argmax(score))
-        ints[SPLIT_COLUMNS], floats[layout.LEAF_GAIN] = splits[best, :-3], gain[best]
-        return bool(is_large_enough[best]) or gain[best] <= 0.0
+        leaves, proposed = searched[of_these], proposals[of_these]
+        is_large = proposed[:, distributed_search.PROPOSED_IS_LARGE]
+        ints, gain = self._leaves.ints, self._leaves.floats[:, layout.LEAF_GAIN]
+        if not self._exchange.is_whole:
+            own = np.column_stack([proposed, gain[leaves]]).view(np.int64)
+            splits = np.stack(self._workers.communicator.gather(np.hstack([ints[leaves, SPLIT_COLUMNS], own])))
+            score, is_large, gains = np.moveaxis(np.ascontiguousarray(splits[:, :, -3:]).view(np.float64), 2, 0)
+            best, each = np.argmax(score, axis=0), np.arange(len(leaves))
+            ints[leaves, SPLIT_COLUMNS] = splits[best, each, :-3]
+            is_large, gain[leaves] = is_large[best, each], gains[best, each]
+        return of_these[(is_large == 0.0) & (gain[leaves] > 0.0)]
 
     # --- leaf values ------------------------------------------------------------------------------------------------
 
     def _set_values(self, n_leaves: int, gradients: layout.Gradients, rows: layout.RowPartition) -> None:
         """Give the nodes their true sums and values."""
         self._workers.begin("leaves")
-        leaf_sums, width = self._scratch.leaf_sums, 2 * self._n_outputs + 1
-        exact = self._scales.exact[: self._n_outputs]
+        leaf_sums, n_sums = self._scratch.leaf_sums, n_leaves * (2 * self._n_outputs + 1)
+        exact, leaf_ints = self._scales.exact[: self._n_outputs], self._leaves.ints[:n_leaves].copy()
         self._team.run(
-            distributed_steps.sum_leaf_rows,
-            n_leaves, gradients, rows.rows, exact, self._leaves.ints, leaf_sums
+            distributed_steps.sum_leaf_rows, n_leaves, gradients, rows, exact, leaf_ints, leaf_sums
         )  # fmt: skip
-        used = slice(None, n_leaves * width)
-        leaf_sums[0, used] = self._workers.sum(leaf_sums[:, used].sum(axis=0))
-        leaf_ints = self._leaves.ints[:n_leaves].copy()
-        leaf_ints[:, layout.LEAF_BEGIN], leaf_ints[:, layout.LEAF_END] = 0, self._n_rows[:n_leaves]
+        counts = leaf_ints[:, layout.LEAF_END] - leaf_ints[:, layout.LEAF_BEGIN]
+        total = self._workers.sum(np.append(leaf_sums[:, :n_sums].sum(axis=0), counts))
+        leaf_sums[0, :n_sums] = total[:n_sums]
+        leaf_ints[:, layout.LEAF_BEGIN], leaf_ints[:, layout.LEAF_END] = 0, total[n_sums:]
         distributed_steps.set_true_values(
             leaf_ints, gradients.weight_scale, self._features.monotone, self.grow_params(), exact, leaf_sums,
             self._nodes,
         )  # fmt: skip
-
-
-def _slice_features(offset: np.ndarray, size: int) -> np.ndarray:
-    """Return the first feature of each worker, and the number of features: about as many cells for each worker."""
-    slices = np.searchsorted(offset, [offset[-1] * r // size for r in range(size + 1)]).astype(np.int64)
-    slices[-1] = len(offset) - 1
-    return slices
-
-
-def _with_features(features: layout.FeatureMeta, first: int, last: int, members: int) -> layout.FeatureMeta:
-    """Return the features with slices of those from ``first`` to ``last`` for the members of a team."""
-    return features._replace(slices=first + np.arange(members + 1) * (last - first) // members)

@@ -7,56 +7,73 @@ import numpy as np
 from sapwood.grow.distributed import DistributedGrower
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.kernels import layout
-from sapwood.kernels.grow import distributed_search
-from sapwood.kernels.split.symmetric import BEST_FEATURE, BEST_SCORE
+from sapwood.kernels.grow import distributed_search, leaf_batches
+from sapwood.kernels.split.symmetric import BEST_SCORE
 
 
 class DistributedSymmetricGrower(DistributedGrower):
     """Grows a tree level by level: each worker scores the splits of its features over all leaves, the best is taken."""
 
     def _grow_tree(self, gradients: layout.Gradients, rows: layout.RowPartition, key: layout.RandomKey) -> GrownTree:
-        rules, n_leaves, gradients = self.grow_params(), 1, self._with_weight_scale(gradients)
-        self._init_root(rows)
-        max_depth = rules.max_depth if self._can_split(0) else 0
+        state, n_leaves = self._state(rows, key), 1
+        params = state.params
+        self._init_root(state)
+        max_depth = params.max_depth if self._can_split(np.zeros(1, np.int64))[0] else 0
         if max_depth > 0:
-            self._build_histogram(0, rows)
+            self._build_root(state)
         for depth in range(max_depth):
-            if 2 * n_leaves > rules.max_leaves:
+            if 2 * n_leaves > params.max_leaves or not self._split_level(n_leaves, depth, state):
                 break
-            split, gain = self._best_split(n_leaves, depth, key)
-            if gain <= 0.0:
-                break
-            self._workers.begin(f"level {depth + 1}")
-            child = int(self._nodes.info[layout.N_NODES])
-            self._set_split(n_leaves, split, gain)
-            for leaf in range(n_leaves):
-                self._split_leaf(leaf, n_leaves + leaf, rows, child + 2 * leaf)
-            if depth + 1 < max_depth and 4 * n_leaves <= rules.max_leaves:
-                for leaf in range(n_leaves):
-                    self._build_child_histograms(leaf, n_leaves + leaf, n_leaves + leaf, rows)
             n_leaves *= 2
-        self._set_values(n_leaves, gradients, rows)
+        self._set_values(n_leaves, self._with_weight_scale(gradients), rows)
         return GrownTree.read(self._nodes, self._leaves, rows.rows)
 
-    def _best_split(self, n_leaves: int, depth: int, key: layout.RandomKey) -> tuple[np.ndarray, float]:
-        """Return the best split of all workers for a level, of equals that of the first feature, and its gain."""
+    def _split_level(self, n_leaves: int, depth: int, state: layout.GrowState) -> bool:
+        """Split all leaves of a level by the best split of all workers; return whether there is one."""
+        first_node = int(self._nodes.info[layout.N_NODES])
+        if not self._set_best_split(n_leaves, depth, state):
+            return False
+        self._workers.begin(f"level {depth + 1}")
+        max_leaves = self._size.max_leaves
+        batch = np.zeros((n_leaves, 4), np.int64)
+        batch[:, layout.BATCH_LEAF] = batch[:, layout.BATCH_ORDER] = np.arange(n_leaves)
+        batch[:, layout.BATCH_CHILD] = max_leaves + 2 * np.arange(n_leaves)
+        self._team.run(leaf_batches.expand_leaves, batch, first_node, *state)
+        if depth + 1 < state.params.max_depth and 4 * n_leaves <= max_leaves:
+            for start in range(0, n_leaves, self._exchange.capacity):
+                self._build_children(batch[start : start + self._exchange.capacity], state)
+        # The right children follow the left ones.
+        children = max_leaves + np.arange(2 * n_leaves).reshape(n_leaves, 2).T.reshape(-1)
+        for table in (*self._leaves, self._column_sampler.active_groups, self._column_sampler.usable):
+            if len(table):
+                table[: 2 * n_leaves] = table[children]
+        self._n_rows[: 2 * n_leaves] = self._n_rows[children]
+        return True
+
+    def _set_best_split(self, n_leaves: int, depth: int, state: layout.GrowState) -> bool:
+        """Give all leaves of a level the best split of all workers, of equals that of the first feature."""
         scores, bests = self._level_scores
-        gain = np.zeros(1)
+        gain, n_planes = np.zeros(1), self._size.n_planes
         self._team.run(
             distributed_search.search_level,
-            n_leaves, depth, self._own_features, self.grow_params(), self._scales, self._scratch,
-            self._histograms, self._leaves, self._candidates, self._column_sampler, key, scores, bests, gain,
+            n_leaves, depth, state.features, state.params, state.scales, state.scratch, state.histograms, state.leaves,
+            state.candidates, state.sampler, state.random_key, scores, bests, gain,
         )  # fmt: skip
-        splits = np.concatenate(self._workers.communicator.gather(np.append(bests[0], gain)[None]))
-        best = splits[int(np.argmax(splits[:, BEST_SCORE]))]
-        return best[:-1], float(best[-1])
-
-    def _set_split(self, n_leaves: int, split: np.ndarray, gain: float) -> None:
-        """Give every leaf of the level the same split; the worker that has the feature knows the sums of left sides."""
+        left = self._leaves.ints[:n_leaves, layout.LEAF_SUMS + n_planes :]
+        split, sums = np.append(bests[0], gain), left.copy()
+        if not self._exchange.is_whole:
+            own = np.append(split.view(np.int64), sums)
+            splits = np.stack(self._workers.communicator.gather(own))
+            floats = np.ascontiguousarray(splits[:, : len(split)]).view(np.float64)
+            best = int(np.argmax(floats[:, BEST_SCORE]))
+            split, sums = floats[best], splits[best, len(split) :].reshape(sums.shape)
+        if split[-1] <= 0.0:
+            return False
         distributed_search.split_level_nodes(
-            n_leaves, split, gain, self._features, self._histograms, self._leaves, self._nodes
+            n_leaves, split[:-1].copy(), float(split[-1]), self._features, self._histograms, self._leaves, self._nodes
         )  # fmt: skip
-        slices = self._own_features.slices
-        left = self._leaves.ints[:n_leaves, layout.LEAF_SUMS + self._size.n_planes :]
-        is_own = slices[0] <= split[BEST_FEATURE] < slices[-1]
-        left[:] = self._workers.communicator.sum(left.copy() if is_own else np.zeros_like(left))
+        left[:] = sums
+        children = slice(int(self._nodes.info[layout.N_NODES]) - 2 * n_leaves, int(self._nodes.info[layout.N_NODES]))
+        self._nodes.ints[children], self._nodes.ints[children, layout.NODE_FEATURE] = 0, -1
+        self._nodes.floats[children, layout.NODE_GAIN] = 0.0
+        return True

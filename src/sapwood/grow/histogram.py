@@ -45,7 +45,7 @@ class HistogramGrower(Grower):
         is_symmetric = self._symmetric is not None
         has_counts = params.min_child_samples > 1 or bool(dataset.category_kinds.any())
         self._histograms = make_histograms(
-            self._size, self._features, is_symmetric, self._has_pairs_by_row(), has_counts
+            self._size, self._features, is_symmetric, self._has_pairs_by_row(), has_counts, self.is_one_call
         )  # fmt: skip
         n_directions = self._size.n_directions
         self._sketch = OutputSketch(n_directions, dataset.n_rows, team) if n_directions else None

@@ -109,15 +109,16 @@ def make_scratch(size: WorkspaceSize, max_bins: int, symmetric: bool = False) ->
     )
 
 
-def pool_size(size: WorkspaceSize, width: int, symmetric: bool) -> int:
+def pool_size(size: WorkspaceSize, width: int, symmetric: bool, is_one_call: bool = True) -> int:
     """Return the number of histograms of ``width`` cells in the pool: one per leaf, as far as they fit ``POOL_BYTES``.
 
-    Speculative expansion by several members needs some more. Where a leaf has lost its histogram, those of both
-    children are built. A symmetric tree needs those of all leaves that are split at once, at most half of all leaves.
+    Speculative expansion, by several members or if a tree is not grown in one call, needs some more. Where a leaf has
+    lost its histogram, those of both children are built. A symmetric tree needs those of all leaves that are split at
+    once, at most half of all leaves.
     """
     if symmetric:
         return max(1, size.max_leaves // 2)
-    n_speculative = 0 if size.members == 1 else size.max_leaves // 4 + 2 * size.members
+    n_speculative = size.max_leaves // 4 + 2 * size.members if size.members > 1 or not is_one_call else 0
     return min(size.max_leaves + n_speculative, max(2, POOL_BYTES // (8 * width)))
 
 
@@ -127,12 +128,13 @@ def make_histograms(
     symmetric: bool = False,
     has_pairs_by_row: bool = False,
     has_counts: bool = True,
+    is_one_call: bool = True,
 ) -> layout.Histograms:
     """Allocate the histograms of leaves, with counts of rows in sparse cells if ``has_counts``."""
     n_cells = int(features.offset[-1])
     width = size.n_planes * n_cells
     n_partial_planes = padded_planes(size.n_planes) if has_pairs_by_row else size.n_planes
-    n_histograms = pool_size(size, width, symmetric)
+    n_histograms = pool_size(size, width, symmetric, is_one_call)
     n_counts = n_cells if has_counts and not symmetric and len(features.csr_start) > 0 else 0
     return layout.Histograms(
         pool=np.empty((n_histograms, width), np.int64),
@@ -153,9 +155,9 @@ def make_leaf_table(size: WorkspaceSize) -> layout.LeafTable:
     )
 
 
-def make_split_candidates(size: WorkspaceSize, n_features: int) -> layout.SplitCandidates:
-    """Allocate the best split of each feature."""
-    n_rows = 2 * size.members
+def make_split_candidates(size: WorkspaceSize, n_features: int, n_leaves: int = 0) -> layout.SplitCandidates:
+    """Allocate the best split of each feature, for ``n_leaves`` leaves at once if they are more than members need."""
+    n_rows = max(2 * size.members, n_leaves)
     return layout.SplitCandidates(
         gain=np.zeros((n_rows, n_features)),
         split=np.zeros((n_rows, n_features, layout.CANDIDATE_SUMS + size.n_planes), np.int64),

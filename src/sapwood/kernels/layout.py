@@ -46,6 +46,12 @@ SPLIT_WORDS = slice(SPLIT_BITSET, LEAF_SUMS)  # the words of the bitset
 # Exact search has no histograms; the column holds the next bin that the leaf holds after its split (0: none).
 SPLIT_NEXT_BIN = LEAF_HIST
 LEAF_ALONE = LEAF_STATE  # symmetric trees have no LEAF_STATE; the column is 1 if one member splits the leaf alone
+# Growers that exchange batches of leaves keep the children of an expanded leaf in any two rows of the leaf table; the
+# column holds the row of the left one, 0 while the leaf is not expanded.
+LEAF_CHILD = LEAF_STATE
+# Columns of such a batch: the row of a leaf, its number in the order of splits to come, the row of its left child, and
+# the child whose histogram is built (0 left, 1 right).
+BATCH_LEAF, BATCH_ORDER, BATCH_CHILD, BATCH_SMALLER = range(4)
 # Columns of ``LeafTable.floats``: the gain of the leaf's best split (0: none) and the bounds of its value.
 LEAF_GAIN, LEAF_LOWER, LEAF_UPPER = range(3)
 LEAF_FLOATS = 3

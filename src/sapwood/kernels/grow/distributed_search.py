@@ -1,15 +1,15 @@
-"""The best split among the features of one worker, for a leaf or for a level: workers compare theirs afterwards."""
+"""The best splits among the features of one worker, for leaves or for a level: workers compare theirs afterwards."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.grow.symmetric_tree import set_level_split
+from sapwood.kernels.grow.leaf_batches import STATE_SIGNATURE
+from sapwood.kernels.grow.symmetric_tree import set_level_split, sum_left_side
 from sapwood.kernels.histogram.cells import count_cells
 from sapwood.kernels.layout import (
-    CANDIDATE_COUNTED,
+    CANDIDATE_BIN,
     CANDIDATE_SUMS,
-    CANDIDATE_WORDS,
     LEAF_BEGIN,
     LEAF_DEPTH,
     LEAF_END,
@@ -19,152 +19,141 @@ from sapwood.kernels.layout import (
     LEAF_NODE,
     LEAF_SUMS,
     LEAF_UPPER,
+    SPLIT_FEATURE,
+    GrowState,
+    NewLeaf,
 )
 from sapwood.kernels.split.best_split import (
-    COUNTED,
-    COUNTED_WITH_MISSING,
-    best_feature,
+    adopt_candidate,
+    apply_counts,
+    best_active_feature,
     draw_split_noise,
-    has_missing,
-    set_split,
+    has_min_groups,
+    is_large_enough,
+    locate_candidate,
 )
-from sapwood.kernels.split.categorical import count_left_rows, scan_categories
 from sapwood.kernels.split.column_sampler import sample_features
-from sapwood.kernels.split.leaf_size import count_bins, is_within_limits, limit_bins, proves_both_sides
-from sapwood.kernels.split.numeric import locate_split
-from sapwood.kernels.split.symmetric import best_member, choose_level_split, search_level_features
+from sapwood.kernels.split.histogram_search import search_features
+from sapwood.kernels.split.leaf_size import count_leaf_bins, proves_both_sides
+from sapwood.kernels.split.symmetric import (
+    BEST_BIN,
+    BEST_FEATURE,
+    BEST_MISSING_LEFT,
+    best_member,
+    choose_level_split,
+    search_level_features,
+)
 from sapwood.kernels.threads.barrier import barrier
 from sapwood.native.runtime.kernel import kernel
 
 INFINITE = np.inf
-# In place of the one feature that is searched again with the numbers of its rows.
-ALL_FEATURES = -1
-
-
-@kernel("i64, i64, BinMatrix, RowPartition, FeatureMeta, LeafTable, i64[:]")
-def count_bins_step(leaf, f, bins, partition, features, leaves, counts):
-    """Count the rows of a leaf in each bin of feature f."""
-    begin = leaves.ints[leaf, LEAF_BEGIN]
-    end = leaves.ints[leaf, LEAF_END]
-    if features.log2_bits == 3:
-        count_bins(bins.bins_u8[features.column[f]], features.n_bins[f], partition.rows, begin, end, counts)
-    else:
-        count_bins(bins.bins_u16[features.column[f]], features.n_bins[f], partition.rows, begin, end, counts)
+# Columns of what a worker says of its best split: the score that workers compare splits by, −inf without a split, and 1
+# if both children are known to be large enough.
+PROPOSED_SCORE, PROPOSED_IS_LARGE = range(2)
 
 
 @kernel()
-def has_min_groups(f, features, params):
-    """Return whether splits of a feature depend on the number of rows of each category."""
-    return features.category_kind[f] != 0 and max(params.min_category_rows, params.min_group_rows) > 1
+def read_leaf(leaf, leaves):
+    """Return a leaf of the leaf table."""
+    ints = leaves.ints[leaf]
+    floats = leaves.floats[leaf]
+    n_planes = (ints.shape[0] - LEAF_SUMS) // 2
+    return NewLeaf(
+        ints[LEAF_BEGIN], ints[LEAF_END], ints[LEAF_NODE], ints[LEAF_DEPTH], ints[LEAF_HIST],
+        ints[LEAF_SUMS : LEAF_SUMS + n_planes], floats[LEAF_LOWER], floats[LEAF_UPPER],
+    )  # fmt: skip
 
 
 @kernel()
-def is_counted_split_allowed(f, counts, n_rows, features, params, limits, candidate):
-    """Return whether the split of a feature leaves enough rows on both sides, by its rows per bin in ``counts``.
-
-    ``limits`` takes the numeric splits that do.
-    """
-    min_rows = params.min_child_samples
-    if features.category_kind[f] != 0:
-        candidate[CANDIDATE_COUNTED] = COUNTED
-        n_left = count_left_rows(candidate[CANDIDATE_WORDS], counts, features.n_bins[f])
-        return not has_min_groups(f, features, params) and n_left >= min_rows and n_rows - n_left >= min_rows
-    limit_bins(counts, features.n_bins[f], min_rows, limits)
-    candidate[CANDIDATE_COUNTED] = COUNTED_WITH_MISSING if counts[0] > 0 else COUNTED
-    return is_within_limits(candidate, limits)
-
-
-@kernel()
-def propose_split(leaf, first, last, features, params, scales, histograms, leaves, candidates, buffer, out):
-    """Give a leaf the best split of the features ``first`` to ``last``.
-
-    ``out`` takes the score that workers compare splits by, and 1 if both children are known to be large enough.
-    """
-    n_planes = candidates.split.shape[2] - CANDIDATE_SUMS
-    leaves.floats[leaf, LEAF_GAIN] = 0.0
-    out[0] = -INFINITE
-    out[1] = 1.0
-    if first == last:
+def propose_split(member, leaf, row, buffer, state, proposal):
+    """Give a leaf the best split of this worker's features, from a ``row`` of the candidates."""
+    features = state.features
+    params = state.params
+    n_planes = state.candidates.split.shape[2] - CANDIDATE_SUMS
+    leaf_ints = state.leaves.ints[leaf]
+    node = leaf_ints[LEAF_NODE]
+    gain = state.candidates.gain[row]
+    state.leaves.floats[leaf, LEAF_GAIN] = 0.0
+    proposal[PROPOSED_SCORE] = -INFINITE
+    proposal[PROPOSED_IS_LARGE] = 1.0
+    f = best_active_feature(features.all_active, features.slices, features.ids, gain, node, params)
+    if f < 0:
         return
-    node = leaves.ints[leaf, LEAF_NODE]
-    f = best_feature(candidates.gain[0], first, last, node, params)
-    gain = candidates.gain[0, f]
-    if gain <= 0.0:
-        return
-    candidate = candidates.split[0, f]
-    min_rows = params.min_child_samples
-    if candidate[CANDIDATE_COUNTED] == 0 and has_min_groups(f, features, params):
-        out[1] = 0.0
-    elif candidate[CANDIDATE_COUNTED] == 0 and min_rows > 1:
-        sums = leaves.ints[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
-        out[1] = np.float64(
-            proves_both_sides(candidate, sums, min_rows, params.wide, scales.hessian_range, buffer[:n_planes])
+    candidate = state.candidates.split[row, f]
+    if candidate[CANDIDATE_BIN] == 0:
+        locate_candidate(member, leaf, f, row, buffer, state)
+    if not is_large_enough(candidate, f, features, params):
+        sums = leaf_ints[LEAF_SUMS : LEAF_SUMS + n_planes]
+        is_proven = not has_min_groups(f, features, params) and proves_both_sides(
+            candidate, sums, params.min_child_samples, params.wide, state.scales.hessian_range, buffer[:n_planes]
         )
-    out[0] = gain + draw_split_noise(params, node, f) if params.split_noise > 0.0 else gain
-    histogram = histograms.pool[leaves.ints[leaf, LEAF_HIST]]
-    missing = has_missing(histogram, features.offset[f], count_cells(features.offset), n_planes)
-    missing = missing or candidate[CANDIDATE_COUNTED] == COUNTED_WITH_MISSING
-    set_split(leaf, f, gain, candidate, missing, params.wide, leaves)
+        proposal[PROPOSED_IS_LARGE] = 1.0 if is_proven else 0.0
+    noise = draw_split_noise(params, node, features.ids[f]) if params.split_noise > 0.0 else 0.0
+    proposal[PROPOSED_SCORE] = gain[f] + noise
+    adopt_candidate(leaf, f, row, state)
 
 
-@kernel(
-    "i64, i64, i64, FeatureMeta, GrowParams, Scales, Scratch, Histograms, LeafTable, SplitCandidates, ColumnSampler, "
-    "RandomKey, f64[:]"
-)
-def search_leaf(
-    member, members, sync, leaf, n_rows, counted,
-    features, params, scales, scratch, histograms, leaves, candidates, sampler, random_key, out,
+@kernel("i64[:], " + STATE_SIGNATURE + ", f64[:,:]")
+def search_leaves(
+    member, members, sync, searched, bins, features, params, partition, scales, scratch, histograms, leaves, candidates,
+    sampler, random_key, nodes, proposals,
 ):  # fmt: skip
-    """Search the features of this worker for the best split of a leaf; ``out`` is that of ``propose_split``.
-
-    ``n_rows`` is the number of rows of the leaf at all workers. ``counted`` is ALL_FEATURES, or the feature whose rows
-    were counted into ``bin_counts``, as its best split may leave a child too small: it alone is searched again, among
-    the splits that do not.
-    """
-    n_planes = candidates.split.shape[2] - CANDIDATE_SUMS
-    sums = leaves.ints[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
-    buffer = scratch.ints[member][2 * n_planes :]
-    histogram = histograms.pool[leaves.ints[leaf, LEAF_HIST]]
-    first = features.slices[member]
-    last = features.slices[member + 1]
-    limits = candidates.limits[candidates.limits.shape[0] - 1]
-    counts = histograms.bin_counts[0]
-    if counted == ALL_FEATURES:
+    """Search the features of this worker for the best splits of some leaves, each with its row of the candidates."""
+    state = GrowState(
+        bins, features, params, partition, scales, scratch, histograms, leaves, candidates, sampler, random_key, nodes
+    )
+    buffer = scratch.ints[member][2 * partition.pairs.shape[0] :]
+    for row in range(searched.shape[0]):
+        new = read_leaf(searched[row], leaves)
         sample_features(
-            member, first, last, 0, leaf, leaves.ints[leaf, LEAF_NODE], leaves.ints[leaf, LEAF_DEPTH],
+            member, features.slices[member], features.slices[member + 1], row, searched[row], new.node, new.depth,
             features.ids, sampler, random_key, candidates.allowed,
         )  # fmt: skip
-    elif first <= counted < last:
-        limits = candidates.limits[member]
-        candidate = candidates.split[0, counted]
-        is_allowed = is_counted_split_allowed(counted, counts, n_rows, features, params, limits, candidate)
-        first = counted
-        last = counted if is_allowed else counted + 1
-    else:
-        last = first
-    for f in range(first, last):
-        candidate = candidates.split[0, f]
-        if counted == ALL_FEATURES:
-            candidates.gain[0, f] = 0.0
-            candidate[CANDIDATE_COUNTED] = 0
-        if candidates.allowed[0, f] != 0:
-            lower = leaves.floats[leaf, LEAF_LOWER]
-            upper = leaves.floats[leaf, LEAF_UPPER]
-            if features.category_kind[f] != 0:
-                n_counted = 0 if counted == ALL_FEATURES else n_rows
-                candidates.gain[0, f] = scan_categories(
-                    histogram, f, features, sums, lower, upper, counts, n_counted, params, scales, buffer, candidate
-                )
-            else:
-                candidates.gain[0, f] = locate_split(
-                    histogram, f, features, sums, lower, upper, limits, params, scales, buffer, candidate
-                )
-    if barrier(sync, members) != 0 or member != 0:
+        search_features(member, member + 1, row, new, features.all_active, buffer, state)
+    if barrier(sync, members) != 0:
         return
-    begin = features.slices[0]
-    propose_split(
-        leaf, begin, features.slices[members], features, params, scales, histograms, leaves, candidates, buffer, out
-    )  # fmt: skip
+    for row in range(member, searched.shape[0], members):
+        propose_split(member, searched[row], row, buffer, state, proposals[row])
+
+
+@kernel("i64[:], i64[:], " + STATE_SIGNATURE + ", i64[:,:]")
+def count_split_rows(
+    member, members, sync, searched, unproven, bins, features, params, partition, scales, scratch, histograms, leaves,
+    candidates, sampler, random_key, nodes, counts,
+):  # fmt: skip
+    """Count the rows that this worker has of some of the searched leaves in each bin of the feature of their splits."""
+    state = GrowState(
+        bins, features, params, partition, scales, scratch, histograms, leaves, candidates, sampler, random_key, nodes
+    )
+    for k in range(member, unproven.shape[0], members):
+        leaf_ints = leaves.ints[searched[unproven[k]]]
+        count_leaf_bins(leaf_ints[SPLIT_FEATURE], leaf_ints, state, counts[k])
+
+
+@kernel("i64[:], i64[:], " + STATE_SIGNATURE + ", i64[:], i64[:,:], f64[:,:]")
+def search_counted(
+    member, members, sync, searched, unproven, bins, features, params, partition, scales, scratch, histograms, leaves,
+    candidates, sampler, random_key, nodes, n_rows, counts, proposals,
+):  # fmt: skip
+    """Search some of the searched leaves again whose splits may leave a child too small, by the rows of all workers.
+
+    ``counts`` are their rows in each bin of the feature of the split, ``n_rows`` those of all leaves. The worker that
+    has the feature searches it again among the splits that leave enough rows on both sides.
+    """
+    state = GrowState(
+        bins, features, params, partition, scales, scratch, histograms, leaves, candidates, sampler, random_key, nodes
+    )
+    buffer = scratch.ints[member][2 * partition.pairs.shape[0] :]
+    for k in range(member, unproven.shape[0], members):
+        row = unproven[k]
+        leaf = searched[row]
+        f = leaves.ints[leaf, SPLIT_FEATURE]
+        if features.slices[0] <= f < features.slices[members]:
+            apply_counts(member, leaf, n_rows[leaf], f, row, counts[k], buffer, state)
+        propose_split(member, leaf, row, buffer, state, proposals[row])
+
+
+# --- symmetric trees --------------------------------------------------------------------------------------------------
 
 
 @kernel(
@@ -177,7 +166,7 @@ def search_level(
 ):  # fmt: skip
     """Find the best split of this worker's features for all leaves of a level, into the first row of ``bests``.
 
-    ``out`` takes its gain, 0 if no split has any.
+    ``out`` takes its gain, 0 if no split has any; leaves take the sums of their left sides.
     """
     n_planes = candidates.split.shape[2] - CANDIDATE_SUMS
     buffer = scratch.ints[member][2 * n_planes :]
@@ -197,6 +186,19 @@ def search_level(
     level_out = scratch.floats[member][4:8]
     choose_level_split(1, n_leaves, n_planes, features.ids, params, scales.histogram, leaves, level_out, bests)
     out[0] = level_out[2]
+    if level_out[2] > 0.0:
+        sum_left_sides(n_leaves, bests[0], n_planes, features, histograms, leaves)
+
+
+@kernel()
+def sum_left_sides(n_leaves, best, n_planes, features, histograms, leaves):
+    """Give all leaves of a level the sums of the left sides of a split, from their histograms."""
+    offset = features.offset
+    for leaf in range(n_leaves):
+        leaf_ints = leaves.ints[leaf]
+        cells = histograms.pool[leaf_ints[LEAF_HIST]][offset[np.int64(best[BEST_FEATURE])] :]
+        left = leaf_ints[LEAF_SUMS + n_planes : LEAF_SUMS + 2 * n_planes]
+        sum_left_side(cells, count_cells(offset), np.int64(best[BEST_BIN]), np.int64(best[BEST_MISSING_LEFT]), left)
 
 
 @kernel("i64, f64[:], f64, FeatureMeta, Histograms, LeafTable, TreeNodes")

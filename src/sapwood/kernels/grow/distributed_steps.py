@@ -1,32 +1,28 @@
 """The steps of growing a tree, one by one, for workers that exchange what they have found in between.
 
 ``histogram_tree.py`` and ``symmetric_tree.py`` grow a tree in a single call. Where rows or features are split between
-workers, each step is a kernel here, made of the same parts with the same results.
+workers, each step is a kernel here, in ``leaf_batches.py`` or in ``distributed_search.py``, made of the same parts with
+the same results.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from sapwood.kernels.grow.child_leaves import make_children, replace_leaf, set_child_sums
-from sapwood.kernels.grow.histogram_pool import release_histograms, reserve_histograms
-from sapwood.kernels.grow.leaf_queue import add_leaf, count_planes, init_node, next_leaf, split_node
-from sapwood.kernels.grow.row_partition import partition_leaf
-from sapwood.kernels.histogram.builder import sum_root
+from sapwood.kernels.grow.leaf_queue import add_leaf, init_node
+from sapwood.kernels.histogram.builder import MIN_PARALLEL_ROWS, build_histogram, sum_root
 from sapwood.kernels.histogram.cells import count_cells
 from sapwood.kernels.histogram.dense_bins import add_planes, clear_cells
-from sapwood.kernels.histogram.gradient_scales import add_up, find_max, set_safe_scales, set_scales
-from sapwood.kernels.histogram.quantised_gradients import merge_hessian_ranges, number_rows, reset_range, round_rows
-from sapwood.kernels.layout import (
-    LEAF_HIST,
-    N_LEAVES,
-    N_NODES,
-    SPLIT_FEATURE,
-    NewLeaf,
+from sapwood.kernels.histogram.gradient_scales import set_safe_scales, set_scales
+from sapwood.kernels.histogram.quantised_gradients import (
+    add_up_pairs,
+    find_max_pairs,
+    merge_hessian_ranges,
+    round_pairs,
 )
-from sapwood.kernels.leaves.leaf_values import set_leaf_sums, set_node_values, sum_leaf_pairs
-from sapwood.kernels.split.column_sampler import follow_split
-from sapwood.kernels.split.monotone import set_child_bounds
+from sapwood.kernels.layout import LEAF_BEGIN, LEAF_END, LEAF_HIST, N_LEAVES, N_NODES, NewLeaf
+from sapwood.kernels.leaves.leaf_values import set_leaf_sums, set_node_values, sum_leaves
+from sapwood.kernels.threads.barrier import barrier
 from sapwood.native.runtime.kernel import kernel
 
 INFINITE = np.inf
@@ -43,20 +39,12 @@ def quantise_step(member, members, sync, step, partition, gradients, wide, rando
     n = partition.rows.shape[0]
     start = member * n // members
     stop = (member + 1) * n // members
-    n_outputs = gradients.pairs.shape[0]
     if step == FIND_MAX:
-        number_rows(partition.rows, gradients.pairs.shape[1] // 2, start, stop)
-        for k in range(n_outputs):
-            max_pair = scratch.floats[member, 2 * k : 2 * k + 2]
-            find_max(gradients.pairs[k], gradients.weight, partition.rows, start, stop, max_pair, info)
+        find_max_pairs(partition, gradients, start, stop, scratch.floats[member], info)
     elif step == ADD_UP:
-        for k in range(n_outputs):
-            out = scratch.ints[member, 2 * k : 2 * k + 2]
-            add_up(gradients.pairs[k], gradients.weight, partition.rows, start, stop, scales.exact[k], out)
+        add_up_pairs(partition, gradients, start, stop, scales.exact, scratch.ints[member])
     else:
-        for k in range(n_outputs):
-            reset_range(scratch.ints[member, 2 * k : 2 * k + 2])
-        round_rows(partition, gradients, start, stop, wide, False, random_key, scales.histogram, scratch.ints[member])
+        round_pairs(partition, gradients, start, stop, wide, random_key, scales.histogram, scratch.ints[member])
 
 
 @kernel("i64, i64, i64, Scales, Scratch")
@@ -70,105 +58,94 @@ def set_scales_step(step, n, wide, scales, scratch):
         merge_hessian_ranges(1, scales, scratch)
 
 
-# --- leaves -----------------------------------------------------------------------------------------------------------
+# --- the root ---------------------------------------------------------------------------------------------------------
 
 
-@kernel("RowPartition, Scratch")
-def sum_root_step(member, members, sync, partition, scratch):
-    """Sum the quantised pairs of the rows of this worker, into the first row of ``scratch``."""
-    sum_root(
-        member,
-        members,
-        sync,
-        partition.rows,
-        partition.pairs,
-        scratch.ints,
-        scratch.ints[member][: partition.pairs.shape[0]],
-    )
-
-
-@kernel("i64, i64[:], LeafTable, TreeNodes")
-def init_root_step(n_rows, sums, leaves, nodes):
-    """Make the root a leaf with ``n_rows`` rows of this worker and the sums of all workers."""
-    add_leaf(0, NewLeaf(0, n_rows, 0, 0, 0, sums, -INFINITE, INFINITE), leaves)
+@kernel("RowPartition, Scratch, LeafTable, TreeNodes")
+def init_root_step(member, members, sync, partition, scratch, leaves, nodes):
+    """Make the root a leaf with the rows of this worker and their sums."""
+    sums = scratch.ints[member][: partition.pairs.shape[0]]
+    if sum_root(member, members, sync, partition.rows, partition.pairs, scratch.ints, sums) != 0 or member != 0:
+        return
+    add_leaf(0, NewLeaf(0, partition.rows.shape[0], 0, 0, 0, sums, -INFINITE, INFINITE), leaves)
     init_node(0, nodes)
-
-
-@kernel("i64, i64, LeafTable, i64[:]")
-def find_next_leaf(n_leaves, growth, leaves, out):
-    """Find the leaf to split next; -1 if there is none."""
-    out[0] = next_leaf(n_leaves, growth, leaves.ints, leaves.floats, False)
-
-
-@kernel("i64, BinMatrix, FeatureMeta, RowPartition, LeafTable, SplitCandidates, i64[:]")
-def partition_step(member, members, sync, leaf, bins, features, partition, leaves, candidates, out):
-    """Partition the rows of a leaf by its split; ``out`` takes the number of rows that went left."""
-    decoded = bins.decoded[member]
-    n_left = partition_leaf(
-        member, members, sync, bins, decoded, leaves.ints[leaf], features, partition, candidates.n_left
-    )
-    if member == 0:
-        out[0] = n_left
-
-
-@kernel("i64, i64, i64, i64, FeatureMeta, GrowParams, Scales, Scratch, LeafTable, ColumnSampler, TreeNodes")
-def split_leaf_step(leaf, new, child, n_left, features, params, scales, scratch, leaves, sampler, nodes):
-    """Replace a leaf whose rows are partitioned by its children, the right one as leaf ``new``.
-
-    The node of the left child is ``child``, or -1 if the leaf's node is to be split first. The left child takes the
-    leaf's histogram.
-    """
-    n_planes = count_planes(leaves)
-    sums = scratch.ints[0][: 2 * n_planes]
-    bounds = scratch.floats[0][:4]
-    f = leaves.ints[leaf, SPLIT_FEATURE]
-    set_child_sums(leaves.ints[leaf], sums)
-    set_child_bounds(leaf, sums, bounds, features.monotone[f], params, scales.histogram, leaves)
-    follow_split(0, leaf, new, f, sampler)
-    node = split_node(leaf, leaves, nodes) if child < 0 else child
-    hist = leaves.ints[leaf, LEAF_HIST]
-    children = make_children(leaves.ints[leaf], n_left, node, hist, -1, False, False, sums, bounds)
-    replace_leaf(leaf, new, children, leaves, nodes)
-
-
-@kernel("i64, i64, i64, i64, LeafTable, i64[:]")
-def assign_histograms(leaf, new, small, free, leaves, hists):
-    """Give the smaller of two children a ``free`` histogram (-1: none) and the other that of their parent.
-
-    A histogram that is missing is taken from the leaf of least gain. ``small`` is ``leaf`` or ``new``.
-    """
-    hists[0] = free
-    hists[1] = leaves.ints[leaf, LEAF_HIST]
-    reserve_histograms(new + 1, hists, leaves)
-    release_histograms(new + 1, hists[0], hists[1], leaves.ints)
-    leaves.ints[small, LEAF_HIST] = hists[0]
-    leaves.ints[leaf + new - small, LEAF_HIST] = hists[1]
 
 
 # --- histograms -------------------------------------------------------------------------------------------------------
 
 
-@kernel("i64, i64, BinMatrix, RowPartition, FeatureMeta, i64[:]")
-def build_slices(member, members, sync, begin, end, bins, partition, features, histogram):
-    """Build the histogram of the rows at ``begin`` to ``end``, each member for its slice of the features."""
+@kernel("i64[:], BinMatrix, RowPartition, FeatureMeta, i64[:,:], LeafTable, i64[:,:]")
+def build_histograms(member, members, sync, built, bins, partition, features, partials, leaves, out):
+    """Build the histograms of the rows that this worker has of some leaves, one in each row of ``out``.
+
+    Those of large leaves are built by all members together, then those of small ones by one member each.
+    """
+    for phase in range(2):
+        alone = phase == 1
+        for k in range(built.shape[0]):
+            begin = leaves.ints[built[k], LEAF_BEGIN]
+            end = leaves.ints[built[k], LEAF_END]
+            if (end - begin < MIN_PARALLEL_ROWS) != alone or (alone and k % members != member):
+                continue
+            if build_histogram(
+                member, members, sync, alone, bins.tiles, partition, begin, end, features.all_active, out[k], features,
+                partials,
+            ) != 0:  # fmt: skip
+                return
+            # Partial histograms are read by all members before one of them begins with the next leaf.
+            if not alone and barrier(sync, members) != 0:
+                return
+
+
+@kernel("i64[:], BinMatrix, RowPartition, FeatureMeta, LeafTable, i64[:,:]")
+def build_slices(member, members, sync, built, bins, partition, features, leaves, out):
+    """Build the histograms of some leaves, one in each row of ``out``, each member for its slice of the features."""
     first = features.slices[member]
     last = features.slices[member + 1]
     offset = features.offset
     n_cells = count_cells(offset)
-    for p in range(partition.pairs.shape[0]):
-        clear_cells(histogram, p * n_cells + offset[first], p * n_cells + offset[last])
-    add_planes(
-        bins.tiles, partition.rows, partition.pairs, begin, end, first, last, features.log2_bits, offset, histogram
-    )
+    for k in range(built.shape[0]):
+        for p in range(partition.pairs.shape[0]):
+            clear_cells(out[k], p * n_cells + offset[first], p * n_cells + offset[last])
+        add_planes(
+            bins.tiles, partition.rows, partition.pairs, leaves.ints[built[k], LEAF_BEGIN],
+            leaves.ints[built[k], LEAF_END], first, last, features.log2_bits, offset, out[k],
+        )  # fmt: skip
+
+
+@kernel("i64[:], i64[:], i64[:,:], FeatureMeta, Histograms, LeafTable")
+def store_histograms(member, members, sync, built, siblings, summed, features, histograms, leaves):
+    """Store the histograms of some leaves, and subtract each from that of its parent, which its sibling has taken over.
+
+    ``summed`` has the cells of this worker's features, plane by plane. A sibling of −1 has no histogram.
+    """
+    offset = features.offset
+    n_cells = count_cells(offset)
+    first = offset[features.slices[0]]
+    width = offset[features.slices[members]] - first
+    begin = offset[features.slices[member]]
+    n = np.uint64(offset[features.slices[member + 1]] - begin)
+    n_planes = histograms.pool.shape[1] // n_cells
+    for k in range(built.shape[0]):
+        sibling = siblings[k]
+        for p in range(n_planes):
+            source = summed[k][p * width + begin - first :]
+            target = histograms.pool[leaves.ints[built[k], LEAF_HIST]][p * n_cells + begin :]
+            for j in range(n):
+                target[j] = source[j]
+            if sibling >= 0:
+                rest = histograms.pool[leaves.ints[sibling, LEAF_HIST]][p * n_cells + begin :]
+                for j in range(n):
+                    rest[j] -= source[j]
 
 
 # --- leaf values ------------------------------------------------------------------------------------------------------
 
 
-@kernel("i64, Gradients, u32[:], f64[:,:], i64[:,:], i64[:,:]")
-def sum_leaf_rows(member, members, sync, n_leaves, gradients, rows, exact, leaf_ints, leaf_sums):
+@kernel("i64, Gradients, RowPartition, f64[:,:], i64[:,:], i64[:,:]")
+def sum_leaf_rows(member, members, sync, n_leaves, gradients, partition, exact, leaf_ints, leaf_sums):
     """Add the true pairs and weights of this worker's rows, leaf by leaf, to the member's row of ``leaf_sums``."""
-    sum_leaf_pairs(member, members, n_leaves, leaf_ints, gradients, rows, exact, leaf_sums)
+    sum_leaves(member, members, sync, n_leaves, gradients, partition, exact, leaf_ints, leaf_sums)
 
 
 @kernel("i64[:,:], f64, i64[:], GrowParams, f64[:,:], i64[:,:], TreeNodes")

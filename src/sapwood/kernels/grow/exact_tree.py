@@ -258,7 +258,7 @@ def grow_exact_tree(
         set_child_sums(ints[leaf], sums)
         set_child_bounds(leaf, sums, bounds, features.monotone[f], params, scales.histogram, leaves)
         if has_path_rules(sampler):
-            follow_split(member, leaf, n_leaves, f, sampler)
+            follow_split(member, leaf, leaf, n_leaves, f, sampler)
             if barrier(sync, members) != 0:
                 return
     set_leaf_values(

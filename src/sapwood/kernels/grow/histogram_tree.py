@@ -204,7 +204,7 @@ def search_children(member, members, sync, alone, leaf, children, active, buffer
     """Search the children that may be split, the larger one last; return nonzero to stop."""
     n_leaves = state.nodes.info[N_LEAVES]
     if has_path_rules(state.sampler):
-        follow_split(member, leaf, n_leaves, state.leaves.ints[leaf, SPLIT_FEATURE], state.sampler)
+        follow_split(member, leaf, leaf, n_leaves, state.leaves.ints[leaf, SPLIT_FEATURE], state.sampler)
         if barrier(sync, 1 if alone else members) != 0:
             return 1
     # ``active`` may become that of the larger child, which shares the parent's histogram.

@@ -40,6 +40,15 @@ def count_planes(leaves):
 
 
 @kernel()
+def is_before(leaf, other, growth, ints, floats):
+    """Return whether a leaf is split before another one of a smaller number: leafwise if its gain is larger."""
+    if growth == LEVELWISE:
+        deeper = ints[leaf, LEAF_DEPTH] - ints[other, LEAF_DEPTH]
+        return deeper < 0 or (deeper == 0 and ints[leaf, LEAF_NODE] < ints[other, LEAF_NODE])
+    return floats[leaf, LEAF_GAIN] > floats[other, LEAF_GAIN]
+
+
+@kernel()
 def next_leaf(n_leaves, growth, ints, floats, unexpanded_only):
     """Return the leaf to split next, or −1: leafwise that of the largest gain, levelwise the first with any gain.
 
@@ -49,13 +58,7 @@ def next_leaf(n_leaves, growth, ints, floats, unexpanded_only):
     for leaf in range(n_leaves):
         if floats[leaf, LEAF_GAIN] <= 0.0 or (unexpanded_only and ints[leaf, LEAF_STATE] != UNEXPANDED):
             continue
-        if best < 0:
-            best = leaf
-        elif growth == LEVELWISE:
-            deeper = ints[leaf, LEAF_DEPTH] - ints[best, LEAF_DEPTH]
-            if deeper < 0 or (deeper == 0 and ints[leaf, LEAF_NODE] < ints[best, LEAF_NODE]):
-                best = leaf
-        elif floats[leaf, LEAF_GAIN] > floats[best, LEAF_GAIN]:
+        if best < 0 or is_before(leaf, best, growth, ints, floats):
             best = leaf
     return best
 

@@ -184,7 +184,7 @@ def grow_symmetric_tree(
             break
         if member == 0:
             set_level_split(members, n_leaves, bests[winner], out[2], features, histograms, leaves, nodes)
-            follow_split(0, 0, 0, np.int64(bests[winner, BEST_FEATURE]), sampler)
+            follow_split(0, 0, 0, 0, np.int64(bests[winner, BEST_FEATURE]), sampler)
             atomic_store(sync, COUNTER, 0)
         if barrier(sync, members) != 0:
             return

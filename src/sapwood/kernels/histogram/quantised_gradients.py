@@ -138,53 +138,72 @@ def number_rows(rows, n_rows, start, stop):
             rows[i] = np.uint32(i)
 
 
+@kernel()
+def are_contiguous(partition, gradients):
+    """Return whether a tree has all rows in order, so that row numbers need not be looked up, and many of them."""
+    n = partition.rows.shape[0]
+    return 2 * n == gradients.pairs.shape[1] and n >= MIN_CONTIGUOUS_ROWS
+
+
+@kernel()
+def find_max_pairs(partition, gradients, start, stop, max_pairs, info):
+    """Write the largest |w g| and w h of some rows to ``max_pairs``, for each output."""
+    number_rows(partition.rows, gradients.pairs.shape[1] // 2, start, stop)
+    for k in range(gradients.pairs.shape[0]):
+        out = max_pairs[2 * k : 2 * k + 2]
+        if are_contiguous(partition, gradients):
+            find_max_contiguous(gradients.pairs[k], gradients.weight, start, stop, out, info)
+        else:
+            find_max(gradients.pairs[k], gradients.weight, partition.rows, start, stop, out, info)
+
+
+@kernel()
+def add_up_pairs(partition, gradients, start, stop, exact, sums):
+    """Write the sums of |w g| and w h of some rows, in fixed point and rounded up, to ``sums``, for each output."""
+    for k in range(gradients.pairs.shape[0]):
+        out = sums[2 * k : 2 * k + 2]
+        if are_contiguous(partition, gradients):
+            add_up_contiguous(gradients.pairs[k], gradients.weight, start, stop, exact[k], out)
+        else:
+            add_up(gradients.pairs[k], gradients.weight, partition.rows, start, stop, exact[k], out)
+
+
+@kernel()
+def round_pairs(partition, gradients, start, stop, wide, random_key, scale, ranges):
+    """Quantise all outputs of some rows; ``ranges`` takes the range of hessians of each output."""
+    for k in range(gradients.pairs.shape[0]):
+        reset_range(ranges[2 * k : 2 * k + 2])
+    has_lines = partition.pairs_by_row.shape[0] > 0
+    is_contiguous = are_contiguous(partition, gradients)
+    step = BLOCK if has_lines else max(1, stop - start)
+    for a in range(start, stop, step):
+        end = min(a + step, stop)
+        round_rows(partition, gradients, a, end, wide, is_contiguous, random_key, scale, ranges)
+        if has_lines:
+            interleave_planes(partition.pairs, partition.rows, a, end, partition.pairs_by_row)
+
+
 @kernel("RowPartition, Gradients, i64, RandomKey, Scales, Scratch, i64[:]")
 def quantise(member, members, sync, partition, gradients, wide, random_key, scales, scratch, info):
     """Quantise the pairs of the rows of a tree, at the largest scales that cannot overflow."""
     n = partition.rows.shape[0]
     start = member * n // members
     stop = (member + 1) * n // members
-    rows = partition.rows
-    weight = gradients.weight
-    n_outputs = gradients.pairs.shape[0]
-    # All rows in order: row numbers need not be looked up.
-    is_contiguous = 2 * n == gradients.pairs.shape[1] and n >= MIN_CONTIGUOUS_ROWS
-    number_rows(rows, gradients.pairs.shape[1] // 2, start, stop)
-    for k in range(n_outputs):
-        max_pair = scratch.floats[member, 2 * k : 2 * k + 2]
-        if is_contiguous:
-            find_max_contiguous(gradients.pairs[k], weight, start, stop, max_pair, info)
-        else:
-            find_max(gradients.pairs[k], weight, rows, start, stop, max_pair, info)
+    find_max_pairs(partition, gradients, start, stop, scratch.floats[member], info)
     if barrier(sync, members) != 0 or info[STATUS] != 0:
         return
     if member == 0:
         set_safe_scales(members, n, scales, scratch)
     if barrier(sync, members) != 0:
         return
-    for k in range(n_outputs):
-        out = scratch.ints[member, 2 * k : 2 * k + 2]
-        if is_contiguous:
-            add_up_contiguous(gradients.pairs[k], weight, start, stop, scales.exact[k], out)
-        else:
-            add_up(gradients.pairs[k], weight, rows, start, stop, scales.exact[k], out)
+    add_up_pairs(partition, gradients, start, stop, scales.exact, scratch.ints[member])
     if barrier(sync, members) != 0:
         return
     if member == 0:
         set_scales(members, n, wide, scales, scratch)
     if barrier(sync, members) != 0:
         return
-    for k in range(n_outputs):
-        reset_range(scratch.ints[member, 2 * k : 2 * k + 2])
-    has_lines = partition.pairs_by_row.shape[0] > 0
-    step = BLOCK if has_lines else max(1, stop - start)
-    for a in range(start, stop, step):
-        end = min(a + step, stop)
-        round_rows(
-            partition, gradients, a, end, wide, is_contiguous, random_key, scales.histogram, scratch.ints[member]
-        )
-        if has_lines:
-            interleave_planes(partition.pairs, rows, a, end, partition.pairs_by_row)
+    round_pairs(partition, gradients, start, stop, wide, random_key, scales.histogram, scratch.ints[member])
     if barrier(sync, members) != 0:
         return
     if member == 0:

@@ -195,21 +195,33 @@ def project_monotone(ints, floats, n_nodes, monotone):
 
 
 @kernel()
+def sum_leaves(member, members, sync, n_leaves, gradients, partition, exact, leaf_ints, leaf_sums):
+    """Write the sums of the true pairs and weights of leaves, each member those of some rows; return nonzero to stop.
+
+    The scratch memory of the partition is overwritten.
+    """
+    # Leaf by leaf, each output and the weights would read the rows once more.
+    is_row_wise = gradients.pairs.shape[0] > 1 or gradients.weight.shape[0] > 0
+    if is_row_wise and 2 * partition.rows.shape[0] == gradients.pairs.shape[1]:
+        mark_leaves(member, members, n_leaves, leaf_ints, partition.rows, partition.scratch)
+        if barrier(sync, members) != 0:
+            return 1
+        sum_row_by_row(member, members, n_leaves, gradients, partition.scratch, exact, leaf_sums)
+    else:
+        sum_leaf_pairs(member, members, n_leaves, leaf_ints, gradients, partition.rows, exact, leaf_sums)
+    return barrier(sync, members)
+
+
+@kernel()
 def set_leaf_values(
     member, members, sync, n_leaves, monotone, params, gradients, partition, scales, scratch, leaves, nodes
 ):
     """Give the nodes of a grown tree their exact sums and values."""
     exact = scales.exact[: gradients.pairs.shape[0]]
-    # Leaf by leaf, each output and the weights would read the rows once more.
-    is_row_wise = gradients.pairs.shape[0] > 1 or gradients.weight.shape[0] > 0
-    if is_row_wise and 2 * partition.rows.shape[0] == gradients.pairs.shape[1]:
-        mark_leaves(member, members, n_leaves, leaves.ints, partition.rows, partition.scratch)
-        if barrier(sync, members) != 0:
-            return
-        sum_row_by_row(member, members, n_leaves, gradients, partition.scratch, exact, scratch.leaf_sums)
-    else:
-        sum_leaf_pairs(member, members, n_leaves, leaves.ints, gradients, partition.rows, exact, scratch.leaf_sums)
-    if barrier(sync, members) != 0 or member != 0:
+    stop = sum_leaves(
+        member, members, sync, n_leaves, gradients, partition, exact, leaves.ints, scratch.leaf_sums
+    )  # fmt: skip
+    if stop != 0 or member != 0:
         return
     nodes.info[N_LEAVES] = n_leaves
     set_leaf_sums(members, n_leaves, leaves.ints, gradients.weight_scale, exact, scratch.leaf_sums, nodes)

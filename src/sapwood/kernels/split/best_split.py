@@ -122,71 +122,123 @@ def has_missing(histogram, first_cell, n_cells, n_planes):
 
 
 @kernel()
+def has_min_groups(f, features, params):
+    """Return whether splits of a feature depend on the number of rows of each category."""
+    return features.category_kind[f] != 0 and max(params.min_category_rows, params.min_group_rows) > 1
+
+
+@kernel()
+def is_large_enough(candidate, f, features, params):
+    """Return whether both sides of a candidate are known to be large enough without a proof by their hessians."""
+    if candidate[CANDIDATE_COUNTED] != 0:
+        return True
+    return params.min_child_samples <= 1 and not has_min_groups(f, features, params)
+
+
+@kernel()
+def locate_candidate(member, leaf, f, row, buffer, state):
+    """Find the bin of a candidate that is still to be located, within its limits if rows were counted."""
+    candidates = state.candidates
+    candidate = candidates.split[row, f]
+    leaf_ints = state.leaves.ints[leaf]
+    sums = leaf_ints[LEAF_SUMS : LEAF_SUMS + candidate.shape[0] - CANDIDATE_SUMS]
+    limits = candidates.limits[member]
+    no_limits = candidates.limits[candidates.limits.shape[0] - 1]
+    for k in range(4):
+        limits[k] = candidate[CANDIDATE_BITSET + k] if candidate[CANDIDATE_COUNTED] != 0 else no_limits[k]
+    locate_split(
+        state.histograms.pool[leaf_ints[LEAF_HIST]], f, state.features, sums, state.leaves.floats[leaf, LEAF_LOWER],
+        state.leaves.floats[leaf, LEAF_UPPER], limits, state.params, state.scales, buffer, candidate,
+    )  # fmt: skip
+
+
+@kernel()
+def apply_counts(member, leaf, n_rows, f, row, counts, buffer, state):
+    """Return whether the candidate of a feature leaves enough of a leaf's rows on both sides, by the rows per bin.
+
+    If not, the feature is searched again among the splits that do.
+    """
+    features = state.features
+    params = state.params
+    candidate = state.candidates.split[row, f]
+    gain = state.candidates.gain[row]
+    limits = state.candidates.limits[member]
+    leaf_ints = state.leaves.ints[leaf]
+    histogram = state.histograms.pool[leaf_ints[LEAF_HIST]]
+    sums = leaf_ints[LEAF_SUMS : LEAF_SUMS + candidate.shape[0] - CANDIDATE_SUMS]
+    lower = state.leaves.floats[leaf, LEAF_LOWER]
+    upper = state.leaves.floats[leaf, LEAF_UPPER]
+    min_rows = params.min_child_samples
+    if features.category_kind[f] != 0:
+        candidate[CANDIDATE_COUNTED] = COUNTED
+        n_left = count_left_rows(candidate[CANDIDATE_WORDS], counts, features.n_bins[f])
+        if not has_min_groups(f, features, params) and n_left >= min_rows and n_rows - n_left >= min_rows:
+            return True
+        gain[f] = scan_categories(
+            histogram, f, features, sums, lower, upper, counts, n_rows, params, state.scales, buffer, candidate
+        )  # fmt: skip
+        return False
+    limit_bins(counts, features.n_bins[f], min_rows, limits)
+    is_allowed = candidate[CANDIDATE_BIN] != 0 and is_within_limits(candidate, limits)
+    if not is_allowed and params.random_thresholds != 0:
+        narrow_limits(features.n_bins[f], leaf_ints[LEAF_NODE], features.ids[f], state.random_key, limits)
+        gain[f] = locate_split(
+            histogram, f, features, sums, lower, upper, limits, params, state.scales, buffer, candidate
+        )  # fmt: skip
+    elif not is_allowed:
+        gain[f] = scan_feature(
+            histogram, f, features, sums, lower, upper, limits, params, state.scales, buffer, candidate
+        )  # fmt: skip
+        for k in range(4):
+            candidate[CANDIDATE_BITSET + k] = limits[k]
+    candidate[CANDIDATE_COUNTED] = COUNTED_WITH_MISSING if counts[0] > 0 else COUNTED
+    return is_allowed
+
+
+@kernel()
+def adopt_candidate(leaf, f, row, state):
+    """Make the candidate of a feature the split of a leaf."""
+    candidate = state.candidates.split[row, f]
+    n_planes = candidate.shape[0] - CANDIDATE_SUMS
+    histogram = state.histograms.pool[state.leaves.ints[leaf, LEAF_HIST]]
+    offset = state.features.offset
+    missing = has_missing(histogram, offset[f], count_cells(offset), n_planes)
+    missing = missing or candidate[CANDIDATE_COUNTED] == COUNTED_WITH_MISSING
+    set_split(leaf, f, state.candidates.gain[row, f], candidate, missing, state.params.wide, state.leaves)
+
+
+@kernel()
 def choose_split(member, leaf, row, buffer, state):
     """Give a leaf its best split, if it has one, from a ``row`` of the candidates."""
     features = state.features
     params = state.params
-    scales = state.scales
     candidates = state.candidates
     leaf_ints = state.leaves.ints[leaf]
     n_rows = leaf_ints[LEAF_END] - leaf_ints[LEAF_BEGIN]
-    histogram = state.histograms.pool[leaf_ints[LEAF_HIST]]
     active = state.histograms.active[leaf_ints[LEAF_HIST]]
     n_planes = candidates.split.shape[2] - CANDIDATE_SUMS
     sums = leaf_ints[LEAF_SUMS : LEAF_SUMS + n_planes]
     gain = candidates.gain[row]
     min_rows = params.min_child_samples
     counts = state.histograms.bin_counts[member]
-    limits = candidates.limits[member]
-    no_limits = candidates.limits[candidates.limits.shape[0] - 1]
-    lower = state.leaves.floats[leaf, LEAF_LOWER]
-    upper = state.leaves.floats[leaf, LEAF_UPPER]
-    may_be_proven = proves_min_rows(sums, 2 * min_rows, params.wide, scales.hessian_range)
+    hessian_range = state.scales.hessian_range
+    may_be_proven = proves_min_rows(sums, 2 * min_rows, params.wide, hessian_range)
     while True:
         f = best_active_feature(active, features.slices, features.ids, gain, leaf_ints[LEAF_NODE], params)
         if f < 0:
             return
         candidate = candidates.split[row, f]
-        is_categorical = features.category_kind[f] != 0
-        has_min_groups = is_categorical and max(params.min_category_rows, params.min_group_rows) > 1
-        is_valid = candidate[CANDIDATE_COUNTED] != 0 or (min_rows <= 1 and not has_min_groups)
+        is_valid = is_large_enough(candidate, f, features, params)
         if candidate[CANDIDATE_BIN] == 0 and (is_valid or may_be_proven):
-            for k in range(4):
-                limits[k] = candidate[CANDIDATE_BITSET + k] if candidate[CANDIDATE_COUNTED] != 0 else no_limits[k]
-            locate_split(histogram, f, features, sums, lower, upper, limits, params, scales, buffer, candidate)
+            locate_candidate(member, leaf, f, row, buffer, state)
         if is_valid:
             break
         is_located = candidate[CANDIDATE_BIN] != 0
-        if is_located and not has_min_groups and proves_both_sides(
-            candidate, sums, min_rows, params.wide, scales.hessian_range, buffer[:n_planes]
+        if is_located and not has_min_groups(f, features, params) and proves_both_sides(
+            candidate, sums, min_rows, params.wide, hessian_range, buffer[:n_planes]
         ):  # fmt: skip
             break
         count_leaf_bins(f, leaf_ints, state, counts)
-        if is_categorical:
-            candidate[CANDIDATE_COUNTED] = COUNTED
-            n_left = count_left_rows(candidate[CANDIDATE_WORDS], counts, features.n_bins[f])
-            if not has_min_groups and n_left >= min_rows and n_rows - n_left >= min_rows:
-                break
-            gain[f] = scan_categories(
-                histogram, f, features, sums, lower, upper, counts, n_rows, params, scales, buffer, candidate
-            )
-            continue
-        limit_bins(counts, features.n_bins[f], min_rows, limits)
-        is_allowed = candidate[CANDIDATE_BIN] != 0 and is_within_limits(candidate, limits)
-        if not is_allowed and params.random_thresholds != 0:
-            narrow_limits(features.n_bins[f], leaf_ints[LEAF_NODE], features.ids[f], state.random_key, limits)
-            gain[f] = locate_split(
-                histogram, f, features, sums, lower, upper, limits, params, scales, buffer, candidate
-            )  # fmt: skip
-        elif not is_allowed:
-            gain[f] = scan_feature(
-                histogram, f, features, sums, lower, upper, limits, params, scales, buffer, candidate
-            )  # fmt: skip
-            for k in range(4):
-                candidate[CANDIDATE_BITSET + k] = limits[k]
-        candidate[CANDIDATE_COUNTED] = COUNTED_WITH_MISSING if counts[0] > 0 else COUNTED
-        if is_allowed:
+        if apply_counts(member, leaf, n_rows, f, row, counts, buffer, state):
             break
-    missing = has_missing(histogram, features.offset[f], count_cells(features.offset), n_planes)
-    missing = missing or candidates.split[row, f, CANDIDATE_COUNTED] == COUNTED_WITH_MISSING
-    set_split(leaf, f, gain[f], candidates.split[row, f], missing, params.wide, state.leaves)
+    adopt_candidate(leaf, f, row, state)

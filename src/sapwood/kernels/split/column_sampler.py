@@ -72,20 +72,20 @@ def has_path_rules(sampler):
 
 
 @kernel()
-def follow_split(member, leaf, right_leaf, f, sampler):
-    """After a split on feature f, only the interaction groups that contain f stay active below.
+def follow_split(member, leaf, left_leaf, right_leaf, f, sampler):
+    """After a leaf's split on feature f, only the interaction groups that contain f stay active in its two children.
 
-    Combinations of which f is a part become usable.
+    Combinations of which f is a part become usable. The left child may have the number of the leaf.
     """
     if member != 0:
         return
     for k in range(sampler.extends.shape[0]):
         is_usable = sampler.usable[leaf, k] | sampler.extends[f, k]
-        sampler.usable[leaf, k] = is_usable
+        sampler.usable[left_leaf, k] = is_usable
         sampler.usable[right_leaf, k] = is_usable
     for g in range(sampler.groups.shape[0]):
         is_active = sampler.active_groups[leaf, g] & sampler.groups[g, f]
-        sampler.active_groups[leaf, g] = is_active
+        sampler.active_groups[left_leaf, g] = is_active
         sampler.active_groups[right_leaf, g] = is_active
 
 
