@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from sapwood import EffectiveNumber, LastRows, SapwoodClassifier, SapwoodRegressor, Uniform, distributed
+from sapwood import Bundle, EffectiveNumber, LastRows, SapwoodClassifier, SapwoodRegressor, Uniform, distributed
+from sapwood.boost import intervals
 from sapwood.distributed import Communicator
 from sapwood.errors import InputError, ParameterError
 from sapwood.objectives import CustomLoss, GradientLoss, Huber, Quantile, Tweedie
@@ -112,6 +114,31 @@ def test_workers_start_from_the_scores_of_one(name: str, weighted: bool) -> None
             assert fitted.evals_result_ == alone.evals_result_
 
 
+EMPTY: dict[str, tuple[str, dict[str, Any]]] = {
+    **CASES,
+    "bundles": ("numbers", {"bundle": Bundle(0.3)}),
+    "intervals": ("numbers", {"intervals": True, "n_estimators": 1}),
+    "groups": ("numbers", STOPPING | {"sampling": Uniform(by="groups")}),
+    "auc": ("two", STOPPING | {"eval_metric": ["auc", "error", "log_loss"]}),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_a_worker_may_have_no_row_of_positive_weight(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:  # fmt: skip
+    monkeypatch.setattr(intervals, "QUANTILE_PARAMS", intervals.QUANTILE_PARAMS | {"n_estimators": 3})
+    kind, params = EMPTY[name]
+    data = make_data(kind, weighted=True)
+    data["sample_weight"][shared_rows(N, 2, 3)] = 0.0
+    if name == "groups":
+        data["groups"] = np.arange(N) % 31
+    alone = fit_alone(data, params)
+    for fitted, _ in fit_together(data, params | {"checkpoint": tmp_path / "file"}, 3):
+        assert fitted.model_.fingerprint() == alone.model_.fingerprint()
+        assert fitted.evals_result_ == alone.evals_result_
+
+
 GROUPED: dict[str, dict[str, Any]] = {
     "split off": STOPPING | {"validation_fraction": 0.3},
     "split off, refit": STOPPING | {"refit": True},
@@ -165,7 +192,9 @@ def test_what_is_sent_does_not_grow_with_the_rows(name: str) -> None:
     few = make_data(kind)
     many = {key: np.concatenate([values] * 5) for key, values in few.items()}
     sent = [fit_together(data, params, 2)[0][1] for data in (few, many)]
-    assert sent[1].get("metrics") == sent[0].get("metrics")
+    assert sent[1].get("sampling") == sent[0].get("sampling")
+    assert sent[1].get("noise") == sent[0].get("noise")
+    assert abs(sent[1]["metrics"] - sent[0]["metrics"]) < 100  # one number for each column that trees use
     # Besides the numbers of half of the rows, half of which the other worker compares: texts of other lengths.
     n_more = len(many["y"]) - len(few["y"])
     assert sent[1]["start"] - sent[0]["start"] <= 8 * n_more / 4 + 500
@@ -227,3 +256,13 @@ def test_a_class_whose_rows_would_all_be_split_off_is_named_by_all_workers() -> 
             )
 
     run_workers(2, work)
+
+
+def test_missing_values_that_one_worker_has_are_known_to_all() -> None:
+    data = make_data("numbers")
+    data["X"][rows_of(N, 0, 2)[:20], 1] = np.nan
+    alone = fit_alone(data, {})
+    assert alone.model_.metadata["columns_with_missing"] == [1]
+    for fitted, _ in fit_together(data, {}, 2):
+        assert fitted.model_.metadata["columns_with_missing"] == [1]
+        assert fitted.model_.to_text() == alone.model_.to_text()

@@ -220,6 +220,7 @@ class InitSpec:
 
     def _constants(self, target: Target, workers: Workers, run: Run) -> np.ndarray:
         """Return the scores that the loss starts from, given the targets of this worker."""
+        workers.begin("start")
         unseen = self.objective.unseen_classes
         if workers.splits_rows and _takes_workers(self.objective):
             target = with_rows_of_classes(target, unseen, workers)

@@ -9,16 +9,17 @@ from sapwood.data.binning.binned_dataset import BinnedDataset
 MISSING_BIN = 0
 
 
-def columns_with_missing(dataset: BinnedDataset, features: np.ndarray) -> list[int] | None:
+def columns_with_missing(dataset: BinnedDataset, features: np.ndarray) -> list[int]:
     """Return the numbers of the user's numeric columns that have missing values, out of some ``features``.
 
-    None if this process does not have all rows.
+    The rows are those of all workers.
     """
-    if not dataset.workers.is_local:
-        return None
     columns = range(dataset.n_features) if dataset.transformer is None else dataset.transformer.columns
     known = [int(k) for k in features if 0 <= k < dataset.n_features]  # without leaves and sets of categories
-    return [column for k in known if isinstance(column := columns[k], int) and _has_missing(dataset, k)]
+    numeric = [(k, column) for k in known if isinstance(column := columns[k], int)]
+    is_missing = np.array([_has_missing(dataset, k) for k, _ in numeric], dtype=np.int64)
+    found = dataset.workers.max(is_missing).tolist()
+    return [column for (_, column), has_missing in zip(numeric, found, strict=True) if has_missing]
 
 
 def _has_missing(dataset: BinnedDataset, feature: int) -> bool:

@@ -250,6 +250,7 @@ def draw_rows(context: TrainingContext, round: int, copy: int) -> SampledRows:
     """Return the rows that the trees of a round are grown on; ``copy`` counts the parallel trees of an output."""
     if context.sampler is None:
         return context.all_rows
+    context.dataset.workers.begin("sampling")
     return context.sampler.draw(context.pairs, sample_number(context.first_round + round, copy))
 
 

@@ -29,6 +29,7 @@ def split_noise_scale(
     strength = params.tree.random_strength
     if strength == 0.0:
         return 0.0
+    workers.begin("noise")
     squares = np.square(pairs[:, :, 0].astype(np.float64)).sum(axis=0)
     hessians = pairs[:, :, 1].astype(np.float64).sum(axis=0)
     weight = sampled.weight_by_row if len(sampled.weight_by_row) else np.ones(len(squares))

@@ -79,7 +79,7 @@ class Metric:
     greater_is_better: bool = False
     tasks: frozenset[str] = ANY
     params: tuple[float, ...] = ()
-    needs_all_rows: bool = False
+    needs_all_rows: bool = True
 
     @property
     def prediction_kind(self) -> str:

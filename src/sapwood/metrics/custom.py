@@ -49,7 +49,6 @@ class CustomMetric(Metric):
     is how the function takes weights: by position (""), by a keyword, or not at all (None).
     """
 
-    needs_all_rows: bool = True
     weight_as: str | None = ""
     is_direction_known: bool = False
 

@@ -46,7 +46,6 @@ def _is_scorer(spec: Any) -> bool:
 class ScikitLearnMetric(Metric):
     """A metric function or scorer of scikit-learn; ``classes`` are the labels of the codes in the targets."""
 
-    needs_all_rows: bool = True
     classes: np.ndarray | None = None
 
     @classmethod
