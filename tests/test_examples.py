@@ -10,10 +10,12 @@ import pytest
 
 from tests.processes import ROOT
 
+WITH_MPIEXEC = "mpi_workers.py"  # which tests/distributed/test_mpi.py runs
+EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*.py")) if path.name != WITH_MPIEXEC]
 NEEDS = {"mlflow_tracking.py": ("mlflow", "skops")}
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_the_example_runs(path, capsys, monkeypatch):
     for library in NEEDS.get(path.name, ()):
         pytest.importorskip(library, reason=f"the example tracks a fit with {library}, which is not installed")

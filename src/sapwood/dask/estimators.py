@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
-import numpy as np
 from distributed import Client, default_client
 
 from sapwood.boost.eval_sets import read_eval_sets
@@ -16,19 +15,16 @@ from sapwood.boost.initial_scores import WarmStart
 from sapwood.dask.fit import fit_on_cluster
 from sapwood.dask.partitions import split_rows
 from sapwood.dask.predictions import compute_together, is_collection, predict_lazily
-from sapwood.distributed.workers import ROWS
-from sapwood.errors import InputTypeError, ParameterError
+from sapwood.distributed.retries import read_retries
+from sapwood.distributed.train import check_estimator, fixed_seed
+from sapwood.errors import InputTypeError
 from sapwood.estimators.base import SapwoodEstimator
 from sapwood.estimators.classifier import SapwoodClassifier
 from sapwood.estimators.constructor import captures_parameters
 from sapwood.estimators.fitted_estimator import FittedEstimator
 from sapwood.estimators.regressor import SapwoodRegressor
 from sapwood.params.aliases.alias import FIT
-from sapwood.params.compatibility import check_compatibility
-from sapwood.params.declaration import AUTO
-from sapwood.params.effort import FAST
-from sapwood.params.fit_context import Context
-from sapwood.params.resolve import check_value, resolve_params, resolve_seed, set_params
+from sapwood.params.resolve import check_value, set_params
 from sapwood.params.unknown_arguments import explains_arguments
 
 OWN_PARAMETERS = {"client": None, "retries": 3}
@@ -112,12 +108,12 @@ class DaskEstimator(SapwoodEstimator):
         >>> predictions.shape, model.n_iter_
         ((1000,), 20)
         """
-        self._check(has_groups=groups is not None)
+        check_estimator(self._local_copy(), has_groups=groups is not None)
         rows = split_rows(X, y, sample_weight, init_score, groups)
         sets = {name: split_rows(*raw, name=name) for name, raw in read_eval_sets(eval_set, eval_sample_weight).items()}
         arguments = {"init_model": read_init_model(init_model)}
-        estimator = self._local_copy().set_params(random_state=self._seed())
-        local, report = fit_on_cluster(self._client(), estimator, rows, sets, arguments, self._n_retries())
+        estimator = self._local_copy().set_params(random_state=fixed_seed(self))
+        local, report = fit_on_cluster(self._client(), estimator, rows, sets, arguments, read_retries(self.retries))
         self._set_fitted(local)
         own = {name: getattr(self, name) for name in WORKER_PARAMETERS}
         self.params_ = {**self.params_, **{name: check_value(name, value) for name, value in set_params(own).items()}}
@@ -195,17 +191,6 @@ class DaskEstimator(SapwoodEstimator):
         """
         self.to_local().save(path)
 
-    def _check(self, has_groups: bool) -> None:
-        """Raise ParameterError, before anything is computed, for parameters that workers cannot train with."""
-        if check_value("warm_start", self.warm_start):
-            raise ParameterError("warm_start is not supported by DaskSapwood estimators: pass init_model to fit")
-        given = set_params(self._local_params())
-        # The seed does not matter here, and must not be drawn from a generator.
-        params = resolve_params({"effort": FAST} | given | {"random_state": 0}, 1, self.task)
-        check_compatibility(
-            Context(params.values(), frozenset(given), distributed=ROWS, has_retries=True, has_groups=has_groups)
-        )
-
     def _client(self) -> Client:
         client = self.client or default_client()
         if client.asynchronous:
@@ -215,22 +200,12 @@ class DaskEstimator(SapwoodEstimator):
             )
         return client
 
-    def _n_retries(self) -> int:
-        if isinstance(self.retries, bool) or not isinstance(self.retries, int | np.integer) or self.retries < 0:
-            raise ParameterError(f"retries must be an integer of at least 0, got {self.retries!r}")
-        return int(self.retries)
-
     def _local_params(self) -> dict[str, Any]:
         return {name: value for name, value in self.get_params(deep=False).items() if name not in OWN_PARAMETERS}
 
     def _local_copy(self) -> SapwoodEstimator:
         """Return a plain estimator with the same parameters."""
         return self.local_class(**self._local_params())
-
-    def _seed(self) -> Any:
-        """Return the seed that all workers use, in every attempt; "auto" if none is set."""
-        is_set = "random_state" in set_params({"random_state": self.random_state})
-        return resolve_seed(check_value("random_state", self.random_state)) if is_set else AUTO
 
     def _set_fitted(self, local: FittedEstimator) -> None:
         for name in [name for name in vars(self) if name.endswith("_")]:

@@ -31,8 +31,8 @@ from sapwood.dask.worker_task import (
 from sapwood.dask.worker_watch import WorkerWatch
 from sapwood.distributed.inbox import WorkerLostError
 from sapwood.distributed.partitions import without_rows
+from sapwood.distributed.retries import fit_with_retries
 from sapwood.distributed.worker_rows import StoredPartition, number_rows
-from sapwood.errors import TrainingError
 from sapwood.estimators.base import SapwoodEstimator
 from sapwood.params.declaration import AUTO
 from sapwood.params.resolve import check_value
@@ -77,7 +77,7 @@ def fit_on_cluster(
     fit = ClusterFit(client, fit_id, estimator, training, stored, empty, arguments)
     try:
         with displayed_progress(client, f"sapwood-{fit_id}", verbose):
-            return _fit_with_retries(fit, retries)
+            return fit_with_retries(partial(_attempt, fit), retries, logger)
     finally:
         _forget(client, fit_id)
 
@@ -98,22 +98,13 @@ def _forget(client: Client, fit_id: str) -> None:
     thread.join(FORGET_SECONDS)
 
 
-def _fit_with_retries(fit: ClusterFit, retries: int) -> tuple[SapwoodEstimator, dict[str, Any]]:
-    """Train until an attempt ends without the loss of a worker."""
-    reason, n_rows = "", sum(facts.n_rows for facts in fit.rows.facts)
-    for number in range(retries + 1):
-        shares = place(fit.client, fit.rows, fit.eval_sets)
-        attempt = Attempt(fit.fit_id, number, tuple(share.address for share in shares))
-        logger.info("attempt %d: %d rows on %d workers", number + 1, n_rows, len(shares))
-        try:
-            return _first_result(_run(fit, attempt, shares), number + 1)
-        except WorkerLostError as error:
-            reason = str(error)
-            logger.warning("attempt %d of %d ended: %s", number + 1, retries + 1, reason)
-    raise TrainingError(
-        f"workers were lost in each of {retries + 1} attempts, in the last one because {reason}: look into the logs of "
-        "the workers (memory is the usual cause), or raise retries"
-    )
+def _attempt(fit: ClusterFit, number: int) -> tuple[SapwoodEstimator, dict[str, Any]]:
+    """Train; raise WorkerLostError if a worker is lost on the way."""
+    shares = place(fit.client, fit.rows, fit.eval_sets)
+    attempt = Attempt(fit.fit_id, number, tuple(share.address for share in shares))
+    n_rows = sum(facts.n_rows for facts in fit.rows.facts)
+    logger.info("attempt %d: %d rows on %d workers", number + 1, n_rows, len(shares))
+    return _first_result(_run(fit, attempt, shares), number + 1)
 
 
 def _store(client: Client, rows: Mapping[str, Sequence[Delayed]]) -> dict[str, StoredRows]:

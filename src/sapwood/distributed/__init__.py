@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     from sapwood.distributed.collectives import PointToPointCommunicator as PointToPointCommunicator
     from sapwood.distributed.communicator import Communicator as Communicator
     from sapwood.distributed.communicator import Reducer as Reducer
+    from sapwood.distributed.mpi import MpiCommunicator as MpiCommunicator
     from sapwood.distributed.train import fit as fit
 
 _WHERE = {
     "Communicator": "sapwood.distributed.communicator",
+    "MpiCommunicator": "sapwood.distributed.mpi",
     "PointToPointCommunicator": "sapwood.distributed.collectives",
     "Reducer": "sapwood.distributed.communicator",
     "fit": "sapwood.distributed.train",
