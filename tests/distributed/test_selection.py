@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sapwood.distributed import Communicator
-from sapwood.distributed.selection import select_quantiles, smallest_keys
+from sapwood.distributed import Communicator, selection
+from sapwood.distributed.selection import kth_smallest, select_quantiles, smallest_keys
 from sapwood.distributed.workers import LOCAL, ROWS, Workers
 from sapwood.kernels.leaves.quantile import leaf_quantiles
 from tests.distributed.worker_threads import run_on_rows, run_workers
@@ -65,3 +65,39 @@ def test_the_smallest_keys_of_each_group(size: int) -> None:
         return np.array_equal(smallest_keys(keys[rows], group[rows], counts, workers), expected[rows])
 
     assert all(run_on_rows(size, 300, work))
+
+
+KEYS = {
+    "spread": np.random.default_rng(3).integers(0, 2**64 - 1, 200, dtype=np.uint64),
+    "in a window": np.uint64(2**63) + np.random.default_rng(4).integers(0, 1000, 200).astype(np.uint64),
+    "ties": np.random.default_rng(5).integers(0, 3, 200).astype(np.uint64),
+    "equal": np.full(200, 2**64 - 1, dtype=np.uint64),
+}
+
+
+@pytest.mark.parametrize("max_gathered", [1, 7, 1000])
+@pytest.mark.parametrize("name", KEYS)
+def test_the_kth_smallest_key(name: str, max_gathered: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "MAX_GATHERED", max_gathered)
+    keys = KEYS[name]
+    for k in (1, 2, 77, 199, 200):
+        bound = np.sort(keys)[k - 1]
+        expected = int(bound), int(np.count_nonzero(keys <= bound))
+        assert kth_smallest(keys, k, 200) == expected
+        for size in (1, 2, 3):
+            assert set(
+                run_on_rows(size, 200, lambda rows, workers, k=k: kth_smallest(keys[rows], k, 200, workers))
+            ) == {expected}
+    assert kth_smallest(keys, 0, 200) is None
+    assert kth_smallest(keys, 201, 200) is None
+
+
+def test_few_keys_are_gathered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "MAX_GATHERED", 16)
+
+    def work(rows: np.ndarray, workers: Workers) -> int:
+        kth_smallest(KEYS["spread"][rows], 100, 200, workers)
+        return workers.communicator.sent["start"]
+
+    # Two bounds, 256 counts and at most 16 keys.
+    assert max(run_on_rows(2, 200, work)) <= 8 * (2 + 256 + 16)

@@ -15,6 +15,8 @@ from sapwood.lazy_dataclass import dataclass
 DIGIT_BITS, KEY_BITS = 8, 64
 DIGITS = 1 << DIGIT_BITS
 SIGN = np.uint64(1 << 63)
+MAX_KEY = np.uint64((1 << 64) - 1)
+MAX_GATHERED = 1 << 14  # so many keys are quicker to send than to count once more
 
 
 @dataclass(eq=False)
@@ -77,6 +79,31 @@ def select_quantiles(
     larger = -workers.max(-larger)
     is_between = has_weight & (2 * weight_up_to == total)
     return np.where(is_between, 0.5 * found + 0.5 * np.where(is_between, larger, 0.0), found)
+
+
+def kth_smallest(keys: np.ndarray, k: int, n_keys: int, workers: Workers = LOCAL) -> tuple[int, int] | None:
+    """Return the k-th smallest (from 1) of the ``n_keys`` uint64 of all workers, and the number of keys up to it.
+
+    None if there are fewer than k keys. Workers narrow the range of the key until few keys are left, and gather these.
+    """
+    if not 0 < k <= n_keys:
+        return None
+    n_below = 0
+    while workers.splits_rows and n_keys > MAX_GATHERED:
+        bounds = np.array([~keys.min(initial=MAX_KEY), keys.max(initial=0)], dtype=np.uint64)
+        negative_low, high = workers.max(bounds)
+        low, n_bits = ~negative_low, int(high - ~negative_low).bit_length()
+        if n_bits == 0:
+            return int(high), n_below + n_keys
+        digit = ((keys - low) >> np.uint64(max(0, n_bits - DIGIT_BITS))).astype(np.int64)
+        counts = workers.sum(np.bincount(digit, minlength=DIGITS))
+        up_to = np.cumsum(counts)
+        chosen = int(np.searchsorted(up_to, k))
+        n_smaller, n_keys = int(up_to[chosen] - counts[chosen]), int(counts[chosen])
+        n_below, k, keys = n_below + n_smaller, k - n_smaller, keys[digit == chosen]
+    keys = workers.gather_rows(keys)
+    bound = np.partition(keys, k - 1)[k - 1]
+    return int(bound), n_below + int(np.count_nonzero(keys <= bound))
 
 
 def smallest_keys(keys: np.ndarray, group: np.ndarray, counts: np.ndarray, workers: Workers) -> np.ndarray:

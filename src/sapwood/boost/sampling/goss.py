@@ -13,10 +13,10 @@ from sapwood.boost.sampling.thresholds import (
     MAX_KEY,
     N_SAMPLED_KEYS,
     candidate_capacity,
-    kth_smallest,
     sample_window,
     uniform_window,
 )
+from sapwood.distributed.selection import kth_smallest
 from sapwood.kernels.numeric.random import SAMPLING
 from sapwood.kernels.sampling import goss
 from sapwood.objectives.base import flat_pairs
@@ -100,26 +100,28 @@ class GossSampler(Sampler):
         if candidates is None:
             return None
         keys, hashes, totals = candidates
-        found_key = kth_smallest(keys, n_small - totals[goss.N_BELOW])
+        workers = self.context.workers
+        found_key = kth_smallest(keys, n_small - totals[goss.N_BELOW], totals[goss.N_NEAR], workers)
         if found_key is None:
             return None
         key, n_up_to_key = found_key
         hashes_of_keys, n_hashes = np.empty(len(keys), dtype=np.uint64), np.empty(2, dtype=np.int64)
         goss.hash_keys(keys, np.uint64(key), bounds, hashes_of_keys, n_hashes)
-        n_more_below, n_more_near = n_hashes.tolist()
-        n_below = totals[goss.N_HASHES_BELOW] + n_more_below
-        found_hash = kth_smallest(np.concatenate([hashes, hashes_of_keys[:n_more_near]]), n_other - n_below)
+        hashes = np.concatenate([hashes, hashes_of_keys[: n_hashes[1]]])
+        n_more_below, n_more_near = workers.sum(n_hashes).tolist()
+        n_below, n_near = totals[goss.N_HASHES_BELOW] + n_more_below, totals[goss.N_HASHES_NEAR] + n_more_near
+        found_hash = kth_smallest(hashes, n_other - n_below, n_near, workers)
         if found_hash is None:
             return None
-        self._remember(key, len(keys), windows)
+        self._remember(key, totals[goss.N_NEAR], windows)
         n_rows_up_to_key = totals[goss.N_BELOW] + n_up_to_key
         return Thresholds(key, n_rows_up_to_key, found_hash[0], n_below + found_hash[1])
 
     def _collect_candidates(
         self, pairs: np.ndarray, round: int, bounds: np.ndarray, are_all: bool
     ) -> tuple[np.ndarray, np.ndarray, list[int]] | None:  # fmt: skip
-        """Return keys and hashes in the windows, and counts, of all workers; None if there are too many."""
-        context, workers = self.context, self.context.workers
+        """Return keys and hashes in the windows, and counts of those of all workers; None if there are too many."""
+        context = self.context
         capacity = candidate_capacity(context.n_rows, context.team.size, are_all)
         if self._candidates.shape[2] < capacity:
             self._candidates = np.empty((2, context.team.size, capacity), dtype=np.uint64)
@@ -132,8 +134,8 @@ class GossSampler(Sampler):
         if context.max(counts[:, [goss.N_NEAR, goss.N_HASHES_NEAR]] - capacity).max() > 0:
             return None
         totals = context.sum(counts).tolist()
-        keys = workers.gather_rows(_concatenate(self._candidates[0], counts[:, goss.N_NEAR]))
-        hashes = workers.gather_rows(_concatenate(self._candidates[1], counts[:, goss.N_HASHES_NEAR]))
+        keys = _concatenate(self._candidates[0], counts[:, goss.N_NEAR])
+        hashes = _concatenate(self._candidates[1], counts[:, goss.N_HASHES_NEAR])
         return keys, hashes, totals
 
     def _remember(self, key: int, n_near: int, windows: Windows) -> None:

@@ -20,14 +20,6 @@ N_SAMPLED_KEYS = 1 << 14  # from which a window is estimated
 DEVIATIONS = 4.0  # standard deviations on either side of the middle of a window
 
 
-def kth_smallest(keys: np.ndarray, k: int) -> tuple[int, int] | None:
-    """Return the k-th smallest key (from 1) and the number of keys up to it; None if there are fewer than k keys."""
-    if not 0 < k <= len(keys):
-        return None
-    bound = np.partition(keys, k - 1)[k - 1]
-    return int(bound), int(np.count_nonzero(keys <= bound))
-
-
 def candidate_capacity(n_rows: int, n_members: int, are_all: bool) -> int:
     """Return the maximum number of candidate keys of each member: all of its rows, or those in a window."""
     n_all = n_rows // n_members + 1

@@ -9,6 +9,7 @@ import numpy as np
 
 from sapwood.data.binning.max_bins import BinLimits, limits_array
 from sapwood.data.tables.table import Table
+from sapwood.distributed.selection import kth_smallest
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.encode import bin_edges
 from sapwood.kernels.numeric.random import BIN_EDGES
@@ -63,10 +64,11 @@ def sample_rows(row_ids: np.ndarray, seed: int, run: Run = run_serial, workers: 
     hashes = np.empty(n, dtype=np.uint64)
     run(bin_edges.hash_rows, seed, BIN_EDGES, row_ids, hashes)
     smallest = hashes
-    if workers.splits_rows and n > SAMPLE_ROWS:  # other hashes need not be sent
+    if workers.splits_rows and n > SAMPLE_ROWS:  # others cannot be among the smallest
         smallest = np.partition(hashes, SAMPLE_ROWS - 1)[:SAMPLE_ROWS]
-    largest = np.partition(workers.gather_rows(smallest), SAMPLE_ROWS - 1)[SAMPLE_ROWS - 1]
-    return np.flatnonzero(hashes <= largest)
+    found = kth_smallest(smallest, SAMPLE_ROWS, workers.count_rows(len(smallest)), workers)
+    assert found is not None
+    return np.flatnonzero(hashes <= np.uint64(found[0]))
 
 
 def fixed_point_weights(weight: np.ndarray) -> np.ndarray:
