@@ -56,9 +56,16 @@ def test_reduce_scatter_gives_each_worker_the_sums_of_its_columns(size: int) -> 
     rng = np.random.default_rng(size)
     start = np.concatenate([[0], np.cumsum(rng.integers(0, 4, size))])  # some workers have no columns
     parts = integers(size, (3, int(start[-1])))
-    found = run_workers(size, lambda one: one.reduce_scatter(parts[one.rank], start))
-    for rank, columns in enumerate(found):
-        assert np.array_equal(columns, parts.sum(axis=0)[:, start[rank] : start[rank + 1]])
+    shared = integers(size, (7,))
+
+    def work(one: Communicator) -> tuple[np.ndarray, ...]:
+        alone = one.reduce_scatter(parts[one.rank], start)
+        return alone, *one.reduce_scatter_with(parts[one.rank], start, shared[one.rank])
+
+    for rank, (alone, columns, total) in enumerate(run_workers(size, work)):
+        assert np.array_equal(alone, parts.sum(axis=0)[:, start[rank] : start[rank + 1]])
+        assert np.array_equal(columns, alone)
+        assert np.array_equal(total, shared.sum(axis=0))
 
 
 @pytest.mark.parametrize("size", [3, 11])

@@ -95,6 +95,15 @@ class PointToPointCommunicator(Communicator):
         """Return the sums over all workers' matrices of integers of the columns start[rank] to start[rank + 1]."""
         if self.is_direct:
             return super().reduce_scatter(values, start)
+        return self.reduce_scatter_with(values, start, np.empty(0, np.int64))[0]
+
+    def reduce_scatter_with(
+        self, values: np.ndarray, start: np.ndarray, shared: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return ``reduce_scatter`` and the sum of the vectors ``shared`` of all workers, by the same exchanges."""
+        if self.is_direct:
+            return super().reduce_scatter_with(values, start, shared)
+        assert values.dtype == shared.dtype == np.int64
         first, last, offset = 0, self.size, 0  # ``values`` has the columns of the workers first to last, from offset on
         while last - first > 1:
             middle = (first + last + 1) // 2
@@ -102,20 +111,15 @@ class PointToPointCommunicator(Communicator):
             kept, sent = ((first, middle), (middle, last)) if is_lower else ((middle, last), (first, middle))
             to, senders = self._partners(first, middle, last)
             columns = values[:, start[sent[0]] - offset : start[sent[1]] - offset]
-            received = self._step({to: columns.tobytes()}, senders)
+            # Every worker of one half sends to one of the other: the shared vectors of each half add up to all of them.
+            received = self._step({to: columns.tobytes() + shared.tobytes()}, senders)
             values, offset = values[:, start[kept[0]] - offset : start[kept[1]] - offset], start[kept[0]]
             for part in received.values():
-                values = values + np.frombuffer(part, values.dtype).reshape(values.shape)
+                numbers = np.frombuffer(part, np.int64)
+                values = values + numbers[: values.size].reshape(values.shape)
+                shared = shared + numbers[values.size :]
             first, last = kept
-        return values
-
-    def reduce_scatter_with(
-        self, values: np.ndarray, start: np.ndarray, shared: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return ``reduce_scatter`` and the sum of the vectors ``shared`` of all workers."""
-        if self.is_direct:
-            return super().reduce_scatter_with(values, start, shared)
-        return self.reduce_scatter(values, start), self.sum(shared)
+        return values, shared
 
     def sum_before(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of integers over the workers before this one, and over all."""
