@@ -20,6 +20,7 @@ from sapwood.grow.workspace import make_split_candidates
 from sapwood.kernels import layout
 from sapwood.kernels.grow import distributed_search, distributed_steps, leaf_batches
 from sapwood.kernels.histogram import gradient_scales
+from sapwood.native.runtime.kernel import CallCache
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import TreeParams
 
@@ -43,7 +44,10 @@ class DistributedGrower(HistogramGrower):
         max_leaves, n_features = self._size.max_leaves, dataset.n_features
         n_bytes = 8 * self._size.n_planes * int(self._features.offset[-1])
         capacity = min(max_leaves, MAX_BATCH_BYTES // n_bytes, MAX_BATCH_CANDIDATES // (2 * n_features))
-        self._exchange = HistogramExchange(self._workers, self._features, self._size.n_planes, max(2, capacity), team)
+        self._run = CallCache(team.run)
+        self._exchange = HistogramExchange(
+            self._workers, self._features, self._size.n_planes, max(2, capacity), self._run
+        )
         self._candidates = make_split_candidates(self._size, n_features, 2 * self._exchange.capacity)
         table_size, sampler = len(self._leaves.ints), self._column_sampler
         self._column_sampler = sampler._replace(
@@ -86,7 +90,7 @@ class DistributedGrower(HistogramGrower):
             self._tree_rows = TreeRows(layout.OK, len(rows.rows), 0.0)
             return
         arrays = (rows, gradients, int(self._size.wide), key, self._scales, self._scratch, self._nodes.info)
-        self._tree_rows = quantise_rows(arrays, self._team, self._workers)
+        self._tree_rows = quantise_rows(arrays, self._run, self._workers)
         self._hessian_ranges = hessian_ranges(len(self._scales.exact), self._scratch, self._workers)
 
     def _check_gradients(self, round: int, gradients: layout.Gradients, rows: np.ndarray | None) -> None:
@@ -106,13 +110,13 @@ class DistributedGrower(HistogramGrower):
             self._build_root(state)
             self._search(np.zeros(1, np.int64), state)
         while True:
-            leaf_batches.commit_leaves(state.params, self._leaves, self._nodes, self._table_rows)
+            self._run(leaf_batches.commit_leaves, state.params, self._leaves, self._nodes, self._table_rows)
             batch, are_last = self._plan_batch(state)
             if len(batch) == 0:
                 break
             self._expand(batch, are_last, state)
         n_leaves = int(self._nodes.info[layout.N_LEAVES])
-        self._team.run(
+        self._run(
             leaf_batches.undo_expansions, n_leaves, self._n_table_rows, self._table_rows, rows, self._leaves
         )  # fmt: skip
         self._leaves.ints[:n_leaves] = self._leaves.ints[self._table_rows[:n_leaves]]
@@ -128,7 +132,7 @@ class DistributedGrower(HistogramGrower):
 
     def _init_root(self, state: layout.GrowState) -> None:
         """Make the root, with the rows of this worker, the only leaf."""
-        self._team.run(
+        self._run(
             distributed_steps.init_root_step, state.partition, self._scratch, self._leaves, self._nodes
         )  # fmt: skip
         self._n_rows[0], self._n_table_rows, self._table_rows[0] = self._tree_rows.n_rows, 1, 0
@@ -151,8 +155,9 @@ class DistributedGrower(HistogramGrower):
             n_spare = 0
         batch = np.zeros((min(self._exchange.capacity, 1 + n_spare), 4), np.int64)
         out = np.zeros(2, np.int64)
-        leaf_batches.plan_batch(
-            params, self._leaves, self._nodes, self._table_rows, *self._plan_scratch, batch, out
+        self._run(
+            leaf_batches.plan_batch,
+            params, self._leaves, self._nodes, self._table_rows, *self._plan_scratch, batch, out,
         )  # fmt: skip
         batch, are_last = batch[: out[0]], bool(out[1])
         if len(batch) == 0 or are_last:
@@ -185,7 +190,7 @@ class DistributedGrower(HistogramGrower):
         self._workers.begin(f"level {depth + 1}")
         first, self._n_table_rows = self._n_table_rows, self._n_table_rows + 2 * len(batch)
         batch[:, layout.BATCH_CHILD] = np.arange(first, self._n_table_rows, 2)
-        self._team.run(leaf_batches.expand_leaves, batch, int(self._nodes.info[layout.N_NODES]), *state)
+        self._run(leaf_batches.expand_leaves, batch, int(self._nodes.info[layout.N_NODES]), *state)
         if are_last:
             return
         self._build_children(batch, state)
@@ -229,7 +234,7 @@ class DistributedGrower(HistogramGrower):
         self._store(built, siblings, summed)
 
     def _store(self, built: np.ndarray, siblings: np.ndarray, summed: np.ndarray) -> None:
-        self._team.run(
+        self._run(
             distributed_steps.store_histograms,
             built, siblings, np.ascontiguousarray(summed), self._exchange.own_features, self._histograms, self._leaves,
         )  # fmt: skip
@@ -239,13 +244,13 @@ class DistributedGrower(HistogramGrower):
     def _search(self, searched: np.ndarray, state: layout.GrowState) -> None:
         """Give leaves the best splits of all workers; rows are counted where sums do not prove that they suffice."""
         proposals = np.empty((len(searched), 2))
-        self._team.run(distributed_search.search_leaves, searched, *state, proposals)
+        self._run(distributed_search.search_leaves, searched, *state, proposals)
         unproven = self._adopt_best(searched, np.arange(len(searched)), proposals)
         while len(unproven):
             counts = np.zeros((len(unproven), self._histograms.bin_counts.shape[1]), np.int64)
-            self._team.run(distributed_search.count_split_rows, searched, unproven, *state, counts)
+            self._run(distributed_search.count_split_rows, searched, unproven, *state, counts)
             counts = self._workers.sum(counts)
-            self._team.run(
+            self._run(
                 distributed_search.search_counted, searched, unproven, *state, self._n_rows, counts, proposals
             )  # fmt: skip
             unproven = self._adopt_best(searched, unproven, proposals)
@@ -274,7 +279,7 @@ class DistributedGrower(HistogramGrower):
         self._workers.begin("leaves")
         leaf_sums, n_sums = self._scratch.leaf_sums, n_leaves * (2 * self._n_outputs + 1)
         exact, leaf_ints = self._scales.exact[: self._n_outputs], self._leaves.ints[:n_leaves].copy()
-        self._team.run(
+        self._run(
             distributed_steps.sum_leaf_rows, n_leaves, gradients, rows, exact, leaf_ints, leaf_sums
         )  # fmt: skip
         counts = leaf_ints[:, layout.LEAF_END] - leaf_ints[:, layout.LEAF_BEGIN]

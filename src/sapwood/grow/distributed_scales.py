@@ -8,7 +8,7 @@ from sapwood.distributed.workers import Workers
 from sapwood.kernels import layout
 from sapwood.kernels.grow import distributed_steps
 from sapwood.lazy_dataclass import dataclass
-from sapwood.native.threads.team import Team
+from sapwood.native.runtime.kernel import CallCache
 
 Arrays = tuple[layout.RowPartition, layout.Gradients, int, layout.RandomKey, layout.Scales, layout.Scratch, np.ndarray]
 
@@ -25,7 +25,7 @@ class TreeRows:
     max_weight: float
 
 
-def quantise_rows(arrays: Arrays, team: Team, workers: Workers) -> TreeRows:
+def quantise_rows(arrays: Arrays, run: CallCache, workers: Workers) -> TreeRows:
     """Do what the kernel ``quantise`` does with these arrays, combining what each step finds.
 
     The ranges of hessians are still to be combined (``hessian_ranges``), which takes no exchange of its own.
@@ -33,7 +33,7 @@ def quantise_rows(arrays: Arrays, team: Team, workers: Workers) -> TreeRows:
     rows, gradients, wide, _, scales, scratch, info = arrays
     workers.begin("scales")
     used = slice(None, 2 * len(scales.exact))  # a pair for each output
-    team.run(distributed_steps.quantise_step, distributed_steps.FIND_MAX, *arrays)
+    run(distributed_steps.quantise_step, distributed_steps.FIND_MAX, *arrays)
     found = np.append(
         scratch.floats[:, used].max(axis=0),
         (info[layout.STATUS], gradients.weight.max(initial=0.0), len(rows.rows)),
@@ -46,11 +46,11 @@ def quantise_rows(arrays: Arrays, team: Team, workers: Workers) -> TreeRows:
     scratch.floats[0, used] = top[:-2]
     distributed_steps.set_scales_step(distributed_steps.FIND_MAX, n, wide, scales, scratch)
 
-    team.run(distributed_steps.quantise_step, distributed_steps.ADD_UP, *arrays)
+    run(distributed_steps.quantise_step, distributed_steps.ADD_UP, *arrays)
     scratch.ints[0, used] = workers.sum(scratch.ints[:, used].sum(axis=0))
     distributed_steps.set_scales_step(distributed_steps.ADD_UP, n, wide, scales, scratch)
 
-    team.run(distributed_steps.quantise_step, distributed_steps.ROUND, *arrays)
+    run(distributed_steps.quantise_step, distributed_steps.ROUND, *arrays)
     return known
 
 

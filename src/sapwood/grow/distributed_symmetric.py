@@ -38,7 +38,7 @@ class DistributedSymmetricGrower(DistributedGrower):
         batch = np.zeros((n_leaves, 4), np.int64)
         batch[:, layout.BATCH_LEAF] = batch[:, layout.BATCH_ORDER] = np.arange(n_leaves)
         batch[:, layout.BATCH_CHILD] = max_leaves + 2 * np.arange(n_leaves)
-        self._team.run(leaf_batches.expand_leaves, batch, first_node, *state)
+        self._run(leaf_batches.expand_leaves, batch, first_node, *state)
         if depth + 1 < state.params.max_depth and 4 * n_leaves <= max_leaves:
             for start in range(0, n_leaves, self._exchange.capacity):
                 self._build_children(batch[start : start + self._exchange.capacity], state)
@@ -54,7 +54,7 @@ class DistributedSymmetricGrower(DistributedGrower):
         """Give all leaves of a level the best split of all workers, of equals that of the first feature."""
         scores, bests = self._level_scores
         gain, n_planes = np.zeros(1), self._size.n_planes
-        self._team.run(
+        self._run(
             distributed_search.search_level,
             n_leaves, depth, state.features, state.params, state.scales, state.scratch, state.histograms, state.leaves,
             state.candidates, state.sampler, state.random_key, scores, bests, gain,

@@ -7,7 +7,7 @@ import numpy as np
 from sapwood.distributed.workers import Workers
 from sapwood.kernels import layout
 from sapwood.kernels.grow import distributed_steps
-from sapwood.native.threads.team import Team
+from sapwood.native.runtime.kernel import CallCache
 
 # Workers send each other whole histograms if a worker then sends at most so many bytes more for each, which takes less
 # time than another exchange.
@@ -24,16 +24,16 @@ class HistogramExchange:
     """
 
     def __init__(
-        self, workers: Workers, features: layout.FeatureMeta, n_planes: int, capacity: int, team: Team
+        self, workers: Workers, features: layout.FeatureMeta, n_planes: int, capacity: int, run: CallCache
     ) -> None:
-        self._workers, self._features, self._n_planes, self._team = workers, features, n_planes, team
+        self._workers, self._features, self._n_planes, self._run = workers, features, n_planes, run
         communicator = workers.communicator
         n_bytes, n_others = 8 * n_planes * int(features.offset[-1]), communicator.size - 1
         self.is_whole = workers.splits_rows and n_bytes * n_others**2 <= communicator.size * MAX_MORE_BYTES
         self._worker_slices = _slice_features(features.offset, communicator.size)
         own = self._worker_slices[communicator.rank : communicator.rank + 2]
         first, last = (0, len(features.n_bins)) if self.is_whole else own.tolist()
-        self.own_features = _with_features(features, first, last, team.size)
+        self.own_features = _with_features(features, first, last, len(features.slices) - 3)
         self._own_cells = slice(*features.offset[[first, last]].tolist())
         self._built = np.empty((capacity, n_planes * int(features.offset[-1])), np.int64)
 
@@ -50,13 +50,13 @@ class HistogramExchange:
         """
         out, n = self._built[: len(built)], len(built)
         if not self._workers.splits_rows:
-            self._team.run(
+            self._run(
                 distributed_steps.build_slices,
                 built, state.bins, state.partition, self.own_features, state.leaves, out,
             )  # fmt: skip
             own = out.reshape(n, self._n_planes, -1)[:, :, self._own_cells]
             return own.reshape(n, own.shape[1] * own.shape[2]), shared
-        self._team.run(
+        self._run(
             distributed_steps.build_histograms,
             built, state.bins, state.partition, self._features, state.histograms.partial, state.leaves, out,
         )  # fmt: skip
