@@ -183,6 +183,7 @@ class Evaluation:
         self._workers = workers
         self.metrics = tuple(metrics)
         self._of_all_rows = tuple(one for one in metrics if one.needs_all_rows) if workers.splits_rows else ()
+        self._summed = tuple(one for one in metrics if not (one.needs_all_rows and workers.splits_rows))
         self._targets = [one.target.gathered(workers, at_first=True) for one in self.sets] if self._of_all_rows else []
         self.history: dict[str, dict[str, list[float]]] = {
             one.name: {metric.name: [] for metric in self.metrics} for one in self.sets
@@ -204,8 +205,7 @@ class Evaluation:
     def _evaluate_set(self, number: int, run: Run) -> dict[str, float]:
         """Return the value of every metric on a set."""
         of_all_rows, one, workers = self._of_all_rows, self.sets[number], self._workers
-        summed = [metric for metric in self.metrics if metric not in of_all_rows]
-        values = evaluate(summed, self._objective, one.target, one.scores, run, workers)
+        values = evaluate(self._summed, self._objective, one.target, one.scores, run, workers)
         if of_all_rows:
             scores = workers.gather_rows(one.scores, at_first=True)
             values |= workers.compute_at_first(

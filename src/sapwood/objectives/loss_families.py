@@ -9,7 +9,7 @@ import numpy as np
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import InputError, ParameterError
 from sapwood.kernels.numeric.elementwise import apply_elementwise, log_values
-from sapwood.kernels.numeric.sums import fixed_mean
+from sapwood.kernels.numeric.sums import fixed_mean, fixed_shares
 from sapwood.native.runtime.kernel import Run, run_serial
 from sapwood.objectives.base import Objective, reject_targets, weighted_quantile
 from sapwood.objectives.best_constant import constant_between
@@ -103,7 +103,9 @@ class MulticlassObjective(Objective):
         self, y: np.ndarray, weight: np.ndarray | None, run: Run, workers: Workers = LOCAL
     ) -> np.ndarray:
         """Return the fraction of the weight that each class has."""
-        return np.array([fixed_mean((y == k).astype(np.float64), weight, run, workers) for k in range(self.n_outputs)])
+        weights = np.ones(len(y)) if weight is None else weight
+        parts = [weights[y == k] for k in range(self.n_outputs)]
+        return np.array(fixed_shares(weights, parts, run, workers))
 
 
 def with_vector_leaves(objective: Objective) -> Objective:

@@ -10,7 +10,7 @@ import numpy as np
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import ParameterError
 from sapwood.kernels.numeric.elementwise import apply_elementwise, expm1_values, log1p_values
-from sapwood.kernels.numeric.sums import fixed_sum
+from sapwood.kernels.numeric.sums import fixed_sum, fixed_sums
 from sapwood.params.options import EffectiveNumber
 from sapwood.params.validators import number
 
@@ -47,7 +47,7 @@ def class_totals(codes: np.ndarray, weight: np.ndarray | None, n_classes: int, w
     """Return the total sample weight of each class."""
     if weight is None:
         return workers.sum(np.bincount(codes.astype(np.intp), minlength=n_classes)).astype(np.float64)
-    return np.array([fixed_sum((codes == k).astype(np.float64), weight, workers=workers) for k in range(n_classes)])
+    return np.array(fixed_sums([(weight[codes == k], None) for k in range(n_classes)], workers=workers))
 
 
 def effective_number_weights(totals: np.ndarray, beta: float) -> np.ndarray:

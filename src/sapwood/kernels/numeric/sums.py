@@ -97,12 +97,17 @@ def fixed_mean(
     With ``workers`` it is that of the rows of all of them.
     """
     terms = [(values, weights)] if weights is None else [(values, weights), (weights, None)]
-    [(numerator, exponent), *of_weights], n_rows = _exact_sums(terms, run, workers)
-    [(total, total_exponent)] = of_weights or [(n_rows, 0)]
-    if isinstance(numerator, float) or isinstance(total, float) or total == 0:
-        return float(numerator) / float(total) if total else math.nan
-    shift = exponent - total_exponent
-    return numerator * 2 ** max(shift, 0) / (total * 2 ** max(-shift, 0))
+    [numerator, *of_weights], n_rows = _exact_sums(terms, run, workers)
+    [total] = of_weights or [(n_rows, 0)]
+    return _ratio(numerator, total)
+
+
+def fixed_shares(
+    weights: np.ndarray, parts: Sequence[np.ndarray], run: Run = run_serial, workers: RowReducer | None = None
+) -> list[float]:
+    """Return the sum of the weights in each part, divided by the sum of all ``weights``; NaN without weight."""
+    [total, *sums], _ = _exact_sums([(weights, None), *((part, None) for part in parts)], run, workers)
+    return [_ratio(one, total) for one in sums]
 
 
 def _exact_sums(
@@ -173,6 +178,15 @@ def _sum_parts(values: np.ndarray, weights: np.ndarray, shift: int, run: Run) ->
 
 def _joined(whole: int, fraction: int, shift: int) -> ExactSum:
     return whole * 2**BITS + fraction, -BITS - shift
+
+
+def _ratio(numerator: ExactSum, denominator: ExactSum) -> float:
+    """Return the quotient of two sums, correctly rounded; NaN if the second is 0."""
+    (above, exponent), (below, exponent_below) = numerator, denominator
+    if isinstance(above, float) or isinstance(below, float) or below == 0:
+        return float(above) / float(below) if below else math.nan
+    shift = exponent - exponent_below
+    return above * 2 ** max(shift, 0) / (below * 2 ** max(-shift, 0))
 
 
 def _scaled(numerator: int | float, exponent: int) -> float:
