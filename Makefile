@@ -9,12 +9,13 @@ INSTALL = PYTHONUNBUFFERED=1 $(PIP) install -v -e $(1) > $(LOG) 2>&1 & pid=$$!; 
 	tail -n +1 -f $(LOG) --pid=$$pid 2>/dev/null | grep --line-buffered -o 'sapwood: compiling.*'; \
 	wait $$pid || { tail -n 40 $(LOG); exit 1; }
 
-.PHONY: demo demo-cluster test coverage test-bounds bounds-kernels bounds-fits lint docs bench bench-full clean help
+.PHONY: demo demo-cluster test coverage test-cluster test-bounds bounds-kernels bounds-fits lint docs bench bench-full clean help
 
 help:
 	@echo "make demo   train on census data, show what was learned, write demo-output/"
 	@echo "make demo-cluster  train on a Dask cluster of two workers, one of which is killed on the way"
 	@echo "make test   lint, spelling, types, layers and all tests"
+	@echo "make test-cluster  all tests on Dask clusters: 20 kills at random moments, the grid of workers and partitions (ten minutes)"
 	@echo "make test-bounds  some of the tests with every index of every kernel checked"
 	@echo "make coverage  the fraction of lines that some of the tests run, kernels in Python mode (a quarter of an hour)"
 	@echo "make lint   lint, spelling, types and layers alone"
@@ -66,6 +67,10 @@ lint: $(VENV)/installed-test
 
 test: lint
 	$(BIN)/python -m pytest
+
+# With those that `make test` leaves out; figures are printed as they come.
+test-cluster: $(VENV)/installed-test
+	$(BIN)/python -m pytest tests/dask -m "cluster or not cluster" --capture=no
 
 # Lines of kernels are seen in Python mode only, which is slow: some of the tests of kernels run in it, then some of all
 # tests with compiled kernels.

@@ -61,7 +61,7 @@ class FragileCluster:
         """Return a client of the cluster, once all workers are there."""
         if self._open is not None:
             try:
-                self.client.wait_for_workers(n_workers, timeout=30.0)
+                self.client.wait_for_workers(n_workers, timeout=15.0)
                 return self.client
             except (TimeoutError, asyncio.TimeoutError):
                 self.close()

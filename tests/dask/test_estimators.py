@@ -20,7 +20,7 @@ from sklearn.base import clone
 import sapwood
 from sapwood import SapwoodClassifier, SapwoodRegressor, Uniform
 from sapwood.dask import DaskSapwoodClassifier, DaskSapwoodRegressor
-from sapwood.dask.estimators import read_init_model
+from sapwood.dask.base import read_init_model
 from sapwood.errors import InputError, InputTypeError, ParameterError
 from tests.dask.collections import as_frame, dask_array, dask_frame, make_table, put
 from tests.dask.test_fit import FEW, fingerprint

@@ -80,6 +80,8 @@ def fit_on_cluster(
             return fit_with_retries(partial(_attempt, fit), retries, logger)
     finally:
         _forget(client, fit_id)
+        for one in (training, *stored.values()):
+            _release(one.futures)
 
 
 def _register_transport(client: Client) -> None:
@@ -90,10 +92,22 @@ def _register_transport(client: Client) -> None:
         logger.info("the transport was not added to all workers: %s", error)
 
 
+def _release(futures: Sequence[Future]) -> None:
+    """Let workers drop results at once, rather than when Python collects the garbage of this process."""
+    for future in futures:
+        future.release()
+
+
 def _forget(client: Client, fit_id: str) -> None:
     """Let workers drop what they keep of a fit; one that does not answer, because it is stopped, does so later."""
-    run = partial(client.run, forget_fit, fit_id, on_error="ignore")
-    thread = threading.Thread(target=run, name="sapwood-forget", daemon=True)
+
+    def forget() -> None:
+        try:
+            client.run(forget_fit, fit_id, on_error="ignore")
+        except Exception as error:  # the cluster is being closed
+            logger.debug("workers were not told that fit %s has ended: %s", fit_id, error)
+
+    thread = threading.Thread(target=forget, name="sapwood-forget", daemon=True)
     thread.start()
     thread.join(FORGET_SECONDS)
 
@@ -133,6 +147,7 @@ def _run(fit: ClusterFit, attempt: Attempt, shares: Sequence[Share]) -> list[Wor
     finally:
         # Workers that train notice it at their next exchange; so they do if this process is interrupted or dies.
         fit.client.cancel([future for future in futures if future.status == "pending"], force=True)
+        _release(futures)
 
 
 def _collect(watch: WorkerWatch, futures: Sequence[Future]) -> list[WorkerResult | Exception]:
