@@ -29,6 +29,7 @@ from sapwood.dask.worker_task import (
     train_on_worker,
 )
 from sapwood.dask.worker_watch import WorkerWatch
+from sapwood.distributed.cost import log_attempt
 from sapwood.distributed.inbox import WorkerLostError
 from sapwood.distributed.partitions import without_rows
 from sapwood.distributed.retries import fit_with_retries
@@ -116,8 +117,7 @@ def _attempt(fit: ClusterFit, number: int) -> tuple[SapwoodEstimator, dict[str, 
     """Train; raise WorkerLostError if a worker is lost on the way."""
     shares = place(fit.client, fit.rows, fit.eval_sets)
     attempt = Attempt(fit.fit_id, number, tuple(share.address for share in shares))
-    n_rows = sum(facts.n_rows for facts in fit.rows.facts)
-    logger.info("attempt %d: %d rows on %d workers", number + 1, n_rows, len(shares))
+    log_attempt(logger, number, fit.estimator, fit.rows.facts, len(shares))
     return _first_result(_run(fit, attempt, shares), number + 1)
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from sapwood.distributed.collectives import PointToPointCommunicator as PointToPointCommunicator
     from sapwood.distributed.communicator import Communicator as Communicator
     from sapwood.distributed.communicator import Reducer as Reducer
+    from sapwood.distributed.cost import estimate_cost as estimate_cost
     from sapwood.distributed.mpi import MpiCommunicator as MpiCommunicator
     from sapwood.distributed.train import fit as fit
 
@@ -17,6 +18,7 @@ _WHERE = {
     "MpiCommunicator": "sapwood.distributed.mpi",
     "PointToPointCommunicator": "sapwood.distributed.collectives",
     "Reducer": "sapwood.distributed.communicator",
+    "estimate_cost": "sapwood.distributed.cost",
     "fit": "sapwood.distributed.train",
 }
 

@@ -25,13 +25,14 @@ class Partition(NamedTuple):
 class PartitionFacts(NamedTuple):
     """Number of rows of a partition, a digest of its content (None: not known), and the worker that computed it.
 
-    ``dtype`` is the type of X if it is an array.
+    ``dtype`` is the type of X if it is an array, ``n_columns`` its number of columns, 0 if it is not known.
     """
 
     n_rows: int
     digest: str | None
     address: str
     dtype: str | None
+    n_columns: int = 0
 
     def same_content(self, other: PartitionFacts) -> bool:
         """Return whether another computation of the partition gave the same rows."""
@@ -75,7 +76,8 @@ def describe_partition(partition: Partition, address: str) -> PartitionFacts:
     is_known = min(_update_digest(sha, one) for one in partition if one is not None)
     dtype = str(partition.X.dtype) if isinstance(partition.X, np.ndarray) else None
     digest = sha.hexdigest() if is_known else None
-    return PartitionFacts(count_rows(partition.X), digest, address, dtype)
+    shape: tuple[int, ...] = getattr(partition.X, "shape", ())
+    return PartitionFacts(count_rows(partition.X), digest, address, dtype, shape[1] if len(shape) == 2 else 0)
 
 
 def without_rows(partition: Partition) -> Partition:

@@ -10,6 +10,7 @@ import ray
 from ray.exceptions import ObjectLostError, RayActorError, RayTaskError
 
 from sapwood.boost.eval_sets import read_eval_sets
+from sapwood.distributed.cost import log_attempt
 from sapwood.distributed.inbox import WorkerLostError
 from sapwood.distributed.journal import Journal
 from sapwood.distributed.partitions import PartitionFacts, common_type
@@ -154,8 +155,8 @@ class RayFit:
         actors = _start_actors(self._n_workers, self._task.n_threads)
         try:
             tasks = self._tasks(number, len(actors))
-            n_rows = sum(one.facts.n_rows for one in self._rows.stored)
-            logger.info("attempt %d: %d rows on %d workers", number + 1, n_rows, len(tasks))
+            facts = [one.facts for one in self._rows.stored]
+            log_attempt(logger, number, self._task.estimator, facts, len(tasks))
             actors = actors[: len(tasks)]
             running = {actor.train.remote(k, actors, tasks[k]): actor for k, actor in enumerate(actors)}
             results = self._collect(running)
