@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -221,6 +223,23 @@ def test_rare_classes_and_many_classes():
     assert np.isfinite(SapwoodClassifier().fit(RNG.normal(size=(3_000, 3)), rare).predict_proba(X[:, :3])).all()
     many = SapwoodClassifier(n_estimators=30, effort="balanced").fit(X, np.arange(N) % 30)
     assert many.predict_proba(X).shape == (N, 30)
+
+
+def test_500_rows_of_2000_columns_take_seconds():
+    wide = np.random.default_rng(8).normal(size=(700, 2_000))
+    y = wide[:, 3] + wide[:, 4] + np.random.default_rng(9).normal(size=700) > 0.0
+    start = time.process_time()
+    model = SapwoodClassifier(n_jobs=1).fit(wide[:500], y[:500])
+    # 2 to 6 s on one core; with 255 bins and 64 leaves per tree it would be more than a minute.
+    assert time.process_time() - start < 40.0
+    assert model.score(wide[500:], y[500:]) > 0.65
+
+
+def test_unique_ids_do_not_spoil_what_other_columns_tell():
+    frame = pd.DataFrame({"id": [f"r{k}" for k in range(N)], "x": X[:, 0], "c": (X[:, 1] > 0.0).astype(str)})
+    y = X[:, 0] + (X[:, 1] > 0.0) > 0.5
+    model = SapwoodClassifier(random_state=0).fit(frame[: N // 2], y[: N // 2])
+    assert model.score(frame[N // 2 :], y[N // 2 :]) > 0.9
 
 
 def test_many_columns_and_rows_in_the_order_of_time():

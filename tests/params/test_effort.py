@@ -74,11 +74,30 @@ def test_seconds_limit_the_time():
     assert resolve_params({"effort": 20}, 10_000, "regression").values()["time_limit"] == 20.0
 
 
-def test_pairs_of_many_categorical_columns_are_not_searched():
-    few, many = (effort_plan("balanced", FitFacts(10_000, 2, n, False)).candidates for n in (3, 60))
+@pytest.mark.parametrize("n_classes, size", [(0, 2), (2, 4), (3, 2)])
+def test_combinations_of_many_categorical_columns_are_not_searched(n_classes, size):
+    few, many = (effort_plan("balanced", FitFacts(10_000, n_classes, n, False)).candidates for n in (3, 60))
     combined = [[candidate.values.get("max_combination", 1) for candidate in candidates] for candidates in (few, many)]
-    assert max(combined[0]) == 2
+    assert max(combined[0]) == size
     assert max(combined[1]) == 1
+
+
+def test_two_classes_and_categories_have_statistics_of_two_permutations():
+    _, with_categories = effort_plan("balanced", FitFacts(10_000, 2, 1, False)).candidates
+    _, numeric = effort_plan("balanced", FitFacts(10_000, 2, 0, False)).candidates
+    assert with_categories.values["category_encoding"].statistic.permutations == 2
+    assert with_categories.values["leaf_steps"] == 3
+    assert "leaf_steps" not in numeric.values
+
+
+def test_wide_dense_tables_have_fewer_bins_and_shallower_symmetric_trees():
+    leafwise, symmetric = effort_plan("balanced", FitFacts(400, 2, 0, False, n_features=2_000)).candidates
+    assert leafwise.values["max_bins"] == symmetric.values["max_bins"] == 31
+    assert symmetric.values["max_depth"] == 4
+    for facts in (FitFacts(400, 2, 0, False, n_features=500), FitFacts(400, 2, 0, False, 2_000, is_sparse=True)):
+        leafwise, symmetric = effort_plan("balanced", facts).candidates
+        assert "max_bins" not in leafwise.values | symmetric.values
+        assert symmetric.values["max_depth"] == 6
 
 
 def test_crosses_are_searched_only_where_there_is_a_loss():
@@ -101,8 +120,15 @@ def test_several_classes_are_searched_on_a_sketch_where_they_share_histograms():
 
 @pytest.mark.parametrize("n_classes, rate", [(0, 0.05), (2, 0.05), (3, 0.1), (10, 0.1), (15, 0.125), (40, 0.15)])
 def test_the_rate_rises_with_the_number_of_classes(n_classes, rate):
-    leafwise, _ = effort_plan("balanced", FitFacts(10_000, n_classes, 0, False)).candidates
+    leafwise, _ = effort_plan("balanced", FitFacts(20_000, n_classes, 0, False)).candidates
     assert leafwise.values["learning_rate"] == pytest.approx(rate)
+
+
+@pytest.mark.parametrize("n_rows, factor", [(1_000, 0.6), (5_000, 0.6), (10_000, 0.8), (15_000, 1.0), (90_000, 1.0)])
+def test_the_rates_of_several_classes_rise_with_the_rows(n_rows, factor):
+    leafwise, symmetric = effort_plan("balanced", FitFacts(n_rows, 5, 0, False)).candidates
+    assert leafwise.values["learning_rate"] == pytest.approx(0.1 * factor)
+    assert symmetric.values["learning_rate"] == pytest.approx(0.2 * factor)
 
 
 def test_small_improvements_of_classes_end_training():

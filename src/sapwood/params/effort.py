@@ -36,19 +36,30 @@ VALIDATION_FRACTION = 0.2
 # Rows below which nothing is split off, and below which several parts of the rows take their turn in validation.
 MIN_ROWS_TO_SPLIT, MIN_ROWS_FOR_ONE_PART = 50, 2_500
 N_PARTS = {BALANCED: 3, BEST: 5}
-# The learning rate of symmetric trees rises between these numbers of rows.
-SLOW_ROWS, SLOW_RATE = 5_000, 0.07
+# Learning rates rise between these numbers of rows: those of symmetric trees, and with several classes all by a factor.
+SLOW_ROWS, SLOW_RATE, SLOW_FACTOR = 5_000, 0.07, 0.6
 QUICK_ROWS, QUICK_RATE = 15_000, 0.1
 # Directions on which trees of several classes are searched. Their rounds take time in proportion to the classes, so
-# that the learning rate of leaf-wise trees rises between these numbers of classes.
+# that the learning rate of leaf-wise trees rises between these numbers of classes, and that of symmetric ones is high.
 N_DIRECTIONS = 4
+SEVERAL_CLASSES_RATE = 0.2
 FEW_CLASSES, FEW_CLASSES_RATE = 10, 0.1
 MANY_CLASSES, MANY_CLASSES_RATE = 20, 0.15
-# Columns of more categories are not encoded one-hot; pairs of more categorical columns are not searched.
+# Columns of more categories are not encoded one-hot; combinations of more categorical columns are not searched.
 ONE_HOT_MAX = 4
 MAX_COMBINED_COLUMNS = 20
-# Tables of more columns are not searched for numeric crosses.
+# Two classes: statistics by two permutations and priors average out their noise, so that combinations of up to four
+# columns are worth their while. Exact, regularised leaves suit what noise remains.
+BINARY_STATISTICS: Mapping[str, Any] = {
+    "category_encoding": Auto(Ordered(priors=(0.0, 1.0), bins=16, permutations=2)),
+    "leaf_steps": 3,
+    "reg_lambda": 3.0,
+}
+BINARY_COMBINATION, OTHER_COMBINATION = 4, 2
+# Dense tables of more columns are wide: not searched for numeric crosses, and trained with fewer bins and shallower
+# symmetric trees, since a round takes time in proportion to features, bins and leaves.
 MAX_CROSSED_FEATURES = 500
+WIDE_BINS, WIDE_DEPTH = 31, 4
 CROSSES = NumericCrosses(columns=10, max_kept=12, max_leaves=63)
 
 
@@ -135,7 +146,7 @@ def effort_plan(effort: Any, facts: FitFacts) -> EffortPlan | None:
 def _leafwise(facts: FitFacts) -> Candidate:
     values: dict[str, Any] = {
         "growth": "leafwise",
-        "learning_rate": _leafwise_rate(facts.n_classes),
+        "learning_rate": _leafwise_rate(facts),
         "min_child_samples": 20,
         "colsample_bytree": 0.8,
         "one_hot_max": ONE_HOT_MAX,
@@ -143,7 +154,7 @@ def _leafwise(facts: FitFacts) -> Candidate:
     }
     if facts.n_rows < MIN_ROWS_FOR_ONE_PART:
         values["subsample"] = 0.8
-    return Candidate("leafwise", values | _class_values(facts))
+    return Candidate("leafwise", values | _class_values(facts) | _wide_values(facts))
 
 
 def _symmetric(facts: FitFacts) -> Candidate:
@@ -151,21 +162,38 @@ def _symmetric(facts: FitFacts) -> Candidate:
         "symmetric",
         {
             "growth": "symmetric",
-            "learning_rate": 0.2 if facts.n_classes > 2 else _symmetric_rate(facts.n_rows),
+            "learning_rate": _symmetric_rate(facts),
             "max_depth": 6,
             "one_hot_max": ONE_HOT_MAX,
             "numeric_crosses": _crosses(facts),
-            "category_encoding": Auto(Ordered(bins=16)),
-            "max_combination": 2 if facts.n_categorical <= MAX_COMBINED_COLUMNS else 1,
+            **_category_values(facts),
             **_class_values(facts),
+            **_wide_values(facts, max_depth=WIDE_DEPTH),
         },
     )
+
+
+def _category_values(facts: FitFacts) -> dict[str, Any]:
+    """Return the statistics and combinations of categorical columns of symmetric trees."""
+    values: dict[str, Any] = {"category_encoding": Auto(Ordered(bins=16))}
+    is_binary = facts.n_classes == 2 and facts.n_categorical > 0
+    if is_binary:
+        values |= BINARY_STATISTICS
+    is_searched = facts.n_categorical <= MAX_COMBINED_COLUMNS
+    size = BINARY_COMBINATION if is_binary else OTHER_COMBINATION
+    return values | {"max_combination": size if is_searched else 1}
 
 
 def _class_values(facts: FitFacts) -> dict[str, Any]:
     """Return the cheaper ways to search splits and to refit where rounds are expensive: with several classes."""
     values: dict[str, Any] = {"refit": "replay"} if facts.n_classes > 2 else {}
     return values | {"sketch_outputs": N_DIRECTIONS} if facts.shares_histograms else values
+
+
+def _wide_values(facts: FitFacts, **others: Any) -> dict[str, Any]:
+    """Return the number of bins of wide tables, and other values for them; nothing for other tables."""
+    is_wide = facts.n_features > MAX_CROSSED_FEATURES and not facts.is_sparse
+    return {"max_bins": WIDE_BINS, **others} if is_wide else {}
 
 
 def _crosses(facts: FitFacts) -> Any:
@@ -177,14 +205,22 @@ def _crosses(facts: FitFacts) -> Any:
     return CROSSES if is_searched else False
 
 
-def _symmetric_rate(n_rows: int) -> float:
-    return _interpolate(n_rows, (SLOW_ROWS, SLOW_RATE), (QUICK_ROWS, QUICK_RATE))
+def _symmetric_rate(facts: FitFacts) -> float:
+    if facts.n_classes > 2:
+        return SEVERAL_CLASSES_RATE * _rate_factor(facts.n_rows)
+    return _interpolate(facts.n_rows, (SLOW_ROWS, SLOW_RATE), (QUICK_ROWS, QUICK_RATE))
 
 
-def _leafwise_rate(n_classes: int) -> float:
-    if n_classes <= 2:
+def _leafwise_rate(facts: FitFacts) -> float:
+    if facts.n_classes <= 2:
         return 0.05
-    return _interpolate(n_classes, (FEW_CLASSES, FEW_CLASSES_RATE), (MANY_CLASSES, MANY_CLASSES_RATE))
+    by_classes = _interpolate(facts.n_classes, (FEW_CLASSES, FEW_CLASSES_RATE), (MANY_CLASSES, MANY_CLASSES_RATE))
+    return by_classes * _rate_factor(facts.n_rows)
+
+
+def _rate_factor(n_rows: int) -> float:
+    """Return the factor of the learning rates of several classes: with few rows, slower rounds are cheap."""
+    return _interpolate(n_rows, (SLOW_ROWS, SLOW_FACTOR), (QUICK_ROWS, 1.0))
 
 
 def _interpolate(x: float, low: tuple[float, float], high: tuple[float, float]) -> float:
