@@ -87,9 +87,10 @@ class LabeledRows:
 
     def _groups_of(self, mask: np.ndarray) -> np.ndarray | None:
         """Return the groups of selected rows, numbered from 0 on; other workers may have rows of those left out."""
-        if self.groups is None or self.workers.splits_rows:
-            return None if self.groups is None else self.groups[mask]
-        return np.unique(self.groups[mask], return_inverse=True)[1]
+        if self.groups is None:
+            return None
+        groups = self.groups[mask]
+        return groups if self.workers.splits_rows else np.unique(groups, return_inverse=True)[1]
 
     def bin(self, params: Params, run: Run) -> BinnedDataset:
         """Return the rows in bins: those of a ``Dataset``, else found from the rows; one bin per value if exact."""

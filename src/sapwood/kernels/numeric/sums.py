@@ -64,6 +64,10 @@ def sum_products(member, members, sync, values, weights, scale, out):
 class RowReducer(Protocol):
     """Combines arrays of the workers among which rows are divided: ``Workers`` of a distributed fit."""
 
+    @property
+    def splits_rows(self) -> bool:
+        """Whether each worker has rows of its own; else nothing is combined."""
+
     def sum(self, values: np.ndarray) -> np.ndarray:
         """Return the sums of integers over all workers."""
 
@@ -115,26 +119,34 @@ def _exact_sums(
 ) -> tuple[list[ExactSum], int]:
     """Return the sum of each product, and the number of rows of the first one; two exchanges serve them all."""
     products = [_as_product(*one) for one in terms]
-    bounds = np.array([_bounds(*one, run) for one in products])
-    if workers is not None:
-        bounds = workers.max(bounds)
-    shifts = [_shift(*one) for one in bounds.tolist()]
-    parts = [
-        _sum_parts(*product, shift, run) for product, shift in zip(products, shifts, strict=True) if shift is not None
-    ]
     n_rows = len(products[0][0])
-    if workers is not None:
-        # Sums of all workers may have more than 64 bits, so that upper and lower bits are added up on their own.
-        upper = [part >> UPPER_BITS for pair in parts for part in pair]
-        lower = [part & LOWER for pair in parts for part in pair]
-        *sums, n_rows = workers.sum(np.array([*upper, *lower, n_rows], dtype=np.int64)).tolist()
-        flat = [(high << UPPER_BITS) + low for high, low in zip(sums[: len(upper)], sums[len(upper) :], strict=True)]
-        parts = list(zip(flat[::2], flat[1::2], strict=True))
-    remaining = iter(parts)
+    bounds = [_bounds(*one, run) for one in products]
+    if workers is None or not workers.splits_rows:
+        return [_exact_sum(*one, *bound, run) for one, bound in zip(products, bounds, strict=True)], n_rows
+    bounds = workers.max(np.array(bounds)).tolist()
+    shifts = [_shift(*bound) for bound in bounds]
+    parts = [
+        part
+        for product, shift in zip(products, shifts, strict=True)
+        for part in (_sum_parts(*product, shift, run) if shift is not None else (0, 0))
+    ]
+    # Sums of all workers may have more than 64 bits, so that upper and lower bits are added up on their own.
+    split = [bits for part in parts for bits in (part >> UPPER_BITS, part & LOWER)]
+    *added, n_rows = workers.sum(np.array([*split, n_rows], dtype=np.int64)).tolist()
+    totals = [(upper << UPPER_BITS) + lower for upper, lower in zip(added[::2], added[1::2], strict=True)]
+    joined = zip(totals[::2], totals[1::2], shifts, bounds, strict=True)
     return [
-        _without_sum(*of_sum) if shift is None else _joined(*next(remaining), shift)
-        for of_sum, shift in zip(bounds.tolist(), shifts, strict=True)
+        _without_sum(*bound) if shift is None else _joined(whole, fraction, shift)
+        for whole, fraction, shift, bound in joined
     ], n_rows
+
+
+def _exact_sum(values: np.ndarray, weights: np.ndarray, negative_low: float, high: float, run: Run) -> ExactSum:
+    """Return the sum of the products of arrays with these bounds."""
+    shift = _shift(negative_low, high)
+    return (
+        _without_sum(negative_low, high) if shift is None else _joined(*_sum_parts(values, weights, shift, run), shift)
+    )
 
 
 def _as_product(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
