@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -50,6 +51,16 @@ def addresses(client: Client) -> list[str]:
     return sorted(client.scheduler_info(n_workers=-1)["workers"])
 
 
+@pytest.fixture(scope="package")
+def threaded_client() -> Iterator[Client]:
+    """A cluster of eight workers in this process."""
+    cluster = LocalCluster(
+        n_workers=8, threads_per_worker=1, processes=False, dashboard_address=":0", silence_logs=logging.CRITICAL
+    )
+    with dask.config.set(QUIET), cluster, Client(cluster) as client:
+        yield client
+
+
 class FragileCluster:
     """A cluster whose workers are killed and started again; another one, if Dask has not started one again."""
 
@@ -70,6 +81,14 @@ class FragileCluster:
         self.client = self._open.enter_context(Client(self._open.enter_context(make_cluster(n_workers))))
         self.client.wait_for_workers(n_workers, timeout=60.0)
         return self.client
+
+    def pids(self) -> list[int]:
+        """Return the process ids of the workers."""
+        while True:
+            try:
+                return sorted(self.client.run(os.getpid).values())
+            except OSError:  # one has died since the last question
+                self.get()
 
     def close(self) -> None:
         if self._open is not None:

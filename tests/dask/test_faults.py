@@ -195,7 +195,7 @@ def test_a_worker_that_stays_stopped_is_replaced_when_its_time_is_over(tmp_path:
 @pytest.mark.cluster
 @pytest.mark.timeout(400)
 def test_a_table_that_no_worker_could_hold_trains() -> None:
-    n_partitions, n_rows, n_columns, limit = 32, 40_000, 52, 500 * 2**20
+    n_partitions, n_rows, n_columns, limit = 32, 78_000, 64, 1200 * 2**20
     cluster = LocalCluster(
         n_workers=8, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0", memory_limit=limit,
     )  # fmt: skip

@@ -87,11 +87,11 @@ def undisturbed_seconds(client: Client) -> float:
 def kill_at_random(cluster: FragileCluster, source: random.Random, seconds: float) -> tuple[float, Fit]:
     """Kill a worker at a moment of a fit that would take some seconds; return the moment and the fit."""
     client = cluster.get()
-    victim = source.choice(sorted(client.run(os.getpid).values()))
+    victim = source.choice(cluster.pids())
     moment = source.uniform(0.0, seconds)
     fit = Fit(client)
     fit.start()
-    time.sleep(moment)
+    fit.join(moment)
     os.kill(victim, signal.SIGKILL)
     fit.wait(seconds + BEYOND_SECONDS)
     return moment, fit

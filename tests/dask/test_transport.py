@@ -80,6 +80,12 @@ def test_arrays_are_gathered_by_doubling(client: Client, addresses: list[str]) -
         assert checks == [True] * 6
 
 
+def test_large_messages_pass_between_workers_of_one_process(threaded_client: Client) -> None:
+    addresses = sorted(threaded_client.nthreads())[:3]
+    for checks in threaded_client.gather(start(threaded_client, addresses, gather_arrays)):
+        assert all(checks)
+
+
 def test_all_workers_stop_within_a_second_if_one_fails(client: Client, addresses: list[str]) -> None:
     (first, when), (failed, begin), *others = client.gather(start(client, addresses, fail_in_third_step))
     assert failed == "failed"

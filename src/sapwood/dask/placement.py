@@ -62,36 +62,44 @@ def place(client: Client, rows: StoredRows, eval_sets: dict[str, StoredRows]) ->
 
 
 def wait_for(client: Client, futures: Sequence[Future]) -> None:
-    """Wait until partitions are computed; raise what went wrong with the first that is not."""
+    """Wait until partitions are computed; raise what went wrong with the first that is not.
+
+    A partition that is lost with its worker after it was computed is waited for until Dask has computed it again.
+    """
     idle_since = time.monotonic()
     while True:
         try:
             wait_on(client, futures, POLL_SECONDS)
-            break
-        except CancelledError:
-            break
-        except TIMEOUTS:
+        except (CancelledError, *TIMEOUTS):
             if any(client.processing().values()):
                 idle_since = time.monotonic()
-            elif time.monotonic() - idle_since > IDLE_SECONDS:
-                raise _not_computed(client, futures) from None
-    for k, future in enumerate(futures):
-        if future.status == "finished":
-            continue
-        if future.status != "error":
-            raise TrainingError(
-                f"partition {k} was lost with its worker and cannot be computed again, because it was scattered or "
-                "cancelled: build collections from files or functions, or keep copies with client.replicate"
-            )
-        error = future.exception()
-        if isinstance(error, KilledWorker):
-            raise TrainingError(f"workers died each time that partition {k} was computed: {error}") from error
-        raise error
+        statuses = [future.status for future in futures]
+        for k, status in enumerate(statuses):
+            if status in ("error", "cancelled"):
+                raise _failure(k, futures[k])
+        if all(status == "finished" for status in statuses):
+            return
+        if time.monotonic() - idle_since > IDLE_SECONDS:
+            raise _not_computed(client, futures)
+        time.sleep(WAIT_SECONDS)
+
+
+def _failure(number: int, future: Future) -> BaseException:
+    """Return the error for a partition that could not be computed."""
+    if future.status == "cancelled":
+        return TrainingError(
+            f"partition {number} was lost with its worker and cannot be computed again, because it was scattered or "
+            "cancelled: build collections from files or functions, or keep copies with client.replicate"
+        )
+    error: BaseException = future.exception()
+    if isinstance(error, KilledWorker):
+        return TrainingError(f"workers died each time that partition {number} was computed: {error}")
+    return error
 
 
 def _not_computed(client: Client, futures: Sequence[Future]) -> TrainingError:
     """Return the error for partitions that no worker computes."""
-    number = next(k for k, future in enumerate(futures) if future.status == "pending")
+    number = next(k for k, future in enumerate(futures) if future.status != "finished")
     n_workers = len(client.nthreads())
     return TrainingError(
         f"no worker has computed partition {number} for {IDLE_SECONDS:.0f} s, though none had anything else to do; the "

@@ -65,7 +65,8 @@ def train_on_worker(
         report_begin(worker, rank, attempt.run)
         # The thread is left to other tasks: those that compute lost partitions again, and the workers of other fits.
         secede()
-        rows.check_content(worker.address)
+        # After a loss every partition is checked: a worker that was started again may have the address of the lost one.
+        rows.check_content("" if attempt.number else worker.address)
         return _train(rank, attempt, estimator, rows, arguments)
     except WorkerLostError as error:
         return WorkerFailure(error)
