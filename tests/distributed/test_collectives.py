@@ -68,6 +68,16 @@ def test_reduce_scatter_gives_each_worker_the_sums_of_its_columns(size: int) -> 
         assert np.array_equal(total, shared.sum(axis=0))
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_the_record_of_the_highest_score_is_chosen_and_the_first_of_equals(size: int) -> None:
+    scores = np.random.default_rng(size).integers(0, 3, (size, 20)).astype(np.float64)  # many are equal
+    scores[:, 0] = -np.inf
+    records = integers(size, (20, 3))
+    expected = records[np.argmax(scores, axis=0), np.arange(20)]
+    for found in run_workers(size, lambda one: one.choose(scores[one.rank], records[one.rank])):
+        assert np.array_equal(found, expected)
+
+
 @pytest.mark.parametrize("size", [3, 11])
 def test_all_workers_get_the_same_bits_of_maxima(size: int) -> None:
     signs = [np.array([0.0 if rank % 3 else -0.0, float(rank)]) for rank in range(size)]

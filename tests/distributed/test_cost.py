@@ -15,6 +15,7 @@ from sapwood.distributed.partitions import PartitionFacts
 def test_collectives_of_few_workers_send_to_all_at_once() -> None:
     four = Collectives(4)
     assert four.gather(10) == Traffic(30, 1, 3)
+    assert four.choose(16) == Traffic(48, 1, 3)
     assert four.sum(16) == Traffic(48, 1, 3)
     assert four.reduce_scatter(400) == Traffic(300, 1, 3)
     assert four.sum(8000) == Traffic(6000 + 3 * 2000, 2, 6)
@@ -25,6 +26,7 @@ def test_collectives_of_many_workers_take_steps() -> None:
     assert sixteen.gather(10) == Traffic(15 * 18, 4, 4)
     assert sixteen.sum(16) == Traffic(64, 4, 4)
     assert sixteen.reduce_scatter(1600) == Traffic(1500, 4, 4)
+    assert sixteen.choose(16) == Traffic(4 * 24, 4, 4)
     assert Collectives(17).sum(16) == Traffic(16 * 6, 6, 6)
 
 

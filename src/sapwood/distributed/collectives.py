@@ -19,9 +19,9 @@ class PointToPointCommunicator(Communicator):
 
     Among more than ``DIRECT_WORKERS`` workers, R, arrays are gathered by doubling (Bruck), in which a worker has
     2, 4, 8 ... of them; matrices are summed by recursive halving, in which the workers of one half of a group send
-    the columns of the other half; small sums and maxima are combined with partners at distances 1, 2, 4 ... Each takes
-    about log2 R steps of one message, and sends no more bytes than R − 1 messages would. The results are the same,
-    since sums are of integers.
+    the columns of the other half; small sums, maxima and choices are combined with partners at distances 1, 2, 4 ...
+    Each takes about log2 R steps of one message, and sends no more bytes than R − 1 messages would. The results are
+    the same, since sums are of integers.
 
     ``exchanges`` counts the steps.
 
@@ -90,6 +90,13 @@ class PointToPointCommunicator(Communicator):
     def max(self, values: np.ndarray) -> np.ndarray:
         """Return the maximum over all workers of each entry."""
         return super().max(values) if self.is_direct else self._combine(values, np.maximum)
+
+    def choose(self, scores: np.ndarray, records: np.ndarray) -> np.ndarray:
+        """Return each row of the records, integers, of the worker with its highest score, the first of equals."""
+        if self.is_direct:
+            return super().choose(scores, records)
+        own = np.column_stack([scores.view(np.int64), np.full(len(records), self.rank), records])
+        return np.ascontiguousarray(self._combine(own, _better_rows)[:, 2:])
 
     def reduce_scatter(self, values: np.ndarray, start: np.ndarray) -> np.ndarray:
         """Return the sums over all workers' matrices of integers of the columns start[rank] to start[rank + 1]."""
@@ -177,6 +184,13 @@ class PointToPointCommunicator(Communicator):
         received = self.send_receive(parts, senders)
         self._count(sum(map(len, parts.values())), len(parts), time.perf_counter() - start)
         return received
+
+
+def _better_rows(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the rows (score, rank, record) of the higher score, of equals those of the lower rank."""
+    a, b = (np.ascontiguousarray(rows[:, 0]).view(np.float64) for rows in (first, second))
+    is_first = (a > b) | ((a == b) & (first[:, 1] < second[:, 1]))
+    return np.where(is_first[:, None], first, second)
 
 
 def _pack(blocks: Sequence[bytes]) -> bytes:

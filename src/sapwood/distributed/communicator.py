@@ -114,6 +114,12 @@ class Communicator(ABC):
         """Return the maximum over all workers of each entry."""
         return np.maximum.reduce(self.gather(values.reshape(-1))).reshape(values.shape)
 
+    def choose(self, scores: np.ndarray, records: np.ndarray) -> np.ndarray:
+        """Return each row of the records, integers, of the worker with its highest score, the first of equals."""
+        gathered = np.stack(self.gather(np.column_stack([scores.view(np.int64), records])))
+        best = np.argmax(np.ascontiguousarray(gathered[:, :, 0]).view(np.float64), axis=0)
+        return np.ascontiguousarray(gathered[best, np.arange(len(records)), 1:])
+
     def report(self) -> str:
         """Return the number of bytes sent so far, by purpose."""
         return ", ".join(f"{purpose}: {n_bytes}" for purpose, n_bytes in self.sent.items())

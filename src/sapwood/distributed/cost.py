@@ -120,7 +120,7 @@ def estimate_cost(
     >>> from sapwood.distributed import estimate_cost
     >>> cost = estimate_cost(SapwoodClassifier(n_estimators=500), n_rows=10**9, n_features=28, n_workers=1000)
     >>> cost.tree.exchanges, cost.n_trees
-    (252, 500)
+    (263, 500)
     """
     given = set_params(estimator.get_params(deep=False))
     params = resolve_params({"effort": FAST} | given | {"random_state": 0}, n_rows, estimator.task)
@@ -185,9 +185,10 @@ def level_traffic(collectives: Collectives, histogram: Histogram, n_histograms: 
     if histogram.n_bytes * n_others**2 <= size * MAX_MORE_BYTES:  # whole histograms, see HistogramExchange
         latency = collectives.gather(0) * n_batches
         return latency + Traffic((histogram.n_bytes * n_histograms + shared) * n_others)
-    latency = (collectives.reduce_scatter(0) + collectives.gather(0)) * n_batches
-    sums = Traffic(histogram.n_bytes * n_histograms * n_others / size + shared * collectives.n_messages)
-    return latency + sums + Traffic(histogram.split_bytes * n_searched * n_others)
+    sums = collectives.reduce_scatter(0) * n_batches
+    sums += Traffic(histogram.n_bytes * n_histograms * n_others / size + shared * collectives.n_messages)
+    choices = collectives.choose(histogram.split_bytes)
+    return sums + Traffic(choices.n_bytes * n_searched, choices.exchanges * n_batches, choices.messages * n_batches)
 
 
 class Collectives:
@@ -218,6 +219,14 @@ class Collectives:
             return self.reduce_scatter(n_bytes) + self.gather(ceil(n_bytes / self.size))
         if self.is_direct:
             return self.gather(n_bytes)
+        return self._combine(n_bytes)
+
+    def choose(self, n_bytes: int) -> Traffic:
+        """Return the traffic of the choice of the best of records."""
+        return self.gather(n_bytes) if self.is_direct else self._combine(n_bytes + NUMBER)
+
+    def _combine(self, n_bytes: int) -> Traffic:
+        """Return the traffic of arrays that are combined with partners at distances 1, 2, 4 ..."""
         is_power = self.size & (self.size - 1) == 0
         n_steps = self.size.bit_length() - 1 + (0 if is_power else 2)
         return Traffic(n_bytes * n_steps, n_steps, n_steps)

@@ -264,12 +264,12 @@ class DistributedGrower(HistogramGrower):
         is_large = proposed[:, distributed_search.PROPOSED_IS_LARGE]
         ints, gain = self._leaves.ints, self._leaves.floats[:, layout.LEAF_GAIN]
         if not self._exchange.is_whole:
-            own = np.column_stack([proposed, gain[leaves]]).view(np.int64)
-            splits = np.stack(self._workers.communicator.gather(np.hstack([ints[leaves, SPLIT_COLUMNS], own])))
-            score, is_large, gains = np.moveaxis(np.ascontiguousarray(splits[:, :, -3:]).view(np.float64), 2, 0)
-            best, each = np.argmax(score, axis=0), np.arange(len(leaves))
-            ints[leaves, SPLIT_COLUMNS] = splits[best, each, :-3]
-            is_large, gain[leaves] = is_large[best, each], gains[best, each]
+            floats = np.column_stack([is_large, gain[leaves]])
+            records = np.hstack([ints[leaves, SPLIT_COLUMNS], floats.view(np.int64)])
+            score = np.ascontiguousarray(proposed[:, distributed_search.PROPOSED_SCORE])
+            best = self._workers.communicator.choose(score, records)
+            ints[leaves, SPLIT_COLUMNS] = best[:, :-2]
+            is_large, gain[leaves] = np.ascontiguousarray(best[:, -2:]).view(np.float64).T
         return of_these[(is_large == 0.0) & (gain[leaves] > 0.0)]
 
     # --- leaf values ------------------------------------------------------------------------------------------------

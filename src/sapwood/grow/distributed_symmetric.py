@@ -63,10 +63,8 @@ class DistributedSymmetricGrower(DistributedGrower):
         split, sums = np.append(bests[0], gain), left.copy()
         if not self._exchange.is_whole:
             own = np.append(split.view(np.int64), sums)
-            splits = np.stack(self._workers.communicator.gather(own))
-            floats = np.ascontiguousarray(splits[:, : len(split)]).view(np.float64)
-            best = int(np.argmax(floats[:, BEST_SCORE]))
-            split, sums = floats[best], splits[best, len(split) :].reshape(sums.shape)
+            chosen = self._workers.communicator.choose(split[BEST_SCORE : BEST_SCORE + 1], own[None])[0]
+            split, sums = chosen[: len(split)].view(np.float64), chosen[len(split) :].reshape(sums.shape)
         if split[-1] <= 0.0:
             return False
         distributed_search.split_level_nodes(
