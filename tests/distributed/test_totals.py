@@ -258,6 +258,18 @@ def test_a_class_whose_rows_would_all_be_split_off_is_named_by_all_workers() -> 
     run_workers(2, work)
 
 
+def test_a_worker_with_few_rows_of_many_classes_does_not_warn() -> None:
+    """The second worker has 25 rows of 25 classes, of which there are 400 rows in all."""
+    data = make_data("numbers") | {"y": np.array([f"class {k % 25}" for k in range(N)])}
+
+    def work(communicator: Communicator) -> None:
+        rows = np.arange(N - 25) if communicator.rank == 0 else np.arange(N - 25, N)
+        model = SapwoodClassifier(**FEW | {"n_estimators": 1})
+        distributed.fit(model, data["X"][rows], data["y"][rows], communicator)
+
+    run_workers(2, work)  # warnings are errors
+
+
 def test_missing_values_that_one_worker_has_are_known_to_all() -> None:
     data = make_data("numbers")
     data["X"][rows_of(N, 0, 2)[:20], 1] = np.nan

@@ -256,7 +256,7 @@ def with_rows_of_classes(target: Target, classes: tuple[int, ...], workers: Work
     if not classes:
         return target
     mean = 1.0 if target.weight is None else fixed_mean(target.weight, workers=workers)
-    if not workers.is_first:
+    if workers.splits_rows and not workers.is_first:
         return target
     y = np.concatenate([target.y, np.array(classes, dtype=np.float64)])
     if target.weight is None:

@@ -106,7 +106,7 @@ def read_task(arguments: FitArguments) -> tuple[LearningTask, LabeledRows]:
     n_rows = workers.count_rows(table.n_rows)
     task = arguments.task or task_of_objective(arguments.params)
     known_classes = _known_classes(arguments.params, task, warm_start)
-    y, classes = read_target(task, arguments.y, table.n_rows, known_classes)
+    y, classes = read_target(task, arguments.y, table.n_rows, known_classes, n_rows)
     if not workers.is_local and classes is not None:
         y, classes = read_target(task, arguments.y, table.n_rows, workers.gather_classes(classes))
     given = set_params(arguments.params) | dataset_params(arguments.X, arguments.params.get("split_search", AUTO))
@@ -226,15 +226,18 @@ def task_of_objective(params: Mapping[str, Any]) -> str:
 
 
 def read_target(
-    task: str, y: Any, n_rows: int, classes: np.ndarray | None = None
+    task: str, y: Any, n_rows: int, classes: np.ndarray | None = None, n_total: int | None = None
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the target as float64 and the classes, None for regression; with ``classes``, others are an error."""
+    """Return the target as float64 and the classes, None for regression; with ``classes``, others are an error.
+
+    ``n_total`` is the number of rows of all workers, if others have rows too.
+    """
     if task == REGRESSION:
         return check_target(y, n_rows), None
     labels = read_column(y, n_rows, "y")
     if classes is not None:
         return encode_known_labels(labels, n_rows, classes), classes
-    classes, codes = encode_labels(labels, n_rows)
+    classes, codes = encode_labels(labels, n_rows, n_total)
     return codes, classes
 
 

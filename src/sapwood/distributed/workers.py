@@ -42,12 +42,7 @@ class Workers:
 
     @property
     def is_first(self) -> bool:
-        """Whether this worker does what one of those that have rows of their own does for all."""
-        return not self.splits_rows or self.communicator.rank == 0
-
-    @property
-    def is_leader(self) -> bool:
-        """Whether this worker writes files; one of the workers of a fit does."""
+        """Whether this is worker 0, which writes files and computes what one worker computes for all."""
         return self.communicator.rank == 0
 
     def begin(self, purpose: str) -> None:
@@ -174,7 +169,7 @@ class Workers:
 
     def broadcast_bytes(self, data: bytes) -> bytes:
         """Return the bytes of worker 0."""
-        own = np.frombuffer(data if self.is_leader else b"", dtype=np.uint8)
+        own = np.frombuffer(data if self.is_first else b"", dtype=np.uint8)
         return self.communicator.exchange_arrays([own] * self.communicator.size)[0].tobytes()
 
     def compute_at_first(self, compute: Callable[[], Any]) -> Any:

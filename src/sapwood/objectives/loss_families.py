@@ -9,7 +9,7 @@ import numpy as np
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.errors import InputError, ParameterError
 from sapwood.kernels.numeric.elementwise import apply_elementwise, log_values
-from sapwood.kernels.numeric.sums import fixed_mean, fixed_shares
+from sapwood.kernels.numeric.sums import fixed_fractions, fixed_mean
 from sapwood.native.runtime.kernel import Run, run_serial
 from sapwood.objectives.base import Objective, reject_targets, weighted_quantile
 from sapwood.objectives.best_constant import constant_between
@@ -105,7 +105,7 @@ class MulticlassObjective(Objective):
         """Return the fraction of the weight that each class has."""
         weights = np.ones(len(y)) if weight is None else weight
         parts = [weights[y == k] for k in range(self.n_outputs)]
-        return np.array(fixed_shares(weights, parts, run, workers))
+        return np.array(fixed_fractions(weights, parts, run, workers))
 
 
 def with_vector_leaves(objective: Objective) -> Objective:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.kernels.numeric import sums
-from sapwood.kernels.numeric.sums import fixed_mean, fixed_shares, fixed_sum, fixed_sums
+from sapwood.kernels.numeric.sums import fixed_fractions, fixed_mean, fixed_sum, fixed_sums
 from tests.distributed.worker_threads import run_on_rows
 
 NUMBERS = st.lists(st.floats(-1e30, 1e30), min_size=1, max_size=60)
@@ -127,16 +127,16 @@ def test_workers_add_up_more_than_64_bits():
         assert found == fixed_sum(values)
 
 
-def test_shares_are_the_means_of_indicators():
+def test_fractions_are_the_means_of_indicators():
     random = np.random.default_rng(4)
     code, weights = random.integers(0, 4, 500), random.exponential(size=500) * 10.0 ** random.integers(-8, 8, 500)
     parts = [weights[code == k] for k in range(5)]
     expected = [fixed_mean((code == k).astype(float), weights) for k in range(5)]
-    assert fixed_shares(weights, parts) == expected
+    assert fixed_fractions(weights, parts) == expected
     for found in run_on_rows(
         3,
         500,
-        lambda rows, workers: fixed_shares(
+        lambda rows, workers: fixed_fractions(
             weights[rows], [weights[rows][code[rows] == k] for k in range(5)], workers=workers
         ),
     ):

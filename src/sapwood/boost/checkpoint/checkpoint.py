@@ -97,7 +97,7 @@ class Checkpoint:
         except BaseException:
             checkpoint._log.close()
             raise
-        if has_file and not workers.is_leader:
+        if has_file and not workers.is_first:
             checkpoint._log = None  # the first worker writes the file
         return checkpoint
 

@@ -16,7 +16,7 @@ def open_shared_log(path: str, workers: Workers) -> CheckpointLog | MemoryLog:
     An error is raised at all workers. Scores are not compared: other workers may have had the rows before.
     """
     log, error = None, None
-    if workers.is_leader:
+    if workers.is_first:
         try:
             log = CheckpointLog(path)
             log.checks_scores = False

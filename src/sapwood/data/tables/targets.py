@@ -61,8 +61,11 @@ def check_range(weight: np.ndarray, name: str) -> None:
         )
 
 
-def encode_labels(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sorted classes of labels of one kind, and the class number of each row as float64."""
+def encode_labels(y: Any, n_rows: int, n_total: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sorted classes of labels of one kind, and the class number of each row as float64.
+
+    ``n_total`` is the number of rows of all workers, if others have rows too.
+    """
     labels = _read_labels(y, n_rows)
     if labels.dtype.kind == "O":
         classes = np.array(sorted(set(labels.tolist())), dtype=object)
@@ -70,11 +73,11 @@ def encode_labels(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     else:
         classes, codes = np.unique(labels, return_inverse=True)
         codes = codes.reshape(-1).astype(np.float64)
-    _check_classes(labels, classes)
+    _check_classes(labels, classes, n_total or n_rows)
     return classes, codes
 
 
-def _check_classes(labels: np.ndarray, classes: np.ndarray) -> None:
+def _check_classes(labels: np.ndarray, classes: np.ndarray, n_rows: int) -> None:
     """Raise an error for continuous labels, and warn of labels that look like a regression target."""
     if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
         row = int(np.argmax(labels != np.floor(labels)))
@@ -82,9 +85,9 @@ def _check_classes(labels: np.ndarray, classes: np.ndarray) -> None:
             f"Unknown label type: continuous, row {row} has {short_repr(labels[row])}: use SapwoodRegressor for a "
             "continuous target, or bin the numbers into classes first"
         )
-    if len(classes) > WARN_ABOVE_CLASSES and 2 * len(classes) > len(labels):
+    if len(classes) > WARN_ABOVE_CLASSES and 2 * len(classes) > n_rows:
         warnings.warn(
-            f"y has {len(classes)} classes in {len(labels)} rows: if it is a continuous target, use SapwoodRegressor",
+            f"y has {len(classes)} classes in {n_rows} rows: if it is a continuous target, use SapwoodRegressor",
             SapwoodWarning,
             stacklevel=6,
         )

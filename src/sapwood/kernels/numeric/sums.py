@@ -106,7 +106,7 @@ def fixed_mean(
     return _ratio(numerator, total)
 
 
-def fixed_shares(
+def fixed_fractions(
     weights: np.ndarray, parts: Sequence[np.ndarray], run: Run = run_serial, workers: RowReducer | None = None
 ) -> list[float]:
     """Return the sum of the weights in each part, divided by the sum of all ``weights``; NaN without weight."""
