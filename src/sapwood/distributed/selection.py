@@ -35,9 +35,9 @@ class Selection:
         """Return the digit of each leaf's quantile at ``shift`` and the weight up to it; keep the keys with it."""
         n_leaves = len(self.below)
         digit = ((self.keys >> np.uint64(shift)) & np.uint64(DIGITS - 1)).astype(np.int64)
-        sums = np.zeros((n_leaves, DIGITS), dtype=np.int64)
-        np.add.at(sums, (self.leaf, digit), self.weights)
-        up_to = self.below[:, None] + np.cumsum(workers.sum(sums), axis=1)
+        sums = np.zeros(n_leaves * DIGITS, dtype=np.int64)
+        np.add.at(sums, self.leaf * DIGITS + digit, self.weights)  # several times quicker than with two indices
+        up_to = self.below[:, None] + np.cumsum(workers.sum(sums).reshape(n_leaves, DIGITS), axis=1)
         is_enough = (up_to > 0) & (up_to.astype(np.float64) >= target[:, None])
         chosen = np.argmax(is_enough, axis=1)
         leaves = np.arange(n_leaves)
