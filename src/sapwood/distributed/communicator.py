@@ -80,7 +80,7 @@ class Communicator(ABC):
         assert values.dtype == np.int64
         flat = values.reshape(-1)
         if flat.nbytes <= SMALL_BYTES:
-            return np.add.reduce(self.gather(flat)).reshape(values.shape)
+            return add_arrays(self.gather(flat)).reshape(values.shape)
         summed = self.reduce_scatter(flat[None], np.arange(self.size + 1) * len(flat) // self.size)
         return np.concatenate(self.gather(summed[0])).reshape(values.shape)
 
@@ -88,7 +88,7 @@ class Communicator(ABC):
         """Return the sums over all workers' matrices of integers of the columns start[rank] to start[rank + 1]."""
         width = int(start[self.rank + 1] - start[self.rank])
         parts = [values[:, start[r] : start[r + 1]].reshape(-1) for r in range(self.size)]
-        return np.add.reduce(self.exchange_arrays(parts)).reshape(len(values), width)
+        return add_arrays(self.exchange_arrays(parts)).reshape(len(values), width)
 
     def reduce_scatter_with(
         self, values: np.ndarray, start: np.ndarray, shared: np.ndarray
@@ -96,7 +96,7 @@ class Communicator(ABC):
         """Return ``reduce_scatter`` and the sum of the vectors ``shared`` of all workers, by one exchange."""
         width = int(start[self.rank + 1] - start[self.rank])
         parts = [np.append(values[:, start[r] : start[r + 1]].reshape(-1), shared) for r in range(self.size)]
-        total = np.add.reduce(self.exchange_arrays(parts))
+        total = add_arrays(self.exchange_arrays(parts))
         return total[: len(values) * width].reshape(len(values), width), total[len(values) * width :]
 
     def sum_before(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -123,6 +123,14 @@ class Communicator(ABC):
     def report(self) -> str:
         """Return the number of bytes sent so far, by purpose."""
         return ", ".join(f"{purpose}: {n_bytes}" for purpose, n_bytes in self.sent.items())
+
+
+def add_arrays(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the sum of arrays of one shape, without the copy that ``np.add.reduce`` makes of a list of them."""
+    total = arrays[0].copy()
+    for array in arrays[1:]:
+        total += array
+    return total
 
 
 Reducer = Communicator  # its public name in version 0.1

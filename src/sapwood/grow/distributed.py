@@ -16,6 +16,7 @@ from sapwood.grow.fixed_point import scale_for
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.grow.histogram import HistogramGrower, is_wide
 from sapwood.grow.histogram_exchange import HistogramExchange
+from sapwood.grow.histogram_pool import HistogramPool
 from sapwood.grow.workspace import make_split_candidates
 from sapwood.kernels import layout
 from sapwood.kernels.grow import distributed_search, distributed_steps, leaf_batches
@@ -58,7 +59,7 @@ class DistributedGrower(HistogramGrower):
         self._table_rows = np.zeros(max_leaves, np.int64)
         self._plan_scratch = np.zeros(2 * max_leaves, np.int64), np.zeros(2 * max_leaves)
         self._n_table_rows = 0
-        self._free_histograms: list[int] = []
+        self._pool = HistogramPool(self._leaves, len(self._histograms.pool))
         self._tree_rows = TreeRows(layout.OK, dataset.n_rows, 0.0)
         self._hessian_ranges = np.empty((0, 0), np.int64)
 
@@ -136,7 +137,7 @@ class DistributedGrower(HistogramGrower):
             distributed_steps.init_root_step, state.partition, self._scratch, self._leaves, self._nodes
         )  # fmt: skip
         self._n_rows[0], self._n_table_rows, self._table_rows[0] = self._tree_rows.n_rows, 1, 0
-        self._free_histograms = list(range(len(self._histograms.pool) - 1, 0, -1))
+        self._pool.begin_tree()
 
     def _can_split(self, leaves: np.ndarray) -> np.ndarray:
         """Return which leaves are large enough, and not too deep, to be split."""
@@ -163,26 +164,10 @@ class DistributedGrower(HistogramGrower):
         if len(batch) == 0 or are_last:
             return batch, are_last
         # A leaf that has lost its histogram needs two new ones.
-        n_needed = np.cumsum(1 + (self._leaves.ints[batch[:, layout.BATCH_LEAF], layout.LEAF_HIST] < 0))
-        self._reserve_histograms(int(n_needed[0]), int(batch[0, layout.BATCH_LEAF]))
-        n_fitting = np.searchsorted(n_needed, min(len(self._free_histograms), self._exchange.capacity), "right")
+        n_needed = np.cumsum(2 - self._pool.has(batch[:, layout.BATCH_LEAF]))
+        self._pool.reserve(int(n_needed[0]), int(batch[0, layout.BATCH_LEAF]), self._n_table_rows)
+        n_fitting = np.searchsorted(n_needed, min(self._pool.n_free, self._exchange.capacity), "right")
         return batch[:n_fitting], False
-
-    def _reserve_histograms(self, n: int, kept: int) -> None:
-        """Have n free histograms: take them from leaves of least gain, other than the leaf ``kept``."""
-        hists, gains = (
-            self._leaves.ints[: self._n_table_rows, layout.LEAF_HIST],
-            self._leaves.floats[: self._n_table_rows, layout.LEAF_GAIN],
-        )
-        while len(self._free_histograms) < n:
-            holders = np.flatnonzero(hists >= 0)
-            holders = holders[holders != kept]
-            self._release_histograms(holders[np.argmin(gains[holders])][None])
-
-    def _release_histograms(self, leaves: np.ndarray) -> None:
-        """Take their histograms from some leaves."""
-        self._free_histograms += self._leaves.ints[leaves, layout.LEAF_HIST].tolist()
-        self._leaves.ints[leaves, layout.LEAF_HIST] = -1
 
     def _expand(self, batch: np.ndarray, are_last: bool, state: layout.GrowState) -> None:
         """Expand a batch of leaves; their children get splits unless they stay leaves."""
@@ -198,7 +183,7 @@ class DistributedGrower(HistogramGrower):
         can_be_split = self._can_split(children)
         if can_be_split.any():
             self._search(children[can_be_split], state)
-        self._release_histograms(children[self._leaves.floats[children, layout.LEAF_GAIN] <= 0.0])
+        self._pool.release(children[self._leaves.floats[children, layout.LEAF_GAIN] <= 0.0])
 
     # --- histograms -------------------------------------------------------------------------------------------------
 
@@ -221,12 +206,10 @@ class DistributedGrower(HistogramGrower):
         leaf, child = batch[:, layout.BATCH_LEAF], batch[:, layout.BATCH_CHILD]
         small = child + batch[:, layout.BATCH_SMALLER]
         large = 2 * child + 1 - small
-        is_lost = ints[leaf, layout.LEAF_HIST] < 0
-        ints[large, layout.LEAF_HIST] = ints[leaf, layout.LEAF_HIST]
-        ints[leaf, layout.LEAF_HIST] = -1
+        is_lost = ~self._pool.has(leaf)
+        self._pool.hand_over(leaf, large)
         built = np.concatenate([small, large[is_lost]])
-        for one in built.tolist():
-            ints[one, layout.LEAF_HIST] = self._free_histograms.pop()
+        self._pool.give(built)
         siblings = np.concatenate([np.where(is_lost, -1, large), np.full(is_lost.sum(), -1)])
         n_left = ints[child, layout.LEAF_END] - ints[child, layout.LEAF_BEGIN]
         summed, n_left = self._exchange.build(built, state, n_left)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.distributed.communicator import add_arrays
 from sapwood.distributed.workers import Workers
 from sapwood.kernels import layout
 from sapwood.kernels.grow import distributed_steps
@@ -35,12 +36,8 @@ class HistogramExchange:
         first, last = (0, len(features.n_bins)) if self.is_whole else own.tolist()
         self.own_features = _with_features(features, first, last, len(features.slices) - 3)
         self._own_cells = slice(*features.offset[[first, last]].tolist())
-        self._built = np.empty((capacity, n_planes * int(features.offset[-1])), np.int64)
-
-    @property
-    def capacity(self) -> int:
-        """Maximum number of histograms at once."""
-        return len(self._built)
+        self.capacity, self._width = capacity, n_planes * int(features.offset[-1])
+        self._buffer = np.empty(capacity * self._width, np.int64)
 
     def build(self, built: np.ndarray, state: layout.GrowState, shared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Build the histograms of some leaves of the leaf table.
@@ -48,7 +45,12 @@ class HistogramExchange:
         Return the sums over all workers of the cells of this worker's features, leaf by leaf and plane by plane, and of
         the integers ``shared``; one exchange is for both.
         """
-        out, n = self._built[: len(built)], len(built)
+        n = len(built)
+        n_cells = n * self._width
+        # The shared integers follow the histograms, so that both are sent without a copy.
+        if len(self._buffer) < n_cells + len(shared):
+            self._buffer = np.empty(n_cells + len(shared), np.int64)
+        out = self._buffer[:n_cells].reshape(n, self._width)
         if not self._workers.splits_rows:
             self._run(
                 distributed_steps.build_slices,
@@ -62,8 +64,9 @@ class HistogramExchange:
         )  # fmt: skip
         communicator = self._workers.communicator
         if self.is_whole:
-            total = np.add.reduce(communicator.gather(np.append(out, shared)))
-            return total[: out.size].reshape(out.shape), total[out.size :]
+            self._buffer[n_cells : n_cells + len(shared)] = shared
+            total = add_arrays(communicator.gather(self._buffer[: n_cells + len(shared)]))
+            return total[:n_cells].reshape(out.shape), total[n_cells:]
         cells = self._features.offset[self._worker_slices]
         planes = out.reshape(n * self._n_planes, -1)
         own, shared = communicator.reduce_scatter_with(planes, cells, shared)
