@@ -10,13 +10,18 @@ import numpy as np
 from bench.quality.runs import Run, run_key
 from bench.quality.tables import CHOICE, REPORT, STUDY_TABLES, StudyTable
 
+# Number of threads of runs on an idle machine, whose times count. Losses hardly depend on it and are taken from all.
+TIMED_THREADS = 2
 # Losses below this fraction of the best constant's count as equal to it: there, a ratio of losses says nothing.
 NEGLIGIBLE = 0.01
 
 
 @dataclass(frozen=True)
 class Figures:
-    """One row of a table: a library on a group of tables. Excesses are per cent, times seconds."""
+    """One row of a table: a library on a group of tables. Excesses are per cent, times seconds.
+
+    Times are those of the ``n_timed`` tables for which all libraries have some.
+    """
 
     library: str
     rank: float
@@ -26,13 +31,14 @@ class Figures:
     seconds: float
     typical_seconds: float
     cpu: float
+    n_timed: int
 
 
 @dataclass(frozen=True)
 class Losses:
     """Mean losses over the seeds (tables, libraries), their excess over the best, and mean seconds.
 
-    Brier scores and calibration errors are NaN for regression.
+    Brier scores and calibration errors are NaN for regression, times where no run had ``TIMED_THREADS`` threads.
     """
 
     tables: tuple[StudyTable, ...]
@@ -56,16 +62,12 @@ class Losses:
             complete = [row for row in rows if len(row) == len(libraries)]
             if libraries and complete:
                 tables.append(table)
-                fields = ("loss", "seconds", "cpu", "constant", "brier", "ece")
-                values.append(
-                    np.mean([[[run.get(f, np.nan) for f in fields] for run in row] for row in complete], axis=0)
-                )
-        array = np.array(values).reshape(len(tables), len(libraries), 6)
-        loss = array[..., 0]
+                values.append([_mean_run(runs_of_one) for runs_of_one in zip(*complete, strict=True)])
+        array = np.array(values).reshape(len(tables), len(libraries), len(LOSS_FIELDS) + len(TIME_FIELDS))
+        loss, constant, brier, ece, seconds, cpu = np.moveaxis(array, 2, 0)
         best = loss.min(axis=1, keepdims=True, initial=np.inf)
-        excess = 100 * (loss - best) / np.maximum(best, NEGLIGIBLE * array[..., 3])
-        times, calibration = (array[..., 1], array[..., 2]), (array[..., 4], array[..., 5])
-        return cls(tuple(tables), tuple(libraries), loss, excess, *times, *calibration)
+        excess = 100 * (loss - best) / np.maximum(best, NEGLIGIBLE * constant)
+        return cls(tuple(tables), tuple(libraries), loss, excess, seconds, cpu, brier, ece)
 
     def figures(self, chosen: Sequence[bool]) -> list[Figures]:
         """Summarise some of the tables, best mean rank first."""
@@ -74,11 +76,14 @@ class Losses:
             (loss[:, :, None] == loss[:, None, :]).sum(axis=2) + 1
         )
         wins = loss == loss.min(axis=1, keepdims=True)
+        is_timed = ~np.isnan(seconds).any(axis=1)
+        seconds, cpu, n_timed = seconds[is_timed], cpu[is_timed], int(is_timed.sum())
+        typical = np.exp(np.log(seconds).mean(axis=0)) if n_timed else np.full(len(self.libraries), np.nan)
         found = [
             Figures(
                 name, float(ranks[:, k].mean()), int(wins[:, k].sum()), float(excess[:, k].mean()),
-                float(np.median(excess[:, k])), float(seconds[:, k].sum()), float(np.exp(np.log(seconds[:, k]).mean())),
-                float(cpu[:, k].sum()),
+                float(np.median(excess[:, k])), float(seconds[:, k].sum()), float(typical[k]),
+                float(cpu[:, k].sum()), n_timed,
             )
             for k, name in enumerate(self.libraries)
         ]  # fmt: skip
@@ -94,6 +99,16 @@ class Losses:
         for task in ("binary", "multiclass", "regression"):
             masks[task] = [table.task == task for table in self.tables]
         return {name: mask for name, mask in masks.items() if any(mask)}
+
+
+LOSS_FIELDS, TIME_FIELDS = ("loss", "constant", "brier", "ece"), ("seconds", "cpu")
+
+
+def _mean_run(runs: Sequence[Run]) -> list[float]:
+    """Return the means of a library's runs over the seeds: of all for losses, of those that were timed for times."""
+    timed = [run for run in runs if run["threads"] == TIMED_THREADS]
+    losses = [np.mean([run.get(name, np.nan) for run in runs]) for name in LOSS_FIELDS]
+    return losses + [np.mean([run[name] for run in timed]) if timed else np.nan for name in TIME_FIELDS]
 
 
 def markdown(losses: Losses) -> str:
@@ -112,7 +127,8 @@ def markdown(losses: Losses) -> str:
 
 
 def _figures_table(rows: Sequence[Figures]) -> str:
-    titles = ("library", "mean rank", "wins", "mean excess", "median excess", "total time", "geometric mean", "CPU")
+    titles = ("library", "mean rank", "wins", "mean excess", "median excess", f"time of {rows[0].n_timed} tables",
+              "geometric mean", "CPU")  # fmt: skip
     lines = [f"| {' | '.join(titles)} |", "| --- |" + " ---: |" * (len(titles) - 1)]
     for row in rows:
         lines.append(

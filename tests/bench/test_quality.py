@@ -82,7 +82,7 @@ def made_runs(losses):
     """Return runs of two tables and one seed from {library: losses}."""
     tables = STUDY_TABLES[:2]
     return {
-        runs.run_key(table, 100, 0, name): {"loss": loss, "constant": 1.0, "seconds": 2.0, "cpu": 3.0}
+        runs.run_key(table, 100, 0, name): {"loss": loss, "constant": 1.0, "seconds": 2.0, "cpu": 3.0, "threads": 2}
         for name, values in losses.items()
         for table, loss in zip(tables, values, strict=True)
     }
@@ -111,6 +111,22 @@ def test_tables_that_a_library_has_no_run_of_are_left_out():
     made = made_runs({"a": [0.5, 0.5], "b": [0.5, 0.5]})
     del made[runs.run_key(STUDY_TABLES[1], 100, 0, "b")]
     assert summary.Losses.collect(made, ["a", "b"], 100, [0]).tables == (STUDY_TABLES[0],)
+
+
+def test_times_are_those_of_runs_with_two_threads_on_tables_that_all_libraries_have_them_of():
+    made = made_runs({"a": [0.5, 0.8], "b": [0.6, 0.4]})
+    made[runs.run_key(STUDY_TABLES[1], 100, 0, "b")] |= {"threads": 1, "seconds": 90.0}
+    best, second = summary.Losses.collect(made, ["a", "b"], 100, [0]).figures([True, True])
+    assert (best.library, best.mean_excess) == ("a", pytest.approx(50.0))  # losses of all runs count
+    assert (best.seconds, second.seconds, best.n_timed) == (2.0, 2.0, 1)
+    assert "time of 1 tables" in summary.markdown(summary.Losses.collect(made, ["a", "b"], 100, [0]))
+
+
+def test_runs_on_a_busy_machine_alone_give_losses_without_times():
+    made = {key: run | {"threads": 1} for key, run in made_runs({"a": [0.5, 0.8], "b": [0.6, 0.4]}).items()}
+    [best, _] = summary.Losses.collect(made, ["a", "b"], 100, [0]).figures([True, True])
+    assert (best.library, best.seconds, best.n_timed) == ("a", 0.0, 0)
+    assert np.isnan(best.typical_seconds)
 
 
 def test_the_command_fits_caches_and_reports(monkeypatch, tmp_path, capsys):
