@@ -66,9 +66,6 @@ class DistributedGrower(HistogramGrower):
     def _is_wide(self) -> bool:
         return is_wide(self._params.precision, self._n_total_rows)
 
-    def _has_pairs_by_row(self) -> bool:
-        return False
-
     def _make_bundle_layout(self, dataset: BinnedDataset) -> BundleLayout:
         # Columns that exclude each other in the rows of one worker need not do so in the rows of others.
         return BundleLayout.unbundled(dataset.n_features)
