@@ -77,7 +77,15 @@ def fit_disturbed(client: Client, folder: Path, disturb: Callable[[], None]) -> 
     return model
 
 
-@pytest.mark.parametrize("purpose", ["journal", "edges", "level 2", "leaves"])
+@pytest.mark.parametrize(
+    "purpose",
+    [
+        pytest.param("journal", marks=pytest.mark.cluster),
+        "edges",
+        "level 2",
+        pytest.param("leaves", marks=pytest.mark.cluster),
+    ],
+)
 def test_a_worker_killed_at_a_step_does_not_change_the_model(fragile_client: Client, purpose: str) -> None:
     X, y = make_table()
     addresses = list(workers_of(fragile_client))
