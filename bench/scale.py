@@ -7,6 +7,8 @@ counted by purpose and compared with the estimate, and the fingerprint with that
 ``--workers 1 2 4 8`` trains on local Dask clusters of so many processes of one thread, and prints what a worker needs
 per tree: CPU seconds, seconds in exchanges, bytes. On a machine with fewer cores than workers, seconds in exchanges are
 mostly those of waiting for workers that have no core; CPU seconds are not affected.
+
+``--memory 500000 2000000`` prints what fits of these numbers of rows add to the memory of one worker.
 """
 
 from __future__ import annotations
@@ -15,11 +17,14 @@ import argparse
 import logging
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 import numpy as np
 from tests.distributed.worker_threads import run_workers
 
+from bench.child import forget_peak, peak_mb
 from sapwood import SapwoodClassifier
 from sapwood.distributed import Communicator, estimate_cost, fit
 from sapwood.distributed.cost import Collectives, Histogram, Traffic, level_traffic
@@ -164,6 +169,33 @@ def measure(n_workers: int, n_rows: int, n_trees: int) -> dict[str, float]:
     return {name: (totals[2][name] - totals[1][name]) / n_trees for name in totals[0]}
 
 
+class Alone(Communicator):
+    """The only worker of a fit."""
+
+    def exchange(self, parts: Sequence[bytes]) -> Sequence[bytes]:
+        """Return the only part."""
+        return parts
+
+
+def added_megabytes(n_rows: int) -> float:
+    """Return what a fit adds to the peak memory of a process that holds the rows."""
+    X, y = table(n_rows)
+    fit(SapwoodClassifier(**PARAMS, n_estimators=1), X[:1000], y[:1000], Alone(0, 1))  # loads libraries
+    forget_peak()
+    held = peak_mb()
+    fit(SapwoodClassifier(**PARAMS, n_estimators=3), X, y, Alone(0, 1))
+    return peak_mb() - held
+
+
+def print_memory(sizes: Sequence[int]) -> None:
+    with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as pool:
+        added = list(pool.map(added_megabytes, sizes))
+    for n_rows, megabytes in zip(sizes, added, strict=True):
+        print(f"{n_rows:,} rows of {N_FEATURES} features at one worker: a fit adds {megabytes:.0f} MB to the rows")
+    per_row = (added[-1] - added[0]) * 2**20 / (sizes[-1] - sizes[0])
+    print(f"{per_row:.0f} bytes per row")
+
+
 def print_measurements(workers: list[int], n_rows: int, n_trees: int) -> None:
     print(f"{n_rows:,} rows, {N_FEATURES} features, {PARAMS['max_leaves']} leaves, per worker and tree")
     heads = ("workers", "bytes", "exchanges", "messages", "CPU ms", "exchange ms", "wall ms")
@@ -181,7 +213,13 @@ def main() -> None:
     parser.add_argument("--workers", type=int, nargs="+", help="numbers of Dask workers to measure instead")
     parser.add_argument("--rows", type=int, help="rows of all workers; 64,000, or 200,000 with --workers")
     parser.add_argument("--trees", type=int, help="trees; 2, or 20 with --workers")
+    parser.add_argument(
+        "--memory", type=int, nargs="+", metavar="ROWS", help="measure the memory of fits of these sizes"
+    )
     given = parser.parse_args()
+    if given.memory:
+        print_memory(given.memory)
+        return
     if given.workers:
         print_measurements(given.workers, given.rows or 200_000, given.trees or 20)
     else:
