@@ -270,6 +270,11 @@ def test_fewer_rounds_may_be_used(fitted: DaskSapwoodClassifier) -> None:
     )
 
 
+def test_too_many_arguments_are_an_error(fitted: DaskSapwoodClassifier) -> None:
+    with pytest.raises(TypeError, match="too many positional arguments"):
+        fitted.predict(X, 2, 3)
+
+
 def test_predictions_become_a_column_of_the_frame(fitted: DaskSapwoodClassifier) -> None:
     frame = frame_of(NUMBERS)
     frame["label"] = fitted.predict(frame)

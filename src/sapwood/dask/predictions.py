@@ -49,14 +49,14 @@ def _delay(one: Any) -> Any:
 
 def lazily(method: Callable[..., Any]) -> Callable[..., Any]:
     """Return a method of an estimator that takes collections too, whose rows it does not compute at once."""
-    arguments = inspect.signature(method).parameters
+    signature = inspect.signature(method)
 
     @functools.wraps(method)
     def call(self: Any, X: Any, *args: Any, **more: Any) -> Any:
-        if not is_collection(X) or not more.keys() <= arguments.keys():
+        if not is_collection(X) or not more.keys() <= signature.parameters.keys():
             return method(self, X, *args, **more)
-        more |= dict(zip(list(arguments)[2:], args, strict=False))
-        return predict_lazily(self.to_local(), X, method.__name__, **more)
+        _, _, *others = signature.bind(self, X, *args, **more).arguments.items()
+        return predict_lazily(self.to_local(), X, method.__name__, **dict(others))
 
     first, rest = (method.__doc__ or "").split("\n", 1)
     call.__doc__ = f"{first.removesuffix('.')}; lazily for a Dask collection.\n{rest}"
