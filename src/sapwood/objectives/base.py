@@ -207,7 +207,7 @@ def mean_loss(
         Weight of each row.
     run : callable, default=run_serial
         What runs kernels: one thread by default.
-    workers : Workers, optional
+    workers : Workers, default=LOCAL
         Workers that have the other rows, in a distributed fit.
 
     Returns
