@@ -18,7 +18,8 @@ def draw(losses: Losses, path: Path) -> None:
     figure = Figure(figsize=(11, 4.6), layout="constrained")
     FigureCanvasAgg(figure)
     masks = losses.groups()
-    for panel, (group, title) in zip(figure.subplots(1, len(TITLES)), TITLES.items(), strict=True):
+    shown = [group for group in TITLES if group in masks]
+    for panel, group in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
         points = {f.library: (f.seconds, f.mean_excess) for f in losses.figures(masks[group])}
         own = sorted(point for name, point in points.items() if name.startswith("sapwood"))
         panel.plot(*zip(*own, strict=True), color=OWN, linewidth=1.2, zorder=1)
@@ -31,6 +32,6 @@ def draw(losses: Losses, path: Path) -> None:
         panel.margins(x=0.25, y=0.12)
         panel.set_xlabel("total fit time, seconds")
         panel.set_ylabel("mean excess over the best loss, %")
-        panel.set_title(f"{title} ({sum(masks[group])})", fontsize=11)
+        panel.set_title(f"{TITLES[group]} ({sum(masks[group])})", fontsize=11)
         panel.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=120)

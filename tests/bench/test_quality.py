@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from bench.quality import runs, summary
 from bench.quality.libraries import PEERS, CategoryColumns
+from bench.quality.picture import draw
 from bench.quality.tables import STUDY_TABLES, Rows, StudyTable, _draw_poker, _draw_times, _test_rows
 from sklearn.metrics import brier_score_loss, log_loss
 
@@ -151,3 +152,10 @@ def test_an_unavailable_table_is_left_out(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(command, "STUDY_TABLES", (StudyTable("no_such_table", "binary", "choice"),))
     assert command.main(["--library", "sapwood", "--seeds", "0", "--out", str(tmp_path)]) == 0
     assert "no_such_table is left out" in capsys.readouterr().out
+
+
+def test_the_picture_has_a_panel_for_each_half_that_has_tables(tmp_path):
+    made = made_runs({"sapwood": [0.5, 0.8], "b": [0.6, 0.4]})
+    del made[runs.run_key(STUDY_TABLES[1], 100, 0, "b")]  # the table of the half that is reported
+    draw(summary.Losses.collect(made, ["sapwood", "b"], 100, [0]), tmp_path / "one.png")
+    assert (tmp_path / "one.png").stat().st_size > 0
