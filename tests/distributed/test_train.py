@@ -26,6 +26,7 @@ from sapwood import (
 from sapwood.data.binning import bin_edges
 from sapwood.distributed import Reducer
 from sapwood.errors import InputError, InputTypeError, ParameterError, TrainingError
+from sapwood.grow import histogram_exchange
 from sapwood.objectives import Huber, Quantile, Softmax
 from tests.distributed.worker_cases import (
     fit_alone,
@@ -37,6 +38,7 @@ from tests.distributed.worker_cases import (
     make_data,
 )
 from tests.distributed.worker_processes import Processes
+from tests.distributed.worker_threads import run_workers
 
 LEVELS = {"max_leaves": 8, "growth": "levelwise", "max_depth": 3}
 SYMMETRIC = {"growth": "symmetric", "max_depth": 4, "min_child_samples": 1, "max_leaves": None}
@@ -134,6 +136,18 @@ def test_what_training_can_do_it_can_do_on_workers(processes: Processes, name: s
     alone = fit_alone(task, data, params).model_.fingerprint()
     assert fingerprints(processes.run(3, fit_rows, task, data, params)) == {alone}
     assert fingerprints(processes.run(2, fit_features, task, data, params)) == {alone}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_workers_that_search_a_slice_of_the_features_train_the_model_of_one(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small histograms would be sent whole, so that each worker searches all features."""
+    monkeypatch.setattr(histogram_exchange, "MAX_MORE_BYTES", 0)
+    task, kind, params = CASES[name]
+    data = make_data(task=task, **kind)
+    alone = fit_alone(task, data, params).model_.fingerprint()
+    assert fingerprints(run_workers(4, lambda one: fit_rows(one, task, data, params))) == {alone}
 
 
 def test_columns_that_exclude_each_other_train_the_model_of_one(processes: Processes) -> None:
