@@ -11,8 +11,11 @@ import types as python_types
 
 import llvmlite.binding as llvm
 from numba import njit, types
+from numba.core import typed_passes, untyped_passes
 from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary
+from numba.core.compiler import CompilerBase
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import PassManager
 from numba.core.cpu import CPUContext
 
 from sapwood.native.compiler.entry_point import entry_point, symbol_of
@@ -26,8 +29,35 @@ NUMBA_TYPES = {
     "f32": types.float32, "f64": types.float64,
 }  # fmt: skip
 
+# The passes of Numba that kernels need: they have no closures, array expressions or literal types to resolve.
+PASSES = (
+    untyped_passes.TranslateByteCode,
+    untyped_passes.FixupArgs,
+    untyped_passes.IRProcessing,
+    untyped_passes.GenericRewrites,
+    untyped_passes.ReconstructSSA,
+    typed_passes.NopythonTypeInference,
+    typed_passes.PreLowerStripPhis,
+    typed_passes.IRLegalization,
+    typed_passes.AnnotateTypes,
+    typed_passes.NativeLowering,
+    typed_passes.NoPythonBackend,
+)
+
 _dispatchers: dict[str, object] = {}
 _is_ahead_of_time = False
+
+
+class KernelCompiler(CompilerBase):
+    """Numba's compiler with the passes that kernels need."""
+
+    def define_pipelines(self):
+        """Return the one sequence of passes."""
+        passes = PassManager("kernel")
+        for step in PASSES:
+            passes.add_pass(step, step.__name__)
+        passes.finalize()
+        return [passes]
 
 
 def numba_type(kind):
@@ -67,6 +97,7 @@ def dispatcher(kernel: Kernel):
             no_cpython_wrapper=not is_called_from_python,
             no_cfunc_wrapper=True,
             _nrt=False,
+            pipeline_class=KernelCompiler,
         )(_translated(kernel.function))
         # Numba would compile a function anew for every constant that it is called with.
         template = function.get_call_template
@@ -97,7 +128,7 @@ def llvm_module(kernel: Kernel, variant: int):
     result = function.overloads[signature]
     with global_compiler_lock:
         result.library.finalize()  # links the callees in
-    module = llvm.parse_assembly(result.library.get_llvm_str())
+    module = result.library._final_module.clone()
     module.link_in(llvm.parse_assembly(entry_point(kernel, variant, result.fndesc.llvm_func_name)))
     symbol = symbol_of(kernel, variant)
     never_inlined = [f"{len(name)}{name}B" for name, kernel in REGISTRY.items() if kernel.noinline]

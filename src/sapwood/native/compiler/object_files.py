@@ -8,6 +8,7 @@ IR for no CPU in particular; LLVM then optimises it for each level.
 from __future__ import annotations
 
 import ast
+import gc
 import hashlib
 import importlib
 import inspect
@@ -118,6 +119,7 @@ def compile_objects(levels: list[str], names: list[str], folder: str, claims: st
     """Compile the kernels that no other process has claimed, for all levels; runs in a process of its own."""
     from sapwood.native.compiler import llvm, numba
 
+    gc.disable()  # Numba makes millions of objects, nearly all of which live as long as the process
     numba.compile_ahead_of_time()
     import_kernels()
     machines = {level: llvm.target_machine(level) for level in levels}
@@ -125,11 +127,11 @@ def compile_objects(levels: list[str], names: list[str], folder: str, claims: st
         for variant in range(len(kernel.variants)):
             if not _claim(Path(claims, f"{kernel.name}_{variant}")):
                 continue
-            code = str(numba.llvm_module(kernel, variant))
+            module = numba.llvm_module(kernel, variant)
             for level, machine in machines.items():
                 path = object_path(kernel, variant, level, Path(folder))
                 if not path.exists():
-                    write_atomically(path, llvm.optimised_object(code, machine))
+                    write_atomically(path, llvm.optimised_object(module, machine))
 
 
 def _claim(mark: Path) -> bool:
