@@ -11,8 +11,9 @@ from sklearn.exceptions import DataConversionWarning
 
 from sapwood.boost import train as engine
 from sapwood.boost.fit_arguments import REGRESSION, FitArguments
+from sapwood.data.tables.table import frame_library
 from sapwood.errors import ParameterError
-from sapwood.estimators.evals_frame import frame_library
+from sapwood.estimators.evals_frame import LIBRARIES
 from sapwood.estimators.fitted_estimator import FittedEstimator
 from sapwood.params.aliases.alias import FIT
 from sapwood.params.resolve import check_value, resolve_params
@@ -128,7 +129,7 @@ class SapwoodEstimator(FittedEstimator):
             arguments = dataclasses.replace(arguments, init_model=self, counts_earlier_rounds=True)
         result = engine.fit(arguments)
         set_fitted_attributes(self, result)
-        self._frame_library = frame_library(X)
+        self._frame_library = frame_library(X, LIBRARIES)
         self.evals_result_ = join_histories(earlier, self.evals_result_)
         result.raise_if_interrupted()
         return self

@@ -13,12 +13,6 @@ from sapwood.errors import InputError
 LIBRARIES = ("pandas", "polars")
 
 
-def frame_library(X: Any) -> str | None:
-    """Return the library of a data frame; None for anything else."""
-    library = type(X).__module__.partition(".")[0]
-    return library if library in LIBRARIES else None
-
-
 def make_evals_frame(history: Mapping[str, Mapping[str, list[float]]], library: str | None) -> Any:
     """Return a data frame with the columns round (from 1), set, metric and value.
 

@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sapwood.data.dataset import unwrap_dataset
-from sapwood.data.tables.table import Table
+from sapwood.data.tables.table import Table, frame_library
 from sapwood.errors import ParameterError
-from sapwood.explain.explanation import Explanation, frame_library
+from sapwood.explain.explanation import Explanation
 from sapwood.explain.importance import FeatureImportance, importance
 from sapwood.explain.partial_dependence import FeatureEffect, accumulated_local_effects, partial_dependence
 from sapwood.explain.row_paths import leaf_similarity, nearest_rows, row_paths
@@ -92,7 +92,7 @@ class ExplainedEstimator(BaseEstimator):
             self.model_, kind, table, y, percent=percent, sample_weight=sample_weight, n_repeats=n_repeats,
             random_state=random_state, n_jobs=self._n_jobs(),
         )  # fmt: skip
-        found.library = frame_library(unwrap_dataset(X))
+        found.library = frame_library(unwrap_dataset(X)) or "pandas"
         return found
 
     def explain(self, X: Any, iterations: int | None = None, *, background: Any = None) -> Explanation:
@@ -130,7 +130,12 @@ class ExplainedEstimator(BaseEstimator):
         table = self._align(X)
         others = None if background is None else self._align(background)
         explanation = explain(
-            self.model_, table, iterations, self._n_jobs(), background=others, library=frame_library(unwrap_dataset(X))
+            self.model_,
+            table,
+            iterations,
+            self._n_jobs(),
+            background=others,
+            library=frame_library(unwrap_dataset(X)) or "pandas",
         )
         if self.init_ is None:
             return explanation

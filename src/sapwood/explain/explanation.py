@@ -140,9 +140,3 @@ class Explanation:
             for f, name in enumerate(self.feature_names)
             for k, output in enumerate(self.output_names)
         ]
-
-
-def frame_library(X: Any) -> str:
-    """Return the name of the library of a data frame, pandas for anything else."""
-    library = type(X).__module__.partition(".")[0]
-    return library if library in ("polars", "pyarrow") else "pandas"

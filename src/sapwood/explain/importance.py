@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from sapwood.data.tables.table import frame_library
 from sapwood.errors import InputError, ParameterError
-from sapwood.explain.explanation import frame_library
 from sapwood.explain.loss_importance import loss_function_change, permutation_importance, read_rows
 from sapwood.explain.prediction_difference import prediction_difference
 from sapwood.explain.shapley import shap_interaction_values, shap_values
@@ -226,7 +226,7 @@ def importance(
     if percent or found == "frequency":
         errors = None if errors is None else 100.0 * errors / (np.abs(values.sum()) or 1.0)
         values = _normalized(values) * 100.0
-    return FeatureImportance.of(values, names, found, errors, frame_library(X))
+    return FeatureImportance.of(values, names, found, errors, frame_library(X) or "pandas")
 
 
 def _values_on_data(

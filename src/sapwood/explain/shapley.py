@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from sapwood.data.categories.vocabulary import MISSING
-from sapwood.data.tables.table import CHUNK_ROWS, Table, materialize
+from sapwood.data.tables.table import CHUNK_ROWS, Table, frame_library, materialize
 from sapwood.errors import InputError, ParameterError
 from sapwood.explain.cover import expected_values, node_cover
-from sapwood.explain.explanation import Explanation, frame_library
+from sapwood.explain.explanation import Explanation
 from sapwood.explain.players import Players
 from sapwood.explain.symmetric_tables import add_table_values, choose_trees, compute_tables, select_trees
 from sapwood.explain.tree_shap import add_shap_values, follow_background_row, pack_paths
@@ -39,7 +39,7 @@ def explain(
     data, display_data = _read_data(model, table)
     return Explanation(
         values, np.repeat(base[None] if len(base) > 1 else base, table.n_rows, axis=0), data, display_data,
-        model.feature_names, _output_names(model), library or frame_library(X),
+        model.feature_names, _output_names(model), library or frame_library(X) or "pandas",
     )  # fmt: skip
 
 

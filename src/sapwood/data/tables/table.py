@@ -10,7 +10,7 @@ String columns, and all others in ``categorical_features``, are read as categori
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -183,6 +183,12 @@ class RowTable(Table):
     def select(self, features: Sequence[int]) -> Table:
         """Return a table of the given columns in the given order."""
         return RowTable(self._table.select(features), self._rows)
+
+
+def frame_library(X: Any, libraries: Collection[str] = ("pandas", "polars", "pyarrow")) -> str | None:
+    """Return the library of a data frame if it is one of ``libraries``; None for anything else."""
+    library = type(X).__module__.partition(".")[0]
+    return library if library in libraries else None
 
 
 def count_rows(X: Any) -> int:
