@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Of the output of a verbose install, the lines about kernels show the progress; all of it is in the log.
 LOG := $(VENV)/install.log
 INSTALL = PYTHONUNBUFFERED=1 $(PIP) install -v -e $(1) > $(LOG) 2>&1 & pid=$$!; \
-	tail -n +1 -f $(LOG) --pid=$$pid 2>/dev/null | grep --line-buffered -o 'sapwood: compiling.*'; \
+	tail -n +1 -f $(LOG) --pid=$$pid 2>/dev/null | grep --line-buffered -o 'sapwood: compiled.*'; \
 	wait $$pid || { tail -n 40 $(LOG); exit 1; }
 
 .PHONY: demo demo-cluster test coverage test-cluster test-bounds bounds-kernels bounds-fits lint docs bench bench-full clean help

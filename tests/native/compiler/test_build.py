@@ -99,23 +99,30 @@ def test_only_elf_files_of_64_bits_are_read(data):
 
 
 def test_the_build_reports_progress_on_stderr(monkeypatch, tmp_path, capsys):
-    def start(levels, names, folder, claims, output):
-        code = "import sys, time, pathlib; pathlib.Path(sys.argv[1], 'draw_many_0').touch(); time.sleep(1)"
-        return subprocess.Popen([sys.executable, "-c", code, claims], stdout=output, text=True)
+    def start(levels, names, folder, shared, n_translators, output):
+        path = object_files.object_path(kernel.REGISTRY["draw_many"], 0, *levels, folder)
+        code = "import sys, time; from pathlib import Path; path = Path(sys.argv[1]); path.parent.mkdir(); path.touch()"
+        return subprocess.Popen([sys.executable, "-c", f"{code}; time.sleep(1)", path], stdout=output, text=True)
 
     object_files.import_kernels()
     monkeypatch.setattr(build, "_start", start)
     monkeypatch.setattr(build, "REPORT_SECONDS", 0.1)
     build._compile(["x86-64-v3"], ["draw_many"], tmp_path)
-    assert capsys.readouterr().err == "sapwood: compiling kernel 1 of 1\n"
+    assert capsys.readouterr().err == "sapwood: compiled 1 of 1 kernels\n"
 
 
-def test_a_failed_compilation_shows_what_the_compiler_said(monkeypatch, tmp_path):
-    def start(levels, names, folder, claims, output):
-        return subprocess.Popen([sys.executable, "-c", "print('no such type', flush=True); raise SystemExit(1)"],
-                                stdout=output, text=True)  # fmt: skip
+def test_a_failed_compilation_stops_the_others_and_shows_what_the_compiler_said(monkeypatch, tmp_path):
+    started = []
+
+    def start(levels, names, folder, shared, n_translators, output):
+        fails = "print('no such type', flush=True); raise SystemExit(1)"
+        code = fails if started else "import time; time.sleep(600)"
+        started.append(subprocess.Popen([sys.executable, "-c", code], stdout=output, text=True))
+        return started[-1]
 
     object_files.import_kernels()
     monkeypatch.setattr(build, "_start", start)
+    monkeypatch.setattr(build, "usable_cpus", lambda: 2)
     with pytest.raises(build.BuildError, match=r"(?s)compiling the kernels failed.*no such type"):
-        build._compile(["x86-64-v3"], ["draw_many"], tmp_path)
+        build._compile(["x86-64-v3"], ["draw_many", "draw_split_noise"], tmp_path)
+    assert [process.returncode for process in started] == [-15, 1]

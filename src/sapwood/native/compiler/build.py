@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
@@ -30,6 +31,7 @@ ALLOWED_UNDEFINED = {
 }  # fmt: skip
 MAX_PROCESSES = 4
 REPORT_SECONDS = 5.0  # between two reports of progress
+POLL_SECONDS = 0.05
 
 
 class BuildError(RuntimeError):
@@ -89,39 +91,51 @@ def _build(levels: list[str], folder: Path) -> list[Path]:
 
 
 def _compile(levels: list[str], names: list[str], folder: Path) -> None:
-    """Compile kernels in several processes, each of which claims the next one that no other has claimed.
+    """Compile kernels in several processes; every second one translates, see ``compile_process.py``.
 
-    Every second process begins with the shortest: long kernels call much the same functions, which each process that
-    compiles one of them has to translate.
+    Every second translator begins with the kernels that take longest, so that few functions are translated twice.
     """
     n_processes = min(usable_cpus(), MAX_PROCESSES, len(names))
-    with tempfile.TemporaryDirectory() as claims, tempfile.TemporaryFile("w+") as output:
-        running = [
-            _start(levels, names[::-1] if number % 2 else names, folder, claims, output)
-            for number in range(n_processes)
-        ]
-        total = sum(len(REGISTRY[name].variants) for name in names)
-        reported = 0
-        for process in running:
-            while not _has_ended(process):
-                begun = len(os.listdir(claims))
-                if begun > reported:
-                    print(f"sapwood: compiling kernel {begun} of {total}", file=sys.stderr, flush=True)
-                reported = begun
+    n_translators = max(1, n_processes // 2)
+    objects = [
+        object_files.object_path(REGISTRY[name], variant, level, folder)
+        for level in levels
+        for name in names
+        for variant in range(len(REGISTRY[name].variants))
+    ]
+    orders = [names[::-1] if number % 2 else names for number in range(n_translators)]
+    orders += [[]] * (n_processes - n_translators)
+    with tempfile.TemporaryDirectory() as shared, tempfile.TemporaryFile("w+") as output:
+        running = [_start(levels, order, folder, shared, n_translators, output) for order in orders]
+        try:
+            _report_progress(running, objects, len(levels))
+        finally:
+            for process in running:
+                process.terminate()
+                process.wait()
         if any(process.returncode != 0 for process in running):
             output.seek(0)
             raise BuildError(f"compiling the kernels failed:\n{output.read()}")
 
 
-def _has_ended(process: subprocess.Popen[str]) -> bool:
-    try:
-        process.wait(REPORT_SECONDS)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
+def _report_progress(running: list[subprocess.Popen[str]], objects: list[Path], n_levels: int) -> None:
+    """Report how many kernels have their objects, until all processes have ended or one has failed."""
+    reported, next_report = 0, time.monotonic()
+    while None in (states := [process.poll() for process in running]) and not any(states):
+        time.sleep(POLL_SECONDS)
+        if time.monotonic() < next_report:
+            continue
+        next_report += REPORT_SECONDS
+        n_compiled = sum(path.exists() for path in objects) // n_levels
+        if n_compiled > reported:
+            n_kernels = len(objects) // n_levels
+            print(f"sapwood: compiled {n_compiled} of {n_kernels} kernels", file=sys.stderr, flush=True)
+        reported = n_compiled
 
 
-def _start(levels: list[str], names: list[str], folder: Path, claims: str, output: IO[str]) -> subprocess.Popen[str]:
+def _start(
+    levels: list[str], names: list[str], folder: Path, shared: str, n_translators: int, output: IO[str]
+) -> subprocess.Popen[str]:
     environment = dict(os.environ)
     environment.pop("SAPWOOD_BOUNDSCHECK", None)
     environment["NUMBA_CPU_NAME"] = "generic"
@@ -130,8 +144,9 @@ def _start(levels: list[str], names: list[str], folder: Path, claims: str, outpu
     # The child has our search path, whatever build front ends do to it when Python starts.
     search = [str(sources.PACKAGE.parent), *(path for path in sys.path if path)]
     code = (
-        f"import sys; sys.path[:] = {search!r}; from sapwood.native.compiler import object_files; "
-        f"object_files.compile_objects({levels!r}, {names!r}, {str(folder)!r}, {claims!r})"
+        f"import sys; sys.path[:] = {search!r}; from pathlib import Path; "
+        "from sapwood.native.compiler.compile_process import compile_objects; "
+        f"compile_objects({levels!r}, {names!r}, Path({str(folder)!r}), Path({shared!r}), {n_translators})"
     )
     return subprocess.Popen(
         [sys.executable, "-c", code],

@@ -18,9 +18,9 @@ def target_machine(level: str) -> Any:
     return target.create_target_machine(cpu=level, features=features, opt=3, reloc="pic", codemodel="default")
 
 
-def optimised_object(module: Any, machine: Any) -> bytes:
-    """Return the object file of an LLVM module, optimised for a target machine; the module itself is kept."""
-    module = module.clone()
+def optimised_object(code: bytes, machine: Any) -> bytes:
+    """Return the object file of an LLVM module, optimised for a target machine."""
+    module = llvm.parse_bitcode(code)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = options.loop_unrolling = True
     builder = llvm.create_pass_builder(machine, options)

@@ -8,7 +8,6 @@ IR for no CPU in particular; LLVM then optimises it for each level.
 from __future__ import annotations
 
 import ast
-import gc
 import hashlib
 import importlib
 import inspect
@@ -103,7 +102,7 @@ def object_paths(level: str, folder: Path) -> list[Path]:
 
 
 def missing_kernels(levels: list[str], folder: Path) -> list[str]:
-    """Return the kernels that lack an object, those that take longest to compile first."""
+    """Return the kernels that lack an object, those that take longest to translate last."""
     import_kernels()
     missing = [
         kernel
@@ -112,34 +111,7 @@ def missing_kernels(levels: list[str], folder: Path) -> list[str]:
         if not all(object_path(kernel, variant, level, folder).exists() for level in levels)
     ]
     names = {kernel.name: sum(map(len, called_sources(kernel))) for kernel in missing}
-    return sorted(names, key=lambda name: (-names[name], name))
-
-
-def compile_objects(levels: list[str], names: list[str], folder: str, claims: str) -> None:
-    """Compile the kernels that no other process has claimed, for all levels; runs in a process of its own."""
-    from sapwood.native.compiler import llvm, numba
-
-    gc.disable()  # Numba makes millions of objects, nearly all of which live as long as the process
-    numba.compile_ahead_of_time()
-    import_kernels()
-    machines = {level: llvm.target_machine(level) for level in levels}
-    for kernel in (REGISTRY[name] for name in names):
-        for variant in range(len(kernel.variants)):
-            if not _claim(Path(claims, f"{kernel.name}_{variant}")):
-                continue
-            module = numba.llvm_module(kernel, variant)
-            for level, machine in machines.items():
-                path = object_path(kernel, variant, level, Path(folder))
-                if not path.exists():
-                    write_atomically(path, llvm.optimised_object(module, machine))
-
-
-def _claim(mark: Path) -> bool:
-    try:
-        mark.touch(exist_ok=False)
-    except FileExistsError:
-        return False
-    return True
+    return sorted(names, key=lambda name: (names[name], name))
 
 
 def write_atomically(path: Path, data: bytes) -> None:
