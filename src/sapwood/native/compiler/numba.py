@@ -11,8 +11,8 @@ import types as python_types
 
 import llvmlite.binding as llvm
 from numba import njit, types
-from numba.core import typed_passes, untyped_passes
-from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary
+from numba.core import event, typed_passes, untyped_passes
+from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
@@ -82,8 +82,20 @@ def compile_ahead_of_time() -> None:
     # Numba identifies functions by their entry points: each gets a builtin of its own, which is never called.
     CPUContext.get_executable = lambda self, library, function, environment: [].append
     # Numba would optimise every function and everything it calls; ``llvm.optimised_object`` does it once.
+    CPUCodeLibrary._optimize_functions = _simplify_functions
     CPUCodeLibrary._optimize_final_module = lambda self: None
-    JITCodeLibrary._finalize_specific = lambda self: None
+    # It would also load the code into this process, and announce every call of LLVM as an event.
+    CPUCodeLibrary._finalize_final_module = lambda self: setattr(self, "_finalized", True)
+    event.start_event = event.end_event = lambda *arguments, **more: None
+
+
+def _simplify_functions(library, module):
+    """Run the passes that work on single functions, with one pass manager for all that the module defines."""
+    module.data_layout = library._codegen._data_layout
+    manager, builder = library._codegen._function_pass_manager()
+    for function in module.functions:
+        if not function.is_declaration:
+            manager.run(function, builder)
 
 
 def dispatcher(kernel: Kernel):
