@@ -54,16 +54,13 @@ def optimise(folder: Path, shared: Path, n_translators: int) -> None:
     """Compile translated kernels to objects until all translators have finished and nothing is left."""
     from sapwood.native.compiler import llvm
 
-    machines = {}
     parent = os.getppid()
     while os.getppid() == parent:
         is_translated = len(list(shared.glob(f"*.{TRANSLATED}"))) == n_translators
         path = _take_module(shared)
         if path is not None:
             level = path.parent.name
-            if level not in machines:
-                machines[level] = llvm.target_machine(level)
-            data = llvm.optimised_object(path.read_bytes(), machines[level])
+            data = llvm.optimised_object(path.read_bytes(), level)
             object_files.write_atomically(folder / level / f"{path.stem}.o", data)
             path.unlink()
         elif is_translated:
