@@ -20,6 +20,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import Any
 
 
@@ -76,3 +78,11 @@ class SapwoodWarning(UserWarning):
 
 class NoSplitWarning(SapwoodWarning):
     """No tree could be split: all rows get the same prediction."""
+
+
+def warn_user(message: str, category: type[Warning] = SapwoodWarning) -> None:
+    """Issue a warning at the line that called Sapwood: the innermost one outside of it."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "sapwood":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

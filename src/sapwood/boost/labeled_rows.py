@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,7 +20,7 @@ from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.streamed_tables import collect_table
 from sapwood.data.tables.table import Block, Table, read_table, single_block
 from sapwood.distributed.workers import LOCAL, Workers
-from sapwood.errors import SapwoodError, SapwoodWarning
+from sapwood.errors import SapwoodError, warn_user
 from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import Run
 from sapwood.params.declaration import Params
@@ -189,11 +188,9 @@ def warn_of_index_order(X: Any, values: Any, name: str) -> None:
     except TypeError:  # labels that cannot be ordered
         return
     if is_permuted:
-        warnings.warn(
+        warn_user(
             f"{name} has the index of X in another order, but rows are matched by position: pass "
             f"{name}.loc[X.index] if they should be matched by label",
-            SapwoodWarning,
-            stacklevel=5,
         )
 
 

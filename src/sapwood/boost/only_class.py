@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from sapwood.boost.learning_task import LearningTask
 from sapwood.boost.rounds import TrainResult
 from sapwood.boost.training_pipeline import Training
 from sapwood.data.tables.conversion import short_repr
-from sapwood.errors import SapwoodWarning
+from sapwood.errors import warn_user
 from sapwood.model.ensemble_builder import EnsembleBuilder
 from sapwood.model.model import Model
 from sapwood.native.runtime.kernel import run_serial
@@ -24,10 +23,8 @@ def train_constant(task: LearningTask, rows: LabeledRows) -> Training:
     assert task.only_class is not None and task.classes is not None
     label = short_repr(task.classes[task.only_class])
     others = "" if len(task.classes) > 1 else " and `classes` does not name others"
-    warnings.warn(
+    warn_user(
         f"y has one class, {label}{others}: the model has no trees and predicts it for every row",
-        SapwoodWarning,
-        stacklevel=5,
     )
     init = task.init.fit(rows, run_serial)
     width = task.objective.n_outputs if task.objective.vector_leaves else 1

@@ -6,7 +6,6 @@ round left out is compared before and after the round. Samples are drawn again, 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ from sapwood.boost.sampling.base import Sampler, sample_number
 from sapwood.boost.score_update import add_tree
 from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.errors import SapwoodWarning
+from sapwood.errors import warn_user
 from sapwood.grow.grown_tree import FittedTree
 from sapwood.kernels.numeric.sums import fixed_mean
 from sapwood.lazy_dataclass import dataclass
@@ -141,13 +140,12 @@ def report_out_of_bag(
     objective: Objective,
     classes: np.ndarray | None,
     function: Any,
-    stacklevel: int,
 ) -> OutOfBagReport:
-    """Return the out-of-bag results of a training on rows; ``stacklevel`` is that of the user's call, for warnings."""
+    """Return the out-of-bag results of a training on rows."""
     if found.scores is None:
         score = found.losses[-1] if found.losses else float("nan")
         return OutOfBagReport(score, None, found.losses, found.improvements)
-    _warn_of_unknown(~np.isnan(found.scores[0]), stacklevel + 1)
+    _warn_of_unknown(~np.isnan(found.scores[0]))
     score, of_rows = _predict(found.scores, rows.y, objective, classes, function)
     if rows.indices is None:
         return OutOfBagReport(score, of_rows)
@@ -156,13 +154,11 @@ def report_out_of_bag(
     return OutOfBagReport(score, prediction)
 
 
-def _warn_of_unknown(known: np.ndarray, stacklevel: int) -> None:
+def _warn_of_unknown(known: np.ndarray) -> None:
     if not known.all():
-        warnings.warn(
+        warn_user(
             f"{int((~known).sum())} of {len(known)} rows were in the sample of every tree, so that they have no "
             "out-of-bag prediction (NaN): raise n_estimators",
-            SapwoodWarning,
-            stacklevel=stacklevel,
         )
 
 

@@ -132,7 +132,7 @@ def _report_out_of_bag(task: LearningTask, rows: LabeledRows, result: TrainResul
     from sapwood.boost.out_of_bag import report_out_of_bag
 
     function = task.params.evaluation.oob_score
-    return report_out_of_bag(result.out_of_bag, rows, task.objective, task.classes, function, 9)
+    return report_out_of_bag(result.out_of_bag, rows, task.objective, task.classes, function)
 
 
 def with_crosses(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sapwood.errors import NoSplitWarning
+from sapwood.errors import NoSplitWarning, warn_user
 from sapwood.model.tree import LEAF
 
 if TYPE_CHECKING:
@@ -22,10 +21,9 @@ def warn_of_unsplit_trees(task: LearningTask, rows: LabeledRows, training: Train
     first_node = 0 if earlier is None else earlier.ensemble.n_nodes
     if ensemble.n_nodes == first_node or (ensemble.feature[first_node:] != LEAF).any():
         return
-    warnings.warn(
+    warn_user(
         f"no tree could be split, so that all rows get the same prediction: {_reason(task, rows, training)}",
         NoSplitWarning,
-        stacklevel=5,
     )
 
 

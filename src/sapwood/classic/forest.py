@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
@@ -15,7 +14,7 @@ from sapwood.classic.forest_training import ForestSettings, train_forest
 from sapwood.classic.node_limits import feature_count, row_count
 from sapwood.classic.parameter_names import FOREST_HINTS, ExplainedParameters, explains_parameters
 from sapwood.data.tables.table import count_rows
-from sapwood.errors import ParameterError, SapwoodWarning
+from sapwood.errors import ParameterError, warn_user
 from sapwood.estimators.base import set_fitted_attributes, warn_of_column_vector
 from sapwood.estimators.fitted_estimator import FittedEstimator
 from sapwood.explain.importance import tree_importances
@@ -121,11 +120,9 @@ class SapwoodForest(ExplainedParameters, FittedEstimator):
         params = self._engine_params(X)
         is_continued = self.warm_start and self.__sklearn_is_fitted__() and self.model_.n_iterations > 0
         if is_continued and self.model_.n_iterations == self.n_estimators:
-            warnings.warn(
+            warn_user(
                 f"warm_start=True and the forest has {self.n_estimators} trees already: nothing was fitted; raise "
                 "n_estimators, or set warm_start=False to train anew",
-                SapwoodWarning,
-                stacklevel=2,
             )
             return self
         arguments = FitArguments(

@@ -211,4 +211,4 @@ def _score_out_of_bag(
     """Return the out-of-bag predictions of the trees."""
     out_of_bag = OutOfBag(dataset, rows.target, task.objective, task.params.boost, sampler, initial.n_rounds)
     found = out_of_bag.results([[tree] for tree in trees], initial.make_scores(dataset.n_rows))
-    return report_out_of_bag(found, rows, task.objective, task.classes, task.params.evaluation.oob_score, 6)
+    return report_out_of_bag(found, rows, task.objective, task.classes, task.params.evaluation.oob_score)

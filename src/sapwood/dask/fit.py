@@ -24,7 +24,6 @@ from sapwood.dask.transport import TransportPlugin
 from sapwood.dask.worker_task import (
     Attempt,
     WorkerFailure,
-    WorkerResult,
     forget_fit,
     train_on_worker,
 )
@@ -33,7 +32,7 @@ from sapwood.distributed.cost import log_attempt
 from sapwood.distributed.inbox import WorkerLostError
 from sapwood.distributed.partitions import without_rows
 from sapwood.distributed.retries import fit_with_retries
-from sapwood.distributed.worker_rows import StoredPartition, number_rows
+from sapwood.distributed.worker_rows import StoredPartition, WorkerResult, number_rows
 from sapwood.estimators.base import SapwoodEstimator
 from sapwood.params.declaration import AUTO
 from sapwood.params.resolve import check_value

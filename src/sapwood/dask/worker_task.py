@@ -15,7 +15,7 @@ from sapwood.distributed.communicator import Communicator
 from sapwood.distributed.inbox import WorkerLostError
 from sapwood.distributed.journal import Journal
 from sapwood.distributed.partitions import Partition, common_type
-from sapwood.distributed.worker_rows import EvalRows, StoredPartition, WorkerRows
+from sapwood.distributed.worker_rows import EvalRows, StoredPartition, WorkerResult, WorkerRows
 from sapwood.distributed.workers import ROWS, Workers
 from sapwood.errors import SapwoodError
 from sapwood.estimators.base import SapwoodEstimator
@@ -34,14 +34,6 @@ class Attempt(NamedTuple):
     def run(self) -> str:
         """Id of the run of workers that exchange messages."""
         return f"{self.fit_id}/{self.number}"
-
-
-class WorkerResult(NamedTuple):
-    """What a worker returns: the fitted estimator (of the first worker), its fingerprint, and what it exchanged."""
-
-    estimator: SapwoodEstimator | None
-    fingerprint: str
-    report: dict[str, Any]
 
 
 class WorkerFailure(NamedTuple):

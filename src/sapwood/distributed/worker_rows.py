@@ -22,6 +22,14 @@ class StoredPartition(NamedTuple):
     facts: PartitionFacts
 
 
+class WorkerResult(NamedTuple):
+    """What a worker returns: the fitted estimator (of the first worker), its fingerprint, and what it exchanged."""
+
+    estimator: SapwoodEstimator | None
+    fingerprint: str
+    report: dict[str, Any]
+
+
 EvalRows = tuple[Sequence[StoredPartition], Sequence[Partition], Partition]  # the last one has no rows
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.exceptions import DataConversionWarning
 from sapwood.boost import train as engine
 from sapwood.boost.fit_arguments import REGRESSION, FitArguments
 from sapwood.data.tables.table import frame_library
-from sapwood.errors import ParameterError
+from sapwood.errors import ParameterError, warn_user
 from sapwood.estimators.evals_frame import LIBRARIES
 from sapwood.estimators.fitted_estimator import FittedEstimator
 from sapwood.params.aliases.alias import FIT
@@ -201,8 +200,7 @@ def join_histories(
 def warn_of_column_vector(y: Any) -> None:
     """Warn, as scikit-learn does, if y is a matrix of one column."""
     if len(getattr(y, "shape", ())) == 2 and y.shape[1] == 1 and not hasattr(y, "nnz"):
-        warnings.warn(
+        warn_user(
             "A column-vector y was passed when a 1d array was expected; pass y.ravel() instead.",
             DataConversionWarning,
-            stacklevel=4,
         )

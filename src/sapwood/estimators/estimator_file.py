@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from sapwood.boost.fit_arguments import CLASSIFICATION
-from sapwood.errors import ModelFileError, ParameterError, SapwoodWarning
+from sapwood.errors import ModelFileError, ParameterError, warn_user
 from sapwood.estimators import parameter_values
 from sapwood.model.info import PARAMS, TRAINING
 from sapwood.model.io import serialize
@@ -63,11 +62,9 @@ def load(kind: type[Estimator], path: str | os.PathLike[str]) -> Estimator:
             "model alone, with sapwood.load(path)"
         ) from error
     if functions := described.get("functions"):
-        warnings.warn(
+        warn_user(
             f"{os.fspath(path)}: {', '.join(map(str, functions))} of the estimator cannot be kept in a file; "
             "predictions do not need them, but set them with set_params before you fit again",
-            SapwoodWarning,
-            stacklevel=3,
         )
     return estimator
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -16,6 +15,7 @@ from sapwood.boost.initial_scores import estimator_scores
 from sapwood.data.dataset import unwrap_dataset
 from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import Table, read_table
+from sapwood.errors import warn_user
 from sapwood.estimators import estimator_file
 from sapwood.estimators.evals_frame import make_evals_frame
 from sapwood.estimators.explained_estimator import ExplainedEstimator
@@ -344,11 +344,9 @@ def align_table(estimator: Any, X: Any, schema: Schema) -> Table:
     aligned = schema.align(table, type(estimator).__name__)
     was_named = hasattr(estimator, "feature_names_in_")
     if was_named and not table.has_string_names and table.n_features > 0:
-        _warn(f"X does not have valid feature names, but {type(estimator).__name__} was fitted with feature names")
+        message = f"X does not have valid feature names, but {type(estimator).__name__} was fitted with feature names"
+        warn_user(message, UserWarning)
     elif table.has_string_names and not was_named:
-        _warn(f"X has feature names, but {type(estimator).__name__} was fitted without feature names")
+        message = f"X has feature names, but {type(estimator).__name__} was fitted without feature names"
+        warn_user(message, UserWarning)
     return aligned
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=5)

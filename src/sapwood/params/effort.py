@@ -58,7 +58,7 @@ BINARY_STATISTICS: Mapping[str, Any] = {
 BINARY_COMBINATION, OTHER_COMBINATION = 4, 2
 # Dense tables of more columns are wide: not searched for numeric crosses, and trained with fewer bins and shallower
 # symmetric trees, since a round takes time in proportion to features, bins and leaves.
-MAX_CROSSED_FEATURES = 500
+MAX_NARROW_FEATURES = 500
 WIDE_BINS, WIDE_DEPTH = 31, 4
 CROSSES = NumericCrosses(columns=10, max_kept=12, max_leaves=63)
 
@@ -79,6 +79,11 @@ class FitFacts:
     is_sparse: bool = False
     shares_histograms: bool = False
     has_loss: bool = True
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether a dense table has so many columns that a round takes long."""
+        return self.n_features > MAX_NARROW_FEATURES and not self.is_sparse
 
 
 @dataclass(frozen=True)
@@ -192,8 +197,7 @@ def _class_values(facts: FitFacts) -> dict[str, Any]:
 
 def _wide_values(facts: FitFacts, **others: Any) -> dict[str, Any]:
     """Return the number of bins of wide tables, and other values for them; nothing for other tables."""
-    is_wide = facts.n_features > MAX_CROSSED_FEATURES and not facts.is_sparse
-    return {"max_bins": WIDE_BINS, **others} if is_wide else {}
+    return {"max_bins": WIDE_BINS, **others} if facts.is_wide else {}
 
 
 def _crosses(facts: FitFacts) -> Any:
@@ -201,7 +205,7 @@ def _crosses(facts: FitFacts) -> Any:
 
     Crosses are kept if they lower the loss, which gradients alone do not define.
     """
-    is_searched = facts.has_loss and not facts.is_sparse and facts.n_features <= MAX_CROSSED_FEATURES
+    is_searched = facts.has_loss and not facts.is_sparse and not facts.is_wide
     return CROSSES if is_searched else False
 
 

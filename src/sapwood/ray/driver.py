@@ -16,11 +16,11 @@ from sapwood.distributed.journal import Journal
 from sapwood.distributed.partitions import PartitionFacts, common_type
 from sapwood.distributed.retries import fit_with_retries, read_retries
 from sapwood.distributed.train import check_estimator, fixed_seed
-from sapwood.distributed.worker_rows import StoredPartition, number_rows
+from sapwood.distributed.worker_rows import StoredPartition, WorkerResult, number_rows
 from sapwood.errors import InputError, InputTypeError, ParameterError, SapwoodError, TrainingError
 from sapwood.estimators.base import SapwoodEstimator
 from sapwood.ray.parts import Part, describe_part, split_rows
-from sapwood.ray.worker_actor import Task, WorkerActor, WorkerFailure, WorkerResult
+from sapwood.ray.worker_actor import Task, WorkerActor, WorkerFailure
 
 logger = logging.getLogger("sapwood.ray")
 START_SECONDS = 60.0  # for actors to start; a fit goes on with those that have

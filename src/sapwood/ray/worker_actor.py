@@ -10,7 +10,7 @@ from sapwood.distributed.collectives import PointToPointCommunicator
 from sapwood.distributed.inbox import Inbox, WorkerLostError
 from sapwood.distributed.journal import Journal
 from sapwood.distributed.partitions import without_rows
-from sapwood.distributed.worker_rows import StoredPartition, WorkerRows
+from sapwood.distributed.worker_rows import StoredPartition, WorkerResult, WorkerRows
 from sapwood.distributed.workers import ROWS, Workers
 from sapwood.errors import SapwoodError
 from sapwood.estimators.base import SapwoodEstimator
@@ -34,14 +34,6 @@ class Task(NamedTuple):
     init_model: Any
     n_threads: int
     journal: bytes
-
-
-class WorkerResult(NamedTuple):
-    """What a worker returns: the fitted estimator (of the first worker), its fingerprint, and what it exchanged."""
-
-    estimator: SapwoodEstimator | None
-    fingerprint: str
-    report: dict[str, Any]
 
 
 class WorkerFailure(NamedTuple):

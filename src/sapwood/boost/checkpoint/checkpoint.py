@@ -8,7 +8,6 @@ the same scores, and a checksum verifies it.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import field
 from types import TracebackType
@@ -22,7 +21,7 @@ from sapwood.boost.evaluation import Evaluation
 from sapwood.boost.initial_scores import InitialScores
 from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
-from sapwood.errors import CheckpointError
+from sapwood.errors import CheckpointError, warn_user
 from sapwood.grow.grown_tree import FittedTree, GrownTree
 from sapwood.lazy_dataclass import dataclass
 from sapwood.model.linear_leaves import LeafCoefficients
@@ -194,11 +193,10 @@ class Checkpoint:
         try:
             self._log.append(json.dumps(header), arrays)
         except OSError as error:
-            warnings.warn(
+            warn_user(
                 f"checkpoint {self._log.path!r} can no longer be written ({error.strerror}): training continues "
                 f"without it and could be resumed after round {self._n_written}",
                 RuntimeWarning,
-                stacklevel=2,
             )
             self._log.close()
             self._log = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from sapwood.data.tables import conversion
 from sapwood.data.tables.conversion import short_repr
 from sapwood.distributed.workers import LOCAL, Workers
-from sapwood.errors import InputError, InputTypeError, SapwoodWarning
+from sapwood.errors import InputError, InputTypeError, warn_user
 
 CLASSES_SHOWN = 10
 MIN_WEIGHT, MAX_WEIGHT = 1e-200, 1e70
@@ -86,10 +85,8 @@ def _check_classes(labels: np.ndarray, classes: np.ndarray, n_rows: int) -> None
             "continuous target, or bin the numbers into classes first"
         )
     if len(classes) > WARN_ABOVE_CLASSES and 2 * len(classes) > n_rows:
-        warnings.warn(
+        warn_user(
             f"y has {len(classes)} classes in {n_rows} rows: if it is a continuous target, use SapwoodRegressor",
-            SapwoodWarning,
-            stacklevel=6,
         )
 
 
