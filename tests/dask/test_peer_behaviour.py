@@ -23,6 +23,7 @@ from distributed import Client
 from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 
+import sapwood.dask
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.dask import DaskSapwoodClassifier, DaskSapwoodRegressor
 from sapwood.errors import InputError, InputTypeError, SapwoodWarning
@@ -359,3 +360,9 @@ def test_methods_have_the_signatures_of_the_plain_estimators(dask_class: type, l
     for name in ("fit", "predict", "score", "predict_raw", "apply", "explain", "shap_values"):
         given, expected = (list(inspect.signature(getattr(one, name)).parameters) for one in (dask_class, local_class))
         assert given == expected, name
+
+
+@pytest.mark.parametrize("name", ["train", "DaskDMatrix", "DaskLGBMClassifier"])
+def test_other_names_of_the_package_point_to_the_estimators(name: str) -> None:
+    with pytest.raises(AttributeError, match="but DaskSapwoodClassifier and DaskSapwoodRegressor"):
+        getattr(sapwood.dask, name)

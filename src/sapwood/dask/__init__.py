@@ -21,7 +21,7 @@ if not TYPE_CHECKING:  # so that type checkers report unknown names
     def __getattr__(name: str) -> Any:
         """Import a public name when it is first used."""
         if name not in __all__:
-            raise AttributeError(f"module 'sapwood.dask' has no attribute {name!r}")
+            raise AttributeError(f"module 'sapwood.dask' has no attribute {name!r}, but {' and '.join(__all__)}")
         try:
             importlib.import_module("distributed")
         except ImportError as error:

@@ -19,7 +19,7 @@ if not TYPE_CHECKING:  # so that type checkers report unknown names
     def __getattr__(name: str) -> Any:
         """Import a public name when it is first used."""
         if name not in __all__:
-            raise AttributeError(f"module 'sapwood.ray' has no attribute {name!r}")
+            raise AttributeError(f"module 'sapwood.ray' has no attribute {name!r}, but the function fit")
         try:
             importlib.import_module("ray")
         except ImportError as error:
