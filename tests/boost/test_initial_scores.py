@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -158,6 +159,23 @@ def test_an_estimator_that_takes_no_weights_is_refused_where_there_are_some():
     X, y = example()
     with pytest.raises(ParameterError, match=r"init=KNeighborsRegressor\(\) is not supported with weighted rows"):
         SapwoodRegressor(init=KNeighborsRegressor()).fit(X, y, sample_weight=np.ones(300))
+
+
+@pytest.mark.parametrize("weight", [None, np.linspace(0.0, 1.0, 300)])
+def test_a_frozen_estimator_is_taken_as_it_is(weight):
+    X, y = example()
+    start = KNeighborsRegressor(3).fit(*example(seed=1))
+    fitted = SapwoodRegressor(init=FrozenEstimator(start), **FEW).fit(X, y, sample_weight=weight)
+    assert fitted.init_.estimator is start
+    assert np.array_equal(fitted.predict(X, iterations=0), start.predict(X))
+    assert fitted.score(X, y) > start.score(X, y)
+
+
+def test_a_frozen_classifier_must_know_the_classes_of_y():
+    X, y = labelled(3)
+    start = FrozenEstimator(LogisticRegression().fit(X, y == y[0]))
+    with pytest.raises(InputError, match="init: FrozenEstimator was fitted to the classes"):
+        SapwoodClassifier(init=start, **FEW).fit(X, y)
 
 
 def test_validation_starts_from_the_estimator_too():

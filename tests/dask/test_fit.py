@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from distributed import Client
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.dask import DaskSapwoodClassifier, DaskSapwoodRegressor
+from sapwood.errors import ParameterError
 from tests.dask.collections import PARTITIONINGS, as_frame, dask_array, dask_frame, make_table, put
 
 FEW = {"n_estimators": 4, "max_leaves": 8, "min_child_samples": 5, "random_state": 3, "effort": "fast"}
@@ -97,6 +100,25 @@ def test_groups_are_divided_like_x_and_kept_together(client: Client) -> None:
     model = DaskSapwoodRegressor(**params, client=client).fit(*parts[:2], groups=parts[2])
     assert fingerprint(model) == fingerprint(alone)
     assert fingerprint(model) != fingerprint(SapwoodRegressor(**params).fit(X, y))
+
+
+def test_workers_start_from_the_predictions_of_a_frozen_estimator(client: Client) -> None:
+    X, y = make_table(task="classes")
+    start = FrozenEstimator(DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y))
+    params = FEW | {"init": start}
+    alone = SapwoodClassifier(**params).fit(X, y, eval_set=[(X[:9], y[:9])])
+    parts = [dask_array(values, [200, 0, 150, 250]) for values in (X, y)]
+    few = [dask_array(values, [9]) for values in (X[:9], y[:9])]
+    model = DaskSapwoodClassifier(**params, client=client).fit(*parts, eval_set=[tuple(few)])
+    assert fingerprint(model) == fingerprint(alone)
+    assert model.evals_result_ == alone.evals_result_
+    assert np.array_equal(model.predict_proba(parts[0]).compute(), alone.predict_proba(X))
+
+
+def test_an_estimator_that_has_to_be_fitted_is_refused_as_init(client: Client) -> None:
+    parts = [dask_array(values, [300, 300]) for values in make_table()]
+    with pytest.raises(ParameterError, match=r"init=DecisionTreeRegressor\(\).*FrozenEstimator\(fitted\)"):
+        DaskSapwoodRegressor(**FEW, init=DecisionTreeRegressor(), client=client).fit(*parts)
 
 
 @pytest.mark.parametrize("params", [{}, {"refit": True}, {"sampling": "goss"}, {"subsample": 0.5}, {"sampling": "mvs"}])

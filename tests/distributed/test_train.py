@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sapwood import (
     Bundle,
@@ -290,7 +292,7 @@ def test_a_gradient_that_is_not_finite_stops_all_workers(processes: Processes) -
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({"init": LinearRegression()}, "fitted on all rows, in one process; pass its predictions as init_score"),
+        ({"init": LinearRegression()}, r"fitted on all rows, in one process; fit it before.*FrozenEstimator\(fitted\)"),
         ({"split_search": "exact"}, "exact"),
     ],
 )
@@ -298,6 +300,17 @@ def test_what_needs_all_rows_is_refused(params: dict[str, Any], words: str) -> N
     data = make_data(100)
     with pytest.raises(ParameterError, match=words):
         distributed.fit(SapwoodRegressor(**params), data["X"], data["y"], Lonely(0, 1))
+
+
+@pytest.mark.parametrize("task", ["regression", "classes"])
+def test_workers_start_from_the_predictions_of_a_frozen_estimator(processes: Processes, task: str) -> None:
+    data, other = make_data(task=task, weighted=True), make_data(2, task=task)
+    start = {"regression": DecisionTreeRegressor, "classes": DecisionTreeClassifier}[task](max_depth=3, random_state=0)
+    params = {"init": FrozenEstimator(start.fit(data["X"], data["y"]))}
+    alone = fit_alone(task, data, params, other)
+    answers = processes.run(3, fit_rows, task, data, params, other)  # one of the workers has no validation rows
+    assert fingerprints(answers) == {alone.model_.fingerprint()}
+    assert all(answer[1] == alone.evals_result_ for answer in answers)
 
 
 def test_a_dataset_with_lists_of_columns_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

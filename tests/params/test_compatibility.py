@@ -88,7 +88,7 @@ HOLDS: dict[str, dict] = {
     "GROUPS": {"has_groups": True},
     "NO_GROUPS": {"has_groups": False},
     "INIT": {"values": {"init": 1.0}},
-    "INIT_ESTIMATOR": {"values": {"init": LinearRegression()}},
+    "INIT_TO_FIT": {"values": {"init": LinearRegression()}},
     "INIT_WITHOUT_PROBABILITIES": {"values": {"init": LinearRegression()}, "init_has_probabilities": False},
     "INIT_WITHOUT_WEIGHTS": {"values": {"init": LinearRegression()}, "init_takes_weights": False},
     "WEIGHTS": {"has_weights": True},

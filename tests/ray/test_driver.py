@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pandas
 import pytest
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import DecisionTreeRegressor
 
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood import ray as sapwood_ray
@@ -70,6 +72,15 @@ def test_parts_give_the_model_of_one_machine() -> None:
     assert model.model_.fingerprint() == alone.model_.fingerprint()
     assert model.evals_result_ == alone.evals_result_
     assert [worker["rows"] for worker in model.fit_report_["workers"]] == [300, 300]
+    assert np.array_equal(model.predict(X), alone.predict(X))
+
+
+def test_actors_start_from_the_predictions_of_a_frozen_estimator() -> None:
+    X, y = make_table()
+    params = FEW | {"init": FrozenEstimator(DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, y))}
+    alone = SapwoodRegressor(**params).fit(X, y)
+    model = sapwood_ray.fit(SapwoodRegressor(**params), parts(X), parts(y), n_workers=2)
+    assert model.model_.fingerprint() == alone.model_.fingerprint()
     assert np.array_equal(model.predict(X), alone.predict(X))
 
 

@@ -13,6 +13,7 @@ from sapwood.data.categories.plan import column_number
 from sapwood.data.tables.schema import Schema
 from sapwood.grow.constraints import monotone_directions
 from sapwood.params.fit_context import Context
+from sapwood.params.validators import is_frozen
 
 
 def fit_context(task: LearningTask, rows: LabeledRows, arguments: FitArguments) -> Context:
@@ -22,6 +23,7 @@ def fit_context(task: LearningTask, rows: LabeledRows, arguments: FitArguments) 
     init: Any = params.task.init
     warm_start = task.init.warm_start
     is_estimator = hasattr(init, "fit")
+    needs_no_weights = not is_estimator or is_frozen(init)
     return Context(
         params.values(),
         task=task.metric_task,
@@ -42,7 +44,7 @@ def fit_context(task: LearningTask, rows: LabeledRows, arguments: FitArguments) 
         has_groups=rows.groups is not None,
         init_model=None if warm_start is None else warm_start.facts,
         init_has_probabilities=not is_estimator or hasattr(init, "predict_proba"),
-        init_takes_weights=not is_estimator or "sample_weight" in inspect.signature(init.fit).parameters,
+        init_takes_weights=needs_no_weights or "sample_weight" in inspect.signature(init.fit).parameters,
         distributed=None if rows.workers.is_local else rows.workers.split,
         has_retries=rows.workers.journal is not None,
     )

@@ -120,7 +120,7 @@ class FittedInit:
         else:
             raw = self.model.predict_raw(rows.user_rows)
             scores = np.ascontiguousarray(raw.T).reshape(len(self.base_scores), -1)
-        if self.estimator is not None:
+        if self.estimator is not None and len(rows.y):  # of a validation set a worker may have no rows
             scores = scores + estimator_scores(self.estimator, rows.user_rows, self.link, len(scores))
         return scores if rows.init_score is None else scores + rows.init_score
 

@@ -127,9 +127,10 @@ class ClassifierParameters(SapwoodEstimator):
             constant score: the probability that it would have with one row. Allowed: a list of at least two labels, or
             None (those in y).
         init : float, array-like, estimator or None, default=None
-            Initial scores of boosting, before the link function. An estimator is fitted first, and the trees are
-            trained from its predictions; such a model cannot be saved to a file. Allowed: a number, one per output, a
-            scikit-learn estimator, or None (the best constant of the loss).
+            Initial scores of boosting, before the link function. An estimator is fitted first (one that is fitted
+            already is taken as it is if passed as sklearn.frozen.FrozenEstimator), and the trees are trained from its
+            predictions; such a model cannot be saved to a file. Allowed: a number, one per output, a scikit-learn
+            estimator, or None (the best constant of the loss).
         n_estimators : int, default=100
             Number of boosting rounds. Allowed: an integer of at least 1.
         parallel_trees : int, default=1

@@ -116,9 +116,10 @@ class RegressorParameters(SapwoodEstimator):
             returns them, for this and other coverages. See intervals.md. Allowed: True (0.9), a number between 0 and 1,
             or None (no intervals).
         init : float, array-like, estimator or None, default=None
-            Initial scores of boosting, before the link function. An estimator is fitted first, and the trees are
-            trained from its predictions; such a model cannot be saved to a file. Allowed: a number, one per output, a
-            scikit-learn estimator, or None (the best constant of the loss).
+            Initial scores of boosting, before the link function. An estimator is fitted first (one that is fitted
+            already is taken as it is if passed as sklearn.frozen.FrozenEstimator), and the trees are trained from its
+            predictions; such a model cannot be saved to a file. Allowed: a number, one per output, a scikit-learn
+            estimator, or None (the best constant of the loss).
         n_estimators : int, default=100
             Number of boosting rounds. Allowed: an integer of at least 1.
         parallel_trees : int, default=1

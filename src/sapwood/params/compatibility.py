@@ -346,8 +346,8 @@ DISTRIBUTED = (
         c.ROW_NUMBERS, c.DISTRIBUTED_FEATURES, "every worker has all rows", "leave row_numbers out"
     ),
     Incompatibility(
-        c.INIT_ESTIMATOR, c.DISTRIBUTED_ROWS, "an estimator is fitted on all rows, in one process",
-        "pass its predictions as init_score, or use sapwood.distributed.fit(by='features')",
+        c.INIT_TO_FIT, c.DISTRIBUTED_ROWS, "an estimator is fitted on all rows, in one process",
+        "fit it before, on rows that one machine holds, and pass init=sklearn.frozen.FrozenEstimator(fitted)",
     ),
 )  # fmt: skip
 

@@ -21,6 +21,7 @@ from sapwood.params.options import (
     sampling_of,
     symmetric_of,
 )
+from sapwood.params.validators import is_frozen
 
 MAX_SYMMETRIC_DEPTH = 16  # such a tree has 2**depth leaves
 ROWS, FEATURES = "rows", "features"
@@ -261,7 +262,11 @@ GROUPS = Condition("`groups`", lambda c: c.has_groups is True)
 NO_GROUPS = Condition("without `groups`", lambda c: c.has_groups is False)
 INIT_SHOWN = "init={init.__class__.__name__}()"
 INIT = Condition("`init`", lambda c: c["init"] is not None)
-INIT_ESTIMATOR = Condition("an estimator as `init`", lambda c: hasattr(c["init"], "fit"), INIT_SHOWN)
+INIT_TO_FIT = Condition(
+    "an estimator that has to be fitted as `init`",
+    lambda c: hasattr(c["init"], "fit") and not is_frozen(c["init"]),
+    INIT_SHOWN,
+)
 INIT_WITHOUT_PROBABILITIES = Condition(
     "an estimator without `predict_proba` as `init`",
     lambda c: not c.init_has_probabilities,

@@ -121,8 +121,9 @@ class TaskParams:
             is_init,
             annotation="float | ArrayLike | BaseEstimator | None",
         ),
-        "Initial scores of boosting, before the link function. An estimator is fitted first, and the trees are trained "
-        "from its predictions; such a model cannot be saved to a file.",
+        "Initial scores of boosting, before the link function. An estimator is fitted first (one that is fitted "
+        "already is taken as it is if passed as sklearn.frozen.FrozenEstimator), and the trees are trained from its "
+        "predictions; such a model cannot be saved to a file.",
     )
 
 

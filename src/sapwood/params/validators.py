@@ -14,6 +14,8 @@ import numpy as np
 from sapwood.errors import ParameterError
 from sapwood.lazy_dataclass import dataclass
 
+FROZEN = ("sklearn.frozen", "FrozenEstimator")
+
 
 @dataclass(frozen=True)
 class Validator:
@@ -145,6 +147,11 @@ def is_init(value: Any) -> bool:
     is_estimator = hasattr(value, "fit") and hasattr(value, "predict") and not isinstance(value, type)
     is_scalar = is_number(value) or isinstance(value, np.ndarray)
     return value is None or is_scalar or is_estimator or (is_collection(value) and not isinstance(value, Mapping))
+
+
+def is_frozen(value: Any) -> bool:
+    """Return whether a value is a ``sklearn.frozen.FrozenEstimator``, whose ``fit`` does nothing."""
+    return any((one.__module__.partition("._")[0], one.__name__) == FROZEN for one in type(value).__mro__)
 
 
 def is_metric(value: Any) -> bool:
