@@ -106,7 +106,6 @@ HOLDS: dict[str, dict] = {
     "CHECKPOINT": {"values": {"checkpoint": "file"}},
     "CROSS_VALIDATION": {"is_cross_validation": True},
     "DISTRIBUTED": {"distributed": "features"},
-    "WITH_RETRIES": {"has_retries": True},
     "DISTRIBUTED_ROWS": {"distributed": "rows"},
     "DISTRIBUTED_FEATURES": {"distributed": "features"},
     "ROW_NUMBERS": {"has_row_numbers": True},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood import ray as sapwood_ray
 from sapwood.errors import InputError, TrainingError
+from tests.distributed.test_checkpoint import cut_after
 
 ray = pytest.importorskip("ray", reason="ray is not installed")
 data = pytest.importorskip("ray.data", reason="ray.data is not installed")
@@ -44,10 +46,10 @@ def read(values: np.ndarray) -> np.ndarray:
 
 
 class KillOnce:
-    """A callback that kills its process after a round, once if there is a folder for a mark."""
+    """A callback that kills its process after a round and some seconds, once if there is a folder for a mark."""
 
-    def __init__(self, round: int, folder: Path | None) -> None:
-        self.round, self.folder = round, folder
+    def __init__(self, round: int, folder: Path | None, seconds: float = 0.0) -> None:
+        self.round, self.folder, self.seconds = round, folder, seconds
 
     def __call__(self, progress: Any) -> None:
         if progress.round != self.round:
@@ -57,6 +59,7 @@ class KillOnce:
                 (self.folder / "killed").touch(exist_ok=False)
             except FileExistsError:
                 return
+        time.sleep(self.seconds)
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -105,6 +108,29 @@ def test_a_killed_actor_does_not_change_the_model(tmp_path: Path, caplog: pytest
     assert model.fit_report_["attempts"] == 2
     assert all(worker["rounds_replayed"] >= 4 for worker in model.fit_report_["workers"])
     assert "attempt 1 of 4 ended: The actor died" in caplog.text
+
+
+def test_actors_resume_from_a_checkpoint_and_one_machine_from_theirs(tmp_path: Path) -> None:
+    X, y = make_table()
+    params = FEW | {"checkpoint": tmp_path / "training", "checkpoint_every": 0}
+    alone = SapwoodRegressor(**params).fit(X, y)
+    cut_after(tmp_path / "training", 4)  # the first segment describes the run
+    model = sapwood_ray.fit(SapwoodRegressor(**params), parts(X), parts(y), n_workers=2)
+    assert model.model_.fingerprint() == alone.model_.fingerprint()
+    assert [worker["rounds_replayed"] for worker in model.fit_report_["workers"]] == [3, 3]
+    rounds: list[int] = []
+    again = SapwoodRegressor(**params, callbacks=[lambda progress: rounds.append(progress.round)]).fit(X, y)
+    assert again.model_.fingerprint() == alone.model_.fingerprint()
+    assert not rounds  # the actors' rounds are in the file
+
+
+def test_the_file_is_enough_if_all_actors_die(tmp_path: Path) -> None:
+    X, y = make_table()
+    params = FEW | {"checkpoint": tmp_path / "training", "checkpoint_every": 0}
+    killer = KillOnce(5, tmp_path, seconds=3.0)  # meanwhile the driver asks for finished rounds
+    model = sapwood_ray.fit(SapwoodRegressor(**params, callbacks=[killer]), parts(X), parts(y), n_workers=1)
+    assert model.model_.fingerprint() == SapwoodRegressor(**FEW).fit(X, y).model_.fingerprint()
+    assert all(worker["rounds_replayed"] >= 4 for worker in model.fit_report_["workers"])
 
 
 def test_a_fault_that_repeats_ends_with_an_error() -> None:

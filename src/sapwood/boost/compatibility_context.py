@@ -46,7 +46,6 @@ def fit_context(task: LearningTask, rows: LabeledRows, arguments: FitArguments) 
         init_has_probabilities=not is_estimator or hasattr(init, "predict_proba"),
         init_takes_weights=needs_no_weights or "sample_weight" in inspect.signature(init.fit).parameters,
         distributed=None if rows.workers.is_local else rows.workers.split,
-        has_retries=rows.workers.journal is not None,
     )
 
 

@@ -121,6 +121,8 @@ def run_rounds(
     if context.kept_rounds is not None:
         context.kept_rounds.extend(checkpoint.state.rounds)
     reason = checkpoint.state.reason_to_stop(settings.time_limit)
+    if settings.time_limit is not None:  # workers have measured different times
+        reason = context.dataset.workers.broadcast_text(reason)
     start_time = time.perf_counter() - checkpoint.state.elapsed
     with Interruption() as interruption, make_display(settings.verbose) as display:
         while reason is None:

@@ -16,6 +16,7 @@ from sapwood.boost.initial_scores import WarmStart
 from sapwood.dask.fit import fit_on_cluster
 from sapwood.dask.partitions import split_rows
 from sapwood.dask.predictions import compute_together, lazily
+from sapwood.distributed.checkpoint_files import CheckpointFiles
 from sapwood.distributed.retries import read_retries
 from sapwood.distributed.train import check_estimator, fixed_seed
 from sapwood.errors import InputTypeError
@@ -107,14 +108,14 @@ class DaskEstimator(SapwoodEstimator):
         >>> predictions.shape, model.n_iter_
         ((1000,), 20)
         """
-        check_estimator(self._local_copy(), has_groups=groups is not None)
+        params = check_estimator(self._local_copy(), has_groups=groups is not None)
         rows = split_rows(X, y, sample_weight, init_score, groups)
         sets = {name: split_rows(*raw, name=name) for name, raw in read_eval_sets(eval_set, eval_sample_weight).items()}
         arguments = {"init_model": read_init_model(init_model)}
         estimator = self._local_copy().set_params(random_state=fixed_seed(self))
         retries = read_retries(self.retries)
-        with self._connected() as client:
-            local, report = fit_on_cluster(client, estimator, rows, sets, arguments, retries)
+        with self._connected() as client, CheckpointFiles(params) as files:
+            local, report = fit_on_cluster(client, estimator, rows, sets, arguments, retries, files)
         self._set_fitted(local)
         own = {name: getattr(self, name) for name in WORKER_PARAMETERS}
         self.params_ = {**self.params_, **{name: check_value(name, value) for name, value in set_params(own).items()}}

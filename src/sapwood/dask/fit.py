@@ -17,6 +17,7 @@ from dask.delayed import Delayed
 from distributed import CancelledError, Client, Future, KilledWorker
 from distributed.comm import CommClosedError
 
+from sapwood.dask.checkpoint_rounds import receive_rounds, send_rounds
 from sapwood.dask.partitions import describe_on_worker
 from sapwood.dask.placement import Share, StoredRows, place, wait_for
 from sapwood.dask.progress_events import displayed_progress
@@ -28,6 +29,7 @@ from sapwood.dask.worker_task import (
     train_on_worker,
 )
 from sapwood.dask.worker_watch import WorkerWatch
+from sapwood.distributed.checkpoint_files import CheckpointFiles
 from sapwood.distributed.cost import log_attempt
 from sapwood.distributed.inbox import WorkerLostError
 from sapwood.distributed.partitions import without_rows
@@ -46,7 +48,7 @@ GRACE_SECONDS = 1.0  # for workers to tell why they failed, after the first one 
 class ClusterFit(NamedTuple):
     """What is trained, on a cluster: an estimator without Dask, rows, validation sets, further arguments of fit.
 
-    ``empty`` has a partition without rows for each validation set.
+    ``empty`` has a partition without rows for each validation set; ``files`` are the checkpoints of this process.
     """
 
     client: Client
@@ -56,6 +58,7 @@ class ClusterFit(NamedTuple):
     eval_sets: dict[str, StoredRows]
     empty: dict[str, Future]
     arguments: Mapping[str, Any]
+    files: CheckpointFiles
 
 
 def fit_on_cluster(
@@ -65,6 +68,7 @@ def fit_on_cluster(
     eval_sets: Mapping[str, Sequence[Delayed]],
     arguments: Mapping[str, Any],
     retries: int,
+    files: CheckpointFiles,
 ) -> tuple[SapwoodEstimator, dict[str, Any]]:
     """Return the fitted estimator, and a report of attempts and of what the workers exchanged."""
     _register_transport(client)
@@ -74,7 +78,7 @@ def fit_on_cluster(
     empty = {name: client.submit(without_rows, one.futures[0], pure=False) for name, one in stored.items()}
     verbose = int(check_value("verbose", 0 if estimator.verbose == AUTO else estimator.verbose))
     arguments = {**arguments, "topic": f"sapwood-{fit_id}" if verbose else None}
-    fit = ClusterFit(client, fit_id, estimator, training, stored, empty, arguments)
+    fit = ClusterFit(client, fit_id, estimator, training, stored, empty, arguments, files)
     try:
         with displayed_progress(client, f"sapwood-{fit_id}", verbose):
             return fit_with_retries(partial(_attempt, fit), retries, logger)
@@ -117,6 +121,7 @@ def _attempt(fit: ClusterFit, number: int) -> tuple[SapwoodEstimator, dict[str, 
     shares = place(fit.client, fit.rows, fit.eval_sets)
     attempt = Attempt(fit.fit_id, number, tuple(share.address for share in shares))
     log_attempt(logger, number, fit.estimator, fit.rows.facts, len(shares))
+    send_rounds(fit.client, fit.fit_id, shares[0].address, fit.files)
     return _first_result(_run(fit, attempt, shares), number + 1)
 
 
@@ -133,7 +138,8 @@ def _run(fit: ClusterFit, attempt: Attempt, shares: Sequence[Share]) -> list[Wor
     """Let all workers train; raise WorkerLostError if one is lost, or the error of the one that failed by itself."""
     futures = [_submit(fit, attempt, rank, share) for rank, share in enumerate(shares)]
     try:
-        outcomes = _collect(WorkerWatch(fit.client, attempt.addresses, attempt.run), futures)
+        watch = WorkerWatch(fit.client, attempt.addresses, attempt.run, poll=partial(_write_checkpoint, fit, attempt))
+        outcomes = _collect(watch, futures)
         errors = [one for one in outcomes if isinstance(one, Exception)]
         for error in errors:
             if not isinstance(error, LOST):
@@ -144,9 +150,16 @@ def _run(fit: ClusterFit, attempt: Attempt, shares: Sequence[Share]) -> list[Wor
     except LOST as error:
         raise WorkerLostError(str(error)) from error
     finally:
+        receive_rounds(fit.client, fit.fit_id, attempt.addresses, fit.files)
         # Workers that train notice it at their next exchange; so they do if this process is interrupted or dies.
         fit.client.cancel([future for future in futures if future.status == "pending"], force=True)
         _release(futures)
+
+
+def _write_checkpoint(fit: ClusterFit, attempt: Attempt) -> None:
+    """Write the rounds that workers have finished to the checkpoint, if it is time to."""
+    if fit.files.is_due:
+        receive_rounds(fit.client, fit.fit_id, attempt.addresses, fit.files)
 
 
 def _collect(watch: WorkerWatch, futures: Sequence[Future]) -> list[WorkerResult | Exception]:

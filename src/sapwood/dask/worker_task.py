@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from distributed import Worker, get_worker, secede
 
+from sapwood.boost.checkpoint.memory_log import count_rounds
 from sapwood.dask.progress_events import LogProgress
 from sapwood.dask.transport import PLUGIN, DaskCommunicator, TransportPlugin
 from sapwood.dask.worker_watch import report_begin
@@ -78,7 +79,7 @@ def _train(
         plugin.journals[attempt.fit_id] = journal
         dtype = _common_type(rows.stored, communicator)
         estimator.set_params(**_worker_params(estimator, rank, worker, arguments["topic"]))
-        workers, n_replayed = Workers(communicator, ROWS, journal), journal.n_rounds
+        workers, n_replayed = Workers(communicator, ROWS, journal), count_rounds(journal)
         rows.fit(estimator, workers, dtype, arguments["init_model"])
     report = {"address": worker.address, **rows.report(workers, n_replayed)}
     return WorkerResult(estimator if rank == 0 else None, estimator.model_.fingerprint(), report)
@@ -87,7 +88,7 @@ def _train(
 def share_journal(journal: Journal, communicator: Communicator) -> Journal:
     """Return the journal of the worker that came furthest in earlier attempts."""
     communicator.purpose = "journal"
-    progress = [tuple(one) for one in np.concatenate(communicator.gather(np.array([journal.progress]))).tolist()]
+    progress = np.concatenate(communicator.gather(np.array([journal.n_segments]))).tolist()
     furthest = max(progress)
     donor = progress.index(furthest)
     data = journal.to_bytes() if communicator.rank == donor and len(set(progress)) > 1 else b""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from distributed import Client, Future, Worker
@@ -36,10 +36,14 @@ class WorkerWatch:
         Addresses of the workers, by rank.
     run : str
         Id of the run.
+    poll : callable, optional
+        Function that is called about every second while tasks are waited for.
     """
 
-    def __init__(self, client: Client, addresses: Sequence[str], run: str) -> None:
-        self._client, self._addresses, self._run = client, addresses, run
+    def __init__(
+        self, client: Client, addresses: Sequence[str], run: str, poll: Callable[[], None] | None = None
+    ) -> None:  # fmt: skip
+        self._client, self._addresses, self._run, self._poll = client, addresses, run, poll
         self._paused_since: dict[str, float] = {}
 
     def wait(self, futures: Collection[Future], seconds: float | None = None) -> tuple[set[Future], set[Future]]:
@@ -55,6 +59,8 @@ class WorkerWatch:
                 return set(done), set(pending)
             except TIMEOUTS:
                 self._client.sync(self._check)
+                if self._poll is not None:
+                    self._poll()
             if deadline is not None and time.monotonic() >= deadline:
                 return set(), set(futures)
 

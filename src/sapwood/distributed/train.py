@@ -27,7 +27,7 @@ from sapwood.distributed.workers import FEATURES, ROWS, Workers
 from sapwood.errors import InputError, InputTypeError, ParameterError
 from sapwood.estimators.base import SapwoodEstimator, make_fit_arguments, set_fitted_attributes
 from sapwood.params.compatibility import check_compatibility
-from sapwood.params.declaration import AUTO
+from sapwood.params.declaration import AUTO, Params
 from sapwood.params.effort import FAST
 from sapwood.params.fit_context import Context
 from sapwood.params.resolve import check_value, resolve_params, resolve_seed, set_params
@@ -88,16 +88,15 @@ def fit(
     return fit_on_worker(estimator, X, y, workers, row_numbers, **more)
 
 
-def check_estimator(estimator: SapwoodEstimator, has_groups: bool) -> None:
-    """Raise ParameterError, before anything is computed, for parameters that fits with retries cannot have."""
+def check_estimator(estimator: SapwoodEstimator, has_groups: bool) -> Params:
+    """Return the parameters; raise ParameterError, before anything is computed, for those that workers cannot have."""
     if check_value("warm_start", estimator.warm_start):
         raise ParameterError("warm_start is not supported on several workers: pass init_model to fit")
     given = set_params(estimator.get_params(deep=False))
     # The seed does not matter here, and must not be drawn from a generator.
     params = resolve_params({"effort": FAST} | given | {"random_state": 0}, 1, estimator.task)
-    check_compatibility(
-        Context(params.values(), frozenset(given), distributed=ROWS, has_retries=True, has_groups=has_groups)
-    )
+    check_compatibility(Context(params.values(), frozenset(given), distributed=ROWS, has_groups=has_groups))
+    return params
 
 
 def fixed_seed(estimator: SapwoodEstimator) -> Any:

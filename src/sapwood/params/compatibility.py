@@ -313,11 +313,6 @@ ARGUMENTS = (
 
 DISTRIBUTED = (
     Incompatibility(
-        c.CHECKPOINT, c.WITH_RETRIES,
-        "workers keep finished rounds in memory, and go on with them after the loss of a worker",
-        "unset checkpoint; to go on later, save the model and pass it as init_model",
-    ),
-    Incompatibility(
         c.EFFORT, c.DISTRIBUTED, "workers train one model together", "use effort='fast'"
     ),
     Incompatibility(

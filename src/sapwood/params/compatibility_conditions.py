@@ -311,7 +311,6 @@ CROSS_VALIDATION = Condition("`cv`", lambda c: c.is_cross_validation)
 # --- distributed training ---------------------------------------------------------------------------------------------
 
 DISTRIBUTED = Condition("distributed training", lambda c: c.distributed is not None)
-WITH_RETRIES = Condition("training with retries, as in `sapwood.dask`", lambda c: c.has_retries)
 DISTRIBUTED_ROWS = Condition("training distributed by rows", lambda c: c.distributed == ROWS)
 DISTRIBUTED_FEATURES = Condition("training distributed by features", lambda c: c.distributed == FEATURES)
 ROW_NUMBERS = Condition("`row_numbers`", lambda c: c.has_row_numbers)

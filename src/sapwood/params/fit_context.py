@@ -73,7 +73,6 @@ class Context:
 
     # Who trains: workers that each have some of the rows or search some of the features; cross-validation.
     distributed: str | None = None
-    has_retries: bool = False
     has_row_numbers: bool = False
     is_cross_validation: bool = False
 

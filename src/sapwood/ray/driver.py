@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import ray
-from ray.exceptions import ObjectLostError, RayActorError, RayTaskError
+from ray.exceptions import GetTimeoutError, ObjectLostError, RayActorError, RayTaskError
 
 from sapwood.boost.eval_sets import read_eval_sets
+from sapwood.distributed.checkpoint_files import CheckpointFiles
 from sapwood.distributed.cost import log_attempt
 from sapwood.distributed.inbox import WorkerLostError
 from sapwood.distributed.journal import Journal
@@ -23,6 +24,7 @@ from sapwood.ray.parts import Part, describe_part, split_rows
 from sapwood.ray.worker_actor import Task, WorkerActor, WorkerFailure
 
 logger = logging.getLogger("sapwood.ray")
+POLL_SECONDS = 1.0  # that workers are waited for before the checkpoint is written
 START_SECONDS = 60.0  # for actors to start; a fit goes on with those that have
 GRACE_SECONDS = 5.0  # for workers to end after one was lost, and hand over the rounds that they have finished
 FIT_ARGUMENTS = {"sample_weight", "init_score", "groups", "eval_set", "eval_sample_weight", "init_model"}
@@ -99,15 +101,16 @@ def fit(
         )
     if not isinstance(estimator, SapwoodEstimator):
         raise InputTypeError(f"estimator must be a Sapwood estimator, got {type(estimator).__name__}")
-    check_estimator(estimator, has_groups=more.get("groups") is not None)
+    params = check_estimator(estimator, has_groups=more.get("groups") is not None)
     rows, eval_sets, init_model = _store_rows(X, y, **more)
     n_filled = sum(one.facts.n_rows > 0 for one in rows.stored)
     n_workers = n_workers or max(1, int(ray.cluster_resources().get("CPU", 1)) // cpus_per_worker)
     copy = type(estimator)(**estimator.get_params(deep=False)).set_params(random_state=fixed_seed(estimator))
     dtype = common_type({one.facts.dtype for one in rows.stored})
     task = Task(0, copy, (), {}, dtype, init_model, cpus_per_worker, b"")
-    ray_fit = RayFit(task, rows, eval_sets, min(n_workers, n_filled))
-    fitted, report = fit_with_retries(ray_fit.attempt, retries, logger)
+    with CheckpointFiles(params) as files:
+        ray_fit = RayFit(task, rows, eval_sets, min(n_workers, n_filled), files)
+        fitted, report = fit_with_retries(ray_fit.attempt, retries, logger)
     for name in [name for name in vars(estimator) if name.endswith("_")]:
         delattr(estimator, name)
     attributes = {name: value for name, value in vars(fitted).items() if name.endswith("_")}
@@ -146,12 +149,21 @@ def _find_facts(refs: Sequence[Any]) -> list[PartitionFacts]:
 class RayFit:
     """A fit on Ray: what is trained, and the rounds that its attempts have finished."""
 
-    def __init__(self, task: Task, rows: StoredRows, eval_sets: Mapping[str, StoredRows], n_workers: int) -> None:
+    def __init__(
+        self,
+        task: Task,
+        rows: StoredRows,
+        eval_sets: Mapping[str, StoredRows],
+        n_workers: int,
+        files: CheckpointFiles,
+    ) -> None:
         self._task, self._rows, self._eval_sets, self._n_workers = task, rows, eval_sets, n_workers
+        self._files = files
         self._journal = Journal()
 
     def attempt(self, number: int) -> tuple[SapwoodEstimator, dict[str, Any]]:
         """Train with new actors; raise WorkerLostError if one is lost on the way."""
+        self._journal = _furthest(self._journal, self._files.journal())
         actors = _start_actors(self._n_workers, self._task.n_threads)
         try:
             tasks = self._tasks(number, len(actors))
@@ -161,6 +173,7 @@ class RayFit:
             running = {actor.train.remote(k, actors, tasks[k]): actor for k, actor in enumerate(actors)}
             results = self._collect(running)
         finally:
+            self._write_checkpoint(actors)
             for actor in actors:
                 ray.kill(actor)
         assert len({result.fingerprint for result in results}) == 1
@@ -182,15 +195,18 @@ class RayFit:
     def _collect(self, running: Mapping[Any, Any]) -> list[WorkerResult]:
         """Return the results of all workers by rank; stop the others if one fails."""
         outcomes: dict[Any, WorkerResult | Exception] = {}
-        pending, timeout = list(running), None
+        errors: list[Exception] = []
+        pending = list(running)
         while pending:
-            done, pending = ray.wait(pending, num_returns=1, timeout=timeout)
-            if not done:
+            done, pending = ray.wait(pending, num_returns=1, timeout=GRACE_SECONDS if errors else POLL_SECONDS)
+            if errors and not done:
                 break
+            if self._files.is_due:
+                self._write_checkpoint(list(running.values()))
             outcomes |= {ref: self._outcome(ref) for ref in done}
+            had_errors = bool(errors)
             errors = [one for one in outcomes.values() if isinstance(one, Exception)]
-            if errors and timeout is None:
-                timeout = GRACE_SECONDS
+            if errors and not had_errors:
                 for ref in pending:
                     running[ref].stop.remote(str(errors[0]))
         for error in errors:
@@ -212,8 +228,25 @@ class RayFit:
             return error.cause
         if isinstance(result, WorkerResult):
             return result
-        self._journal = max(self._journal, Journal.from_bytes(result.journal), key=lambda one: one.progress)
+        self._journal = _furthest(self._journal, Journal.from_bytes(result.journal))
         return result.error
+
+    def _write_checkpoint(self, actors: Sequence[Any]) -> None:
+        """Write the rounds that the first actor that answers has finished to the checkpoint."""
+        if not self._files.is_open:
+            return
+        self._files.postpone()
+        for actor in actors:
+            try:
+                self._files.write(ray.get(actor.segments_after.remote(self._files.counts), timeout=POLL_SECONDS))
+                return
+            except (RayActorError, GetTimeoutError) as error:
+                logger.info("a worker does not give its rounds for the checkpoint: %s", type(error).__name__)
+
+
+def _furthest(first: Journal, second: Journal) -> Journal:
+    """Return the journal with more rounds, the first of equals."""
+    return max(first, second, key=lambda one: one.n_segments)
 
 
 def _start_actors(n_workers: int, n_cpus: int) -> list[Any]:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from sapwood.boost.checkpoint.memory_log import count_rounds
 from sapwood.distributed.collectives import PointToPointCommunicator
 from sapwood.distributed.inbox import Inbox, WorkerLostError
 from sapwood.distributed.journal import Journal
@@ -64,6 +65,7 @@ class WorkerActor:
 
     def __init__(self) -> None:
         self._inbox = Inbox()
+        self._journal = Journal()
 
     def pid(self) -> int:
         """Return the number of its process: it has started."""
@@ -77,12 +79,16 @@ class WorkerActor:
         """End the training of this worker at its next exchange."""
         self._inbox.fail(reason)
 
+    def segments_after(self, counts: Mapping[str, int]) -> dict[str, list[bytes]]:
+        """Return the finished rounds that come after those of a checkpoint file."""
+        return self._journal.segments_after(counts)
+
     def train(self, rank: int, actors: Sequence[Any], task: Task) -> WorkerResult | WorkerFailure:
         """Train together with the other actors."""
-        journal = Journal.from_bytes(task.journal)
+        self._journal = journal = Journal.from_bytes(task.journal)
         workers = Workers(RayCommunicator(rank, actors, self._inbox), ROWS, journal)
         try:
-            rows, n_replayed = _read_rows(task), journal.n_rounds
+            rows, n_replayed = _read_rows(task), count_rounds(journal)
             rows.check_content(str(task.attempt))
             task.estimator.set_params(**_worker_params(task, rank))
             rows.fit(task.estimator, workers, task.dtype, task.init_model)

@@ -87,16 +87,16 @@ class Checkpoint:
             return checkpoint
         from sapwood.boost.checkpoint import run_fingerprint
 
-        # Another attempt of a distributed fit may find other rows on this worker: whoever starts it compares the data.
-        has_file = workers.journal is None
-        digests = run_fingerprint.digest_data(dataset, target, initial, evaluation) if has_file else {}
+        # Between attempts of a distributed fit without a checkpoint, whoever starts them compares the data.
+        has_path = params.run.checkpoint is not None
+        digests = run_fingerprint.digest_data(dataset, target, initial, evaluation) if has_path else {}
         try:
             checkpoint._begin(run_fingerprint.describe_params(params), digests)
             checkpoint._check_trees(dataset, len(initial.base_scores))
         except BaseException:
             checkpoint._log.close()
             raise
-        if has_file and not workers.is_first:
+        if workers.journal is None and not workers.is_first:
             checkpoint._log = None  # the first worker writes the file
         return checkpoint
 
@@ -203,11 +203,15 @@ class Checkpoint:
 
 
 def _open(params: Params, workers: Workers) -> Checkpoint:
-    """Return the checkpoint in the journal of workers, or in the file that the parameters name."""
+    """Return the checkpoint in the journal of workers, or in the file that the parameters name.
+
+    What the journal holds of a fit with a checkpoint is written by the process that has started the workers.
+    """
     if workers.journal is not None:
         from sapwood.boost.checkpoint.memory_log import MemoryLog
 
-        return Checkpoint(MemoryLog(workers.journal.open_stage()), 0.0)
+        path = params.run.checkpoint
+        return Checkpoint(MemoryLog(workers.journal.open_stage(path), path or "in memory"), 0.0)
     if params.run.checkpoint is None:
         return Checkpoint(None, 0.0)
     if workers.is_local:

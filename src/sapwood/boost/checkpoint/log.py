@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -66,9 +67,12 @@ class CheckpointLog:
 
     def append(self, text: str, arrays: dict[str, np.ndarray]) -> None:
         """Append a segment; it is on disk when this returns, and a process killed before leaves the file valid."""
-        data = safetensors_file.write(text, arrays)
+        self.append_encoded([safetensors_file.write(text, arrays)])
+
+    def append_encoded(self, segments: Sequence[bytes]) -> None:
+        """Append segments that ``safetensors_file.write`` wrote."""
         start = MAGIC if self._valid_size == 0 else b""
-        written = start + len(data).to_bytes(LENGTH_BYTES, "little") + data
+        written = start + b"".join(len(data).to_bytes(LENGTH_BYTES, "little") + data for data in segments)
         self._file.seek(self._valid_size)
         self._file.truncate()
         view = memoryview(written)
@@ -76,6 +80,10 @@ class CheckpointLog:
             view = view[self._file.write(view) :]
         os.fsync(self._file.fileno())
         self._valid_size += len(written)
+
+    def encoded_segments(self) -> list[bytes]:
+        """Return the segments that were read from the file, as they are in it."""
+        return [safetensors_file.write(one.text, one.arrays) for one in self.segments]
 
     def close(self) -> None:
         """Close the file and release its lock."""

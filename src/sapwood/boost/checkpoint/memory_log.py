@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.boost.checkpoint.log import read_segment
+from sapwood.distributed.journal import Journal
 from sapwood.model.io import safetensors_file
+
+
+def count_rounds(journal: Journal) -> int:
+    """Return the number of finished rounds of all stages of a journal."""
+    stages = [stage for stage in journal.stages.values() if len(stage) > 1]
+    return sum(int(read_segment(stage[-1]).parse()["rounds"]) for stage in stages)
 
 
 class MemoryLog:

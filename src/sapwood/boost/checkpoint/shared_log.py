@@ -7,7 +7,6 @@ from sapwood.boost.checkpoint.memory_log import MemoryLog
 from sapwood.distributed.journal import Journal
 from sapwood.distributed.workers import Workers
 from sapwood.errors import CheckpointError
-from sapwood.model.io import safetensors_file
 
 
 def open_shared_log(path: str, workers: Workers) -> CheckpointLog | MemoryLog:
@@ -28,6 +27,6 @@ def open_shared_log(path: str, workers: Workers) -> CheckpointLog | MemoryLog:
     journal = Journal()
     stage = journal.open_stage()
     if log is not None:
-        stage += [safetensors_file.write(one.text, one.arrays) for one in log.segments]
+        stage += log.encoded_segments()
     journal = Journal.from_bytes(workers.broadcast_bytes(journal.to_bytes()))
     return MemoryLog(journal.open_stage(), path) if log is None else log
