@@ -8,6 +8,7 @@ from sapwood.kernels.grow.child_leaves import make_children, partition_children,
 from sapwood.kernels.grow.histogram_tree import GROW_SIGNATURE
 from sapwood.kernels.grow.leaf_queue import add_leaf, can_split, count_planes, init_node, split_node
 from sapwood.kernels.grow.leaf_scheduler import ALONE_ROWS, is_small
+from sapwood.kernels.grow.level_columns import build_and_search_level, builds_columns
 from sapwood.kernels.histogram.active_features import fill_default_bins
 from sapwood.kernels.histogram.builder import build_histogram, sum_root
 from sapwood.kernels.histogram.cells import count_cells
@@ -58,7 +59,7 @@ def split_leaf(member, members, sync, alone, leaf, new, node, has_next, state):
     """Split a leaf by the level's split, its right child becoming leaf ``new``; return nonzero to stop.
 
     The member does it ``alone``, or all members together. The nodes of the children are ``node`` and the next. Their
-    histograms are built if another level follows (``has_next``).
+    histograms are built if ``has_next``: another level follows that does not build them itself.
     """
     leaf_ints = state.leaves.ints[leaf]
     n_planes = state.partition.pairs.shape[0]
@@ -86,7 +87,7 @@ def split_leaf(member, members, sync, alone, leaf, new, node, has_next, state):
 
 @kernel()
 def init_symmetric_root(member, members, sync, state):
-    """Make the root a leaf with its histogram; return nonzero to stop."""
+    """Make the root a leaf, with its histogram unless the first level builds it; return nonzero to stop."""
     partition = state.partition
     histograms = state.histograms
     features = state.features
@@ -94,13 +95,14 @@ def init_symmetric_root(member, members, sync, state):
     sums = state.scratch.ints[member][: partition.pairs.shape[0]]
     if sum_root(member, members, sync, partition.rows, partition.pairs, state.scratch.ints, sums) != 0:
         return 1
-    active = features.all_active
-    if build_histogram(
-        member, members, sync, False, state.bins.tiles, partition, 0, n, active, histograms.pool[0], features,
-        histograms.partial,
-    ) != 0:  # fmt: skip
-        return 1
-    fill_default_bins(active, member, member + 1, features, sums, histograms.pool[0], histograms.sparse_counts[0])
+    if not builds_columns(state):
+        active = features.all_active
+        if build_histogram(
+            member, members, sync, False, state.bins.tiles, partition, 0, n, active, histograms.pool[0], features,
+            histograms.partial,
+        ) != 0:  # fmt: skip
+            return 1
+        fill_default_bins(active, member, member + 1, features, sums, histograms.pool[0], histograms.sparse_counts[0])
     if member == 0:
         add_leaf(0, NewLeaf(ZERO, n, ZERO, ZERO, ZERO, sums, -INFINITE, INFINITE), state.leaves)
         init_node(0, state.nodes)
@@ -159,6 +161,7 @@ def grow_symmetric_tree(
     n_planes = partition.pairs.shape[0]
     if init_symmetric_root(member, members, sync, state) != 0:
         return
+    is_columnar = builds_columns(state)
     buffer = scratch.ints[member][2 * n_planes :]
     n_leaves = 1
     for depth in range(params.max_depth):
@@ -168,10 +171,17 @@ def grow_symmetric_tree(
             member, features.slices[member], features.slices[member + 1], 0, 0, depth, depth,
             features.ids, sampler, random_key, candidates.allowed,
         )  # fmt: skip
-        search_level_features(
-            member, n_leaves, features, params, scales.histogram, histograms, leaves, candidates.allowed, buffer,
-            scratch.floats[member][4:6], scores[member], bests[member],
-        )  # fmt: skip
+        terms = scratch.floats[member][4:6]
+        if is_columnar:
+            if build_and_search_level(
+                member, members, sync, n_leaves, depth, state, buffer, terms, scores[member], bests[member]
+            ) != 0:  # fmt: skip
+                return
+        else:
+            search_level_features(
+                member, n_leaves, features, params, scales.histogram, histograms, leaves, candidates.allowed, buffer,
+                terms, scores[member], bests[member],
+            )  # fmt: skip
         if barrier(sync, members) != 0:
             return
         out = scratch.floats[member][4:8]
@@ -188,7 +198,7 @@ def grow_symmetric_tree(
             atomic_store(sync, COUNTER, 0)
         if barrier(sync, members) != 0:
             return
-        has_next = depth + 1 < params.max_depth and 4 * n_leaves <= params.max_leaves
+        has_next = depth + 1 < params.max_depth and 4 * n_leaves <= params.max_leaves and not is_columnar
         if split_level(member, members, sync, n_leaves, has_next, state) != 0:
             return
         n_leaves *= 2

@@ -160,75 +160,99 @@ def is_better(score, f, best, feature_ids):
 
 
 @kernel()
-def search_level_features(
-    member, n_leaves, features, params, scale, histograms, leaves, allowed, buffer, terms, scores, best
-):  # fmt: skip
-    """Find the best split of the member's slice of the features over all leaves, into ``best``.
+def clear_best(best):
+    """Forget the best split."""
+    best[BEST_SCORE] = -INFINITE
+    best[BEST_FEATURE] = -1.0
 
-    ``terms`` is scratch for two numbers.
-    """
-    n_planes = histograms.pool.shape[1] // count_cells(features.offset)
+
+@kernel()
+def level_has_missing(f, n_leaves, features, histograms, leaves, n_planes):
+    """Return 1 if a feature is missing in rows of any leaf of a level, else 0."""
     n_cells = count_cells(features.offset)
+    missing = 0
+    for leaf in range(n_leaves):
+        if has_missing(histograms.pool[leaves.ints[leaf, LEAF_HIST]], features.offset[f], n_cells, n_planes):
+            missing = 1
+    return missing
+
+
+@kernel()
+def score_level_feature(f, missing, n_leaves, features, params, scale, histograms, leaves, buffer, terms, scores):
+    """Write the scores of all splits of a feature over all leaves of a level."""
+    n_cells = count_cells(features.offset)
+    n_planes = histograms.pool.shape[1] // n_cells
+    n_bins = features.n_bins[f]
     is_simple = is_l2_only(params) and params.wide == 0 and n_planes == 1
     is_l2 = is_simple and params.cosine_score == 0 and params.min_child_weight > MIN_DIVISOR
     has_vector_code = are_level_outputs_vectorizable(params)
     is_ordered = params.n_prefixes != 0 and is_ordered_vectorizable(params)
     is_l2_cosine = is_simple and params.cosine_score != 0 and has_vector_code
     has_shared = has_shared_hessian(params)
-    best[BEST_SCORE] = -INFINITE
-    best[BEST_FEATURE] = -1.0
-    for f in range(features.slices[member], features.slices[member + 1]):
-        n_bins = features.n_bins[f]
-        if allowed[0, f] == 0:
+    for missing_left in range(1 + missing):
+        for b in range(n_bins + 1):
+            scores[missing_left, 0, b] = 0.0
+            scores[missing_left, 1, b] = 0.0
+    for leaf in range(n_leaves):
+        histogram = histograms.pool[leaves.ints[leaf, LEAF_HIST]][features.offset[f] :]
+        sums = leaves.ints[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
+        if is_l2:
+            min_h = params.min_child_weight
+            score_leaf_l2(histogram, n_bins, 1 + missing, sums[0], min_h, params.reg_lambda, scale, buffer, scores)
             continue
-        missing = 0
-        for leaf in range(n_leaves):
-            if has_missing(histograms.pool[leaves.ints[leaf, LEAF_HIST]], features.offset[f], n_cells, n_planes):
-                missing = 1
-        for missing_left in range(1 + missing):
-            for b in range(n_bins + 1):
-                scores[missing_left, 0, b] = 0.0
-                scores[missing_left, 1, b] = 0.0
-        for leaf in range(n_leaves):
-            histogram = histograms.pool[leaves.ints[leaf, LEAF_HIST]][features.offset[f] :]
-            sums = leaves.ints[leaf, LEAF_SUMS : LEAF_SUMS + n_planes]
-            if is_l2:
-                min_h = params.min_child_weight
-                score_leaf_l2(histogram, n_bins, 1 + missing, sums[0], min_h, params.reg_lambda, scale, buffer, scores)
-                continue
-            if is_l2_cosine:
-                min_h = params.min_child_weight
-                score_leaf_cosine(
-                    histogram, n_bins, 1 + missing, sums[0], min_h, params.reg_lambda, scale, buffer, scores
-                )
-                continue
-            if is_ordered:
-                score_leaf_ordered(histogram, n_cells, n_bins, 1 + missing, sums, params, scale, buffer, scores)
-                continue
-            if has_shared:
-                score_shared_leaf(
-                    histogram, n_cells, n_bins, 1 + missing, sums, params, scale, buffer, terms, scores
-                )  # fmt: skip
-                continue
-            if has_vector_code:
-                score_leaf_outputs(histogram, n_cells, n_bins, 1 + missing, sums, params, scale, buffer, scores)
-                continue
-            lower = leaves.floats[leaf, LEAF_LOWER]
-            upper = leaves.floats[leaf, LEAF_UPPER]
-            direction = features.monotone[f]
-            score_leaf(
-                histogram, n_cells, n_bins, 1 + missing, direction, sums, lower, upper, params, scale, buffer, scores
-            )
-        noise = draw_split_noise(params, n_leaves, features.ids[f]) if params.split_noise > 0.0 else 0.0
-        for missing_left in range(1 + missing):
-            for b in range(1, n_bins + (missing if missing_left == 0 else 0)):
-                score = total_score(scores[missing_left, :, b], params.cosine_score)
-                if is_better(score + noise, f, best, features.ids):
-                    best[BEST_SCORE] = score + noise
-                    best[BEST_NOISELESS_SCORE] = score
-                    best[BEST_FEATURE] = np.float64(f)
-                    best[BEST_BIN] = np.float64(b)
-                    best[BEST_MISSING_LEFT] = np.float64(missing_left if missing != 0 else 1)
+        if is_l2_cosine:
+            min_h = params.min_child_weight
+            score_leaf_cosine(histogram, n_bins, 1 + missing, sums[0], min_h, params.reg_lambda, scale, buffer, scores)
+            continue
+        if is_ordered:
+            score_leaf_ordered(histogram, n_cells, n_bins, 1 + missing, sums, params, scale, buffer, scores)
+            continue
+        if has_shared:
+            score_shared_leaf(histogram, n_cells, n_bins, 1 + missing, sums, params, scale, buffer, terms, scores)
+            continue
+        if has_vector_code:
+            score_leaf_outputs(histogram, n_cells, n_bins, 1 + missing, sums, params, scale, buffer, scores)
+            continue
+        lower = leaves.floats[leaf, LEAF_LOWER]
+        upper = leaves.floats[leaf, LEAF_UPPER]
+        direction = features.monotone[f]
+        score_leaf(
+            histogram, n_cells, n_bins, 1 + missing, direction, sums, lower, upper, params, scale, buffer, scores
+        )
+
+
+@kernel()
+def search_level_feature(f, n_leaves, features, params, scale, histograms, leaves, buffer, terms, scores, best):
+    """Replace ``best`` by the best split of a feature over all leaves if that is better.
+
+    ``terms`` is scratch for two numbers.
+    """
+    n_planes = histograms.pool.shape[1] // count_cells(features.offset)
+    missing = level_has_missing(f, n_leaves, features, histograms, leaves, n_planes)
+    score_level_feature(f, missing, n_leaves, features, params, scale, histograms, leaves, buffer, terms, scores)
+    noise = draw_split_noise(params, n_leaves, features.ids[f]) if params.split_noise > 0.0 else 0.0
+    for missing_left in range(1 + missing):
+        for b in range(1, features.n_bins[f] + (missing if missing_left == 0 else 0)):
+            score = total_score(scores[missing_left, :, b], params.cosine_score)
+            if is_better(score + noise, f, best, features.ids):
+                best[BEST_SCORE] = score + noise
+                best[BEST_NOISELESS_SCORE] = score
+                best[BEST_FEATURE] = np.float64(f)
+                best[BEST_BIN] = np.float64(b)
+                best[BEST_MISSING_LEFT] = np.float64(missing_left if missing != 0 else 1)
+
+
+@kernel()
+def search_level_features(
+    member, n_leaves, features, params, scale, histograms, leaves, allowed, buffer, terms, scores, best
+):  # fmt: skip
+    """Find the best split of the member's slice of the features over all leaves, into ``best``."""
+    clear_best(best)
+    for f in range(features.slices[member], features.slices[member + 1]):
+        if allowed[0, f] != 0:
+            search_level_feature(
+                f, n_leaves, features, params, scale, histograms, leaves, buffer, terms, scores, best
+            )  # fmt: skip
 
 
 @kernel()
