@@ -27,10 +27,10 @@ class RunStore:
         self.runs: dict[str, Run] = json.loads(path.read_text()) if path.exists() else {}
 
     def add(self, key: str, run: Run) -> None:
-        """Add a run, with those that another process has written meanwhile."""
-        self.runs[key] = run
+        """Add a run to those that are in the file, to which another process may have added some meanwhile."""
         if self.path.exists():
-            self.runs = json.loads(self.path.read_text()) | self.runs
+            self.runs = json.loads(self.path.read_text())
+        self.runs[key] = run
         self.path.parent.mkdir(parents=True, exist_ok=True)
         partial = self.path.with_suffix(f".{os.getpid()}")
         partial.write_text(json.dumps(self.runs, indent=0, sort_keys=True) + "\n", encoding="utf-8")

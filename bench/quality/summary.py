@@ -20,7 +20,7 @@ NEGLIGIBLE = 0.01
 class Figures:
     """One row of a table: a library on a group of tables. Excesses are per cent, times seconds.
 
-    Times are those of the ``n_timed`` tables for which all libraries have some.
+    Times are those of the ``n_timed`` tables for which all libraries have some, CPU times those of all tables.
     """
 
     library: str
@@ -39,6 +39,7 @@ class Losses:
     """Mean losses over the seeds (tables, libraries), their excess over the best, and mean seconds.
 
     Brier scores and calibration errors are NaN for regression, times where no run had ``TIMED_THREADS`` threads.
+    ``n_splits`` are the numbers of seeds of each table.
     """
 
     tables: tuple[StudyTable, ...]
@@ -49,11 +50,18 @@ class Losses:
     cpu: np.ndarray
     brier: np.ndarray
     ece: np.ndarray
+    n_splits: tuple[int, ...]
+
+    @property
+    def splits_text(self) -> str:
+        """Number of splits in words."""
+        low, high = min(self.n_splits), max(self.n_splits)
+        return f"{low} of each table" if low == high else f"{low} to {high} of each table"
 
     @classmethod
     def collect(cls, runs: Mapping[str, Run], libraries: Sequence[str], max_rows: int, seeds: Sequence[int]) -> Losses:
         """Take the tables for which all libraries have runs, over the seeds that all have."""
-        tables, values = [], []
+        tables, values, n_splits = [], [], []
         for table in STUDY_TABLES:
             rows = [
                 [runs[key] for library in libraries if (key := run_key(table, max_rows, seed, library)) in runs]
@@ -62,12 +70,13 @@ class Losses:
             complete = [row for row in rows if len(row) == len(libraries)]
             if libraries and complete:
                 tables.append(table)
+                n_splits.append(len(complete))
                 values.append([_mean_run(runs_of_one) for runs_of_one in zip(*complete, strict=True)])
-        array = np.array(values).reshape(len(tables), len(libraries), len(LOSS_FIELDS) + len(TIME_FIELDS))
+        array = np.array(values).reshape(len(tables), len(libraries), len(LOSS_FIELDS) + 2)
         loss, constant, brier, ece, seconds, cpu = np.moveaxis(array, 2, 0)
         best = loss.min(axis=1, keepdims=True, initial=np.inf)
         excess = 100 * (loss - best) / np.maximum(best, NEGLIGIBLE * constant)
-        return cls(tuple(tables), tuple(libraries), loss, excess, seconds, cpu, brier, ece)
+        return cls(tuple(tables), tuple(libraries), loss, excess, seconds, cpu, brier, ece, tuple(n_splits))
 
     def figures(self, chosen: Sequence[bool]) -> list[Figures]:
         """Summarise some of the tables, best mean rank first."""
@@ -77,7 +86,7 @@ class Losses:
         )
         wins = loss == loss.min(axis=1, keepdims=True)
         is_timed = ~np.isnan(seconds).any(axis=1)
-        seconds, cpu, n_timed = seconds[is_timed], cpu[is_timed], int(is_timed.sum())
+        seconds, n_timed = seconds[is_timed], int(is_timed.sum())
         typical = np.exp(np.log(seconds).mean(axis=0)) if n_timed else np.full(len(self.libraries), np.nan)
         found = [
             Figures(
@@ -101,14 +110,18 @@ class Losses:
         return {name: mask for name, mask in masks.items() if any(mask)}
 
 
-LOSS_FIELDS, TIME_FIELDS = ("loss", "constant", "brier", "ece"), ("seconds", "cpu")
+LOSS_FIELDS = ("loss", "constant", "brier", "ece")
 
 
 def _mean_run(runs: Sequence[Run]) -> list[float]:
-    """Return the means of a library's runs over the seeds: of all for losses, of those that were timed for times."""
+    """Return the means of a library's runs over the seeds: of all for losses, of those that were timed for times.
+
+    CPU times are those of all runs if none was timed.
+    """
     timed = [run for run in runs if run["threads"] == TIMED_THREADS]
     losses = [np.mean([run.get(name, np.nan) for run in runs]) for name in LOSS_FIELDS]
-    return losses + [np.mean([run[name] for run in timed]) if timed else np.nan for name in TIME_FIELDS]
+    seconds = np.mean([run["seconds"] for run in timed]) if timed else np.nan
+    return [*losses, seconds, np.mean([run["cpu"] for run in timed or runs])]
 
 
 def markdown(losses: Losses) -> str:
@@ -127,13 +140,15 @@ def markdown(losses: Losses) -> str:
 
 
 def _figures_table(rows: Sequence[Figures]) -> str:
-    titles = ("library", "mean rank", "wins", "mean excess", "median excess", f"time of {rows[0].n_timed} tables",
-              "geometric mean", "CPU")  # fmt: skip
+    n_timed = rows[0].n_timed
+    titles = ("library", "mean rank", "wins", "mean excess", "median excess", f"total time ({n_timed} tables)",
+              "geometric mean", "CPU time")  # fmt: skip
     lines = [f"| {' | '.join(titles)} |", "| --- |" + " ---: |" * (len(titles) - 1)]
     for row in rows:
+        times = f"{row.seconds:.1f} s | {row.typical_seconds:.2f} s" if n_timed else "not timed | not timed"
         lines.append(
             f"| {row.library} | {row.rank:.2f} | {row.wins} | {row.mean_excess:.2f} % | {row.median_excess:.2f} % "
-            f"| {row.seconds:.1f} s | {row.typical_seconds:.2f} s | {row.cpu:.0f} s |"
+            f"| {times} | {row.cpu:.1f} s |"
         )
     return "\n".join(lines) + "\n"
 

@@ -120,7 +120,7 @@ def test_times_are_those_of_runs_with_two_threads_on_tables_that_all_libraries_h
     best, second = summary.Losses.collect(made, ["a", "b"], 100, [0]).figures([True, True])
     assert (best.library, best.mean_excess) == ("a", pytest.approx(50.0))  # losses of all runs count
     assert (best.seconds, second.seconds, best.n_timed) == (2.0, 2.0, 1)
-    assert "time of 1 tables" in summary.markdown(summary.Losses.collect(made, ["a", "b"], 100, [0]))
+    assert "total time (1 tables)" in summary.markdown(summary.Losses.collect(made, ["a", "b"], 100, [0]))
 
 
 def test_runs_on_a_busy_machine_alone_give_losses_without_times():
@@ -128,6 +128,26 @@ def test_runs_on_a_busy_machine_alone_give_losses_without_times():
     [best, _] = summary.Losses.collect(made, ["a", "b"], 100, [0]).figures([True, True])
     assert (best.library, best.seconds, best.n_timed) == ("a", 0.0, 0)
     assert np.isnan(best.typical_seconds)
+    assert best.cpu == 6.0
+
+
+def test_runs_that_were_not_timed_are_drawn_by_their_cpu_time(tmp_path):
+    made = {key: run | {"threads": 1} for key, run in made_runs({"sapwood": [0.5, 0.8], "b": [0.6, 0.4]}).items()}
+    found = summary.Losses.collect(made, ["sapwood", "b"], 100, [0])
+    assert "not timed" in summary.markdown(found)
+    draw(found, tmp_path / "busy.png")
+    assert (tmp_path / "busy.png").stat().st_size > 0
+
+
+def test_losses_are_means_over_the_seeds_that_all_libraries_have():
+    made = made_runs({"a": [0.5, 0.8], "b": [0.6, 0.4]})
+    for name, seed, loss in (("a", 1, 0.7), ("b", 1, 0.2), ("a", 2, 0.1)):
+        run = {"loss": loss, "constant": 1.0, "seconds": 9.0, "cpu": 9.0, "threads": 1}
+        made[runs.run_key(STUDY_TABLES[0], 100, seed, name)] = run
+    found = summary.Losses.collect(made, ["a", "b"], 100, [0, 1, 2])
+    assert found.loss[0] == pytest.approx([0.6, 0.4])
+    assert found.seconds[0].tolist() == [2.0, 2.0]
+    assert found.splits_text == "1 to 2 of each table"
 
 
 def test_the_command_fits_caches_and_reports(monkeypatch, tmp_path, capsys):
@@ -146,6 +166,34 @@ def test_the_command_fits_caches_and_reports(monkeypatch, tmp_path, capsys):
     assert command.main(["--report", "--seeds", "0", "--out", str(tmp_path)]) == 0
     assert (tmp_path / "quality.md").read_text().startswith("# Loss and time")
     assert (tmp_path / "quality.png").stat().st_size > 0
+
+
+def test_all_runs_are_repeated_on_demand_and_the_finished_ones_survive_an_interruption(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(command, "STUDY_TABLES", STUDY_TABLES[:2])
+    monkeypatch.setattr(StudyTable, "load", lambda *_: None)
+    monkeypatch.setattr(command, "warm_up", lambda *_: None)
+    names = ["sapwood", "lightgbm"]
+    store = runs.RunStore(tmp_path / "quality_peers.json")
+    for key, run in made_runs({"lightgbm": [0.5, 0.5]}).items():
+        store.add(key.replace("|0|", "|1|"), run)  # another seed
+        store.add(key, run)
+    fitted = []
+
+    def measure(*_):
+        if len(fitted) == 3:
+            raise KeyboardInterrupt
+        fitted.append({"loss": 0.4, "constant": 1.0, "seconds": 1.0, "cpu": 1.0, "threads": 2})
+        return fitted[-1]
+
+    monkeypatch.setattr(command, "measure", measure)
+    arguments = ["--rows", "100", "--seeds", "0", "--again-all", "--out", str(tmp_path)]
+    with pytest.raises(KeyboardInterrupt):
+        command.main([*arguments, *(f"--library={name}" for name in names)])
+    order = [line.split()[0] for line in capsys.readouterr().out.splitlines() if "CPU" in line and "|0|" in line]
+    assert order == ["adult|100|0|sapwood", "adult|100|0|lightgbm", "airline_100k|100|0|sapwood"]
+    peers = json.loads((tmp_path / "quality_peers.json").read_text())
+    assert [peers[f"{name}|100|0|lightgbm"]["loss"] for name in ("adult", "airline_100k")] == [0.4, 0.5]
+    assert len(peers) == 4
 
 
 def test_an_unavailable_table_is_left_out(monkeypatch, tmp_path, capsys):

@@ -66,6 +66,38 @@ def test_classes_and_too_few_rows_are_refused():
         SapwoodRegressor(intervals=True).fit(X[:10], Y[:10])
 
 
+def test_a_target_with_little_noise_has_a_mean_with_a_spread():
+    precise = SapwoodRegressor(intervals=True, **FAST).fit(X[:500], X[:500, 0] + 0.3 * X[:500, 1] ** 2).model_
+    [decision] = precise.intervals.model.decisions
+    assert decision["chosen"]["scaled residuals"] > 0.5
+    assert decision["losses"]["scaled residuals"] < decision["losses"]["quantiles"]
+
+
+def test_bounds_are_monotone_where_the_model_is():
+    model = SapwoodRegressor(intervals=True, monotone_constraints=[1, 0, 0, 0]).fit(X[:400], Y[:400])
+    assert model.model_.intervals.model.decisions[0]["candidates"] == ["quantiles"]
+    grid = np.zeros((50, 4))
+    grid[:, 0] = np.linspace(-2.0, 2.0, 50)
+    assert (np.diff(model.predict_interval(grid), axis=0) >= 0.0).all()
+
+
+def test_rows_in_the_order_of_time_are_compared_with_models_of_earlier_rows():
+    # The noise grows: that of the last fifth is what later rows have.
+    y = RNG.normal(size=1_000) * np.linspace(0.2, 2.0, 1_000)
+    at_random, by_time = (
+        SapwoodRegressor(intervals=True, has_time=has_time, **FAST).fit(X[:1_000], y) for has_time in (False, True)
+    )
+    assert len(by_time.model_.intervals.excess) == 200
+    widths = [np.diff(model.predict_interval(X[:50]), axis=1).mean() for model in (at_random, by_time)]
+    assert widths[1] > 1.3 * widths[0]
+
+
+def test_a_time_limit_leaves_the_parts_that_are_done():
+    model = SapwoodRegressor(intervals=True, time_limit=1e-9, **FAST).fit(X[:200], Y[:200])
+    assert len(model.model_.intervals.excess) == 80  # two folds of five
+    assert np.isfinite(model.predict_interval(X[:5])).all()
+
+
 @pytest.mark.parametrize("value", [0, 1, 1.5, "yes", False])
 def test_other_values_of_intervals_are_refused(value):
     with pytest.raises(ParameterError, match="intervals must be True"):

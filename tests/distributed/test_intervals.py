@@ -26,7 +26,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(autouse=True)
 def short_trainings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intervals, "QUANTILE_PARAMS", intervals.QUANTILE_PARAMS | SHORT)
+    monkeypatch.setattr(intervals, "MODEL_PARAMS", intervals.MODEL_PARAMS | SHORT)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -9,6 +9,7 @@ import pytest
 import sapwood
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.errors import ParameterError, SchemaError
+from sapwood.model.arithmetic import multiply_outputs
 from sapwood.objectives import Softmax
 
 RANDOM = np.random.default_rng(0)
@@ -33,6 +34,14 @@ def test_the_scores_of_a_sum_are_the_sums_of_the_scores(params, tmp_path):
     np.testing.assert_allclose(total.predict_raw(X), one.predict_raw(X) + other.predict_raw(X), rtol=1e-12)
     total.save(tmp_path / "sum")
     assert sapwood.load(tmp_path / "sum").fingerprint() == total.fingerprint()
+
+
+@pytest.mark.parametrize("params", [{}, {"leaf_model": "linear"}, {"boosting": "dart"}], ids=str)
+def test_outputs_are_multiples_of_the_score(params):
+    one = model(4, **params)
+    several = multiply_outputs(one, (1.0, -2.5), "sorted")
+    assert (several.n_outputs, several.n_iterations, several.link) == (2, 4, "sorted")
+    np.testing.assert_allclose(several.predict_raw(X), one.predict_raw(X)[:, None] * [1.0, -2.5], rtol=1e-12)
 
 
 @pytest.mark.parametrize("vector_leaves", [False, True])

@@ -57,13 +57,18 @@ class Part:
 
 
 class CandidateTrainer:
-    """Trains candidates one after the other, within the time limit; categories keep their codes."""
+    """Trains candidates one after the other, within the time limit; categories keep their codes.
 
-    def __init__(self, candidates: Sequence[CandidateTask], start_time: float) -> None:
+    ``earlier`` are trainings of other candidates, whose models are to be added to these.
+    """
+
+    def __init__(
+        self, candidates: Sequence[CandidateTask], start_time: float, earlier: Sequence[Training] = ()
+    ) -> None:
         self.candidates = candidates
         self._start_time = start_time
         self._longest = 0.0
-        self._trained: list[Training] = []
+        self._trained = list(earlier)
 
     def train_part(self, train: LabeledRows, validation: LabeledRows) -> Part | None:
         """Train all candidates; None if one of them is not done and there are trained ones of an earlier part.
@@ -137,10 +142,9 @@ def train_parts(candidates: Sequence[CandidateTask], splits: Iterable[Split], st
     return parts
 
 
-def join_parts(candidates: Sequence[CandidateTask], parts: Sequence[Part]) -> Training:
-    """Return the average of a single candidate over all parts."""
-    trainings = [part.trainings[0] for part in parts]
-    return _join([candidates[0].task] * len(trainings), trainings, np.full(len(trainings), 1.0 / len(trainings)))
+def average_trainings(task: LearningTask, trainings: Sequence[Training]) -> Training:
+    """Return the average of trainings of a task on different rows."""
+    return _join([task] * len(trainings), trainings, np.full(len(trainings), 1.0 / len(trainings)))
 
 
 def known_categories(trainings: Sequence[Training]) -> FeatureTransformer | None:

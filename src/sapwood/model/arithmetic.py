@@ -52,6 +52,20 @@ def scale_model(model: Model, factor: float) -> Model:
     return replace(model, ensemble=ensemble, base_scores=model.base_scores * factor, intervals=None)
 
 
+def multiply_outputs(model: Model, factors: Sequence[float], link: str) -> Model:
+    """Return the model of several outputs whose k-th score is ``factors[k]`` times that of a model of one output."""
+    copies = [scale_model(model, factor).ensemble for factor in factors]
+    trees = np.arange(model.ensemble.n_trees * len(factors)).reshape(len(factors), -1).T.ravel()
+    joined = copies[0]
+    for copy in copies[1:]:
+        joined = joined.concatenate(copy)
+    rounds = np.repeat(model.ensemble.tree_round, len(factors))
+    outputs = np.repeat(np.arange(len(factors), dtype=joined.tree_output.dtype), model.ensemble.n_trees)
+    ensemble = _take_trees(replace(joined, n_outputs=len(factors), tree_output=outputs), trees, rounds)
+    base_scores = np.array([float(model.base_scores[0]) * factor for factor in factors])
+    return replace(model, ensemble=ensemble, base_scores=base_scores, link=link, intervals=None)
+
+
 def every_round(ensemble: Ensemble, step: int) -> Ensemble:
     """Return the trees of rounds 0, ``step``, 2 ``step``, ..., counted from 0; those of a forest are averaged anew."""
     if ensemble.is_average:

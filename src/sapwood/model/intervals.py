@@ -43,7 +43,7 @@ class Intervals:
     def calibrate(cls, model: Model, excess: np.ndarray, order: RowOrder) -> Intervals:
         """Return intervals from the excess of rows over the bounds by models trained without them, and its order."""
         n_points = min(N_POINTS, order.n_rows)
-        ranks = [_rank(point / (n_points + 1), order.n_rows) for point in range(1, n_points + 1)]
+        ranks = [rank_of(point / (n_points + 1), order.n_rows) for point in range(1, n_points + 1)]
         return cls(model, order.values_at(excess, np.array(ranks) - 1))
 
     def predict(self, table: Table, coverage: float, n_jobs: int | None = None) -> np.ndarray:
@@ -58,11 +58,11 @@ class Intervals:
         """Return by how much each bound is moved outwards; infinite if there were too few rows for the coverage."""
         if not (is_number(coverage) and 0.0 < coverage < 1.0):
             raise ParameterError(f"coverage must be a number between 0 and 1, such as 0.9, got {coverage!r}")
-        rank = _rank(float(coverage), len(self.excess))
+        rank = rank_of(float(coverage), len(self.excess))
         return float(self.excess[rank - 1]) if rank <= len(self.excess) else math.inf
 
 
-def _rank(level: float, n: int) -> int:
+def rank_of(level: float, n: int) -> int:
     """Return the rank among n values, from 1, that a new one exceeds with a probability of at most 1 - level."""
     # 1e-9 keeps products such as 0.9 · 10 = 9 from being rounded up.
     return max(1, math.ceil(level * (n + 1) - 1e-9))
