@@ -7,7 +7,6 @@ of the residuals for losses whose hessian is constant or zero.
 from __future__ import annotations
 
 import dataclasses
-import math
 
 import numpy as np
 
@@ -120,7 +119,7 @@ class LeafRefit:
         is_logistic = type(objective).pairs is Objective.pairs and objective.pairs_kernel is logistic_pairs
         if not is_logistic or models.n_models > 1 or self._n_train < self._n_rows:
             return None
-        scale = _power_of_two_below(MAX_SUM / (max(1, self._n_rows) * self._max_weight))
+        scale = float(_powers_of_two_below(np.float64(MAX_SUM / (max(1, self._n_rows) * self._max_weight))))
         return LogisticRefit(models.target, self._round_scores[0], scale, self._settings)
 
     def begin_round(self, learning_rate: float) -> None:
@@ -228,8 +227,8 @@ class LeafRefit:
                 f"the gradient of {row} is not finite while leaves are fitted: lower learning_rate, raise reg_lambda, "
                 "or rescale the target"
             )
-        scales = [_power_of_two_below(MAX_SUM / (top * self._n_train)) for top in largest.tolist()]
-        return np.array(scales).reshape(-1, 2)
+        with np.errstate(over="ignore"):
+            return _powers_of_two_below(MAX_SUM / (largest * self._n_train)).reshape(-1, 2)
 
     def _quantiles(self, grown: GrownTree, node_of_row: np.ndarray, output: int) -> np.ndarray:
         """Return the loss's optimal value of each leaf (models * nodes, 1): a quantile of its residuals."""
@@ -309,6 +308,6 @@ def _penalties(grown: GrownTree, category_lambda: float) -> np.ndarray:
     return penalty
 
 
-def _power_of_two_below(x: float) -> float:
-    """Return the largest power of two up to x, within the range of float64."""
-    return math.ldexp(1.0, min(max(math.frexp(x)[1] - 1, -1000), 1000))
+def _powers_of_two_below(x: np.ndarray) -> np.ndarray:
+    """Return the largest power of two up to each number, within the range of float64."""
+    return np.ldexp(1.0, np.clip(np.frexp(x)[1] - 1, -1000, 1000))

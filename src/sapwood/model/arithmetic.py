@@ -17,7 +17,7 @@ from sapwood.data.categories.vocabulary import Vocabulary
 from sapwood.errors import ParameterError, SchemaError
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.linear_leaves import join_coefficients
-from sapwood.model.tree import NODE_FIELDS
+from sapwood.model.tree import NODE_FIELDS, owned_arrays
 
 if TYPE_CHECKING:
     from sapwood.model.model import Model
@@ -102,7 +102,7 @@ def _take_trees(ensemble: Ensemble, trees: np.ndarray, rounds: np.ndarray) -> En
         tree_start=np.cumsum([0, *(part.stop - part.start for part in parts)]),
         tree_output=ensemble.tree_output[trees],
         tree_round=rounds,
-        **{name: getattr(ensemble, name)[nodes] for name in NODE_FIELDS},
+        **owned_arrays({name: getattr(ensemble, name)[nodes] for name in NODE_FIELDS}),
         leaf_coefficients=coefficients,
     )
 

@@ -9,7 +9,16 @@ import numpy as np
 
 from sapwood.lazy_dataclass import dataclass
 from sapwood.model.linear_leaves import LeafCoefficients, join_coefficients
-from sapwood.model.tree import LEAF, NODE_FIELDS, Tree, check_coefficients, frozen_array, node_depths, node_shapes
+from sapwood.model.tree import (
+    LEAF,
+    NODE_FIELDS,
+    Tree,
+    check_coefficients,
+    frozen_array,
+    node_depths,
+    node_shapes,
+    owned_arrays,
+)
 from sapwood.model.tree_weights import TreeRescaling, average_rescalings, is_average, round_value, undo_factors
 
 
@@ -117,7 +126,8 @@ class Ensemble:
         """Multiply the trees of each round by its factor."""
         node_factors = factors[self.tree_round][self.tree_of_node()]
         coefficients = None if self.leaf_coefficients is None else self.leaf_coefficients.scaled(node_factors)
-        return replace(self, value=self.value * node_factors[:, None], leaf_coefficients=coefficients)
+        values = owned_arrays({"value": self.value * node_factors[:, None]})
+        return replace(self, **values, leaf_coefficients=coefficients)
 
     @property
     def is_average(self) -> bool:
@@ -164,7 +174,7 @@ class Ensemble:
             tree_start=np.concatenate([self.tree_start[:-1], other.tree_start + self.n_nodes]),
             tree_output=np.concatenate([self.tree_output, other.tree_output]),
             tree_round=np.concatenate([self.tree_round, other.tree_round + np.int32(self.n_rounds)]),
-            **{name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in NODE_FIELDS},
+            **owned_arrays({name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in NODE_FIELDS}),
             leaf_coefficients=join_coefficients(
                 [(self.leaf_coefficients, self.value), (other.leaf_coefficients, other.value)]
             ),

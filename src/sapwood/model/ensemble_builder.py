@@ -9,7 +9,7 @@ import numpy as np
 
 from sapwood.model.ensemble import Ensemble
 from sapwood.model.linear_leaves import join_coefficients
-from sapwood.model.tree import NODE_FIELDS, Tree, node_shapes
+from sapwood.model.tree import NODE_FIELDS, Tree, node_shapes, owned_arrays
 
 
 def join_trees(trees: Sequence[Tree], width: int) -> dict[str, Any]:
@@ -57,6 +57,6 @@ class EnsembleBuilder:
             n_outputs=self.n_outputs,
             tree_output=np.array(self._outputs, dtype=np.int32),
             tree_round=np.array(self._rounds, dtype=np.int32),
-            **self._join(self._trees, self.width),
+            **owned_arrays(self._join(self._trees, self.width)),
         )
         return built if rounds is None or rounds >= built.n_rounds else built.slice(0, rounds)

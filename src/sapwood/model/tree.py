@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -121,6 +121,14 @@ def frozen_array(values: Any, dtype: DTypeLike) -> np.ndarray:
         array = array.copy() if array is values or array.base is not None else array
         array.flags.writeable = False
     return array
+
+
+def owned_arrays(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields whose new arrays, which nothing else holds, are read-only: ``frozen_array`` does not copy these."""
+    for value in fields.values():
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+    return dict(fields)
 
 
 def node_depths(feature: np.ndarray, left: np.ndarray, roots: np.ndarray) -> np.ndarray:
