@@ -7,7 +7,7 @@ import pytest
 
 from sapwood import Dart, EarlyStopping, Linear, SapwoodClassifier, SapwoodRegressor, load, train
 from sapwood.errors import ParameterError
-from sapwood.params.learning_rates import rate_of_round, resolve_rates, sum_of_rates
+from sapwood.params.learning_rates import RisingRate, rate_of_round, resolve_rates, sum_of_rates
 
 N_ROUNDS = 6
 RATES = [0.5, 0.4, 0.3, 0.3, 0.2, 0.1]
@@ -170,3 +170,16 @@ def test_the_rate_of_a_round_and_the_sum_before_it():
     assert sum_of_rates(0.1, 3, 2) == 5 * 0.1
     assert sum_of_rates((0.5, 0.25, 0.1), 2, 3) == 3 * 0.5 + 0.75
     assert resolve_rates(1, 4) == 1.0
+
+
+def test_a_rising_rate_rises_by_its_start_up_to_its_factor():
+    rate = RisingRate(0.1, rounds=4, max_factor=2.5)
+    assert [rate(round) for round in (0, 2, 4, 6, 9)] == pytest.approx([0.1, 0.15, 0.2, 0.25, 0.25])
+    assert resolve_rates(rate, 3) == pytest.approx((0.1, 0.125, 0.15))
+
+
+def test_a_rising_rate_is_the_model_of_its_list():
+    rate = RisingRate(0.1, rounds=4, max_factor=2.5)
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    models = [train({"n_estimators": 8, "learning_rate": r}, X, X[:, 0]) for r in (rate, [rate(k) for k in range(8)])]
+    assert models[0].fingerprint() == models[1].fingerprint()

@@ -259,12 +259,13 @@ def _signed(value: float, metric: EvalMetric) -> float:
 def _refit(
     candidates: Sequence[CandidateTask], trainings: Sequence[Training], rows: LabeledRows, start_time: float
 ) -> list[Training]:
-    """Refit candidates to all rows."""
+    """Refit candidates to all rows; categories keep the codes that they have in the rounds that are replayed."""
     refitted: list[Training] = []
+    known = known_categories(trainings)
     for candidate, training in zip(candidates, trainings, strict=True):
         params = candidate.task.params
         params = replace(params, evaluation=replace(params.evaluation, refit=params.evaluation.refit or True))
-        task = replace(candidate.task, params=params, known_categories=known_categories(refitted))
+        task = replace(candidate.task, params=params, known_categories=known)
         refitted.append(refit_on_all_rows(task, rows, training, start_time))
     return refitted
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from sapwood.lazy_dataclass import dataclass
 from sapwood.params.encodings import Auto, Ordered
+from sapwood.params.learning_rates import RisingRate
 from sapwood.params.options import EarlyStopping, NumericCrosses
 from sapwood.params.validators import is_number
 
@@ -30,8 +31,9 @@ NEUTRAL = frozenset(
 MAX_ROUNDS = 2_000
 PATIENCE = 50
 # Improvements that are not worth ``PATIENCE`` further rounds: of a metric of classes, and as a fraction of one of
-# several classes, whose rounds are expensive.
-MIN_CLASS_DELTA, MIN_RELATIVE_DELTA = 5e-5, 1e-3
+# numbers and of several classes, whose rounds are expensive.
+MIN_CLASS_DELTA = 5e-5
+NUMBER_RELATIVE_DELTA, SEVERAL_CLASSES_RELATIVE_DELTA = 2e-4, 1e-3
 VALIDATION_FRACTION = 0.2
 # Rows below which nothing is split off, and below which several parts of the rows take their turn in validation.
 MIN_ROWS_TO_SPLIT, MIN_ROWS_FOR_ONE_PART = 50, 2_500
@@ -39,6 +41,9 @@ N_PARTS = {BALANCED: 3, BEST: 5}
 # Learning rates rise between these numbers of rows: those of symmetric trees, and with several classes all by a factor.
 SLOW_ROWS, SLOW_RATE, SLOW_FACTOR = 5_000, 0.07, 0.6
 QUICK_ROWS, QUICK_RATE = 15_000, 0.1
+# Learning rates rise in the course of a fit: by as much every so many rounds, up to a factor. Numbers rise slowly, two
+# classes not at all, several the more the more classes there are.
+NUMBER_RISE_ROUNDS, FEW_CLASSES_RISE_ROUNDS, MANY_CLASSES_RISE_ROUNDS, MAX_RISE = 1_000, 500, 250, 4.0
 # Directions on which trees of several classes are searched. Their rounds take time in proportion to the classes, so
 # that the learning rate of leaf-wise trees rises between these numbers of classes, and that of symmetric ones is high.
 N_DIRECTIONS = 4
@@ -60,7 +65,7 @@ BINARY_COMBINATION, OTHER_COMBINATION = 4, 2
 # symmetric trees, since a round takes time in proportion to features, bins and leaves.
 MAX_NARROW_FEATURES = 500
 WIDE_BINS, WIDE_DEPTH = 31, 4
-CROSSES = NumericCrosses(columns=10, max_kept=12, max_leaves=63)
+CROSSES = NumericCrosses(columns=10, max_kept=12, max_leaves=31)
 
 
 @dataclass(frozen=True)
@@ -127,11 +132,11 @@ def effort_values(effort: Any, n_rows: int, n_classes: int) -> dict[str, Any]:
     """Return the defaults of a fit of this effort that all its candidates share."""
     if not is_planned(effort, n_rows):
         return {}
-    stopping = EarlyStopping(
-        PATIENCE,
-        min_delta=MIN_CLASS_DELTA if n_classes > 0 else 0.0,
-        min_relative_delta=MIN_RELATIVE_DELTA if n_classes > 2 else 0.0,
-    )
+    if n_classes == 0:
+        stopping = EarlyStopping(PATIENCE, min_relative_delta=NUMBER_RELATIVE_DELTA)
+    else:
+        relative = SEVERAL_CLASSES_RELATIVE_DELTA if n_classes > 2 else 0.0
+        stopping = EarlyStopping(PATIENCE, min_delta=MIN_CLASS_DELTA, min_relative_delta=relative)
     values: dict[str, Any] = {"n_estimators": MAX_ROUNDS, "early_stopping_rounds": stopping}
     return values if isinstance(effort, str) else values | {"time_limit": float(effort)}
 
@@ -151,7 +156,7 @@ def effort_plan(effort: Any, facts: FitFacts) -> EffortPlan | None:
 def _leafwise(facts: FitFacts) -> Candidate:
     values: dict[str, Any] = {
         "growth": "leafwise",
-        "learning_rate": _leafwise_rate(facts),
+        "learning_rate": _rising(_leafwise_rate(facts), facts),
         "min_child_samples": 20,
         "colsample_bytree": 0.8,
         "one_hot_max": ONE_HOT_MAX,
@@ -167,10 +172,11 @@ def _symmetric(facts: FitFacts) -> Candidate:
         "symmetric",
         {
             "growth": "symmetric",
-            "learning_rate": _symmetric_rate(facts),
+            "learning_rate": _rising(_symmetric_rate(facts), facts),
             "max_depth": 6,
             "one_hot_max": ONE_HOT_MAX,
             "numeric_crosses": _crosses(facts),
+            "refit": "replay",
             **_category_values(facts),
             **_class_values(facts),
             **_wide_values(facts, max_depth=WIDE_DEPTH),
@@ -207,6 +213,15 @@ def _crosses(facts: FitFacts) -> Any:
     """
     is_searched = facts.has_loss and not facts.is_sparse and not facts.is_wide
     return CROSSES if is_searched else False
+
+
+def _rising(rate: float, facts: FitFacts) -> float | RisingRate:
+    """Return the learning rate of all rounds; two classes, which take few rounds, lose by one that rises."""
+    n_classes = facts.n_classes
+    if n_classes == 2:
+        return rate
+    few, many = (FEW_CLASSES, FEW_CLASSES_RISE_ROUNDS), (MANY_CLASSES, MANY_CLASSES_RISE_ROUNDS)
+    return RisingRate(rate, _interpolate(n_classes, few, many) if n_classes else NUMBER_RISE_ROUNDS, MAX_RISE)
 
 
 def _symmetric_rate(facts: FitFacts) -> float:

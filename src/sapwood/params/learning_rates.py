@@ -9,10 +9,27 @@ from typing import Any
 import numpy as np
 
 from sapwood.errors import ParameterError
+from sapwood.lazy_dataclass import dataclass
 from sapwood.params.validators import Validator, check_signature, is_collection, number
 
 RATE = number(0, above=True)
 LearningRate = float | tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class RisingRate:
+    """A learning rate that rises from ``start`` by as much every ``rounds`` rounds, up to ``max_factor`` times.
+
+    Where a model needs many rounds, later ones make larger steps, so that there are fewer of them.
+    """
+
+    start: float
+    rounds: float
+    max_factor: float
+
+    def __call__(self, round: int) -> float:
+        """Return the rate of a round, which counts from 0."""
+        return self.start * min(1.0 + round / self.rounds, self.max_factor)
 
 
 def _is_learning_rate(value: Any) -> bool:
