@@ -2,7 +2,8 @@
 
 A worker plugin adds one handler to the server of every Dask worker. A worker of a fit opens one connection to each of
 the others with Dask's own ``connect``, so that TLS and all settings are those of the cluster, names its run, and then
-writes messages (number, bytes) without waiting for replies. Nothing is pickled.
+writes messages (number, bytes) without waiting for replies. Nothing is pickled. Where connections are plain TCP, the
+thread that trains reads and writes their sockets itself (``raw_messages.py``); others are left to the event loop.
 
 A connection that closes before its farewell means that the worker at its other end is lost or has failed. Whoever
 notices it closes all its connections, so that a run ends everywhere at once. Runs have ids of their own: a message of
@@ -12,7 +13,8 @@ an earlier attempt is never taken for one of a later attempt.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+import socket
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from concurrent.futures import wait
 from types import TracebackType
 from typing import Any, TypeVar
@@ -22,12 +24,13 @@ from distributed.comm import Comm, connect
 from distributed.core import Status
 from distributed.protocol import Serialize, to_serialize
 
+from sapwood.dask.raw_messages import FAREWELL, RawMessages, hand_over, is_raw
 from sapwood.distributed.collectives import PointToPointCommunicator
 from sapwood.distributed.inbox import CHECK_SECONDS, Inbox, WorkerLostError
 
 HANDLER = "sapwood_exchange"
 PLUGIN = "sapwood-transport"
-FAREWELL = 0  # messages count from 1
+READY = "ready"  # the answer to the first message on a connection whose socket is handed over
 MAX_INLINE = 256 * 1024  # bytes that are cheaper inside a message than as a frame of their own
 CONNECT_SECONDS = 20.0
 FAREWELL_SECONDS = 10.0  # for a farewell to a worker that does not read
@@ -41,6 +44,18 @@ class RunInbox(Inbox):
     def __init__(self) -> None:
         super().__init__()
         self.comms: set[Comm] = set()
+        self.sockets: dict[int, socket.socket] = {}
+        self.is_over = asyncio.Event()
+
+    def add_socket(self, sender: int, source: socket.socket) -> None:
+        """Add the socket that brings the parts of a sender."""
+        with self._condition:
+            self.sockets[sender] = source
+            self._condition.notify()
+
+    def wait_for_sockets(self, senders: Collection[int], is_cancelled: Callable[[], bool]) -> None:
+        """Wait until the connections of all senders are there."""
+        self.wait_until(lambda: self.sockets.keys() >= set(senders), is_cancelled)
 
 
 class TransportPlugin(WorkerPlugin):
@@ -68,25 +83,20 @@ class TransportPlugin(WorkerPlugin):
         """Return the inbox of a run, which the first of task and message creates."""
         return self.inboxes.setdefault(run, RunInbox())
 
-    async def receive(self, comm: Comm, run: str, sender: int) -> Any:
-        """Read messages of a worker of a run until its farewell."""
+    async def receive(self, comm: Any, run: str, sender: int, is_raw: bool) -> Any:
+        """Take the messages of a worker of a run, or hand its connection to the thread that trains."""
         if run in self.ended:
             comm.abort()
             return Status.dont_reply
         inbox = self.inbox(run)
         inbox.comms.add(comm)
         try:
-            expected = 1
-            while True:
-                number, part = await comm.read()
-                if number == FAREWELL:
-                    break
-                if number != expected:
-                    inbox.fail(f"worker {sender} has sent message {number} instead of {expected}")
-                    break
-                # Between workers of one process, values arrive as they were written.
-                inbox.put(sender, number, part.data if isinstance(part, Serialize) else part)
-                expected += 1
+            if is_raw:
+                await comm.write(READY)
+                inbox.add_socket(sender, await hand_over(comm))
+                await inbox.is_over.wait()
+            else:
+                await self._read_messages(comm, inbox, sender)
         except OSError as error:
             inbox.fail(f"the connection from worker {sender} ({comm.peer_address}) was closed: {type(error).__name__}")
         finally:
@@ -94,10 +104,31 @@ class TransportPlugin(WorkerPlugin):
             comm.abort()
         return Status.dont_reply
 
+    async def _read_messages(self, comm: Comm, inbox: RunInbox, sender: int) -> None:
+        """Read messages of a worker until its farewell."""
+        expected = 1
+        while True:
+            number, part = await comm.read()
+            if number == FAREWELL:
+                return
+            if number != expected:
+                inbox.fail(f"worker {sender} has sent message {number} instead of {expected}")
+                return
+            # Between workers of one process, values arrive as they were written.
+            inbox.put(sender, number, part.data if isinstance(part, Serialize) else part)
+            expected += 1
+
+    def finish(self, run: str) -> None:
+        """Forget a run that has come to its end; called on the event loop."""
+        inbox = self.inboxes.pop(run, None)
+        if inbox is not None:
+            inbox.is_over.set()
+
     def end(self, run: str) -> None:
         """Forget a run and close its connections; called on the event loop."""
         self.ended.add(run)
-        inbox = self.inboxes.pop(run, None)
+        inbox = self.inboxes.get(run)
+        self.finish(run)
         for comm in list(inbox.comms) if inbox is not None else ():
             comm.abort()
 
@@ -136,6 +167,7 @@ class DaskCommunicator(PointToPointCommunicator):
         self._watchers: list[asyncio.Task[None]] = []
         self._is_closing = False
         self._n_sent = dict.fromkeys(range(self.size), 0)
+        self._raw = RawMessages() if is_raw(addresses) else None
 
     def __enter__(self) -> DaskCommunicator:
         try:
@@ -148,20 +180,30 @@ class DaskCommunicator(PointToPointCommunicator):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if kind is None and self._raw is not None:
+            self._raw.say_farewell(FAREWELL_SECONDS)
         self._on_loop(self._close(is_finished=kind is None))
 
     def send_receive(self, parts: Mapping[int, bytes], senders: Sequence[int]) -> dict[int, Any]:
         """Send ``parts[r]`` to worker r; return the next part of each of ``senders``."""
         if self._is_cancelled():
             raise WorkerLostError("the fit was cancelled")
+        if self._raw is not None:
+            self._inbox.wait_for_sockets(senders, self._is_cancelled)
+            self._raw.add_sources(self._inbox.sockets)
+            return self._raw.exchange(parts, senders, self._check)
         sending = asyncio.run_coroutine_threadsafe(self._send(parts), self._loop) if parts else None
         received = self._inbox.take(senders, self._is_cancelled)
         while sending is not None and not wait([sending], CHECK_SECONDS).done:
             # A worker that is stopped does not read: whoever writes to it waits, unless the run has ended.
-            self._inbox.check(self._is_cancelled)
+            self._check()
         if sending is not None:
             sending.result()
         return received
+
+    def _check(self) -> None:
+        """Raise WorkerLostError if the run has ended or was cancelled."""
+        self._inbox.check(self._is_cancelled)
 
     def _is_cancelled(self) -> bool:
         """Return whether the client no longer wants the result of this task."""
@@ -186,10 +228,16 @@ class DaskCommunicator(PointToPointCommunicator):
             raise WorkerLostError(f"a worker cannot be reached: {error}") from error
 
     async def _connect_to(self, rank: int) -> None:
-        comm = await connect(self._addresses[rank], timeout=CONNECT_SECONDS, **self._worker.connection_args)
+        comm: Any = await connect(self._addresses[rank], timeout=CONNECT_SECONDS, **self._worker.connection_args)
         comm.name = "sapwood"
         self._comms[rank] = comm
-        await comm.write({"op": HANDLER, "run": self._run, "sender": self.rank})
+        is_raw = self._raw is not None
+        await comm.write({"op": HANDLER, "run": self._run, "sender": self.rank, "is_raw": is_raw})
+        if self._raw is not None:
+            if (answer := await comm.read()) != READY:
+                raise WorkerLostError(f"worker {rank} ({self._addresses[rank]}) does not take part: {answer}")
+            self._raw.add_target(rank, await hand_over(comm))
+            return
         self._watchers.append(asyncio.create_task(self._watch(rank, comm)))
 
     async def _watch(self, rank: int, comm: Comm) -> None:
@@ -209,9 +257,9 @@ class DaskCommunicator(PointToPointCommunicator):
             except OSError as error:
                 raise WorkerLostError(f"worker {rank} ({self._addresses[rank]}) has closed: {error}") from error
 
-    @staticmethod
-    async def _say_farewell(comm: Comm) -> None:
-        await comm.write((FAREWELL, b""))
+    async def _say_farewell(self, comm: Comm) -> None:
+        if self._raw is None:
+            await comm.write((FAREWELL, b""))
         await comm.close()
 
     async def _close(self, is_finished: bool) -> None:
@@ -227,6 +275,6 @@ class DaskCommunicator(PointToPointCommunicator):
                 comm.abort()
         await asyncio.gather(*self._watchers)
         if is_finished:
-            self._plugin.inboxes.pop(self._run, None)
+            self._plugin.finish(self._run)
         else:
             self._plugin.end(self._run)

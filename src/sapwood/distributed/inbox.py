@@ -50,9 +50,14 @@ class Inbox:
         """Return the next part of each sender; wait for those that have not come."""
         with self._condition:
             keys = [(sender, self._n_taken.get(sender, 0) + 1) for sender in senders]
-            while not all(key in self._parts for key in keys):
+            self.wait_until(lambda: all(key in self._parts for key in keys), is_cancelled)
+            self._n_taken.update(keys)
+            return {key[0]: self._parts.pop(key) for key in keys}
+
+    def wait_until(self, is_there: Callable[[], bool], is_cancelled: Callable[[], bool]) -> None:
+        """Wait until something is there; raise WorkerLostError if the run ends or is cancelled before."""
+        with self._condition:
+            while not is_there():
                 self.check()
                 if not self._condition.wait(CHECK_SECONDS):
                     self.check(is_cancelled)
-            self._n_taken.update(keys)
-            return {key[0]: self._parts.pop(key) for key in keys}
