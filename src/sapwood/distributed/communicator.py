@@ -79,7 +79,7 @@ class Communicator(ABC):
         """Return the sum of the arrays of all workers: of integers, so that it does not depend on their order."""
         assert values.dtype == np.int64
         flat = values.reshape(-1)
-        if flat.nbytes <= SMALL_BYTES:
+        if flat.nbytes <= SMALL_BYTES or self.size == 2:  # two workers send the same bytes either way
             return add_arrays(self.gather(flat)).reshape(values.shape)
         summed = self.reduce_scatter(flat[None], np.arange(self.size + 1) * len(flat) // self.size)
         return np.concatenate(self.gather(summed[0])).reshape(values.shape)

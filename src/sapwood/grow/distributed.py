@@ -29,6 +29,8 @@ from sapwood.params.declaration import TreeParams
 SPLIT_COLUMNS = slice(layout.SPLIT_FEATURE, None)
 # Limits of a batch: bytes of its histograms, and candidate splits of its children.
 MAX_BATCH_BYTES, MAX_BATCH_CANDIDATES = 1 << 26, 1 << 19
+# Features of a leaf whose rows are counted at once: another exchange takes more time than features counted in vain.
+MAX_COUNTED = 8
 
 
 class DistributedGrower(HistogramGrower):
@@ -223,34 +225,35 @@ class DistributedGrower(HistogramGrower):
 
     def _search(self, searched: np.ndarray, state: layout.GrowState) -> None:
         """Give leaves the best splits of all workers; rows are counted where sums do not prove that they suffice."""
-        proposals = np.empty((len(searched), 2))
-        self._run(distributed_search.search_leaves, searched, *state, proposals)
-        unproven = self._adopt_best(searched, np.arange(len(searched)), proposals)
-        while len(unproven):
-            counts = np.zeros((len(unproven), self._histograms.bin_counts.shape[1]), np.int64)
-            self._run(distributed_search.count_split_rows, searched, unproven, *state, counts)
-            counts = self._workers.sum(counts)
+        scores, uncounted = np.empty(len(searched)), np.empty((len(searched), MAX_COUNTED), np.int64)
+        self._run(distributed_search.search_leaves, searched, *state, scores, uncounted)
+        rows = np.arange(len(searched))
+        while len(rows := self._adopt_best(searched, rows, scores, uncounted)):
+            # Pairs of a leaf, by its position among those searched, and a feature.
+            position, column = np.nonzero(uncounted[rows] >= 0)
+            pairs = np.column_stack([rows[position], uncounted[rows[position], column]])
+            counts = np.zeros((len(pairs), self._histograms.bin_counts.shape[1]), np.int64)
+            self._run(distributed_search.count_split_rows, searched, pairs, *state, counts)
+            counts = self._exchange.sum_rows_of(pairs[:, 1], counts)
             self._run(
-                distributed_search.search_counted, searched, unproven, *state, self._n_rows, counts, proposals
+                distributed_search.search_counted, searched, pairs, *state, self._n_rows, counts, scores, uncounted
             )  # fmt: skip
-            unproven = self._adopt_best(searched, unproven, proposals)
 
-    def _adopt_best(self, searched: np.ndarray, of_these: np.ndarray, proposals: np.ndarray) -> np.ndarray:
+    def _adopt_best(
+        self, searched: np.ndarray, rows: np.ndarray, scores: np.ndarray, uncounted: np.ndarray
+    ) -> np.ndarray:
         """Give some of the searched leaves the splits of the highest scores of all workers, the first of equals.
 
-        Return those whose children are not known to be large enough.
+        Return those whose children are not known to be large enough; ``uncounted`` has the features to be counted.
         """
-        leaves, proposed = searched[of_these], proposals[of_these]
-        is_large = proposed[:, distributed_search.PROPOSED_IS_LARGE]
-        ints, gain = self._leaves.ints, self._leaves.floats[:, layout.LEAF_GAIN]
         if not self._exchange.is_whole:
-            floats = np.column_stack([is_large, gain[leaves]])
-            records = np.hstack([ints[leaves, SPLIT_COLUMNS], floats.view(np.int64)])
-            score = np.ascontiguousarray(proposed[:, distributed_search.PROPOSED_SCORE])
-            best = self._workers.communicator.choose(score, records)
-            ints[leaves, SPLIT_COLUMNS] = best[:, :-2]
-            is_large, gain[leaves] = np.ascontiguousarray(best[:, -2:]).view(np.float64).T
-        return of_these[(is_large == 0.0) & (gain[leaves] > 0.0)]
+            leaves, ints, gain = searched[rows], self._leaves.ints, self._leaves.floats[:, layout.LEAF_GAIN]
+            records = np.column_stack([ints[leaves, SPLIT_COLUMNS], gain[leaves].view(np.int64), uncounted[rows]])
+            best = self._workers.communicator.choose(np.ascontiguousarray(scores[rows]), records)
+            n_ints = best.shape[1] - MAX_COUNTED - 1
+            ints[leaves, SPLIT_COLUMNS], uncounted[rows] = best[:, :n_ints], best[:, n_ints + 1 :]
+            gain[leaves] = np.ascontiguousarray(best[:, n_ints]).view(np.float64)
+        return rows[uncounted[rows, 0] >= 0]
 
     # --- leaf values ------------------------------------------------------------------------------------------------
 

@@ -72,6 +72,18 @@ class HistogramExchange:
         own, shared = communicator.reduce_scatter_with(planes, cells, shared)
         return own.reshape(n, self._n_planes * own.shape[1]), shared
 
+    def sum_rows_of(self, features: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return the sums over all workers of rows of integers that belong to features, zeros for those of others."""
+        if self.is_whole or not self._workers.splits_rows:
+            return self._workers.sum(values)
+        owner = np.searchsorted(self._worker_slices, features, "right") - 1
+        order, n_workers = np.argsort(owner, kind="stable"), self._workers.communicator.size
+        start = np.searchsorted(owner[order], np.arange(n_workers + 1)) * values.shape[1]
+        own = self._workers.communicator.reduce_scatter(values[order].reshape(1, -1), start)
+        total = np.zeros_like(values)
+        total[owner == self._workers.communicator.rank] = own.reshape(-1, values.shape[1])
+        return total
+
 
 def _slice_features(offset: np.ndarray, size: int) -> np.ndarray:
     """Return the first feature of each worker, and the number of features: about as many cells for each worker."""

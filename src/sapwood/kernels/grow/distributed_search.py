@@ -19,7 +19,6 @@ from sapwood.kernels.layout import (
     LEAF_NODE,
     LEAF_SUMS,
     LEAF_UPPER,
-    SPLIT_FEATURE,
     GrowState,
     NewLeaf,
 )
@@ -47,9 +46,6 @@ from sapwood.kernels.threads.barrier import barrier
 from sapwood.native.runtime.kernel import kernel
 
 INFINITE = np.inf
-# Columns of what a worker says of its best split: the score that workers compare splits by, −inf without a split, and 1
-# if both children are known to be large enough.
-PROPOSED_SCORE, PROPOSED_IS_LARGE = range(2)
 
 
 @kernel()
@@ -65,38 +61,71 @@ def read_leaf(leaf, leaves):
 
 
 @kernel()
-def propose_split(member, leaf, row, buffer, state, proposal):
-    """Give a leaf the best split of this worker's features, from a ``row`` of the candidates."""
+def is_known_large(member, leaf, f, row, buffer, state):
+    """Return whether both sides of the candidate of a feature, which is located, are known to be large enough."""
     features = state.features
     params = state.params
-    n_planes = state.candidates.split.shape[2] - CANDIDATE_SUMS
-    leaf_ints = state.leaves.ints[leaf]
-    node = leaf_ints[LEAF_NODE]
+    candidate = state.candidates.split[row, f]
+    n_planes = candidate.shape[0] - CANDIDATE_SUMS
+    if candidate[CANDIDATE_BIN] == 0:
+        locate_candidate(member, leaf, f, row, buffer, state)
+    if is_large_enough(candidate, f, features, params):
+        return True
+    sums = state.leaves.ints[leaf][LEAF_SUMS : LEAF_SUMS + n_planes]
+    return not has_min_groups(f, features, params) and proves_both_sides(
+        candidate, sums, params.min_child_samples, params.wide, state.scales.hessian_range, buffer[:n_planes]
+    )
+
+
+@kernel()
+def list_uncounted(member, leaf, row, buffer, state, uncounted):
+    """List the features that have to be counted before the split of a leaf is known, followed by −1.
+
+    They are those of the highest gains, before the first one whose candidate is known to leave enough rows.
+    """
+    features = state.features
+    gain = state.candidates.gain[row]
+    n = 0
+    while n < uncounted.shape[0]:
+        f = best_active_feature(
+            features.all_active, features.slices, features.ids, gain, state.leaves.ints[leaf, LEAF_NODE], state.params
+        )
+        if f < 0 or is_known_large(member, leaf, f, row, buffer, state):
+            break
+        uncounted[n] = f
+        gain[f] = -gain[f]  # not considered any more
+        n += 1
+    for k in range(n):
+        gain[uncounted[k]] = -gain[uncounted[k]]
+    for k in range(n, uncounted.shape[0]):
+        uncounted[k] = -1
+
+
+@kernel()
+def propose_split(member, leaf, row, buffer, state, score, uncounted):
+    """Give a leaf the best split of this worker's features, from a ``row`` of the candidates.
+
+    ``score`` takes the score that workers compare splits by, −inf without a split.
+    """
+    features = state.features
+    params = state.params
+    node = state.leaves.ints[leaf, LEAF_NODE]
     gain = state.candidates.gain[row]
     state.leaves.floats[leaf, LEAF_GAIN] = 0.0
-    proposal[PROPOSED_SCORE] = -INFINITE
-    proposal[PROPOSED_IS_LARGE] = 1.0
+    score[0] = -INFINITE
+    list_uncounted(member, leaf, row, buffer, state, uncounted)
     f = best_active_feature(features.all_active, features.slices, features.ids, gain, node, params)
     if f < 0:
         return
-    candidate = state.candidates.split[row, f]
-    if candidate[CANDIDATE_BIN] == 0:
-        locate_candidate(member, leaf, f, row, buffer, state)
-    if not is_large_enough(candidate, f, features, params):
-        sums = leaf_ints[LEAF_SUMS : LEAF_SUMS + n_planes]
-        is_proven = not has_min_groups(f, features, params) and proves_both_sides(
-            candidate, sums, params.min_child_samples, params.wide, state.scales.hessian_range, buffer[:n_planes]
-        )
-        proposal[PROPOSED_IS_LARGE] = 1.0 if is_proven else 0.0
     noise = draw_split_noise(params, node, features.ids[f]) if params.split_noise > 0.0 else 0.0
-    proposal[PROPOSED_SCORE] = gain[f] + noise
+    score[0] = gain[f] + noise
     adopt_candidate(leaf, f, row, state)
 
 
-@kernel("i64[:], " + STATE_SIGNATURE + ", f64[:,:]")
+@kernel("i64[:], " + STATE_SIGNATURE + ", f64[:], i64[:,:]")
 def search_leaves(
     member, members, sync, searched, bins, features, params, partition, scales, scratch, histograms, leaves, candidates,
-    sampler, random_key, nodes, proposals,
+    sampler, random_key, nodes, scores, uncounted,
 ):  # fmt: skip
     """Search the features of this worker for the best splits of some leaves, each with its row of the candidates."""
     state = GrowState(
@@ -113,44 +142,47 @@ def search_leaves(
     if barrier(sync, members) != 0:
         return
     for row in range(member, searched.shape[0], members):
-        propose_split(member, searched[row], row, buffer, state, proposals[row])
+        propose_split(member, searched[row], row, buffer, state, scores[row : row + 1], uncounted[row])
 
 
-@kernel("i64[:], i64[:], " + STATE_SIGNATURE + ", i64[:,:]")
+@kernel("i64[:], i64[:,:], " + STATE_SIGNATURE + ", i64[:,:]")
 def count_split_rows(
-    member, members, sync, searched, unproven, bins, features, params, partition, scales, scratch, histograms, leaves,
+    member, members, sync, searched, pairs, bins, features, params, partition, scales, scratch, histograms, leaves,
     candidates, sampler, random_key, nodes, counts,
 ):  # fmt: skip
-    """Count the rows that this worker has of some of the searched leaves in each bin of the feature of their splits."""
+    """Count the rows that this worker has in each bin, for pairs of a searched leaf (its position) and a feature."""
     state = GrowState(
         bins, features, params, partition, scales, scratch, histograms, leaves, candidates, sampler, random_key, nodes
     )
-    for k in range(member, unproven.shape[0], members):
-        leaf_ints = leaves.ints[searched[unproven[k]]]
-        count_leaf_bins(leaf_ints[SPLIT_FEATURE], leaf_ints, state, counts[k])
+    for k in range(member, pairs.shape[0], members):
+        count_leaf_bins(pairs[k, 1], leaves.ints[searched[pairs[k, 0]]], state, counts[k])
 
 
-@kernel("i64[:], i64[:], " + STATE_SIGNATURE + ", i64[:], i64[:,:], f64[:,:]")
+@kernel("i64[:], i64[:,:], " + STATE_SIGNATURE + ", i64[:], i64[:,:], f64[:], i64[:,:]")
 def search_counted(
-    member, members, sync, searched, unproven, bins, features, params, partition, scales, scratch, histograms, leaves,
-    candidates, sampler, random_key, nodes, n_rows, counts, proposals,
+    member, members, sync, searched, pairs, bins, features, params, partition, scales, scratch, histograms, leaves,
+    candidates, sampler, random_key, nodes, n_rows, counts, scores, uncounted,
 ):  # fmt: skip
     """Search some of the searched leaves again whose splits may leave a child too small, by the rows of all workers.
 
-    ``counts`` are their rows in each bin of the feature of the split, ``n_rows`` those of all leaves. The worker that
-    has the feature searches it again among the splits that leave enough rows on both sides.
+    ``counts`` are those of each bin, for pairs of a leaf and a feature, a leaf's pairs one after the other; ``n_rows``
+    are the rows of all leaves. The worker that has a feature searches it again among the splits that leave enough rows
+    on both sides.
     """
     state = GrowState(
         bins, features, params, partition, scales, scratch, histograms, leaves, candidates, sampler, random_key, nodes
     )
     buffer = scratch.ints[member][2 * partition.pairs.shape[0] :]
-    for k in range(member, unproven.shape[0], members):
-        row = unproven[k]
+    for k in range(pairs.shape[0]):
+        row = pairs[k, 0]
+        if row % members != member:
+            continue
         leaf = searched[row]
-        f = leaves.ints[leaf, SPLIT_FEATURE]
+        f = pairs[k, 1]
         if features.slices[0] <= f < features.slices[members]:
             apply_counts(member, leaf, n_rows[leaf], f, row, counts[k], buffer, state)
-        propose_split(member, leaf, row, buffer, state, proposals[row])
+        if k + 1 == pairs.shape[0] or pairs[k + 1, 0] != row:
+            propose_split(member, leaf, row, buffer, state, scores[row : row + 1], uncounted[row])
 
 
 # --- symmetric trees --------------------------------------------------------------------------------------------------
