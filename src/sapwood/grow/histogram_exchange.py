@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.distributed.communicator import add_arrays
 from sapwood.distributed.workers import Workers
 from sapwood.kernels import layout
 from sapwood.kernels.grow import distributed_steps
@@ -64,9 +63,13 @@ class HistogramExchange:
         )  # fmt: skip
         communicator = self._workers.communicator
         if self.is_whole:
-            self._buffer[n_cells : n_cells + len(shared)] = shared
-            total = add_arrays(communicator.gather(self._buffer[: n_cells + len(shared)]))
-            return total[:n_cells].reshape(out.shape), total[n_cells:]
+            total = self._buffer[: n_cells + len(shared)]
+            total[n_cells:] = shared
+            gathered = communicator.gather(total)
+            for rank in range(communicator.size):
+                if rank != communicator.rank:
+                    total += gathered[rank]
+            return out, total[n_cells:].copy()
         cells = self._features.offset[self._worker_slices]
         planes = out.reshape(n * self._n_planes, -1)
         own, shared = communicator.reduce_scatter_with(planes, cells, shared)
