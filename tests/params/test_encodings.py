@@ -18,6 +18,8 @@ WRONG = [
     (Auto, {"statistic": OneHot()}),
     (Crossing, {"columns": 9}),
     (Crossing, {"number_levels": 1}),
+    (Crossing, {"priors": 0.5}),
+    (Crossing, {"priors": ()}),
 ]
 
 
@@ -30,6 +32,7 @@ def test_a_field_of_the_wrong_kind_is_named_with_what_is_allowed(encoding, given
 
 def test_priors_become_plain_numbers():
     assert repr(Ordered(priors=[np.float32(0.5)])) == repr(Ordered(priors=(0.5,)))
+    assert Crossing(priors=[np.float32(0.5), None]) == Crossing(priors=(0.5, None))
 
 
 @pytest.mark.parametrize("name", ENCODINGS)

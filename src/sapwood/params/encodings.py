@@ -116,6 +116,16 @@ def _is_prior(value: Any) -> bool:
     return value is None or (is_number(value) and math.isfinite(value))
 
 
+def _checked_priors(option: Any) -> tuple[float | None, ...]:
+    """Return the priors of a statistic, or of the combinations of a ``Crossing``, as a tuple."""
+    priors = option.priors
+    if not (isinstance(priors, Iterable) and list(priors) and all(map(_is_prior, priors))):
+        raise ParameterError(
+            f"{type(option).__name__}: priors must be a list of finite numbers or None, got {priors!r}"
+        )
+    return tuple(None if p is None else float(p) for p in priors)
+
+
 @dataclass(frozen=True)
 class Statistic(Encoding):
     """Statistics of the target, the base class of four encodings.
@@ -135,11 +145,7 @@ class Statistic(Encoding):
     bins: int | None = None
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.priors, Iterable) and list(self.priors) and all(map(_is_prior, self.priors))):
-            raise ParameterError(
-                f"{type(self).__name__}: priors must be a list of finite numbers or None, got {self.priors!r}"
-            )
-        object.__setattr__(self, "priors", tuple(None if p is None else float(p) for p in self.priors))
+        object.__setattr__(self, "priors", _checked_priors(self))
         check_field(self, "prior_weight", number(0, above=True))
         if self.bins is not None:
             check_field(self, "bins", integer(2, MAX_STATISTIC_BINS))
@@ -289,19 +295,24 @@ class Crossing:
     number_levels : int, default=16
         Number of bins, of about the same number of rows, into which a numeric column is discretised; 0 combines no
         numeric column.
+    priors : list of float or None, optional
+        Priors of the target statistics of combinations, in place of those of ``category_encoding``.
 
     Examples
     --------
     >>> from sapwood import Crossing, SapwoodRegressor
     >>> SapwoodRegressor(max_combination=Crossing(2, number_levels=32))
-    SapwoodRegressor(max_combination=Crossing(columns=2, number_levels=32))
+    SapwoodRegressor(max_combination=Crossing(columns=2, number_levels=32, priors=None))
     """
 
     columns: int = 2
     number_levels: int = 16
+    priors: Sequence[float | None] | None = None
 
     def __post_init__(self) -> None:
         check_field(self, "columns", integer(1, MAX_COMBINED_COLUMNS))
+        if self.priors is not None:
+            object.__setattr__(self, "priors", _checked_priors(self))
         levels = self.number_levels
         if not (is_integer(levels) and (levels == 0 or 2 <= levels <= MAX_STATISTIC_BINS)):
             raise ParameterError(

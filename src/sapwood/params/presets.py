@@ -63,7 +63,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 CATBOOST_BINARY: dict[str, Any] = {
     "leaf_steps": 3,
     "category_encoding": Auto(Ordered(priors=(0.0, 1.0), bins=16, permutations=2)),
-    "max_combination": Crossing(4, number_levels=16),
+    "max_combination": Crossing(4, number_levels=16, priors=(None,)),
 }
 
 # CatBoost's learning rate: log rate = a·log(rows) + b + c·log(rounds / 1000), by the kind of target.

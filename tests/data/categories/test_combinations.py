@@ -15,6 +15,7 @@ from sapwood import Crossing, Ordered, SapwoodClassifier, SapwoodRegressor
 from sapwood.data.categories import combinations as combinations_module
 from sapwood.data.categories.combination_codes import encode_numbers
 from sapwood.data.categories.combinations import CombinationLimits, CombinationSearch, search_combinations
+from sapwood.data.categories.derived_feature import DerivedFeature
 from sapwood.data.categories.encode import encode_categories
 from sapwood.data.categories.encoders import Combination, EncodingInputs
 from sapwood.data.categories.fixed_point_target import FixedPointTarget
@@ -235,6 +236,15 @@ def test_any_number_of_threads_finds_the_same_larger_combinations(params, monkey
         )
         found.add(model.model_.fingerprint())
     assert len(found) == 1
+
+
+def test_combinations_have_priors_of_their_own():
+    """C1: (Σ y + a·p)/(count + a), with another p than single columns."""
+    params = LARGER_STUMPS | {"max_leaves": 8, "category_encoding": Ordered(priors=(0.0, 1.0))}
+    model = SapwoodClassifier(**params, max_combination=Crossing(3, 0, priors=(None,))).fit(LARGER_ROWS, LARGER_Y)
+    priors = {(len(c.sources) > 1, c.prior) for c in model.model_.transformer.columns if isinstance(c, DerivedFeature)}
+    assert priors >= {(True, LARGER_Y.mean())}
+    assert priors <= {(True, LARGER_Y.mean()), (False, 0.0), (False, 1.0)}
 
 
 def test_numbers_and_several_classes_have_larger_combinations():

@@ -31,8 +31,7 @@ from sapwood.params.encodings import Crossing, Statistic
 
 # Values of all columns of all combinations: 8 bytes each while they are computed, 1 or 2 as bins.
 MAX_VALUES = 2**26
-# Rows by which combinations are evaluated, the first in random order: fewer if there are many pairs, to bound the time.
-MAX_SEARCH_ROWS, MIN_SEARCH_ROWS, MAX_EVALUATED_CODES = 2**17, 2**13, 2**25
+SEARCH_ROWS = 2**13  # by which combinations are evaluated, the first in random order
 MAX_PAIRS = 40  # combinations of two categorical columns
 MAX_LARGER = 12  # combinations of three categorical columns, and as many of four
 MAX_WITH_NUMBERS = 12  # combinations of categorical columns and a numeric column
@@ -72,13 +71,11 @@ class CombinationSearch:
 
     def __init__(self, features: Sequence[int], inputs: EncodingInputs) -> None:
         target, order = inputs.target, inputs.search_order()
-        n_pairs = len(features) * (len(features) - 1) // 2 + len(features) * len(inputs.cuts)
-        n_rows = min(MAX_SEARCH_ROWS, max(MIN_SEARCH_ROWS, MAX_EVALUATED_CODES // max(1, n_pairs)))
-        codes = {f: order.gather_first(inputs.codes[f], n_rows) for f in [*features, *inputs.cuts]}
+        codes = {f: order.gather_first(inputs.codes[f], SEARCH_ROWS) for f in [*features, *inputs.cuts]}
         self._matrix = CodeMatrix.of(codes)
         self._target = (
-            order.gather_first(target.weighted, n_rows), order.gather_first(target.weights, n_rows), target.units,
-            target.priors((None,))[:, 0],
+            order.gather_first(target.weighted, SEARCH_ROWS), order.gather_first(target.weights, SEARCH_ROWS),
+            target.units, target.priors((None,))[:, 0],
         )  # fmt: skip
         self._run = inputs.run
         self._sizes: dict[Sources, int] = {}
@@ -253,11 +250,11 @@ def plan_combinations(
 ) -> tuple[PlannedCombinations, EncodingInputs]:
     """Choose combinations of the columns that have target statistics, and the statistics of each combination.
 
-    A combination has the statistics of its first categorical column. With ``in_trees``, combinations that grow inside
-    trees are added. Return also the inputs, with the cuts of the
+    A combination has the statistics of its first categorical column, with the priors of ``crossing`` if it has any.
+    With ``in_trees``, combinations that grow inside trees are added. Return also the inputs, with the cuts of the
     numeric columns that are combined.
     """
-    statistics = {f: tuple(e for e in plan.encodings if isinstance(e, Statistic)) for f, plan in plans.items()}
+    statistics = {f: _combined_statistics(plan, crossing) for f, plan in plans.items()}
     features = [f for f, encodings in statistics.items() if encodings]
     if features and crossing.number_levels:
         inputs = numbers.cut(crossing.number_levels, inputs)
@@ -272,3 +269,11 @@ def plan_combinations(
     cuts = {f: points for f, points in inputs.cuts.items() if f in combined}
     planned = [(c, next(statistics[f] for f in c.sources if f in features)) for c in found.combinations]
     return PlannedCombinations(planned, found.in_trees), replace(inputs, cuts=cuts)
+
+
+def _combined_statistics(plan: EncodingPlan, crossing: Crossing) -> tuple[Statistic, ...]:
+    """Return the statistics that the combinations of a column have."""
+    statistics = (encoding for encoding in plan.encodings if isinstance(encoding, Statistic))
+    if crossing.priors is None:
+        return tuple(statistics)
+    return tuple(dict.fromkeys(replace(statistic, priors=crossing.priors) for statistic in statistics))

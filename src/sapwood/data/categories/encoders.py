@@ -148,8 +148,9 @@ class EncodedColumns:
 
     def value_range(self, k: int, workers: Workers) -> tuple[float, float]:
         """Return the smallest and largest value of a column, of training rows and of new rows."""
-        values = np.concatenate([self.columns[k].table, *(self.values[k] or ())])
-        low, high = workers.max(np.array([-values.min(), values.max()])).tolist()
+        arrays = [self.columns[k].table, *(self.values[k] or ())]
+        extremes = [-min(values.min() for values in arrays), max(values.max() for values in arrays)]
+        low, high = workers.max(np.array(extremes)).tolist()
         return -low, high
 
     def add(self, column: DerivedFeature, values: list[np.ndarray] | None = None) -> None:

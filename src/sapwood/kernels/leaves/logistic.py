@@ -42,9 +42,19 @@ def sum_logistic_pairs(node_of_row, y, scores, weight, values, scale, first, las
 @kernel()
 def sum_node_pairs(node_of_row, pairs, weight, scale, first, last, sums):
     """Add G, H, weight and number of some rows to the four sums of their leaves, in fixed point by ``scale``."""
+    if weight.shape[0] == 0:
+        for i in range(first, last):
+            base = np.uint64(4 * np.int64(node_of_row[i]))
+            sums[base] += np.int64(np.rint(np.float64(pairs[i, 0]) * scale))
+            sums[base + np.uint64(1)] += np.int64(np.rint(np.float64(pairs[i, 1]) * scale))
+            sums[base + np.uint64(3)] += 1
+        row_weight = np.int64(np.rint(scale))
+        for base in range(np.uint64(0), np.uint64(sums.shape[0]), np.uint64(4)):
+            sums[base + np.uint64(2)] = sums[base + np.uint64(3)] * row_weight
+        return
     for i in range(first, last):
         base = np.uint64(4 * np.int64(node_of_row[i]))
-        w = (weight[i] if weight.shape[0] > 0 else 1.0) * scale
+        w = weight[i] * scale
         sums[base] += np.int64(np.rint(np.float64(pairs[i, 0]) * w))
         sums[base + np.uint64(1)] += np.int64(np.rint(np.float64(pairs[i, 1]) * w))
         sums[base + np.uint64(2)] += np.int64(np.rint(w))
