@@ -13,7 +13,7 @@ from sapwood.distributed.partitions import PartitionFacts
 from sapwood.estimators.base import SapwoodEstimator
 from sapwood.grow.feature_meta import MANY_BINS
 from sapwood.grow.histogram import is_wide
-from sapwood.grow.histogram_exchange import MAX_MORE_BYTES
+from sapwood.grow.histogram_exchange import MAX_COUNTED, MAX_MORE_BYTES
 from sapwood.kernels import layout
 from sapwood.lazy_dataclass import dataclass
 from sapwood.params.declaration import Params
@@ -21,7 +21,8 @@ from sapwood.params.effort import FAST
 from sapwood.params.resolve import resolve_params, set_params
 
 NUMBER = 8  # bytes
-SPLIT_NUMBERS = layout.LEAF_SUMS - layout.SPLIT_FEATURE + 3  # of the best split of a leaf, besides two sums per plane
+# Of the best split of a leaf, besides two sums per plane, with the features that may have to be counted.
+SPLIT_NUMBERS = layout.LEAF_SUMS - layout.SPLIT_FEATURE + 2 + MAX_COUNTED
 IN_VAIN = 1.2  # histograms of a leafwise tree, with those expanded in vain, over those that it needs
 ROW_BYTES = 40  # of the scores, gradients and numbers of a row, for each output
 

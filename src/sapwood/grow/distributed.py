@@ -15,7 +15,7 @@ from sapwood.grow.distributed_scales import TreeRows, hessian_ranges, quantise_r
 from sapwood.grow.fixed_point import scale_for
 from sapwood.grow.grown_tree import GrownTree
 from sapwood.grow.histogram import HistogramGrower, is_wide
-from sapwood.grow.histogram_exchange import HistogramExchange
+from sapwood.grow.histogram_exchange import MAX_COUNTED, HistogramExchange
 from sapwood.grow.histogram_pool import HistogramPool
 from sapwood.grow.workspace import make_split_candidates
 from sapwood.kernels import layout
@@ -29,8 +29,6 @@ from sapwood.params.declaration import TreeParams
 SPLIT_COLUMNS = slice(layout.SPLIT_FEATURE, None)
 # Limits of a batch: bytes of its histograms, and candidate splits of its children.
 MAX_BATCH_BYTES, MAX_BATCH_CANDIDATES = 1 << 26, 1 << 19
-# Features of a leaf whose rows are counted at once: another exchange takes more time than features counted in vain.
-MAX_COUNTED = 8
 
 
 class DistributedGrower(HistogramGrower):

@@ -12,6 +12,8 @@ from sapwood.native.runtime.kernel import CallCache
 # Workers send each other whole histograms if a worker then sends at most so many bytes more for each, which takes less
 # time than another exchange.
 MAX_MORE_BYTES = 1 << 16
+# Features of a leaf whose rows are counted at once: another exchange takes more time than features counted in vain.
+MAX_COUNTED = 8
 
 
 class HistogramExchange:
