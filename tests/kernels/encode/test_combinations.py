@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from sapwood.data.categories.combination_codes import CombinationWorkspace
-from sapwood.kernels.encode.combinations import combination_key, encode_combinations, score_combinations
+from sapwood.kernels.encode.combinations import (
+    combination_key,
+    encode_combinations,
+    score_combinations,
+    sort_combination_keys,
+)
 from sapwood.native.threads.team import current_team
+from tests.guarded import Guards
 
 CHOSEN = np.array([[0, 1, -1, -1], [2, -1, -1, -1], [0, 1, 2, 3], [3, 0, 2, -1], [1, 1, -1, -1]], dtype=np.int32)
 
@@ -114,3 +120,19 @@ def test_a_search_for_a_key_goes_on_at_the_first_entry_after_the_last():
     at_the_end = [code for code, key in enumerate(keys) if key % 8 == 7][:3]
     codes = np.array([at_the_end + at_the_end], np.int32)
     assert numbered(codes, np.array([100]), 8) == [0, 1, 2, 0, 1, 2]
+
+
+@pytest.mark.parametrize(("members", "n_workspaces"), TEAMS)
+def test_keys_of_each_combination_are_sorted(monkeypatch, members, n_workspaces):
+    """Random keys, and some whose first bits are all equal; combinations of no, one and many keys."""
+    monkeypatch.setenv("SAPWOOD_TEAM", members)
+    source, sizes = np.random.default_rng(2), [70, 0, 1, 2, 33, 64, 65]
+    keys = [source.permutation(2**64 - 1 - np.arange(n, dtype=np.uint64)) for n in sizes]
+    keys[0] = source.integers(0, 2**64, 70, dtype=np.uint64)
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    guards = Guards()
+    counts, order = guards.array((n_workspaces, 2 * 70 + 1), np.int64), guards.array(start[-1], np.int32)
+    current_team(None, 10**9).run(sort_combination_keys, np.concatenate(keys), start, counts, order)
+    guards.check()
+    expected = [sorted(range(len(one)), key=one.tolist().__getitem__) for one in keys]
+    assert order.tolist() == [number for one in expected for number in one]

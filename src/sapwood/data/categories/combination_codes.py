@@ -8,7 +8,7 @@ import numpy as np
 
 from sapwood.data.categories.vocabulary import MISSING
 from sapwood.data.tables.table import Table
-from sapwood.kernels.encode.combinations import encode_combinations
+from sapwood.kernels.encode.combinations import encode_combinations, sort_combination_keys
 from sapwood.kernels.numeric.random import hash_combine
 from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import Run
@@ -92,6 +92,17 @@ def combine_columns(
     )  # fmt: skip
     for sources, codes, rows, n in zip(combinations, out, first_rows, counts.tolist(), strict=True):
         yield codes, combination_keys([columns[f][rows[:n]] for f in sources])
+
+
+def key_orders(keys: Sequence[np.ndarray], run: Run) -> list[np.ndarray]:
+    """Return the order of the keys of each combination, ascending."""
+    if not keys:
+        return []
+    start = np.concatenate([[0], np.cumsum([len(one) for one in keys])])
+    counts = np.empty((min(len(keys), MAX_MEMBERS), 2 * max(2, *map(len, keys)) + 1), dtype=np.int64)
+    order = np.empty(start[-1], dtype=np.int32)
+    run(sort_combination_keys, np.concatenate(keys), start, counts, order)
+    return np.split(order, start[1:-1])
 
 
 def find_keys(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.data.binning.max_bins import BinLimits, derived_max_bins, largest_limit
-from sapwood.data.categories.combination_codes import Sources, combine_columns
+from sapwood.data.categories.combination_codes import Sources, combine_columns, key_orders
 from sapwood.data.categories.derived_feature import FREQUENCY, MEMBER, RANK, STATISTIC, DerivedFeature
 from sapwood.data.categories.fixed_point_target import FixedPointTarget
 from sapwood.data.categories.vocabulary import MISSING, Vocabulary
@@ -76,13 +76,14 @@ class EncodingInputs:
 class Combination:
     """Codes of a categorical column or of a combination of columns, which has a key for each code but the last.
 
-    The last code is that of unknown categories.
+    The last code is that of unknown categories. ``key_order`` are the codes in the order of ascending keys.
     """
 
     sources: Sources
     codes: np.ndarray
     n_codes: int
     keys: np.ndarray | None = None
+    key_order: np.ndarray | None = None
 
     @classmethod
     def of(cls, feature: int, inputs: EncodingInputs) -> Combination:
@@ -96,16 +97,17 @@ class Combination:
         encoded = list(combine_columns(combinations, columns, inputs.run)) if combinations else []
         if inputs.workers.splits_rows:
             encoded = merge_codes(encoded, inputs.workers)
+        orders = key_orders([keys for _, keys in encoded], inputs.run)
         return [
-            cls(sources, codes, len(keys) + 1, keys)
-            for sources, (codes, keys) in zip(combinations, encoded, strict=True)
+            cls(sources, codes, len(keys) + 1, keys, order)
+            for sources, (codes, keys), order in zip(combinations, encoded, orders, strict=True)
         ]
 
     def sort_by_key(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Sort a table with an entry per code by ascending keys; return the table and the keys."""
         if self.keys is None:
             return table, None
-        order = np.argsort(self.keys)
+        order = np.argsort(self.keys) if self.key_order is None else self.key_order
         return np.concatenate([table[:-1][order], table[-1:]]), self.keys[order]
 
     def sums(self, inputs: EncodingInputs, rows: np.ndarray | None = None) -> np.ndarray:

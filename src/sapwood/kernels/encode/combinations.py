@@ -135,3 +135,50 @@ def score_combinations(
         errors[j] = error
         counts[j] = n_categories
         j += np.int64(min(members, tables.shape[0]))
+
+
+@kernel()
+def place_by_first_bits(keys, shift, counts, order):
+    """Write the numbers of the keys to ``order``, ascending by the bits from ``shift`` on; ``counts`` is a workspace.
+
+    ``counts`` has an entry per number of these bits, and one more.
+    """
+    for b in range(np.uint64(counts.shape[0])):
+        counts[b] = 0
+    for i in range(np.uint64(keys.shape[0])):
+        counts[(keys[i] >> shift) + np.uint64(1)] += 1
+    for b in range(np.uint64(1), np.uint64(counts.shape[0])):
+        counts[b] += counts[b - np.uint64(1)]
+    for i in range(np.uint64(keys.shape[0])):
+        at = keys[i] >> shift
+        order[np.uint64(counts[at])] = np.int32(i)
+        counts[at] += 1
+
+
+@kernel("u64[:], i64[:], i64[:,:], i32[:]")
+def sort_combination_keys(member, members, sync, keys, start, counts, order):
+    """Write the order of the keys of each combination, ascending, as numbers from 0 on in each combination.
+
+    Keys ``start[j]`` to ``start[j + 1]`` are those of combination j. They are hashes: sorted by as many first bits as
+    there are keys, few are out of place. ``counts`` (members, 1 + twice the largest number of keys) is a workspace;
+    members without a row do nothing.
+    """
+    if member >= counts.shape[0]:
+        return
+    j = np.int64(member)
+    while j < start.shape[0] - 1:
+        own_keys = keys[start[j] : start[j + 1]]
+        own_order = order[start[j] : start[j + 1]]
+        n_bits = np.int64(1)
+        while (np.int64(1) << n_bits) < own_keys.shape[0]:
+            n_bits += 1
+        own_counts = counts[member][: (np.int64(1) << n_bits) + 1]
+        place_by_first_bits(own_keys, np.uint64(64 - n_bits), own_counts, own_order)
+        for i in range(1, own_order.shape[0]):
+            number = own_order[i]
+            k = i
+            while k > 0 and own_keys[own_order[k - 1]] > own_keys[number]:
+                own_order[k] = own_order[k - 1]
+                k -= 1
+            own_order[k] = number
+        j += np.int64(min(members, counts.shape[0]))
