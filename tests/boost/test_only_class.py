@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import sapwood
@@ -19,6 +20,18 @@ THREE = ["c", "a", "b"]
 
 def fit(y, n_estimators=10, **params):
     return SapwoodClassifier(n_estimators=n_estimators, **params).fit(X, y)
+
+
+@pytest.mark.parametrize("classes", [None, ["a", "b"]])
+def test_a_single_class_has_a_model_of_categorical_columns_too(tmp_path, classes):
+    frame = pd.DataFrame({"x": X[:, 0], "kind": ["u", "v"] * 100})
+    with pytest.warns(SapwoodWarning, match="y has one class"):
+        fitted = SapwoodClassifier(n_estimators=3, classes=classes).fit(frame, ["a"] * 200)
+    assert fitted.predict(frame.assign(kind="w")).tolist() == fitted.predict(frame).tolist() == ["a"] * 200
+    fitted.save(tmp_path / "model.sapwood")
+    again = sapwood.load(tmp_path / "model.sapwood")
+    assert again.fingerprint() == fitted.model_.fingerprint()
+    np.testing.assert_array_equal(again.predict(frame), fitted.model_.predict(frame))
 
 
 def test_a_single_class_is_a_constant_model_with_a_warning(tmp_path):

@@ -100,7 +100,6 @@ X, Y = (dask_array(values, SIZES) for values in make_table())
         ({}, {"y": dask_array(np.full(600, np.nan), SIZES)}, InputError, "partitions"),
         ({"effort": "balanced"}, {}, ParameterError, "effort='balanced' is not supported with distributed"),
         ({"split_search": "exact"}, {}, ParameterError, "exact"),
-        ({"checkpoint": "file"}, {}, ParameterError, "checkpoint"),
         ({"warm_start": True}, {}, ParameterError, "pass init_model"),
         ({"max_leaves": 1}, {}, ParameterError, "max_leaves"),
         ({"retries": -1}, {}, ParameterError, "retries must be"),

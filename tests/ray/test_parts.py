@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("cluster")
         ([X, X], [y, y[1:]], {}, "partition 1 of X has 20 rows, but that of y has 19"),
         ([X[:0]], [y[:0]], {}, "X has no rows"),
         ([X], [y], {"eval_set": ([X], [y, y])}, "eval_set 'validation': y has 2 partitions"),
-        ([X], [y], {"dtrain": 1}, "unexpected argument 'dtrain': it takes eval_sample_weight"),
+        ([X], [y], {"dtrain": 1}, "unexpected keyword argument 'dtrain'"),
     ],
 )
 def test_rows_must_be_divided_alike(X: Any, y: Any, more: dict[str, Any], message: str) -> None:

@@ -11,7 +11,11 @@ from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.boost.learning_task import LearningTask
 from sapwood.boost.rounds import TrainResult
 from sapwood.boost.training_pipeline import Training
+from sapwood.data.categories.derived_feature import FREQUENCY, DerivedFeature
+from sapwood.data.categories.transformer import FeatureTransformer
+from sapwood.data.categories.vocabulary import Vocabulary
 from sapwood.data.tables.conversion import short_repr
+from sapwood.data.tables.schema import Schema
 from sapwood.errors import warn_user
 from sapwood.model.ensemble_builder import EnsembleBuilder
 from sapwood.model.model import Model
@@ -30,7 +34,18 @@ def train_constant(task: LearningTask, rows: LabeledRows) -> Training:
     width = task.objective.n_outputs if task.objective.vector_leaves else 1
     ensemble = EnsembleBuilder(task.objective.n_outputs, width).build()
     result = TrainResult(ensemble, init.base_scores, best_iteration=0, stopped=ONE_CLASS)
-    return Training(result, init, len(rows.y), None, {}, {}, None)
+    return Training(result, init, len(rows.y), _without_categories(task.schema), {}, {}, None)
+
+
+def _without_categories(schema: Schema) -> FeatureTransformer | None:
+    """Return a transformer to which all categories are unknown; None if no column is categorical."""
+    if not schema.categorical_columns:
+        return None
+    unknown, zeros = Vocabulary(()), np.zeros(2)  # codes of missing values and of unknown categories
+    features = {f: DerivedFeature((f,), FREQUENCY, zeros, zeros) for f in schema.categorical_columns}
+    return FeatureTransformer(
+        dict.fromkeys(features, unknown), tuple(features.get(f, f) for f in range(schema.n_features))
+    )
 
 
 def only_class_model(model: Model) -> Model:

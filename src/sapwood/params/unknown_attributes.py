@@ -18,13 +18,19 @@ _INSTEAD = {
     "get_best_iteration best_iteration": "best_iteration_",
     "get_best_score best_score": "best_score_",
     "get_all_params": "params_",
-    "tree_count_ num_trees num_boosted_rounds n_estimators_ current_iteration": "n_iter_ of an estimator, len(model)",
+    "tree_count_ num_trees num_boosted_rounds n_estimators_ current_iteration get_num_boosting_rounds": (
+        "n_iter_ of an estimator, len(model)"
+    ),
+    "n_features_": "n_features_in_",
+    "n_classes_": "len(classes_)",
+    "objective_": "params_['objective']",
+    "get_xgb_params": "get_params()",
     "inplace_predict": "predict(X)",
     "calc_leaf_indexes": "apply(X) of an estimator, leaf_indices(X) of a Model",
     "to_onnx save_onnx export_onnx to_pmml save_pmml to_treelite save_as_onnx convert_to_onnx": (
         "save(path): there is no ONNX, PMML or treelite yet; sapwood.load(path).predict(X) needs NumPy alone"
     ),
-    "is_fitted": "sklearn.utils.validation.check_is_fitted(estimator)",
+    "is_fitted fitted_": "sklearn.utils.validation.check_is_fitted(estimator)",
 }
 INSTEAD = {name: use for names, use in _INSTEAD.items() for name in names.split()}
 

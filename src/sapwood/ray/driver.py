@@ -20,6 +20,8 @@ from sapwood.distributed.train import check_estimator, fixed_seed
 from sapwood.distributed.worker_rows import StoredPartition, WorkerResult, number_rows
 from sapwood.errors import InputError, InputTypeError, ParameterError, SapwoodError, TrainingError
 from sapwood.estimators.base import SapwoodEstimator
+from sapwood.params.aliases.alias import FIT
+from sapwood.params.unknown_names import Call, unknown_argument
 from sapwood.ray.parts import Part, describe_part, split_rows
 from sapwood.ray.worker_actor import Task, WorkerActor, WorkerFailure
 
@@ -27,7 +29,7 @@ logger = logging.getLogger("sapwood.ray")
 POLL_SECONDS = 1.0  # that workers are waited for before the checkpoint is written
 START_SECONDS = 60.0  # for actors to start; a fit goes on with those that have
 GRACE_SECONDS = 5.0  # for workers to end after one was lost, and hand over the rounds that they have finished
-FIT_ARGUMENTS = {"sample_weight", "init_score", "groups", "eval_set", "eval_sample_weight", "init_model"}
+FIT_ARGUMENTS = ("sample_weight", "init_score", "groups", "eval_set", "eval_sample_weight", "init_model")
 Estimator = TypeVar("Estimator", bound=SapwoodEstimator)
 
 
@@ -95,10 +97,9 @@ def fit(
     for name, value in {"n_workers": n_workers, "cpus_per_worker": cpus_per_worker}.items():
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
             raise ParameterError(f"{name} must be an integer of at least 1, got {value!r}")
-    if unknown := sorted(set(more) - FIT_ARGUMENTS):
-        raise InputTypeError(
-            f"fit() got an unexpected argument {unknown[0]!r}: it takes {', '.join(sorted(FIT_ARGUMENTS))}"
-        )
+    if unknown := sorted(set(more) - set(FIT_ARGUMENTS)):
+        call = Call(FIT, "fit", ("estimator", "X", "y", *FIT_ARGUMENTS), type(estimator).__name__)
+        raise InputTypeError(unknown_argument(call, unknown[0], more[unknown[0]]))
     if not isinstance(estimator, SapwoodEstimator):
         raise InputTypeError(f"estimator must be a Sapwood estimator, got {type(estimator).__name__}")
     params = check_estimator(estimator, has_groups=more.get("groups") is not None)

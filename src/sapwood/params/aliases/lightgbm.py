@@ -116,8 +116,8 @@ device_type device gpu_platform_id gpu_device_id gpu_device_id_list gpu_use_dp n
 tree_learner tree tree_type tree_learner_type top_k topk | - | several workers train by `sapwood.dask` or
     `sapwood.distributed.fit`; use the argument `by` of the latter
 num_machines num_machine machines workers nodes machine_list_filename machine_list_file machine_list mlist
-    local_listen_port local_port port time_out pre_partition is_pre_partition | - | Sapwood opens no connections; use
-    `sapwood.dask`, or pass a `Communicator` to `sapwood.distributed.fit`
+    local_listen_port local_port port time_out pre_partition is_pre_partition | - | Sapwood opens no connections:
+    `sapwood.dask` uses those of Dask, `sapwood.distributed.fit` a `Communicator`; leave it out
 input_model model_input model_in | fit(init_model={}) |
 output_model model_output model_out | save({}) |
 snapshot_freq save_period | checkpoint_every | with `checkpoint=path`; in seconds

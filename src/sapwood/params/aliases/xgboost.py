@@ -66,6 +66,8 @@ n_jobs nthread | n_jobs | 0 there is None here; the model does not depend on it
 verbosity verbose_eval silent | verbose | `verbosity` of 0 and 1 is 0 here; `verbose_eval=n` is `verbose=n`
 importance_type | importance(kind) | the kinds have the same names; the default there is "gain"
 device gpu_id predictor fail_on_invalid_gpu_id use_rmm | - | training uses the CPU only; leave it out
+coll_cfg | - | workers use the connections of Dask; leave it out
+allow_group_split | - | there is no ranking objective; leave it out
 validate_parameters | - | parameters are always checked; leave it out
 process_type refresh_leaf | refit_leaves(X, y) | `process_type="update"` with `updater="refresh"`; gains and counts stay
     those of the training
