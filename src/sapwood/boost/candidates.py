@@ -27,6 +27,7 @@ from sapwood.lazy_dataclass import dataclass
 from sapwood.log import logger
 from sapwood.model.arithmetic import average_models
 from sapwood.native.threads.team import current_team
+from sapwood.params.declaration import REPLAY
 from sapwood.params.effort import VALIDATION_FRACTION, EffortPlan
 from sapwood.params.options import LastRows, early_stopping_of
 
@@ -110,22 +111,36 @@ class CandidateTrainer:
 
 
 def fit_candidates(
-    candidates: Sequence[CandidateTask], rows: LabeledRows, splits: Iterable[Split], refits: bool, start: float
+    candidates: Sequence[CandidateTask],
+    rows: LabeledRows,
+    splits: Iterable[Split],
+    start_time: float,
+    refits: bool = True,
+    adds_refit: bool = False,
 ) -> Training:
     """Train the candidates on the training rows of each split and return their blend.
 
-    If there is a single split, ``refits`` says whether they are refitted to all rows.
+    ``refits`` says whether they are refitted to all rows: those of a single split, and those of several splits that are
+    replayed. With ``adds_refit``, models that are trained on all rows are averaged with those of several splits.
     """
-    parts = train_parts(candidates, splits, start)
+    parts = train_parts(candidates, splits, start_time)
     candidates = candidates[: len(parts[0].trainings)]
     weights, decision = _choose_weights(candidates, parts)
     logger.info("%s: %s", decision["choice"], decision["why"])
     kept = [k for k in range(len(candidates)) if weights[k] > 0.0]
-    trainings = [part.trainings[k] for part in parts for k in kept]
-    if len(parts) == 1 and refits and not parts[0].is_interrupted:
-        trainings = _refit([candidates[k] for k in kept], trainings, rows, start)
-    blend_weights = np.tile(weights[kept], len(trainings) // len(kept)) * len(kept) / len(trainings)
-    tasks = [candidates[k].task for k in kept] * (len(trainings) // len(kept))
+    chosen = [candidates[k] for k in kept]
+    members = [[part.trainings[k] for k in kept] for part in parts]
+    shares = [1.0 / len(parts)] * len(parts)
+    known = known_categories([training for member in members for training in member])
+    if refits and not parts[-1].is_interrupted:
+        if len(parts) == 1 or chosen[0].task.params.evaluation.refit == REPLAY:
+            members = [_refit(chosen, member, rows, start_time, known) for member in members]
+        added = _train_on_all(chosen, members, rows, start_time, known) if adds_refit and len(parts) > 1 else None
+        if added is not None:
+            members, shares = [*members, added], [*(0.5 * share for share in shares), 0.5]
+    blend_weights = np.concatenate([share * weights[kept] for share in shares])
+    trainings = [training for member in members for training in member]
+    tasks = [candidate.task for candidate in chosen] * len(members)
     return _join(tasks, trainings, blend_weights, *_cross_decisions(trainings[0]), decision)
 
 
@@ -257,17 +272,43 @@ def _signed(value: float, metric: EvalMetric) -> float:
 
 
 def _refit(
-    candidates: Sequence[CandidateTask], trainings: Sequence[Training], rows: LabeledRows, start_time: float
+    candidates: Sequence[CandidateTask],
+    trainings: Sequence[Training],
+    rows: LabeledRows,
+    start_time: float,
+    known: FeatureTransformer | None,
 ) -> list[Training]:
-    """Refit candidates to all rows; categories keep the codes that they have in the rounds that are replayed."""
+    """Refit candidates to all rows; categories keep the codes that they have in the trained ones."""
     refitted: list[Training] = []
-    known = known_categories(trainings)
     for candidate, training in zip(candidates, trainings, strict=True):
         params = candidate.task.params
         params = replace(params, evaluation=replace(params.evaluation, refit=params.evaluation.refit or True))
         task = replace(candidate.task, params=params, known_categories=known)
         refitted.append(refit_on_all_rows(task, rows, training, start_time))
     return refitted
+
+
+def _train_on_all(
+    candidates: Sequence[CandidateTask],
+    members: Sequence[Sequence[Training]],
+    rows: LabeledRows,
+    start_time: float,
+    known: FeatureTransformer | None,
+) -> list[Training] | None:
+    """Train each candidate on all rows for the median of its best numbers of rounds; None if that is not done."""
+    typical = [sorted(trainings, key=_n_rounds)[len(trainings) // 2] for trainings in zip(*members, strict=True)]
+    again = []
+    for candidate in candidates:
+        params = candidate.task.params
+        params = replace(params, evaluation=replace(params.evaluation, refit=True))
+        again.append(replace(candidate, task=replace(candidate.task, params=params)))
+    refitted = _refit(again, typical, rows, start_time, known)
+    is_done = all(new is not old for new, old in zip(refitted, typical, strict=True))
+    return refitted if is_done and all(one.result.stopped != INTERRUPTED for one in refitted) else None
+
+
+def _n_rounds(training: Training) -> int:
+    return training.result.best_iteration
 
 
 def _join(

@@ -29,7 +29,7 @@ class PlannedFit:
     """Candidates, and the training and validation rows of each part.
 
     ``sets`` are the validation sets of the user. If there are any, one of them is the validation part, and candidates
-    are not refitted.
+    are not refitted. ``adds_refit`` is that of the plan.
     """
 
     candidates: Sequence[CandidateTask]
@@ -37,10 +37,13 @@ class PlannedFit:
     splits: Sequence[Split]
     sets: Sets
     held_out: Sets
+    adds_refit: bool = False
 
     def train(self, start_time: float) -> Training:
         """Train the candidates and return their blend, with its history on the sets of the user."""
-        training = fit_candidates(self.candidates, self.rows, self.splits, not self.sets, start_time)
+        training = fit_candidates(
+            self.candidates, self.rows, self.splits, start_time, refits=not self.sets, adds_refit=self.adds_refit
+        )
         sets = {**self.sets, **self.held_out}
         if not sets:
             return training
@@ -72,7 +75,7 @@ def plan_fit(
     else:
         splits = [(rows.take(~mask), rows.take(mask)) for mask in split_parts(task, plan, rows)]
     candidates = _compatible_candidates(plan.candidates, task, rows, arguments)
-    return PlannedFit(candidates, rows, splits, sets, held_out) if splits else None
+    return PlannedFit(candidates, rows, splits, sets, held_out, plan.adds_refit) if splits else None
 
 
 def without_effort(task: LearningTask) -> LearningTask:

@@ -103,11 +103,14 @@ class Candidate:
 class EffortPlan:
     """What a fit trains: candidates, and the number of parts of the rows that each is validated on in turn.
 
-    Candidates that were validated on a single part are refitted to all rows; otherwise those of all parts are averaged.
+    Candidates that were validated on a single part are refitted to all rows; otherwise those of all parts are averaged,
+    replayed on all rows if ``refit`` is "replay". With ``adds_refit``, a model that is trained on all rows is added to
+    the average, with the weight of all parts together.
     """
 
     candidates: tuple[Candidate, ...]
     n_parts: int
+    adds_refit: bool = False
 
 
 def resolve_effort(given: Mapping[str, Any]) -> Any:
@@ -150,7 +153,11 @@ def effort_plan(effort: Any, facts: FitFacts) -> EffortPlan | None:
         return None
     is_large = facts.n_rows >= MIN_ROWS_FOR_ONE_PART or facts.n_classes > 2
     is_single = facts.has_time or (effort == BALANCED and is_large)
-    return EffortPlan((_leafwise(facts), _symmetric(facts)), 1 if is_single else N_PARTS.get(effort, N_PARTS[BEST]))
+    candidates = (_leafwise(facts), _symmetric(facts))
+    if is_single or effort == BALANCED:
+        return EffortPlan(candidates, 1 if is_single else N_PARTS[BALANCED])
+    replayed = tuple(Candidate(one.name, {**one.values, "refit": "replay"}) for one in candidates)
+    return EffortPlan(replayed, N_PARTS[BEST], adds_refit=facts.n_classes <= 2)
 
 
 def _leafwise(facts: FitFacts) -> Candidate:
