@@ -84,6 +84,15 @@ def test_best_averages_more_models_than_balanced():
     assert best.ensemble.n_trees > balanced.ensemble.n_trees
 
 
+def test_best_replays_the_models_of_five_parts_and_adds_one_that_is_trained_on_all_rows(caplog):
+    with caplog.at_level("INFO", logger="sapwood"):
+        model = SapwoodRegressor(effort="best", n_estimators=10).fit(X, Y).model_
+    n_kept = len(model.decisions[-1]["chosen"])
+    messages = [record.getMessage() for record in caplog.records]
+    assert sum("replayed on all rows" in message for message in messages) == 5 * n_kept
+    assert sum("refit on all rows for" in message for message in messages) == n_kept
+
+
 def test_a_number_of_seconds_ends_in_time():
     model = SapwoodRegressor(effort=0.2).fit(X, Y)
     assert model.n_iter_ > 0

@@ -66,6 +66,13 @@ def test_large_tables_are_validated_on_one_part_and_small_ones_on_several():
     assert effort_plan(20.0, LARGE) == effort_plan("best", LARGE)
 
 
+def test_models_of_several_parts_are_replayed_on_all_rows_by_best():
+    best, balanced = effort_plan("best", LARGE), effort_plan("balanced", SMALL)
+    assert [one.values["refit"] for one in best.candidates] == ["replay", "replay"]
+    assert (best.adds_refit, balanced.adds_refit) == (True, False)
+    assert not effort_plan("best", FitFacts(10_000, 3, 0, False)).adds_refit  # a second training would take too long
+
+
 def test_rows_in_the_order_of_time_have_one_part():
     assert effort_plan("best", FitFacts(10_000, 2, 0, True)).n_parts == 1
 

@@ -133,7 +133,7 @@ def fit_candidates(
     shares = [1.0 / len(parts)] * len(parts)
     known = known_categories([training for member in members for training in member])
     if refits and not parts[-1].is_interrupted:
-        if len(parts) == 1 or chosen[0].task.params.evaluation.refit == REPLAY:
+        if len(parts) == 1 or all(one.task.params.evaluation.refit == REPLAY for one in candidates):
             members = [_refit(chosen, member, rows, start_time, known) for member in members]
         added = _train_on_all(chosen, members, rows, start_time, known) if adds_refit and len(parts) > 1 else None
         if added is not None:
