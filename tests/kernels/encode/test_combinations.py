@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sapwood.data.categories.combination_codes import CombinationWorkspace
+from sapwood.data.categories.combination_codes import CombinationWorkspace, combination_keys
 from sapwood.kernels.encode.combinations import (
     combination_key,
     encode_combinations,
+    hash_categories,
     score_combinations,
     sort_combination_keys,
 )
@@ -136,3 +137,19 @@ def test_keys_of_each_combination_are_sorted(monkeypatch, members, n_workspaces)
     guards.check()
     expected = [sorted(range(len(one)), key=one.tolist().__getitem__) for one in keys]
     assert order.tolist() == [number for one in expected for number in one]
+
+
+@pytest.mark.parametrize("members", ["1", "2", "8"])
+def test_categories_have_the_keys_of_the_codes_of_their_first_rows(monkeypatch, members):
+    monkeypatch.setenv("SAPWOOD_TEAM", members)
+    codes, firsts = drawn(), np.array([[5, 9], [0, 1], [3, -7], [8, 2], [-7, -7]], dtype=np.int32)
+    counts, guards = [2, 2, 1, 2, 0], Guards()
+    start = np.concatenate([[0], np.cumsum(counts)])
+    out = guards.array(start[-1], np.uint64)
+    current_team(None, 10**9).run(hash_categories, codes, CHOSEN, firsts, start, out)
+    guards.check()
+    expected = [
+        combination_keys([codes[k][rows[:n]] for k in line if k >= 0])
+        for line, rows, n in zip(CHOSEN, firsts, counts, strict=True)
+    ]
+    assert out.tolist() == np.concatenate(expected).tolist()

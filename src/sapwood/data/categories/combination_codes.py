@@ -8,7 +8,7 @@ import numpy as np
 
 from sapwood.data.categories.vocabulary import MISSING
 from sapwood.data.tables.table import Table
-from sapwood.kernels.encode.combinations import encode_combinations, sort_combination_keys
+from sapwood.kernels.encode.combinations import encode_combinations, hash_categories, sort_combination_keys
 from sapwood.kernels.numeric.random import hash_combine
 from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import Run
@@ -86,12 +86,15 @@ def combine_columns(
     out = np.empty((len(combinations), matrix.n_rows), dtype=np.int32)
     first_rows, counts = np.empty_like(out), np.empty(len(combinations), dtype=np.int64)
     workspace = CombinationWorkspace.of(matrix.n_rows, len(combinations))
+    matrix_rows = matrix.matrix_rows(combinations)
     run(
-        encode_combinations, matrix.codes, matrix.sizes, matrix.matrix_rows(combinations),
+        encode_combinations, matrix.codes, matrix.sizes, matrix_rows,
         workspace.slots, workspace.keys, out, first_rows, counts,
     )  # fmt: skip
-    for sources, codes, rows, n in zip(combinations, out, first_rows, counts.tolist(), strict=True):
-        yield codes, combination_keys([columns[f][rows[:n]] for f in sources])
+    start = np.concatenate([[0], np.cumsum(counts)])
+    keys = np.empty(start[-1], dtype=np.uint64)
+    run(hash_categories, matrix.codes, matrix_rows, first_rows, start, keys)
+    yield from zip(out, np.split(keys, start[1:-1]), strict=True)
 
 
 def key_orders(keys: Sequence[np.ndarray], run: Run) -> list[np.ndarray]:

@@ -17,7 +17,7 @@ from sapwood.native.runtime.kernel import kernel
 
 @kernel()
 def combination_key(codes, columns, row):
-    """Return the 64-bit hash of a row's codes, as ``data.categories.combination_codes.combine_codes`` does."""
+    """Return the 64-bit hash of a row's codes, as ``data.categories.combination_codes.combination_keys`` does."""
     key = np.uint64(0)
     for k in range(columns.shape[0]):
         if columns[k] >= 0:
@@ -135,6 +135,16 @@ def score_combinations(
         errors[j] = error
         counts[j] = n_categories
         j += np.int64(min(members, tables.shape[0]))
+
+
+@kernel("i32[:,:], i32[:,:], i32[:,:], i64[:], u64[:]")
+def hash_categories(member, members, sync, codes, combinations, first_rows, start, out):
+    """Write the key of each category: ``out[start[j] : start[j + 1]]`` are those of combination j, by their codes."""
+    j = np.int64(member)
+    while j < combinations.shape[0]:
+        for k in range(start[j + 1] - start[j]):
+            out[start[j] + k] = combination_key(codes, combinations[j], np.uint64(first_rows[j, k]))
+        j += np.int64(members)
 
 
 @kernel()
