@@ -36,7 +36,11 @@ def receive_rounds(client: Client, fit_id: str, addresses: Sequence[str], files:
     if not files.is_open:
         return
     files.postpone()
-    present = client.sync(client.scheduler.ncores, workers=list(addresses))
+    try:
+        present = client.sync(client.scheduler.ncores, workers=list(addresses), callback_timeout=RECEIVE_SECONDS)
+    except NO_ANSWER as error:
+        logger.info("the scheduler does not answer: %r", error)
+        return
     for address in [one for one in addresses if one in present]:
         try:
             files.write(_run_on(client, address, RECEIVE_SECONDS, rounds_after, fit_id, files.counts))

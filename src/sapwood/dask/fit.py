@@ -35,6 +35,7 @@ from sapwood.distributed.inbox import WorkerLostError
 from sapwood.distributed.partitions import without_rows
 from sapwood.distributed.retries import fit_with_retries
 from sapwood.distributed.worker_rows import StoredPartition, WorkerResult, number_rows
+from sapwood.errors import TrainingError
 from sapwood.estimators.base import SapwoodEstimator
 from sapwood.params.declaration import AUTO
 from sapwood.params.resolve import check_value
@@ -148,12 +149,19 @@ def _run(fit: ClusterFit, attempt: Attempt, shares: Sequence[Share]) -> list[Wor
             raise WorkerLostError(min(map(str, errors), default="a worker was cancelled"))
         return [one for one in outcomes if isinstance(one, WorkerResult)]
     except LOST as error:
+        if not _is_open(fit.client):
+            raise TrainingError("the client was closed while it trained: keep it open until fit returns") from error
         raise WorkerLostError(str(error)) from error
     finally:
-        receive_rounds(fit.client, fit.fit_id, attempt.addresses, fit.files)
-        # Workers that train notice it at their next exchange; so they do if this process is interrupted or dies.
-        fit.client.cancel([future for future in futures if future.status == "pending"], force=True)
+        if _is_open(fit.client):
+            receive_rounds(fit.client, fit.fit_id, attempt.addresses, fit.files)
+            # Workers that train notice it at their next exchange; so they do if this process is interrupted or dies.
+            fit.client.cancel([future for future in futures if future.status == "pending"], force=True)
         _release(futures)
+
+
+def _is_open(client: Client) -> bool:
+    return bool(client.status == "running")
 
 
 def _write_checkpoint(fit: ClusterFit, attempt: Attempt) -> None:
