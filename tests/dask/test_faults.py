@@ -197,7 +197,8 @@ def test_a_worker_that_stays_stopped_is_replaced_when_its_time_is_over(tmp_path:
         client.wait_for_workers(3, timeout=60)
         victim = list(workers_of(client).values())[-1]
         model = fit_disturbed(client, tmp_path, lambda: os.kill(victim, signal.SIGSTOP))
-        assert model.fit_report_["attempts"] == 2
+        # On a busy machine another worker may be silent for 3 s too.
+        assert model.fit_report_["attempts"] >= 2
 
 
 @pytest.mark.cluster
