@@ -29,7 +29,7 @@ NEUTRAL = frozenset(
 )  # fmt: skip
 
 MAX_ROUNDS = 2_000
-PATIENCE = 50
+PATIENCE = 40
 # Improvements that are not worth ``PATIENCE`` further rounds: of a metric of classes, and as a fraction of one of
 # numbers and of several classes, whose rounds are expensive.
 MIN_CLASS_DELTA = 5e-5
