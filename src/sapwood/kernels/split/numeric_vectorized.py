@@ -156,7 +156,8 @@ def locate_wide(cells, n_cells, n_bins, sums, min_h, reg_lambda, min_split_gain,
     """Find the first split of the largest gain within ``limits``; return the gain and fill ``candidate``. Wide cells.
 
     A split after a first bin without rows is that after the last with the sides exchanged, but rounding may give it
-    another score. It is never taken, but the gain returned is the larger of both, as in ``scan_wide``.
+    another score. It is not taken where that one is allowed, so that the choice does not depend on whether rows were
+    counted, but the gain returned is the larger of both, as in ``scan_wide``.
     """
     unit_g = 1.0 / scale[0, 0]
     unit_h = 1.0 / scale[0, 1]
@@ -184,7 +185,9 @@ def locate_wide(cells, n_cells, n_bins, sums, min_h, reg_lambda, min_split_gain,
             g_left = np.float64(left_g) * unit_g
             score = l2_split_score(g_left, h_left + reg_lambda, g_all, h_all + 2.0 * reg_lambda)
             largest = max(largest, score)
-            is_taken = gradients[b] != 0 or hessians[b] != 0 or last <= n_bins
+            has_known = left_g != gradients[0] or left_h != hessians[0]
+            has_exchanged = missing_left == 1 and not has_known and last_bin(limits, 0) >= n_bins
+            is_taken = gradients[b] != 0 or hessians[b] != 0 or (last <= n_bins and not has_exchanged)
             if score > best and is_taken:
                 best = score
                 candidate[CANDIDATE_BIN] = b
