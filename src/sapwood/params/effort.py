@@ -183,7 +183,6 @@ def _symmetric(facts: FitFacts) -> Candidate:
             "max_depth": 6,
             "one_hot_max": ONE_HOT_MAX,
             "numeric_crosses": _crosses(facts),
-            "refit": "replay",
             **_category_values(facts),
             **_class_values(facts),
             **_wide_values(facts, max_depth=WIDE_DEPTH),
@@ -192,11 +191,13 @@ def _symmetric(facts: FitFacts) -> Candidate:
 
 
 def _category_values(facts: FitFacts) -> dict[str, Any]:
-    """Return the statistics and combinations of categorical columns of symmetric trees."""
+    """Return the statistics and combinations of categorical columns of symmetric trees, and how they are refitted.
+
+    Statistics of two classes gain by a second fit to all rows; otherwise a replay does as well.
+    """
     values: dict[str, Any] = {"category_encoding": Auto(Ordered(bins=16))}
     is_binary = facts.n_classes == 2 and facts.n_categorical > 0
-    if is_binary:
-        values |= BINARY_STATISTICS
+    values |= BINARY_STATISTICS if is_binary else {"refit": "replay"}
     is_searched = facts.n_categorical <= MAX_COMBINED_COLUMNS
     size = BINARY_COMBINATION if is_binary else OTHER_COMBINATION
     return values | {"max_combination": size if is_searched else 1}
