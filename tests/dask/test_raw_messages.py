@@ -128,6 +128,19 @@ def test_a_wait_looks_whether_the_run_is_over(three_workers):
         three_workers[0].exchange({1: bytes(50_000_000)}, [], is_over)
 
 
+def test_a_wait_ends_when_the_connections_are_closed_on_this_side(three_workers):
+    for reader in three_workers[0]._readers.values():
+        reader.source.close()
+    with pytest.raises(WorkerLostError, match="closed"):
+        three_workers[0].exchange({}, [1], never)
+    for target in three_workers[1]._targets.values():
+        target.close()
+    with pytest.raises(WorkerLostError, match="closed"):
+        three_workers[1].exchange({0: b"x"}, [], never)
+    with pytest.raises(WorkerLostError, match="closed on this worker"):
+        three_workers[1]._wait([0], [], never)
+
+
 @pytest.mark.parametrize(
     ("addresses", "expected"),
     [

@@ -182,14 +182,16 @@ class RawMessages:
 
     def _wait(self, unsent: Collection[int], awaited: Collection[int], check: Callable[[], None]) -> None:
         """Wait until something can be written or read, or the connection from any worker is closed."""
-        poll, readers = select.poll(), {}
+        readers = {reader.source.fileno(): reader for reader in self._readers.values()}
+        if min([*readers, *(self._targets[rank].fileno() for rank in unsent)], default=0) < 0:
+            raise WorkerLostError("the connections of the run were closed on this worker")
+        poll = select.poll()
         for rank in unsent:
             poll.register(self._targets[rank], select.POLLOUT)
         for rank, reader in self._readers.items():
             is_awaited = rank in awaited
             if is_awaited or not reader.is_closed:
                 poll.register(reader.source, select.POLLIN | CLOSED_BY_OTHER if is_awaited else CLOSED_BY_OTHER)
-                readers[reader.source.fileno()] = reader
         events = poll.poll(1000 * CHECK_SECONDS)
         if not events:
             check()
