@@ -22,6 +22,8 @@ QUIET = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.gil.enabled": False,
     "distributed.comm.timeouts.connect": "10s",
+    # Nannies start workers again; the cluster would close one that is being restarted when an earlier loss is this old.
+    "distributed.deploy.lost-worker-timeout": "1h",
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 65536,
 }
 

@@ -201,7 +201,7 @@ def test_futures_are_predicted_and_scored(client: Client, addresses: list[str], 
     table, target = make_table(task="classes")
     rows, labels, weights = (put(client, v, SIZES, addresses) for v in (as_frame(table), target, np.arange(600.0)))
     local = fitted.to_local()
-    predicted = [one.compute() for one in fitted.predict(rows)]
+    predicted = client.gather(client.compute(fitted.predict(rows)))
     assert np.array_equal(np.concatenate(predicted), local.predict(as_frame(table)))
     expected = local.score(as_frame(table), target, np.arange(600.0))
     assert fitted.score(rows, labels, weights) == expected

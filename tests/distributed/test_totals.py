@@ -128,7 +128,7 @@ EMPTY: dict[str, tuple[str, dict[str, Any]]] = {
 def test_a_worker_may_have_no_row_of_positive_weight(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(intervals, "QUANTILE_PARAMS", intervals.QUANTILE_PARAMS | {"n_estimators": 3})
+    monkeypatch.setattr(intervals, "MODEL_PARAMS", intervals.MODEL_PARAMS | {"n_estimators": 3})
     kind, params = EMPTY[name]
     data = make_data(kind, weighted=True)
     data["sample_weight"][shared_rows(N, 2, 3)] = 0.0

@@ -151,7 +151,10 @@ class EncodedColumns:
     def value_range(self, k: int, workers: Workers) -> tuple[float, float]:
         """Return the smallest and largest value of a column, of training rows and of new rows."""
         arrays = [self.columns[k].table, *(self.values[k] or ())]
-        extremes = [-min(values.min() for values in arrays), max(values.max() for values in arrays)]
+        extremes = [
+            -min(values.min(initial=np.inf) for values in arrays),  # this worker may have no rows
+            max(values.max(initial=-np.inf) for values in arrays),
+        ]
         low, high = workers.max(np.array(extremes)).tolist()
         return -low, high
 
