@@ -80,7 +80,8 @@ class FragileCluster:
                 self.close()
         self._open = ExitStack()
         self._open.enter_context(dask.config.set(QUIET))
-        self.client = self._open.enter_context(Client(self._open.enter_context(make_cluster(n_workers))))
+        cluster = self._open.enter_context(make_cluster(n_workers))
+        self.client = self._open.enter_context(Client(cluster, set_as_default=False))
         self.client.wait_for_workers(n_workers, timeout=60.0)
         return self.client
 
