@@ -17,7 +17,7 @@ from sapwood.grow.grown_tree import GrownTree
 from sapwood.grow.histogram import HistogramGrower, is_wide
 from sapwood.grow.histogram_exchange import MAX_COUNTED, HistogramExchange
 from sapwood.grow.histogram_pool import HistogramPool
-from sapwood.grow.workspace import make_split_candidates
+from sapwood.grow.workspace import make_leaf_table, make_split_candidates
 from sapwood.kernels import layout
 from sapwood.kernels.grow import distributed_search, distributed_steps, leaf_batches
 from sapwood.kernels.histogram import gradient_scales
@@ -29,6 +29,9 @@ from sapwood.params.declaration import TreeParams
 SPLIT_COLUMNS = slice(layout.SPLIT_FEATURE, None)
 # Limits of a batch: bytes of its histograms, and candidate splits of its children.
 MAX_BATCH_BYTES, MAX_BATCH_CANDIDATES = 1 << 26, 1 << 19
+# Large leaves that the last tree did not split had at most some gain. In the next one, those of more than so many times
+# as much are likely to be split.
+LIKELY_GAIN = 1.1
 
 
 class DistributedGrower(HistogramGrower):
@@ -50,6 +53,7 @@ class DistributedGrower(HistogramGrower):
             self._workers, self._features, self._size.n_planes, max(2, capacity), self._run
         )
         self._candidates = make_split_candidates(self._size, n_features, 2 * self._exchange.capacity)
+        self._leaves = make_leaf_table(self._size, is_one_call=False)
         table_size, sampler = len(self._leaves.ints), self._column_sampler
         self._column_sampler = sampler._replace(
             active_groups=np.ones((table_size, len(sampler.groups)), np.uint8),
@@ -59,6 +63,7 @@ class DistributedGrower(HistogramGrower):
         self._table_rows = np.zeros(max_leaves, np.int64)
         self._plan_scratch = np.zeros(2 * max_leaves, np.int64), np.zeros(2 * max_leaves)
         self._n_table_rows = 0
+        self._large_gains: dict[int, float] = {}  # of the last tree of each output: see find_large_gain
         self._pool = HistogramPool(self._leaves, len(self._histograms.pool))
         self._tree_rows = TreeRows(layout.OK, dataset.n_rows, 0.0)
         self._hessian_ranges = np.empty((0, 0), np.int64)
@@ -114,6 +119,9 @@ class DistributedGrower(HistogramGrower):
                 break
             self._expand(batch, are_last, state)
         n_leaves = int(self._nodes.info[layout.N_LEAVES])
+        gain = np.zeros(1)
+        leaf_batches.find_large_gain(n_leaves, self._leaves, self._table_rows, self._n_rows, gain)
+        self._large_gains[self._output] = float(gain[0])
         self._run(
             leaf_batches.undo_expansions, n_leaves, self._n_table_rows, self._table_rows, rows, self._leaves
         )  # fmt: skip
@@ -153,9 +161,11 @@ class DistributedGrower(HistogramGrower):
             n_spare = 0
         batch = np.zeros((min(self._exchange.capacity, 1 + n_spare), 4), np.int64)
         out = np.zeros(2, np.int64)
+        min_large_gain = 0.0 if params.growth == layout.LEVELWISE else self._large_gains.get(self._output, 0.0)
         self._run(
             leaf_batches.plan_batch,
-            params, self._leaves, self._nodes, self._table_rows, *self._plan_scratch, batch, out,
+            params, self._leaves, self._nodes, self._table_rows, self._n_rows,
+            LIKELY_GAIN * min_large_gain, *self._plan_scratch, batch, out,
         )  # fmt: skip
         batch, are_last = batch[: out[0]], bool(out[1])
         if len(batch) == 0 or are_last:

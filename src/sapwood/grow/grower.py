@@ -99,7 +99,7 @@ class Grower(ABC):
         self._is_never_drawn = self._unsplittable | self._weights.is_zero[self._bundle_layout.order]
         self._column_sampler.in_tree[self._is_never_drawn] = 0
         self._nodes = make_tree_nodes(self._size, n_outputs)
-        self._tree_number = 0
+        self._tree_number = self._output = 0
         self.split_noise = 0.0
         self.needs_leaf_rows = True
         self._quantise_kernel = RepeatedCall(quantise)
@@ -149,7 +149,7 @@ class Grower(ABC):
         It is tree ``number`` of the training, which has ``per_round`` trees a round; multiples of ``MAX_ROUNDS`` count
         parallel trees. ``weight`` are the weights of all rows or of those given, empty if all are equal.
         """
-        self._tree_number = number
+        self._tree_number, self._output = number, number % per_round
         self._nodes.info[:] = SINGLE_ROOT
         key = layout.RandomKey(self._seed, number)
         all_gradients = self._wrap_gradients(pairs, weight)

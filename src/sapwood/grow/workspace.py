@@ -112,13 +112,15 @@ def make_scratch(size: WorkspaceSize, max_bins: int, symmetric: bool = False) ->
 def pool_size(size: WorkspaceSize, width: int, symmetric: bool, is_one_call: bool = True) -> int:
     """Return the number of histograms of ``width`` cells in the pool: one per leaf, as far as they fit ``POOL_BYTES``.
 
-    Speculative expansion, by several members or if a tree is not grown in one call, needs some more. Where a leaf has
-    lost its histogram, those of both children are built. A symmetric tree needs those of all leaves that are split at
-    once, at most half of all leaves.
+    Speculative expansion by several members needs some more, and twice as many if a tree is not grown in one call.
+    Where a leaf has lost its histogram, those of both children are built. A symmetric tree needs those of all leaves
+    that are split at once, at most half of all leaves.
     """
     if symmetric:
         return max(1, size.max_leaves // 2)
-    n_speculative = size.max_leaves // 4 + 2 * size.members if size.members > 1 or not is_one_call else 0
+    n_speculative = size.max_leaves // 4 + 2 * size.members if size.members > 1 else 0
+    if not is_one_call:
+        n_speculative = size.max_leaves
     return min(size.max_leaves + n_speculative, max(2, POOL_BYTES // (8 * width)))
 
 
@@ -146,13 +148,10 @@ def make_histograms(
     )
 
 
-def make_leaf_table(size: WorkspaceSize) -> layout.LeafTable:
-    """Allocate the leaves of a growing tree."""
-    width = layout.LEAF_SUMS + 2 * size.n_planes
-    return layout.LeafTable(
-        ints=np.zeros((3 * size.max_leaves, width), np.int64),
-        floats=np.zeros((3 * size.max_leaves, layout.LEAF_FLOATS)),
-    )
+def make_leaf_table(size: WorkspaceSize, is_one_call: bool = True) -> layout.LeafTable:
+    """Allocate the leaves of a growing tree, with more for speculative expansion if it is not grown in one call."""
+    width, n_rows = layout.LEAF_SUMS + 2 * size.n_planes, (3 if is_one_call else 6) * size.max_leaves
+    return layout.LeafTable(ints=np.zeros((n_rows, width), np.int64), floats=np.zeros((n_rows, layout.LEAF_FLOATS)))
 
 
 def make_split_candidates(size: WorkspaceSize, n_features: int, n_leaves: int = 0) -> layout.SplitCandidates:

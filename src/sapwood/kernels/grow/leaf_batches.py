@@ -35,6 +35,8 @@ from sapwood.native.runtime.kernel import kernel
 # Expected gain of a child as a fraction of its parent's: with less, more leaves are expanded in vain; with more, there
 # are more batches.
 CHILD_GAIN = 0.5
+# A leaf of more than this fraction of the rows is large: where it is expanded in vain, it costs more than some batches.
+LARGE_LEAF = 0.1
 # The fields of ``GrowState``, in which the arguments of these kernels are given.
 STATE_SIGNATURE = (
     "BinMatrix, FeatureMeta, GrowParams, RowPartition, Scales, Scratch, Histograms, LeafTable, SplitCandidates, "
@@ -100,14 +102,21 @@ def replace_queued(k, n, left, left_gain, right_gain, queue, gains):
     gains[n] = right_gain
 
 
-@kernel("GrowParams, LeafTable, TreeNodes, i64[:], i64[:], f64[:], i64[:,:], i64[:]")
-def plan_batch(params, leaves, nodes, table_rows, queue, gains, batch, out):
+@kernel()
+def is_large(row, n_rows):
+    """Return whether a row of the leaf table has a large part of the rows of the tree; ``n_rows`` are those of each."""
+    return np.float64(n_rows[row]) > LARGE_LEAF * np.float64(n_rows[0])
+
+
+@kernel("GrowParams, LeafTable, TreeNodes, i64[:], i64[:], f64, i64[:], f64[:], i64[:,:], i64[:]")
+def plan_batch(params, leaves, nodes, table_rows, n_rows, min_large_gain, queue, gains, batch, out):
     """Write the leaves to expand next to ``batch``; ``out`` takes their number, and 1 if their children stay leaves.
 
     They are the unexpanded leaves that would be split before the tree is full if the children that are not known yet
-    had a certain fraction of their parents' gains. Children stay leaves at the maximum depth, or behind the last split;
-    such leaves are not expanded together with others. ``queue`` and ``gains`` are scratch memory for twice as many
-    numbers as the tree may have leaves.
+    had a certain fraction of their parents' gains. Large leaves, by the numbers of rows ``n_rows``, are expanded ahead
+    only with a gain of at least ``min_large_gain``. Children stay leaves at the maximum depth, or behind the last
+    split; such leaves are not expanded together with others. ``queue`` and ``gains`` are scratch memory for twice as
+    many numbers as the tree may have leaves.
     """
     n = nodes.info[N_LEAVES]
     n_left = params.max_leaves - n
@@ -135,10 +144,21 @@ def plan_batch(params, leaves, nodes, table_rows, queue, gains, batch, out):
         is_last = 1 if order == n_left - 1 or leaves.ints[row, LEAF_DEPTH] + 1 >= params.max_depth else 0
         if order == 0:
             out[1] = is_last
+        elif is_large(row, n_rows) and leaves.floats[row, LEAF_GAIN] < min_large_gain:
+            continue
         if is_last == out[1]:
             batch[out[0], BATCH_LEAF] = row
             batch[out[0], BATCH_ORDER] = order
             out[0] += 1
+
+
+@kernel("i64, LeafTable, i64[:], i64[:], f64[:]")
+def find_large_gain(n_leaves, leaves, table_rows, n_rows, out):
+    """Write the highest gain of the large leaves of a finished tree to ``out``, 0 if there are none."""
+    out[0] = 0.0
+    for k in range(n_leaves):
+        if is_large(table_rows[k], n_rows):
+            out[0] = max(out[0], leaves.floats[table_rows[k], LEAF_GAIN])
 
 
 @kernel()
