@@ -38,6 +38,15 @@ def test_a_build_with_nothing_to_do_returns_the_libraries_at_once(libraries, mon
     assert build.build() == list(libraries.values())
 
 
+def test_a_change_that_leaves_all_kernels_as_they_are_only_links(libraries, monkeypatch, tmp_path):
+    monkeypatch.setattr(build, "_start", lambda *_: pytest.fail("compiled again"))
+    monkeypatch.setattr(build.sources, "LIBRARY_FOLDER", tmp_path)
+    monkeypatch.setattr(build.sources, "source_hash", lambda: "other comments")
+    monkeypatch.setattr(object_files, "missing_kernels", lambda *_: [])
+    [path] = build.build([cpu_levels()[0]])
+    assert path.parent == tmp_path and path.exists()
+
+
 def test_every_entry_point_is_in_the_library():
     object_files.import_kernels()
     library = load.library()

@@ -77,8 +77,9 @@ def _build(levels: list[str], folder: Path) -> list[Path]:
     identity = sources.source_hash()
     paths = {level: sources.library_path(level, identity) for level in levels}
     missing = [level for level, path in paths.items() if not path.exists()]
-    if missing:
-        _compile(missing, object_files.missing_kernels(missing, folder), folder)
+    names = object_files.missing_kernels(missing, folder) if missing else []
+    if names:  # none where a change left the code of all kernels as it was
+        _compile(missing, names, folder)
     for level in missing:
         linked = object_files.object_paths(level, folder)
         _link([*linked, _manifest(level, folder)], paths[level])
