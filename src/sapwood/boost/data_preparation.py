@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
@@ -183,6 +184,7 @@ def _bin_encoded(
     crossing = crossing_of(params.categories.max_combination)
     planned, inputs = plan_combinations(plans, inputs, crossing, numeric, params.categories.tree_combinations)
     by_column = {f: plan.encodings for f, plan in plans.items()}
+    inputs = replace(inputs, needs_values=_needs_values(params, held_out))
     encoded = encode_categories(rows.selected_table, by_column, planned.combinations, inputs)
     if any(isinstance(encoding, Holdout) for encoding in encodings):
         rows = rows.take(~held_out)
@@ -229,6 +231,13 @@ def _encoding_inputs(
         workers=rows.workers,
         row_ids=rows.row_ids,
     )
+
+
+def _needs_values(params: Params, held_out: np.ndarray) -> bool:
+    """Return whether anything but the bins of target statistics is read."""
+    has_crosses = crosses_of(params.binning.numeric_crosses) is not None
+    has_linear_leaves = linear_of(params.tree.leaf_model) is not None
+    return has_crosses or has_linear_leaves or params.tree.split_search == "exact" or bool(held_out.any())
 
 
 def _count_permutations(encodings: Sequence[Encoding]) -> int:
@@ -282,13 +291,13 @@ def _bin_tables(
         BinnedDataset(
             bin_mapper.schema,
             bin_mapper,
-            *bin_mapper.encode(table, run),
+            *bin_mapper.encode(table, run, known=bins),
             row_ids,
             _raw_values(table, params),
             encoded.transformer,
             schema,
         )
-        for table in tables
+        for table, bins in itertools.zip_longest(tables, encoded.bins)
     )
     return replace(first, permuted=tuple(permuted))
 

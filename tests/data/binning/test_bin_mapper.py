@@ -9,6 +9,7 @@ import pytest
 from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.data.tables.table import read_table
 from sapwood.errors import ParameterError, SchemaError
+from sapwood.native.runtime.kernel import run_serial
 from sapwood.native.threads.team import Team
 
 
@@ -79,3 +80,17 @@ def test_a_team_finds_the_same_edges_and_bins(X, size):
         np.testing.assert_array_equal(a, b)
     for a, b in zip(alone.encode(read_table(X)), team.encode(read_table(X), Team(size).run), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("max_bins", [20, 300])
+@pytest.mark.parametrize("known", [[0], [1, 2], [0, 1, 2]])
+def test_columns_whose_bins_are_known_are_not_read(max_bins, known):
+    X = np.random.default_rng(2).normal(size=(5000, 3))
+    mapper = BinMapper.fit(read_table(X), max_bins=max_bins)
+    tiles, columns = mapper.encode(read_table(X))
+    unread = X.copy()
+    unread[:, known] = np.nan
+    for team in (run_serial, Team(3).run):
+        again = mapper.encode(read_table(unread), team, known={f: columns[f].copy() for f in known})
+        np.testing.assert_array_equal(again[0], tiles)
+        np.testing.assert_array_equal(again[1], columns)

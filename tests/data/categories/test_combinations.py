@@ -12,6 +12,7 @@ import pytest
 
 import sapwood
 from sapwood import Crossing, Ordered, SapwoodClassifier, SapwoodRegressor
+from sapwood.data.binning.bin_mapper import BinMapper
 from sapwood.data.categories import combinations as combinations_module
 from sapwood.data.categories.combination_codes import encode_numbers
 from sapwood.data.categories.combinations import CombinationLimits, CombinationSearch, search_combinations
@@ -20,6 +21,7 @@ from sapwood.data.categories.encode import encode_categories
 from sapwood.data.categories.encoders import Combination, EncodingInputs
 from sapwood.data.categories.fixed_point_target import FixedPointTarget
 from sapwood.data.categories.vocabulary import Vocabulary
+from sapwood.data.tables.schema import Schema
 from sapwood.data.tables.table import read_table
 from sapwood.distributed.row_order import RowOrder
 from sapwood.params.encodings import Greedy
@@ -122,6 +124,27 @@ def test_statistics_of_combined_categories_are_those_of_the_pairs():
     fresh = np.concatenate([m for _, m in done.transformer.transform(read_table(new)).matrices(100)])[:, 5]
     n = np.count_nonzero((columns[1] == "b") & (columns[3] == "b"))
     np.testing.assert_allclose(fresh, [n / (n + 1), 0.0])
+
+
+def test_statistics_in_bins_only_have_the_bins_of_their_values():
+    columns, y = drawn()
+    inputs, table = make_inputs(columns, y)
+    orders = [RowOrder(np.random.default_rng(k).permutation(len(y)).astype(np.uint32), len(y)) for k in range(3)]
+    inputs = replace(inputs, permutations=orders)
+    planned = [(one, [Ordered(bins=7, permutations=2)]) for one in Combination.encode_all([(1, 3), (0, 2, 4)], inputs)]
+    plan = {key: [Ordered(priors=(0.0, 1.0), bins=16, permutations=2), Ordered(permutations=3)] for key in range(5)}
+    values = encode_categories(table, plan, planned, inputs)
+    bins = encode_categories(table, plan, planned, replace(inputs, needs_values=False))
+    assert len(values.tables) == len(bins.tables) == len(bins.bins) == 3
+    assert len(bins.bins[0]) == 12 and values.edges.keys() == bins.edges.keys()
+    for k, edges in values.edges.items():
+        np.testing.assert_array_equal(bins.edges[k], edges)
+    limits = {k: values.edges.get(k, np.array([0.3, 0.5])) for k in range(values.transformer.n_columns)}
+    mapper = BinMapper(Schema.of(values.tables[0]), tuple(limits[k] for k in range(values.transformer.n_columns)))
+    for s in range(3):
+        expected, found = mapper.encode(values.tables[s]), mapper.encode(bins.tables[s], known=bins.bins[s])
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_array_equal(found[1], expected[1])
 
 
 @pytest.mark.parametrize("sources", [(0, 1), (0, 1, 2), (0, 1, 2, 3)])

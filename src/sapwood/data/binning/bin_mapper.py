@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -90,12 +90,20 @@ class BinMapper:
         """Type of a bin: one byte if the largest number of bins allows it, else two."""
         return np.dtype(np.uint8 if int(self.n_bins.max()) <= np.iinfo(np.uint8).max else np.uint16)
 
-    def encode(self, table: Table, run: Run = run_serial, with_columns: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    def encode(
+        self,
+        table: Table,
+        run: Run = run_serial,
+        with_columns: bool = True,
+        known: Mapping[int, np.ndarray] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the bins of the dense columns of a table as tiles (tile, row, byte) and as columns (feature, row).
 
-        Without ``with_columns`` the second array is empty.
+        Without ``with_columns`` the second array is empty. Columns whose bins are ``known`` are not read.
         """
         table = self.schema.align(table)
+        if known:
+            return self._encode_others(table, run, known)
         if self.default_bins is None:
             return self._encode(table, self.edges, run, with_columns)
         dense = np.flatnonzero(self.default_bins < 0).tolist()
@@ -103,6 +111,21 @@ class BinMapper:
             n = table.n_rows
             return np.empty((0, n, tile_width(0, self.dtype)), self.dtype), np.empty((0, n), self.dtype)
         return self._encode(table.select(dense), [self.edges[f] for f in dense], run, with_columns)
+
+    def _encode_others(
+        self, table: Table, run: Run, known: Mapping[int, np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        """Return tiles and columns of a dense table, given the bins of some of its columns."""
+        columns = np.empty((table.n_features, table.n_rows), dtype=self.dtype)
+        others = [f for f in range(table.n_features) if f not in known]
+        if others:
+            columns[others] = self._encode(table.select(others), [self.edges[f] for f in others], run, True)[1]
+        for f, bins in known.items():
+            columns[f] = bins
+        width = tile_width(len(columns), self.dtype)
+        tiles = aligned_zeros((-(-len(columns) // width), table.n_rows, width), self.dtype)
+        run(binning.place_in_tiles, columns, tiles)
+        return tiles, columns
 
     def _encode(
         self, table: Table, edges: Sequence[np.ndarray], run: Run, with_columns: bool
@@ -157,10 +180,16 @@ class ExactBinMapper(BinMapper):
         """Type of a bin: a column may have as many values as rows."""
         return np.dtype(np.uint32)
 
-    def encode(self, table: Table, run: Run = run_serial, with_columns: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    def encode(
+        self,
+        table: Table,
+        run: Run = run_serial,
+        with_columns: bool = True,
+        known: Mapping[int, np.ndarray] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the values (feature, row, 1) in the place of tiles, and their bins as columns (feature, row).
 
-        Without ``with_columns`` the second array is empty.
+        Without ``with_columns`` the second array is empty; no bins are ``known``.
         """
         values = _all_columns(self.schema.align(table))
         bins = np.empty(values.shape if with_columns else (0, table.n_rows), dtype=self.dtype)

@@ -29,7 +29,8 @@ class EncodedTables:
     """A fitted transformer, and the transformed table of the training rows, one per permutation.
 
     ``edges`` are the bin edges of the columns that have bins of their own, ``statistics`` the columns that target
-    statistics have. ``kept_rows`` are the rows that trees are grown on, None for all.
+    statistics have. ``kept_rows`` are the rows that trees are grown on, None for all. ``bins`` are those of the columns
+    that exist in bins only, by permutation; the tables have the values of new rows in their place.
     """
 
     transformer: FeatureTransformer
@@ -37,6 +38,7 @@ class EncodedTables:
     edges: Mapping[int, np.ndarray]
     statistics: tuple[StatisticColumns, ...] = ()
     kept_rows: np.ndarray | None = None
+    bins: tuple[Mapping[int, np.ndarray], ...] = ()
 
     def row_tables(self) -> tuple[Table, ...]:
         """Return the tables of the rows that trees are grown on."""
@@ -66,6 +68,7 @@ def encode_categories(
     """Encode each categorical column as planned, and each combination."""
     columns: list[int | DerivedFeature | None] = [None if f in plan else f for f in range(table.n_features)]
     values: dict[int, list[np.ndarray]] = {}
+    bins: dict[int, list[np.ndarray]] = {}
     edges: dict[int, np.ndarray] = {}
     statistics: list[StatisticColumns] = []
     planned = [*((Combination.of(f, inputs), encodings) for f, encodings in plan.items()), *combinations]
@@ -75,7 +78,8 @@ def encode_categories(
         for encoding in encodings:
             encoded = encode_combination(encoding, combination, inputs)
             positions = []
-            for k, (column, column_values) in enumerate(zip(encoded.columns, encoded.values, strict=True)):
+            columns_of = zip(encoded.columns, encoded.values, encoded.edges, strict=True)
+            for k, (column, column_values, column_edges) in enumerate(columns_of):
                 position = sources[0] if len(sources) == 1 and columns[sources[0]] is None else len(columns)
                 if position == len(columns):
                     columns.append(None)
@@ -83,16 +87,23 @@ def encode_categories(
                 positions.append(position)
                 if column.kind == RANK:
                     edges[position] = np.arange(1.0, column.sums.max()) + 0.5  # the bin of a category is its rank
-                if isinstance(encoding, Statistic) and encoding.bins is not None:
+                if column_edges is not None:
+                    edges[position] = column_edges
+                elif isinstance(encoding, Statistic) and encoding.bins is not None:
                     edges[position] = np.unique(
                         np.linspace(*encoded.value_range(k, inputs.workers), encoding.bins + 1)[1:-1]
                     )
                 if column_values is not None:
-                    values[position] = column_values
+                    (values if column_edges is None else bins)[position] = column_values
             if isinstance(encoding, Statistic):
                 statistics.append(StatisticColumns(sources, encoding, tuple(positions)))
     transformer = FeatureTransformer(inputs.vocabularies, tuple(c for c in columns if c is not None), inputs.cuts)
-    return EncodedTables(transformer, _transform(table, transformer, inputs, values), edges, tuple(statistics))
+    n_tables = max([1, *map(len, values.values()), *map(len, bins.values())])
+    tables = tuple(
+        TransformedTable(table, transformer, inputs.codes, _of_permutation(values, s)) for s in range(n_tables)
+    )
+    by_permutation = tuple(_of_permutation(bins, s) for s in range(n_tables))
+    return EncodedTables(transformer, tables, edges, tuple(statistics), bins=by_permutation)
 
 
 def encode_statistics_again(
@@ -113,17 +124,12 @@ def encode_statistics_again(
             if column_values is not None:
                 values[position] = column_values
     transformer = replace(transformer, vocabularies=inputs.vocabularies, columns=tuple(columns))
-    return transformer, _transform(table, transformer, inputs, values)[0]
+    return transformer, TransformedTable(table, transformer, inputs.codes, _of_permutation(values, 0))
 
 
-def _transform(
-    table: Table, transformer: FeatureTransformer, inputs: EncodingInputs, values: Mapping[int, list[np.ndarray]]
-) -> tuple[TransformedTable, ...]:
-    """Return the transformed table of the training rows, one per permutation that ``values`` hold."""
-    return tuple(
-        TransformedTable(table, transformer, inputs.codes, {k: arrays[s % len(arrays)] for k, arrays in values.items()})
-        for s in range(max([1, *map(len, values.values())]))
-    )
+def _of_permutation(columns: Mapping[int, list[np.ndarray]], s: int) -> dict[int, np.ndarray]:
+    """Return the arrays of a permutation of columns that have one for each, or one for all."""
+    return {k: arrays[s % len(arrays)] for k, arrays in columns.items()}
 
 
 def _compute_all_ordered(

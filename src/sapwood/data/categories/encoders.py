@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sapwood.data.binning.max_bins import BinLimits, derived_max_bins, largest_limit
-from sapwood.data.categories.combination_codes import Sources, combine_columns, key_orders
+from sapwood.data.categories.combination_codes import MAX_MEMBERS, Sources, combine_columns, key_orders
 from sapwood.data.categories.derived_feature import FREQUENCY, MEMBER, RANK, STATISTIC, DerivedFeature
 from sapwood.data.categories.fixed_point_target import FixedPointTarget
 from sapwood.data.categories.vocabulary import MISSING, Vocabulary
 from sapwood.distributed.row_order import RowOrder
 from sapwood.distributed.workers import LOCAL, Workers
-from sapwood.kernels.encode.target_statistics import ordered_statistics, sum_targets
+from sapwood.kernels.encode.target_statistics import bin_ordered_statistics, ordered_statistics, sum_targets
 from sapwood.kernels.layout import MAX_CATEGORY_BINS
 from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import Run, run_serial
@@ -34,7 +34,13 @@ from sapwood.params.encodings import (
 MIN_RANKED_ROWS = 10  # of a category to get a rank beyond the first column of a partition
 MAX_RANKED = 2048  # categories of a column that splits can partition
 
-OrderedSums = tuple[np.ndarray, list[np.ndarray]]  # sums by code, and the statistics of rows by permutation
+
+class OrderedSums(NamedTuple):
+    """Sums by code, and the ordered statistics (targets · priors, rows) by permutation: bins where there are edges."""
+
+    sums: np.ndarray
+    by_permutation: list[np.ndarray]
+    edges: list[np.ndarray] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +50,7 @@ class EncodingInputs:
     Numeric columns that have ``cuts`` have codes too, for combinations. ``ordered`` are statistics that have been
     computed already, by columns and encoding. Where ``workers`` have rows of their own, rows are those of this worker,
     and all that encoders compute from rows is computed from those of all workers; ``row_ids`` are then the numbers of
-    the rows among all.
+    the rows among all. ``needs_values`` is whether the values of statistics are needed that have bins of equal width.
     """
 
     vocabularies: Mapping[int, Vocabulary]
@@ -58,6 +64,7 @@ class EncodingInputs:
     ordered: Mapping[tuple[Sources, Ordered], OrderedSums] = field(default_factory=dict)
     workers: Workers = LOCAL
     row_ids: np.ndarray | None = None
+    needs_values: bool = True
 
     def search_order(self) -> RowOrder:
         """Return the order whose first rows combinations are searched by: a random one if there is any."""
@@ -142,11 +149,12 @@ def merge_codes(
 class EncodedColumns:
     """Derived features, and the values of each for training rows, one array per permutation.
 
-    Values are None where training rows have the values of new rows.
+    Values are None where training rows have the values of new rows. Where a column has edges, values are its bins.
     """
 
     columns: list[DerivedFeature] = field(default_factory=list)
     values: list[list[np.ndarray] | None] = field(default_factory=list)
+    edges: list[np.ndarray | None] = field(default_factory=list)
 
     def value_range(self, k: int, workers: Workers) -> tuple[float, float]:
         """Return the smallest and largest value of a column, of training rows and of new rows."""
@@ -158,10 +166,13 @@ class EncodedColumns:
         low, high = workers.max(np.array(extremes)).tolist()
         return -low, high
 
-    def add(self, column: DerivedFeature, values: list[np.ndarray] | None = None) -> None:
+    def add(
+        self, column: DerivedFeature, values: list[np.ndarray] | None = None, edges: np.ndarray | None = None
+    ) -> None:
         """Add a column."""
         self.columns.append(column)
         self.values.append(values)
+        self.edges.append(edges)
 
 
 Encoder = Callable[[Any, Combination, EncodingInputs], EncodedColumns]
@@ -231,18 +242,18 @@ def _frequency(_: Encoding, combination: Combination, inputs: EncodingInputs) ->
 @encoder_for(Ordered)
 def _ordered(encoding: Ordered, combination: Combination, inputs: EncodingInputs) -> EncodedColumns:
     computed = inputs.ordered.get((combination.sources, encoding))
-    sums, by_permutation = computed or compute_ordered([combination], encoding, inputs)[0]
-    return _statistics(encoding, combination, inputs, sums, lambda k: [values[k] for values in by_permutation])
+    sums, by_permutation, edges = computed or compute_ordered([combination], encoding, inputs)[0]
+    return _statistics(encoding, combination, inputs, sums, lambda k: [values[k] for values in by_permutation], edges)
 
 
 def compute_ordered(
     combinations: Sequence[Combination], encoding: Ordered, inputs: EncodingInputs
 ) -> list[OrderedSums]:  # fmt: skip
-    """Return per combination the sums of each code, and the statistics (targets · priors, rows) of each permutation."""
+    """Return the ordered statistics of each combination, of each permutation."""
+    if encoding.bins is not None and not inputs.needs_values and inputs.permutations[0].positions is None:
+        return _bin_ordered(combinations, encoding, encoding.bins, inputs)
     target, priors = inputs.target, inputs.target.priors(encoding.priors)
-    first = combinations[0].codes[None, :]
-    codes = first if len(combinations) == 1 else np.stack([combination.codes for combination in combinations])
-    start = np.concatenate([[0], np.cumsum([combination.n_codes for combination in combinations])])
+    codes, start = _stack_codes(combinations)
     sums = np.empty((start[-1], target.n_targets + 1), dtype=np.int64)
     by_permutation = []
     for order in inputs.permutations[: encoding.permutations]:
@@ -255,7 +266,44 @@ def compute_ordered(
         inputs.run(ordered_statistics, *rows, start, before, target.units, priors, encoding.prior_weight, out)
         by_permutation.append(order.to_rows(out))
         sums = sums if inputs.workers.splits_rows else before
-    return [(sums[start[j] : start[j + 1]], [values[j] for values in by_permutation]) for j in range(len(combinations))]
+    return [
+        OrderedSums(sums[start[j] : start[j + 1]], [values[j] for values in by_permutation])
+        for j in range(len(combinations))
+    ]
+
+
+def _bin_ordered(
+    combinations: Sequence[Combination], encoding: Ordered, n_bins: int, inputs: EncodingInputs
+) -> list[OrderedSums]:  # fmt: skip
+    """Return the bins of the ordered statistics of each combination, of equal width in the range of all values."""
+    target, priors = inputs.target, inputs.target.priors(encoding.priors)
+    codes, start = _stack_codes(combinations)
+    orders = np.array([order.permutation for order in inputs.permutations[: encoding.permutations]])
+    integers = np.concatenate([target.weighted, target.weights[None]])
+    n, n_rows, n_members = len(combinations), codes.shape[1], min(len(combinations), MAX_MEMBERS)
+    sums = np.empty((start[-1], len(integers)), dtype=np.int64)
+    totals, values = (np.empty((n_members, k * len(orders), n_rows)) for k in (len(integers), 1))
+    edges, n_edges = np.empty((n, priors.size, n_bins + 1)), np.empty((n, priors.size), dtype=np.int64)
+    bins = np.empty((len(orders), n, priors.size, n_rows), dtype=np.uint8)
+    inputs.run(
+        bin_ordered_statistics, codes, orders, np.stack([integers.take(order, axis=1) for order in orders]), start,
+        sums.reshape(-1), target.units, priors, encoding.prior_weight, totals, values, edges, n_edges, bins,
+    )  # fmt: skip
+    return [
+        OrderedSums(
+            sums[start[j] : start[j + 1]],
+            list(bins[:, j]),
+            [row[1 : 1 + k] for row, k in zip(edges[j], n_edges[j].tolist(), strict=True)],
+        )
+        for j in range(n)
+    ]
+
+
+def _stack_codes(combinations: Sequence[Combination]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the codes of combinations (combinations, rows), and the start of each one's codes among those of all."""
+    first = combinations[0].codes[None, :]
+    codes = first if len(combinations) == 1 else np.stack([combination.codes for combination in combinations])
+    return codes, np.concatenate([[0], np.cumsum([combination.n_codes for combination in combinations])])
 
 
 @encoder_for(Greedy)
@@ -289,8 +337,12 @@ def _statistics(
     inputs: EncodingInputs,
     sums: np.ndarray,
     values: Callable[[int], list[np.ndarray]] | None = None,
+    edges: Sequence[np.ndarray] | None = None,
 ) -> EncodedColumns:
-    """Return a column per target and prior; ``values`` gives the values of training rows by the column's number."""
+    """Return a column per target and prior; ``values`` gives the values of training rows by the column's number.
+
+    If there are ``edges`` of each column, it gives their bins.
+    """
     target, encoded = inputs.target, EncodedColumns()
     priors = target.priors(encoding.priors)
     sums, keys = combination.sort_by_key(sums)
@@ -303,5 +355,7 @@ def _statistics(
             column = DerivedFeature(
                 combination.sources, STATISTIC, totals, counts, float(priors[k, p]), encoding.prior_weight, keys, part,
             )  # fmt: skip
-            encoded.add(column, None if values is None else values(k * priors.shape[1] + p))
+            number = k * priors.shape[1] + p
+            of_rows, of_column = values and values(number), None if edges is None else edges[number]
+            encoded.add(column, of_rows, of_column)
     return encoded

@@ -104,6 +104,23 @@ def assign_bins_of_feature(values, stride, offset, begin, end, edges, edge_start
         i += one
 
 
+@kernel("u8[:,:], u8[:,:,:]", "u16[:,:], u16[:,:,:]")
+def place_in_tiles(member, members, sync, columns, tiles):
+    """Write the bins of columns (columns, rows) to their places in ``tiles``."""
+    n_rows = columns.shape[1]
+    width = tiles.shape[2]
+    begin = slice_start(member, members, n_rows)
+    end = slice_start(member + 1, members, n_rows)
+    while begin < end:
+        block_end = min(begin + np.uint64(ROWS_PER_BLOCK), end)
+        for f in range(columns.shape[0]):
+            tile = tiles[f // width]
+            place = np.uint64(f % width)
+            for row in range(begin, block_end):
+                tile[row, place] = columns[f, row]
+        begin = block_end
+
+
 @kernel(
     "f32[:], i64[:], f64[:], i64[:], u32[:]",
     "f64[:], i64[:], f64[:], i64[:], u32[:]",
