@@ -9,18 +9,16 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from sapwood.dask.raw_messages import FAREWELL, HEADER, RawMessages, is_raw
+from sapwood.dask.raw_messages import HEADER, RawMessages, can_hand_over
+from sapwood.dask.run_inbox import FAREWELL, RunInbox
 from sapwood.distributed.inbox import WorkerLostError
-
-
-def never() -> None:
-    """Let a wait go on."""
 
 
 @pytest.fixture
 def three_workers() -> Iterator[list[RawMessages]]:
     """Workers 0, 1 and 2, with a connection from each to each of the others."""
-    workers, opened = [RawMessages() for _ in range(3)], []
+    inboxes, opened = [RunInbox() for _ in range(3)], []
+    workers = [RawMessages(inbox, is_cancelled=lambda: False) for inbox in inboxes]
     for sender in range(3):
         for receiver in range(3):
             if sender != receiver:
@@ -29,10 +27,16 @@ def three_workers() -> Iterator[list[RawMessages]]:
                     end.setblocking(False)
                 opened += pair
                 workers[sender].add_target(receiver, pair[0])
-                workers[receiver].add_sources({sender: pair[1]})
+                inboxes[receiver].add_socket(sender, pair[1])
     yield workers
     for one in opened:
         one.close()
+
+
+def close_sources(worker: RawMessages) -> None:
+    """Close the connections from all others at the side of a worker."""
+    for source in worker._inbox.wait_for_sockets((), is_cancelled=lambda: False).values():
+        source.close()
 
 
 def together(*functions: Callable[[], None]) -> None:
@@ -62,7 +66,7 @@ def test_parts_larger_than_the_buffers_of_sockets_pass_each_other(three_workers)
         others = [one for one in range(3) if one != rank]
         for size in sizes:
             parts = {one: np.full(size, 10 * rank + one, np.uint8).tobytes() for one in others}
-            received = three_workers[rank].exchange(parts, others, never)
+            received = three_workers[rank].exchange(parts, others)
             for one in others:
                 assert bytes(received[one]) == np.full(size, 10 * one + rank, np.uint8).tobytes()
 
@@ -72,24 +76,24 @@ def test_parts_larger_than_the_buffers_of_sockets_pass_each_other(three_workers)
 def test_a_part_that_comes_early_waits_for_its_turn(three_workers):
     first, second = three_workers[:2]
     for part in (b"a", b"b"):
-        first.exchange({1: part}, [], never)
-    assert bytes(second.exchange({}, [0], never)[0]) == b"a"
-    assert bytes(second.exchange({}, [0], never)[0]) == b"b"
+        first.exchange({1: part}, [])
+    assert bytes(second.exchange({}, [0])[0]) == b"a"
+    assert bytes(second.exchange({}, [0])[0]) == b"b"
 
 
 def test_a_worker_may_finish_while_others_still_wait(three_workers):
     first, second, third = three_workers
-    first.exchange({1: b"last of 0"}, [], never)
+    first.exchange({1: b"last of 0"}, [])
     first.say_farewell(1.0)
     for target in first._targets.values():
         target.close()
-    waited = threading.Thread(target=lambda: second.exchange({}, [2], never), daemon=True)
+    waited = threading.Thread(target=lambda: second.exchange({}, [2]), daemon=True)
     waited.start()
     waited.join(0.2)
     assert waited.is_alive()
-    third.exchange({1: b"last of 2"}, [], never)
+    third.exchange({1: b"last of 2"}, [])
     waited.join(10)
-    assert bytes(second.exchange({}, [0], never)[0]) == b"last of 0"
+    assert bytes(second.exchange({}, [0])[0]) == b"last of 0"
 
 
 def test_a_worker_that_closes_without_farewell_ends_the_waits_of_all(three_workers):
@@ -98,47 +102,43 @@ def test_a_worker_that_closes_without_farewell_ends_the_waits_of_all(three_worke
         target.close()
     for waiting, sender in ((second, 0), (second, 2), (third, 1)):
         with pytest.raises(WorkerLostError, match="worker 0 was closed"):
-            waiting.exchange({}, [sender], never)
+            waiting.exchange({}, [sender])
 
 
 def test_who_writes_to_a_worker_that_is_gone_is_told(three_workers):
-    for reader in three_workers[1]._readers.values():
-        reader.source.close()
+    close_sources(three_workers[1])
     with pytest.raises(WorkerLostError, match="worker 1 has closed"):
-        three_workers[0].exchange({1: b"x"}, [], never)
+        three_workers[0].exchange({1: b"x"}, [])
     three_workers[0].say_farewell(1.0)
 
 
 def test_a_message_out_of_order_is_an_error(three_workers):
     three_workers[0]._targets[1].sendall(HEADER.pack(2, 0))
     with pytest.raises(WorkerLostError, match="has sent message 2 instead of 1"):
-        three_workers[1].exchange({}, [0], never)
+        three_workers[1].exchange({}, [0])
     three_workers[2]._targets[1].sendall(HEADER.pack(FAREWELL, 0))
     with pytest.raises(WorkerLostError, match="has sent message 0 instead of 1"):
-        three_workers[1].exchange({}, [2], never)
+        three_workers[1].exchange({}, [2])
 
 
 def test_a_wait_looks_whether_the_run_is_over(three_workers):
-    def is_over() -> None:
-        raise WorkerLostError("the fit was cancelled")
-
+    three_workers[0]._is_cancelled = lambda: True
     with pytest.raises(WorkerLostError, match="cancelled"):
-        three_workers[0].exchange({}, [1], is_over)
+        three_workers[0].exchange({}, [1])
     with pytest.raises(WorkerLostError, match="cancelled"):  # nobody reads
-        three_workers[0].exchange({1: bytes(50_000_000)}, [], is_over)
+        three_workers[0].exchange({1: bytes(50_000_000)}, [])
 
 
 def test_a_wait_ends_when_the_connections_are_closed_on_this_side(three_workers):
-    for reader in three_workers[0]._readers.values():
-        reader.source.close()
+    close_sources(three_workers[0])
     with pytest.raises(WorkerLostError, match="closed"):
-        three_workers[0].exchange({}, [1], never)
+        three_workers[0].exchange({}, [1])
     for target in three_workers[1]._targets.values():
         target.close()
     with pytest.raises(WorkerLostError, match="closed"):
-        three_workers[1].exchange({0: b"x"}, [], never)
+        three_workers[1].exchange({0: b"x"}, [])
     with pytest.raises(WorkerLostError, match="closed on this worker"):
-        three_workers[1]._wait([0], [], never)
+        three_workers[1]._wait([0], [], lambda: None)
 
 
 @pytest.mark.parametrize(
@@ -150,4 +150,4 @@ def test_a_wait_ends_when_the_connections_are_closed_on_this_side(three_workers)
     ],
 )
 def test_sockets_are_handed_over_unless_connections_are_encrypted_or_in_one_process(addresses, expected):
-    assert is_raw(addresses) is expected
+    assert can_hand_over(addresses) is expected

@@ -16,18 +16,20 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
 from distributed.comm.registry import backends
 from distributed.comm.tcp import TCP, TCPBackend
 
+from sapwood.dask.run_inbox import FAREWELL, FAREWELL_SECONDS, RunInbox
 from sapwood.distributed.inbox import CHECK_SECONDS, WorkerLostError
 
 HEADER = struct.Struct("<qq")
-FAREWELL = 0  # messages count from 1
+READY = "ready"  # the answer to the first message on a connection whose socket is handed over
 # Tells that the other end has closed a connection although data of it is still to be read; not known everywhere.
 CLOSED_BY_OTHER = getattr(select, "POLLRDHUP", 0)
 
 
-def is_raw(addresses: Collection[str]) -> bool:
+def can_hand_over(addresses: Collection[str]) -> bool:
     """Return whether the connections between workers have sockets that can be handed over: not with TLS or Windows."""
     can_wait = hasattr(select, "poll") and isinstance(backends.get("tcp"), TCPBackend)
     return can_wait and all(address.startswith("tcp://") for address in addresses)
@@ -105,39 +107,59 @@ class MessageReader:
         return True
 
 
-class RawMessages:
-    """The connections of a worker to all others, and those of all others to it."""
+async def receive_socket(comm: TCP, inbox: RunInbox, sender: int) -> None:
+    """Hand the connection from a worker to the thread that trains, until the run is over."""
+    await comm.write(READY)
+    inbox.add_socket(sender, await hand_over(comm))
+    await inbox.is_over.wait()
 
-    def __init__(self) -> None:
+
+class RawMessages:
+    """The connections of a worker to all others, and those of all others to it, for the thread that trains.
+
+    Parameters
+    ----------
+    inbox : RunInbox
+        Gets the connections from the other workers.
+    is_cancelled : callable
+        Returns whether the fit was cancelled; asked from time to time.
+    """
+
+    is_raw = True
+
+    def __init__(self, inbox: RunInbox, is_cancelled: Callable[[], bool]) -> None:
+        self._inbox, self._is_cancelled = inbox, is_cancelled
         self._targets: dict[int, socket.socket] = {}
         self._readers: dict[int, MessageReader] = {}
         self._n_sent: dict[int, int] = {}
 
+    async def open(self, rank: int, comm: TCP) -> None:
+        """Take over the connection to a worker, on the event loop."""
+        if (answer := await comm.read()) != READY:
+            raise WorkerLostError(f"worker {rank} ({comm.peer_address}) does not take part: {answer}")
+        self.add_target(rank, await hand_over(comm))
+
     def add_target(self, rank: int, target: socket.socket) -> None:
-        """Add the connection to a worker."""
+        """Add the socket of the connection to a worker."""
         self._targets[rank], self._n_sent[rank] = target, 0
 
-    def add_sources(self, sources: Mapping[int, socket.socket]) -> None:
-        """Add the connections from workers that are not known yet."""
-        for rank, source in sources.items():
+    def encode(self, values: np.ndarray) -> Any:
+        """Return the bytes of an array, which are not copied: they are written to sockets before an exchange ends."""
+        return np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+
+    def exchange(self, parts: Mapping[int, Any], senders: Collection[int]) -> dict[int, memoryview]:
+        """Send ``parts[r]`` to worker r; return the next part of each of ``senders``."""
+        for rank, source in self._inbox.wait_for_sockets(senders, self._is_cancelled).items():
             if rank not in self._readers:
                 self._readers[rank] = MessageReader(rank, source)
-
-    def exchange(
-        self, parts: Mapping[int, Any], senders: Collection[int], check: Callable[[], None]
-    ) -> dict[int, memoryview]:
-        """Send ``parts[r]`` to worker r; return the next part of each of ``senders``.
-
-        ``check`` is called from time to time and raises an error if the run is over.
-        """
         unsent: dict[int, list[memoryview]] = {}
         for rank, part in parts.items():
             self._n_sent[rank] += 1
             header = HEADER.pack(self._n_sent[rank], len(part))
             unsent[rank] = [memoryview(header), memoryview(part)]
-        return self._finish(unsent, senders, check)
+        return self._finish(unsent, senders, self._check)
 
-    def say_farewell(self, seconds: float) -> None:
+    def say_farewell(self, seconds: float = FAREWELL_SECONDS) -> None:
         """Tell all others that no messages follow: those that are gone or do not read have what they need."""
         end, header = time.monotonic() + seconds, HEADER.pack(FAREWELL, 0)
 
@@ -148,6 +170,9 @@ class RawMessages:
         for rank in self._targets:
             with suppress(WorkerLostError):
                 self._finish({rank: [memoryview(header)]}, (), check)
+
+    def _check(self) -> None:
+        self._inbox.check(self._is_cancelled)
 
     def _finish(
         self, unsent: dict[int, list[memoryview]], senders: Collection[int], check: Callable[[], None]

@@ -3,7 +3,8 @@
 A worker plugin adds one handler to the server of every Dask worker. A worker of a fit opens one connection to each of
 the others with Dask's own ``connect``, so that TLS and all settings are those of the cluster, names its run, and then
 writes messages (number, bytes) without waiting for replies. Nothing is pickled. Where connections are plain TCP, the
-thread that trains reads and writes their sockets itself (``raw_messages.py``); others are left to the event loop.
+thread that trains reads and writes their sockets itself (``raw_messages.py``); others are left to the event loop
+(``loop_messages.py``).
 
 A connection that closes before its farewell means that the worker at its other end is lost or has failed. Whoever
 notices it closes all its connections, so that a run ends everywhere at once. Runs have ids of their own: a message of
@@ -13,9 +14,7 @@ an earlier attempt is never taken for one of a later attempt.
 from __future__ import annotations
 
 import asyncio
-import socket
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
-from concurrent.futures import wait
+from collections.abc import Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -23,40 +22,18 @@ import numpy as np
 from distributed import Worker, WorkerPlugin, get_worker
 from distributed.comm import Comm, connect
 from distributed.core import Status
-from distributed.protocol import Serialize, to_serialize
 
-from sapwood.dask.raw_messages import FAREWELL, RawMessages, hand_over, is_raw
+from sapwood.dask.loop_messages import LoopMessages, receive_messages
+from sapwood.dask.raw_messages import RawMessages, can_hand_over, receive_socket
+from sapwood.dask.run_inbox import FAREWELL_SECONDS, RunInbox
 from sapwood.distributed.collectives import PointToPointCommunicator
-from sapwood.distributed.inbox import CHECK_SECONDS, Inbox, WorkerLostError
+from sapwood.distributed.inbox import CHECK_SECONDS, WorkerLostError
 
 HANDLER = "sapwood_exchange"
 PLUGIN = "sapwood-transport"
-READY = "ready"  # the answer to the first message on a connection whose socket is handed over
-MAX_INLINE = 256 * 1024  # bytes that are cheaper inside a message than as a frame of their own
 CONNECT_SECONDS = 20.0
-FAREWELL_SECONDS = 10.0  # for a farewell to a worker that does not read
 
 Result = TypeVar("Result")
-
-
-class RunInbox(Inbox):
-    """The parts that one worker of a run receives, and the connections that bring them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.comms: set[Comm] = set()
-        self.sockets: dict[int, socket.socket] = {}
-        self.is_over = asyncio.Event()
-
-    def add_socket(self, sender: int, source: socket.socket) -> None:
-        """Add the socket that brings the parts of a sender."""
-        with self._condition:
-            self.sockets[sender] = source
-            self._condition.notify()
-
-    def wait_for_sockets(self, senders: Collection[int], is_cancelled: Callable[[], bool]) -> None:
-        """Wait until the connections of all senders are there."""
-        self.wait_until(lambda: self.sockets.keys() >= set(senders), is_cancelled)
 
 
 class TransportPlugin(WorkerPlugin):
@@ -92,32 +69,13 @@ class TransportPlugin(WorkerPlugin):
         inbox = self.inbox(run)
         inbox.comms.add(comm)
         try:
-            if is_raw:
-                await comm.write(READY)
-                inbox.add_socket(sender, await hand_over(comm))
-                await inbox.is_over.wait()
-            else:
-                await self._read_messages(comm, inbox, sender)
-        except OSError as error:
+            await (receive_socket if is_raw else receive_messages)(comm, inbox, sender)
+        except (OSError, WorkerLostError) as error:
             inbox.fail(f"the connection from worker {sender} ({comm.peer_address}) was closed: {type(error).__name__}")
         finally:
             inbox.comms.discard(comm)
             comm.abort()
         return Status.dont_reply
-
-    async def _read_messages(self, comm: Comm, inbox: RunInbox, sender: int) -> None:
-        """Read messages of a worker until its farewell."""
-        expected = 1
-        while True:
-            number, part = await comm.read()
-            if number == FAREWELL:
-                return
-            if number != expected:
-                inbox.fail(f"worker {sender} has sent message {number} instead of {expected}")
-                return
-            # Between workers of one process, values arrive as they were written.
-            inbox.put(sender, number, part.data if isinstance(part, Serialize) else part)
-            expected += 1
 
     def finish(self, run: str) -> None:
         """Forget a run that has come to its end; called on the event loop."""
@@ -164,11 +122,12 @@ class DaskCommunicator(PointToPointCommunicator):
         self._key = self._worker.get_current_task()
         self._loop = self._worker.loop.asyncio_loop
         self._inbox = self._plugin.inbox(run)
-        self._comms: dict[int, Comm] = {}
-        self._watchers: list[asyncio.Task[None]] = []
-        self._is_closing = False
-        self._n_sent = dict.fromkeys(range(self.size), 0)
-        self._raw = RawMessages() if is_raw(addresses) else None
+        self._comms: list[Comm] = []
+        self._messages: RawMessages | LoopMessages
+        if can_hand_over(addresses):
+            self._messages = RawMessages(self._inbox, self._is_cancelled)
+        else:
+            self._messages = LoopMessages(self._inbox, self._is_cancelled, self._loop)
 
     def __enter__(self) -> DaskCommunicator:
         try:
@@ -181,36 +140,19 @@ class DaskCommunicator(PointToPointCommunicator):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None and self._raw is not None:
-            self._raw.say_farewell(FAREWELL_SECONDS)
+        if kind is None:
+            self._messages.say_farewell()
         self._on_loop(self._close(is_finished=kind is None))
 
     def send_receive(self, parts: Mapping[int, bytes], senders: Sequence[int]) -> dict[int, Any]:
         """Send ``parts[r]`` to worker r; return the next part of each of ``senders``."""
         if self._is_cancelled():
             raise WorkerLostError("the fit was cancelled")
-        if self._raw is not None:
-            self._inbox.wait_for_sockets(senders, self._is_cancelled)
-            self._raw.add_sources(self._inbox.sockets)
-            return self._raw.exchange(parts, senders, self._check)
-        sending = asyncio.run_coroutine_threadsafe(self._send(parts), self._loop) if parts else None
-        received = self._inbox.take(senders, self._is_cancelled)
-        while sending is not None and not wait([sending], CHECK_SECONDS).done:
-            # A worker that is stopped does not read: whoever writes to it waits, unless the run has ended.
-            self._check()
-        if sending is not None:
-            sending.result()
-        return received
+        return self._messages.exchange(parts, senders)
 
     def encode(self, values: np.ndarray) -> Any:
         """Return the bytes of an array, which are not copied if they are written to sockets before an exchange ends."""
-        if self._raw is None:
-            return super().encode(values)
-        return np.ascontiguousarray(values).reshape(-1).view(np.uint8)
-
-    def _check(self) -> None:
-        """Raise WorkerLostError if the run has ended or was cancelled."""
-        self._inbox.check(self._is_cancelled)
+        return self._messages.encode(values)
 
     def _is_cancelled(self) -> bool:
         """Return whether the client no longer wants the result of this task."""
@@ -237,50 +179,20 @@ class DaskCommunicator(PointToPointCommunicator):
     async def _connect_to(self, rank: int) -> None:
         comm: Any = await connect(self._addresses[rank], timeout=CONNECT_SECONDS, **self._worker.connection_args)
         comm.name = "sapwood"
-        self._comms[rank] = comm
-        is_raw = self._raw is not None
-        await comm.write({"op": HANDLER, "run": self._run, "sender": self.rank, "is_raw": is_raw})
-        if self._raw is not None:
-            if (answer := await comm.read()) != READY:
-                raise WorkerLostError(f"worker {rank} ({self._addresses[rank]}) does not take part: {answer}")
-            self._raw.add_target(rank, await hand_over(comm))
-            return
-        self._watchers.append(asyncio.create_task(self._watch(rank, comm)))
-
-    async def _watch(self, rank: int, comm: Comm) -> None:
-        """End the run if the other end of a connection, on which it never writes, closes it."""
-        try:
-            await comm.read()
-        except OSError as error:
-            if not self._is_closing:
-                self._inbox.fail(f"worker {rank} ({self._addresses[rank]}) has closed: {type(error).__name__}")
-
-    async def _send(self, parts: Mapping[int, bytes]) -> None:
-        for rank, part in parts.items():
-            self._n_sent[rank] += 1
-            message = (self._n_sent[rank], part if len(part) <= MAX_INLINE else to_serialize(part))
-            try:
-                await self._comms[rank].write(message)
-            except OSError as error:
-                raise WorkerLostError(f"worker {rank} ({self._addresses[rank]}) has closed: {error}") from error
-
-    async def _say_farewell(self, comm: Comm) -> None:
-        if self._raw is None:
-            await comm.write((FAREWELL, b""))
-        await comm.close()
+        self._comms.append(comm)
+        await comm.write({"op": HANDLER, "run": self._run, "sender": self.rank, "is_raw": self._messages.is_raw})
+        await self._messages.open(rank, comm)
 
     async def _close(self, is_finished: bool) -> None:
-        """Close all connections, with a farewell if the run is finished."""
-        self._is_closing = True
-        for comm in self._comms.values():
+        """Close all connections and forget the run; one that is not finished ends everywhere."""
+        for comm in self._comms:
             if not is_finished:
                 comm.abort()
                 continue
             try:
-                await asyncio.wait_for(self._say_farewell(comm), FAREWELL_SECONDS)
+                await asyncio.wait_for(comm.close(), FAREWELL_SECONDS)
             except (OSError, asyncio.TimeoutError):  # the other worker has what it needs, or is gone or stopped
                 comm.abort()
-        await asyncio.gather(*self._watchers)
         if is_finished:
             self._plugin.finish(self._run)
         else:
