@@ -9,7 +9,7 @@ from typing import Any
 from bench.quality.summary import Losses
 
 OWN, OTHER = "#1f7a4a", "#5b6770"
-TITLES = {"all tables": "All tables", "other half": "Tables that no default was chosen on"}
+TITLES = {"all tables": "All tables", "other half": "Other half"}
 MEASURES = {"mean_excess": "mean excess over the best loss, %", "rank": "mean rank"}
 SMALL_EXCESS = 1.0  # per cent; the axis is linear below and logarithmic above
 # Places of a label around its point, in points of the page: to the right, left, above and below, and further away.

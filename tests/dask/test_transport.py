@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from distributed import Client, Future, secede, wait
 
-from sapwood.dask.transport import MAX_INLINE, DaskCommunicator, TransportPlugin
+from sapwood.dask.loop_messages import MAX_INLINE
+from sapwood.dask.transport import DaskCommunicator, TransportPlugin
 from sapwood.distributed import collectives
 from sapwood.distributed.inbox import WorkerLostError
 

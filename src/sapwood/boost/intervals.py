@@ -94,8 +94,8 @@ def excess_over(y: np.ndarray, bounds: np.ndarray) -> np.ndarray:
 
 
 def _coverage(task: LearningTask) -> float:
-    intervals = task.params.task.intervals
-    return DEFAULT_COVERAGE if intervals is True else float(intervals)  # type: ignore[arg-type]
+    intervals: Any = task.params.task.intervals
+    return DEFAULT_COVERAGE if intervals is True else float(intervals)
 
 
 def _held_out_parts(task: LearningTask, rows: LabeledRows) -> list[np.ndarray]:

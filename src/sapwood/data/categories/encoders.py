@@ -114,8 +114,7 @@ class Combination:
         """Sort a table with an entry per code by ascending keys; return the table and the keys."""
         if self.keys is None:
             return table, None
-        order = np.argsort(self.keys) if self.key_order is None else self.key_order
-        return np.concatenate([table[:-1][order], table[-1:]]), self.keys[order]
+        return np.concatenate([table[:-1][self.key_order], table[-1:]]), self.keys[self.key_order]
 
     def sums(self, inputs: EncodingInputs, rows: np.ndarray | None = None) -> np.ndarray:
         """Return the sums of weighted targets and of weights per code (codes, targets + 1), over ``rows`` or all."""

@@ -55,11 +55,11 @@ def sum_left_side(cells, n_cells, b, missing_left, left):
 
 
 @kernel()
-def split_leaf(member, members, sync, alone, leaf, new, node, has_next, state):
+def split_leaf(member, members, sync, alone, leaf, new, node, builds_histograms, state):
     """Split a leaf by the level's split, its right child becoming leaf ``new``; return nonzero to stop.
 
     The member does it ``alone``, or all members together. The nodes of the children are ``node`` and the next. Their
-    histograms are built if ``has_next``: another level follows that does not build them itself.
+    histograms are built if ``builds_histograms``: another level follows that does not build them itself.
     """
     leaf_ints = state.leaves.ints[leaf]
     n_planes = state.partition.pairs.shape[0]
@@ -73,7 +73,7 @@ def split_leaf(member, members, sync, alone, leaf, new, node, has_next, state):
     left_hist = new if smaller == 0 else leaf_ints[LEAF_HIST]
     right_hist = leaf_ints[LEAF_HIST] if smaller == 0 else new
     children = make_children(leaf_ints, n_left, node, left_hist, right_hist, True, True, sums, bounds)
-    if has_next:
+    if builds_histograms:
         active = state.features.all_active
         if build_children(member, members, sync, alone, children, active, True, state) != 0:
             return 1
@@ -132,7 +132,7 @@ def set_level_split(members, n_leaves, best, gain, features, histograms, leaves,
 
 
 @kernel()
-def split_level(member, members, sync, n_leaves, has_next, state):
+def split_level(member, members, sync, n_leaves, builds_histograms, state):
     """Split all leaves of a level: large ones together, then small ones each by the member that is free."""
     first_node = state.nodes.info[N_NODES] - 2 * n_leaves
     for phase in range(2):
@@ -141,7 +141,7 @@ def split_level(member, members, sync, n_leaves, has_next, state):
         while leaf < n_leaves:
             if (state.leaves.ints[leaf, LEAF_ALONE] != 0) == alone:
                 node = first_node + 2 * leaf
-                if split_leaf(member, members, sync, alone, leaf, n_leaves + leaf, node, has_next, state) != 0:
+                if split_leaf(member, members, sync, alone, leaf, n_leaves + leaf, node, builds_histograms, state) != 0:
                     return 1
             leaf = atomic_add(sync, COUNTER, 1) if alone else leaf + 1
         if barrier(sync, members) != 0:
@@ -198,8 +198,8 @@ def grow_symmetric_tree(
             atomic_store(sync, COUNTER, 0)
         if barrier(sync, members) != 0:
             return
-        has_next = depth + 1 < params.max_depth and 4 * n_leaves <= params.max_leaves and not is_columnar
-        if split_level(member, members, sync, n_leaves, has_next, state) != 0:
+        builds_histograms = depth + 1 < params.max_depth and 4 * n_leaves <= params.max_leaves and not is_columnar
+        if split_level(member, members, sync, n_leaves, builds_histograms, state) != 0:
             return
         n_leaves *= 2
     set_leaf_values(
