@@ -100,6 +100,16 @@ def test_the_kernels_give_the_bits_of_plain_python():
     np.testing.assert_array_equal(compiled, plain)
 
 
+@pytest.mark.parametrize("exponent", [-1073, -1000, -970, -3, 0, 40, 970])
+@pytest.mark.parametrize("n", [1, 2, 5000])
+def test_one_call_for_few_terms_gives_the_bits_of_one_call_per_step(monkeypatch, n, exponent):
+    values = np.ldexp(np.random.default_rng(n).normal(size=n), exponent)
+    weights = np.random.default_rng(3).uniform(size=n)
+    few = fixed_sum(values), fixed_sum(values, weights), fixed_mean(values, weights)
+    monkeypatch.setattr(sums, "MAX_FEW", 0)
+    assert few == (fixed_sum(values), fixed_sum(values, weights), fixed_mean(values, weights))
+
+
 EXTREME = [1e308, -1e308, 1e-300, 5e-324, 3.0, -0.0, 1e16]
 
 

@@ -15,28 +15,31 @@ from typing import Protocol
 import numpy as np
 
 from sapwood.kernels.numeric.fixed_point import ROUNDER, round_to_int
+from sapwood.native.runtime.intrinsics import bits_float, float_bits
 from sapwood.native.runtime.kernel import Run, kernel, run_serial
 
 CHUNK = 4096
+MAX_FEW = 4 * CHUNK  # terms that one thread sums in a single call
 BITS = 50
 BELOW_POINT = float(2**BITS)
 UPPER_BITS = 40
 LOWER = (1 << UPPER_BITS) - 1
+ONE = np.ones(1)  # the weight of all terms
 ExactSum = tuple[int | float, int]  # an integer and the exponent of two that it is multiplied by; infinity or NaN
 
 
-@kernel("f64[:], f64[:], f64[:,:]")
-def bound_products(member, members, sync, values, weights, out):
-    """Write the minimum and maximum of values * weights to ``out[c]`` for each chunk c; NaN if one is NaN."""
+@kernel()
+def bound_chunks(first, last, values, weights, out):
+    """Write the minimum and maximum of values * weights to ``out[c]`` for some chunks c; NaN if one is NaN."""
     n = values.shape[0]
-    n_chunks = out.shape[0]
-    for c in range(member * n_chunks // members, (member + 1) * n_chunks // members):
+    step = 1 if weights.shape[0] == n else 0  # a single weight is that of all
+    for c in range(first, last):
         stop = min(n, (c + 1) * CHUNK)
         low = np.inf
         high = -np.inf
         n_nan = np.int64(0)
         for i in range(c * CHUNK, stop):
-            x = values[i] * weights[i]
+            x = values[i] * weights[i * step]
             low = x if x < low else low
             high = x if x > high else high
             n_nan += np.int64(x != x)
@@ -44,21 +47,63 @@ def bound_products(member, members, sync, values, weights, out):
         out[c, 1] = high if n_nan == 0 else np.nan
 
 
-@kernel("f64[:], f64[:], f64, i64[:,:]")
-def sum_products(member, members, sync, values, weights, scale, out):
+@kernel()
+def sum_chunks(first, last, values, weights, scale, out):
     """Write the sums of round(values * weights * ``scale``) and of the remainders * 2^50 to ``out[c]`` per chunk c."""
     n = values.shape[0]
-    n_chunks = out.shape[0]
-    for c in range(member * n_chunks // members, (member + 1) * n_chunks // members):
+    step = 1 if weights.shape[0] == n else 0
+    for c in range(first, last):
         stop = min(n, (c + 1) * CHUNK)
         whole = np.int64(0)
         fraction = np.int64(0)
         for i in range(c * CHUNK, stop):
-            x = values[i] * weights[i] * scale
+            x = values[i] * weights[i * step] * scale
             whole += round_to_int(x)
             fraction += round_to_int((x - ((x + ROUNDER) - ROUNDER)) * BELOW_POINT)
         out[c, 0] = whole
         out[c, 1] = fraction
+
+
+@kernel("f64[:], f64[:], f64[:,:]")
+def bound_products(member, members, sync, values, weights, out):
+    """Write the minimum and maximum of values * weights to ``out[c]`` for each chunk c; NaN if one is NaN."""
+    n_chunks = out.shape[0]
+    bound_chunks(member * n_chunks // members, (member + 1) * n_chunks // members, values, weights, out)
+
+
+@kernel("f64[:], f64[:], f64, i64[:,:]")
+def sum_products(member, members, sync, values, weights, scale, out):
+    """Write the sums of round(values * weights * ``scale``) and of the remainders * 2^50 to ``out[c]`` per chunk c."""
+    n_chunks = out.shape[0]
+    sum_chunks(member * n_chunks // members, (member + 1) * n_chunks // members, values, weights, scale, out)
+
+
+@kernel("f64[:], f64[:], f64[:,:], i64[:,:]")
+def sum_few_products(values, weights, bounds, out):
+    """Do what ``bound_products`` and ``sum_products`` do, with a scale for these bounds, if all terms are finite.
+
+    The last row of ``out`` is whether they are, and the exponent of the scale.
+    """
+    n_chunks = bounds.shape[0]
+    bound_chunks(0, n_chunks, values, weights, bounds)
+    largest = 0.0
+    is_finite = True
+    for c in range(n_chunks):
+        is_finite = is_finite and bounds[c, 0] > -np.inf and bounds[c, 1] < np.inf
+        largest = max(largest, max(-bounds[c, 0], bounds[c, 1]))
+    out[n_chunks, 0] = np.int64(is_finite)
+    if is_finite:
+        shift = scale_exponent(largest)
+        out[n_chunks, 1] = shift
+        sum_chunks(0, n_chunks, values, weights, bits_float((shift + 1023) << 52), out)
+
+
+@kernel()
+def scale_exponent(largest):
+    """Return the exponent of the power of two that moves the largest term just below 2^50; at most 1023."""
+    biased = (float_bits(largest) >> 52) & 0x7FF
+    exponent = biased - 1022 if largest > 0.0 else np.int64(0)
+    return min(np.int64(BITS) - exponent, np.int64(1023))
 
 
 class RowReducer(Protocol):
@@ -120,10 +165,9 @@ def _exact_sums(
     """Return the sum of each product, and the number of rows of the first one; two exchanges serve them all."""
     products = [_as_product(*one) for one in terms]
     n_rows = len(products[0][0])
-    bounds = [_bounds(*one, run) for one in products]
     if workers is None or not workers.splits_rows:
-        return [_exact_sum(*one, *bound, run) for one, bound in zip(products, bounds, strict=True)], n_rows
-    bounds = workers.max(np.array(bounds)).tolist()
+        return [_exact_sum(*one, run) for one in products], n_rows
+    bounds = workers.max(np.array([_bounds(*one, run) for one in products])).tolist()
     shifts = [_shift(*bound) for bound in bounds]
     parts = [
         part
@@ -141,17 +185,26 @@ def _exact_sums(
     ], n_rows
 
 
-def _exact_sum(values: np.ndarray, weights: np.ndarray, negative_low: float, high: float, run: Run) -> ExactSum:
-    """Return the sum of the products of arrays with these bounds."""
-    shift = _shift(negative_low, high)
-    return (
-        _without_sum(negative_low, high) if shift is None else _joined(*_sum_parts(values, weights, shift, run), shift)
-    )
+def _exact_sum(values: np.ndarray, weights: np.ndarray, run: Run) -> ExactSum:
+    """Return the sum of the products of arrays."""
+    if 0 < len(values) <= MAX_FEW:
+        n_chunks = -(-len(values) // CHUNK)
+        few_bounds, parts = np.empty((n_chunks, 2)), np.empty((n_chunks + 1, 2), dtype=np.int64)
+        sum_few_products(values, weights, few_bounds, parts)
+        *chunks, (is_finite, shift_of_few) = parts.tolist()
+        if is_finite:
+            return _joined(sum(one[0] for one in chunks), sum(one[1] for one in chunks), shift_of_few)
+        return _without_sum(-float(np.min(few_bounds)), float(np.max(few_bounds)))
+    bounds = _bounds(values, weights, run)
+    shift = _shift(*bounds)
+    return _without_sum(*bounds) if shift is None else _joined(*_sum_parts(values, weights, shift, run), shift)
 
 
 def _as_product(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     values = np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
-    weights = np.ones_like(values) if weights is None else np.ascontiguousarray(weights, dtype=np.float64).reshape(-1)
+    if weights is None:
+        return values, ONE
+    weights = np.ascontiguousarray(weights, dtype=np.float64).reshape(-1)
     assert len(values) == len(weights)
     return values, weights
 
