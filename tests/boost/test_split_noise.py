@@ -59,11 +59,11 @@ def test_the_unit_is_the_gain_of_a_split_by_chance():
     weight = np.array([1.0, 2.0, 1.0])
     for given, unit in [("leafwise", 1.2), ("symmetric", 2.4), (Symmetric("cosine"), math.sqrt(2.4))]:
         params = resolve_params({"random_strength": 2.0, "learning_rate": 0.5, "growth": given}, 3, "regression")
-        assert split_noise_scale(params, pairs, SampledRows(None, weight), 0, run_serial) == pytest.approx(
+        assert split_noise_scale(params, pairs, SampledRows(None, weight), (0, 0), run_serial) == pytest.approx(
             2.0 * unit * 0.75
         )
         left = 3.0 * math.exp(-2.0)
-        assert split_noise_scale(params, pairs, SampledRows(None, weight), 2.0, run_serial) == pytest.approx(
+        assert split_noise_scale(params, pairs, SampledRows(None, weight), (3, 1), run_serial) == pytest.approx(
             2.0 * unit * left / (1.0 + left)
         )
 

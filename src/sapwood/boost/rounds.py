@@ -272,8 +272,8 @@ def _grow_tree(
     round, copy = place
     pairs = context.tree_pairs[output // context.builder.width]
     number = sample_number(context.first_round + round, copy)
-    rate, length = boost.tree_rate_of(round), boost.rates_before(round, context.first_round)
-    grower.split_noise = split_noise_scale(context.params, pairs, sampled, length, team.run, context.dataset.workers)
+    rate, rounds = boost.tree_rate_of(round), (round, context.first_round)
+    grower.split_noise = split_noise_scale(context.params, pairs, sampled, rounds, team.run, context.dataset.workers)
     grown = grower.grow(scored, sampled.weight, number * n_outputs + output, sampled.rows, n_outputs)
     nodes = None
     if context.leaf_refit is not None:

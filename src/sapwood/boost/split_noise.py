@@ -20,11 +20,16 @@ from sapwood.params.options import symmetric_of
 
 
 def split_noise_scale(
-    params: Params, pairs: np.ndarray, sampled: SampledRows, length: float, run: Run, workers: Workers = LOCAL
-) -> float:  # fmt: skip
+    params: Params,
+    pairs: np.ndarray,
+    sampled: SampledRows,
+    rounds: tuple[int, int],
+    run: Run,
+    workers: Workers = LOCAL,
+) -> float:
     """Return the standard deviation of the noise of a tree, given the pairs (outputs, rows, 2) that it is grown on.
 
-    ``length`` is the sum of the learning rates of the rounds before.
+    ``rounds`` are the numbers of rounds before: of this fit and of the model that it continues.
     """
     strength = params.tree.random_strength
     if strength == 0.0:
@@ -40,7 +45,7 @@ def split_noise_scale(
         unit *= 0.5  # symmetric trees score splits by twice the gain
     elif symmetric.score == "cosine":
         unit = math.sqrt(unit)
-    return strength * unit * noise_decay(workers.count_rows(len(squares)), length)
+    return strength * unit * noise_decay(workers.count_rows(len(squares)), params.boost.rates_before(*rounds))
 
 
 def noise_decay(n_rows: int, length: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -169,8 +170,8 @@ def sample_tree_features(
     """Return 1 for each feature that a tree may use: a fraction of them, by the smallest hashes."""
     allowed = np.ones(n_features, dtype=np.uint8)
     if fraction < 1.0:
-        ids, hashes = np.arange(n_features, dtype=np.uint64), np.empty(n_features, dtype=np.uint64)
-        draw_many(seed, TREE_COLUMNS, round, ids, hashes)
+        hashes = np.empty(n_features, dtype=np.uint64)
+        draw_many(seed, TREE_COLUMNS, round, _feature_numbers(n_features), hashes)
         n_positive = n_features
         if weights is not None and weights.weights is not None:
             weigh_hashes(hashes, weights.inverse())
@@ -178,6 +179,11 @@ def sample_tree_features(
             n_positive = weights.n_positive
         allowed[np.argsort(hashes, kind="stable")[fraction_count(fraction, n_positive) :]] = 0
     return allowed
+
+
+@lru_cache(maxsize=4)
+def _feature_numbers(n_features: int) -> np.ndarray:
+    return np.arange(n_features, dtype=np.uint64)
 
 
 def _column_label(feature: int, schema: Schema) -> str:
