@@ -288,6 +288,21 @@ def test_a_column_of_times_validates_on_the_rows_of_the_largest_times(table):
     assert f"{N // 5} validation rows" in model.decisions[-1]["why"]
 
 
+@pytest.mark.parametrize("n_rare, n_parts", [(1, 4), (2, 5), (3, 5)])
+def test_a_rare_class_does_not_make_the_parts_larger(n_rare, n_parts):
+    y = np.arange(N) % 3
+    y[:n_rare] = 3
+    task, rows = read_task(FitArguments({"effort": "best"}, X, y, task="classification"))
+    parts = split_parts(task, EffortPlan((), 5), rows)
+    assert [part.sum() for part in parts] == [N // 5] * n_parts
+    assert all(len(np.unique(y[~part])) == 4 for part in parts)
+
+
+def test_each_part_has_both_of_two_classes():
+    task, rows = read_task(FitArguments({"effort": "best"}, X, np.arange(N) < 3, task="classification"))
+    assert [part[:3].sum() for part in split_parts(task, EffortPlan((), 5), rows)] == [1, 1, 1]
+
+
 def test_a_loss_of_gradients_alone_has_all_candidates():
     loss = GradientLoss(lambda y, score: (score - y, np.ones_like(y)))
     model = SapwoodRegressor(objective=loss, eval_metric="rmse", **QUICK).fit(X, Y).model_

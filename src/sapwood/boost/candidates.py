@@ -172,22 +172,29 @@ def known_categories(trainings: Sequence[Training]) -> FeatureTransformer | None
 
 
 def split_parts(task: LearningTask, plan: EffortPlan, rows: LabeledRows) -> list[np.ndarray]:
-    """Return a mask of the validation rows of each part, except parts that hold all rows of a class."""
+    """Return a mask of the validation rows of each part, except parts that hold all rows of a class.
+
+    Each of two classes is in every part. Of several, rare ones are not: parts that have them all would be too large.
+    """
     strata = None if task.classes is None else rows.y
     seed = task.params.run.random_state
     max_parts = plan.n_parts if task.params.evaluation.validation_fraction is None else 1
     n_units = count_units(rows.row_ids, rows.groups, rows.workers)
-    rarest = n_units if strata is None else int(np.unique(strata, return_counts=True)[1].min())
-    n_parts = min(max_parts, rarest, n_units)
+    counts = np.empty(0) if strata is None else np.unique(strata, return_counts=True)[1]
+    n_parts = min(max_parts, n_units, *(counts.tolist() if len(counts) == 2 else ()))
     if n_parts > 1:
         folds = fold_of_rows(n_parts, rows.row_ids, seed, strata, rows.groups, rows.workers)
-        masks = [folds == fold for fold in range(n_parts)]
+        if parts := _with_all_classes([folds == fold for fold in range(n_parts)], strata):
+            return parts
     elif rows.groups is not None and n_units == 1:
         return []
-    else:
-        masks = [_single_part(task, rows, strata)]
+    return _with_all_classes([_single_part(task, rows, strata)], strata)
+
+
+def _with_all_classes(masks: Sequence[np.ndarray], strata: np.ndarray | None) -> list[np.ndarray]:
+    """Return the masks of validation rows that leave rows of every class for training."""
     if strata is None:
-        return masks
+        return list(masks)
     n_classes = len(np.unique(strata))
     return [mask for mask in masks if mask.any() and len(np.unique(strata[~mask])) == n_classes]
 
