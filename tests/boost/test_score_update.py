@@ -103,8 +103,8 @@ def test_a_symmetric_tree_adds_what_a_walk_down_finds(n_levels, dtype, n_bins, w
     assert_adds_the_values_of_leaves(random, tree, columns, width)
 
 
-@pytest.mark.parametrize("changed", ["feature", "bin", "missing_left"])
+@pytest.mark.parametrize("changed", [layout.NODE_FEATURE, layout.NODE_BIN, layout.NODE_MISSING_LEFT])
 def test_a_tree_whose_leaves_are_split_otherwise_is_not_symmetric(changed):
     tree = symmetric_tree(np.random.default_rng(0), 3, 4, 9)
-    getattr(tree, changed)[2] ^= 1
+    tree.integers[2, changed] ^= 1
     assert SymmetricLevels.of(tree, np.dtype(np.uint8)) is None

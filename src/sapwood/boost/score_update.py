@@ -15,7 +15,7 @@ from sapwood.data.tables.table import Block
 from sapwood.grow.grown_tree import FittedTree, GrownTree
 from sapwood.kernels.leaves.leaf_refit import add_node_values
 from sapwood.kernels.leaves.leaf_values import add_leaf_values, add_leaf_vectors
-from sapwood.kernels.predict.binned_columns import BLOCK, add_small_tree, add_symmetric_tree
+from sapwood.kernels.predict.binned_columns import BLOCK, add_small_tree, add_symmetric_tree, read_symmetric_levels
 from sapwood.kernels.predict.binned_rows import add_scores_binned, add_scores_sparse, find_binned_leaves
 from sapwood.kernels.predict.linear_leaves import LinearForest, add_linear_leaves
 from sapwood.model.tree import LEAF
@@ -150,24 +150,14 @@ class SymmetricLevels(NamedTuple):
     @classmethod
     def of(cls, grown: GrownTree, dtype: np.dtype) -> SymmetricLevels | None:
         """Return the splits of a tree by depth, for bins of a type; None if they differ between nodes of one depth."""
-        n_leaves = len(grown.feature) // 2 + 1
+        n_leaves = len(grown.integers) // 2 + 1
         depth = n_leaves.bit_length() - 1
         if n_leaves != 1 << depth or not 0 < depth <= MAX_BIT_DEPTH:
             return None
-        splits_of = list(
-            zip(grown.feature.tolist(), grown.bin.tolist(), grown.missing_left.tolist(), strict=True)
-        )  # fmt: skip
-        left, nodes, chosen = grown.left.tolist(), [0], []
-        for _ in range(depth):
-            split = splits_of[nodes[0]]
-            if split[0] == LEAF or any(splits_of[node] != split for node in nodes):
-                return None
-            chosen.append(split)
-            nodes = [left[node] for node in nodes]
-            nodes += [node + 1 for node in nodes]
-        # Bins above the first number go right, and so does the second: bin 0 (missing), or a bin above the first.
-        splits = np.array([(last, last + 1 if side else 0) for _, last, side in chosen]).astype(dtype)
-        return cls(np.array([feature for feature, _, _ in chosen], dtype=np.int64), splits, np.array(nodes))
+        features, leaves = np.empty(depth, dtype=np.int64), np.empty(n_leaves, dtype=np.int64)
+        splits = np.empty((depth, 2), dtype=np.int64)
+        read_symmetric_levels(grown.integers, features, splits, leaves)
+        return None if features[0] == LEAF else cls(features, splits.astype(dtype), leaves)
 
 
 def _add_linear(rows: BinnedRows, nodes: np.ndarray, tree: FittedTree, scores: np.ndarray, run: Run) -> None:

@@ -120,6 +120,38 @@ def add_small_tree(
                 target[begin + i] += leaf_values[member, np.uint64(leaves[i]), k]
 
 
+@kernel("i64[:,:], i64[:], i64[:,:], i64[:]")
+def read_symmetric_levels(nodes, features, splits, leaves):
+    """Write the column and split of each depth, and the nodes of the leaves, as ``add_symmetric_tree`` takes them.
+
+    ``features[0]`` is -1 if nodes of one depth have different splits or are leaves.
+    """
+    leaves[0] = 0
+    for k in range(features.shape[0]):
+        first = nodes[leaves[0]]
+        n_nodes = 1 << k
+        is_symmetric = first[NODE_FEATURE] >= 0
+        for j in range(1, n_nodes):
+            node = nodes[leaves[j]]
+            is_symmetric = (
+                is_symmetric
+                and node[NODE_FEATURE] == first[NODE_FEATURE]
+                and node[NODE_BIN] == first[NODE_BIN]
+                and node[NODE_MISSING_LEFT] == first[NODE_MISSING_LEFT]
+            )
+        if not is_symmetric:
+            features[0] = -1
+            return
+        features[k] = first[NODE_FEATURE]
+        # Bins above the first number go right, and so does the second: bin 0 (missing), or a bin above the first.
+        splits[k, 0] = first[NODE_BIN]
+        splits[k, 1] = first[NODE_BIN] + 1 if first[NODE_MISSING_LEFT] != 0 else 0
+        for j in range(n_nodes):
+            left = nodes[leaves[j], NODE_LEFT]
+            leaves[j] = left
+            leaves[n_nodes + j] = left + 1
+
+
 @kernel(
     "u8[:,:], i64[:], u8[:,:], u8[:,:], f64[:,:], i64, f64[:,:]",
     "u16[:,:], i64[:], u16[:,:], u8[:,:], f64[:,:], i64, f64[:,:]",
