@@ -83,8 +83,8 @@ class BinnedDataset:
 
     def permutation_of_round(self, seed: int, round: int) -> int:
         """Return the permutation on which the trees of a round are grown: 0 is this dataset, k ``permuted[k - 1]``."""
-        if not self.permuted:
-            return 0
+        if len(self.permuted) <= 1:
+            return len(self.permuted)
         drawn = np.empty(1, dtype=np.uint64)
         draw_many(seed, TREE_PERMUTATION, round, np.zeros(1, dtype=np.uint64), drawn)
         return 1 + int(drawn[0] % np.uint64(len(self.permuted)))

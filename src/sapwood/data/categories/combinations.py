@@ -84,6 +84,8 @@ class CombinationSearch:
 
     def evaluate(self, combinations: Sequence[Sources]) -> None:
         """Compute the error and the number of codes of each combination, or of single columns."""
+        if not combinations:
+            return
         matrix, n_targets = self._matrix, len(self._target[0])
         errors, counts = np.empty(len(combinations)), np.empty(len(combinations), dtype=np.int64)
         workspace = CombinationWorkspace.of(matrix.n_rows, len(combinations))
@@ -100,7 +102,7 @@ class CombinationSearch:
         extended = sorted(
             {tuple(sorted((*sources, f))) for sources in combinations for f in features if f not in sources}
         )
-        self.evaluate(extended)
+        self.evaluate([sources for sources in extended if sources not in self._errors])
         # Combinations that group the rows alike have the same number of codes and error: keep the first of them.
         distinct = {
             (self._sizes[sources], self._errors[sources]): sources

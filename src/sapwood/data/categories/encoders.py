@@ -114,7 +114,12 @@ class Combination:
         """Sort a table with an entry per code by ascending keys; return the table and the keys."""
         if self.keys is None:
             return table, None
-        return np.concatenate([table[:-1][self.key_order], table[-1:]]), self.keys[self.key_order]
+        assert self.key_order is not None
+        ordered = np.empty_like(table)
+        # With "clip", rows are written to their places without a copy between.
+        np.take(table[:-1], self.key_order, axis=0, out=ordered[:-1], mode="clip")
+        ordered[-1:] = table[-1:]
+        return ordered, self.keys.take(self.key_order)
 
     def sums(self, inputs: EncodingInputs, rows: np.ndarray | None = None) -> np.ndarray:
         """Return the sums of weighted targets and of weights per code (codes, targets + 1), over ``rows`` or all."""
