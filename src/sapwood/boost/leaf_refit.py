@@ -18,6 +18,7 @@ from sapwood.grow.grown_tree import GRADIENTS, HESSIANS, VALUES, GrownTree
 from sapwood.kernels.layout import BITSET_SPLIT, NODE_COUNT, NODE_WEIGHT, UNPENALISED, GrowParams
 from sapwood.kernels.leaves.leaf_refit import (
     add_model_values,
+    add_node_values,
     average_children,
     bound_model_pairs,
     merge_sums,
@@ -90,6 +91,7 @@ class LeafRefit:
         self.models = models
         self._settings = settings
         self._learning_rate = 1.0
+        self._has_all_rows = models.n_models == 1 and np.array_equal(models.rows, np.arange(len(models.rows)))
         objective, n = settings.objective, len(models.rows)
         self._computes_pairs = pairs is None
         self.pairs = np.empty((objective.n_outputs, n, 2), dtype=np.float32) if pairs is None else pairs
@@ -177,10 +179,11 @@ class LeafRefit:
     def _add_values(
         self, grown: GrownTree, node_of_row: np.ndarray, values: np.ndarray, output: int, scores: np.ndarray
     ) -> None:
-        models, n_nodes = self.models, len(grown.feature)
-        self._settings.team.run(
-            add_model_values, models.rows, models.start, node_of_row, n_nodes, values, output, scores
-        )
+        models, n_nodes, run = self.models, len(grown.feature), self._settings.team.run
+        if self._has_all_rows and len(node_of_row) == scores.shape[1]:
+            run(add_node_values, node_of_row, values, output, scores)
+        else:
+            run(add_model_values, models.rows, models.start, node_of_row, n_nodes, values, output, scores)
 
     def _newton_values(self, grown: GrownTree, node_of_row: np.ndarray, output: int, sums: np.ndarray) -> np.ndarray:
         """Return the values after ``n_steps`` Newton steps; ``sums`` are those of the first step."""

@@ -16,7 +16,7 @@ from sapwood.grow.grower import MAX_ROUNDS
 from sapwood.kernels.numeric.random import SAMPLING
 from sapwood.kernels.sampling import row_sampling
 from sapwood.lazy_dataclass import dataclass
-from sapwood.native.runtime.kernel import Kernel
+from sapwood.native.runtime.kernel import CallCache, Kernel
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import BoostingParams
 from sapwood.params.options import Sampling
@@ -112,6 +112,7 @@ class Sampler(ABC):
         self.option = option
         self.params = params
         self.context = context
+        self._run = CallCache(context.team.run)
         self._row_ids = context.kept_row_ids
         self._hashes = np.empty(context.n_rows, dtype=np.uint64)
         self._rows = np.empty(context.n_rows, dtype=np.uint32)
@@ -140,7 +141,7 @@ class Sampler(ABC):
 
     def _draw_hashes(self, round: int) -> np.ndarray:
         """Return 64 random bits for each row in a round."""
-        self.context.team.run(row_sampling.draw_hashes, self.context.seed, SAMPLING, round, self._row_ids, self._hashes)
+        self._run(row_sampling.draw_hashes, self.context.seed, SAMPLING, round, self._row_ids, self._hashes)
         return self._hashes
 
     def _select_weighted(self, kernel: Kernel, *args: Any) -> SampledRows:
@@ -148,7 +149,7 @@ class Sampler(ABC):
         if len(self._weight) == 0:
             self._weight = np.empty(self.context.n_rows)
         counts = np.zeros(self.context.team.size, dtype=np.int64)
-        self.context.team.run(kernel, *args, counts, self._scratch, self._rows, self._weight)
+        self._run(kernel, *args, counts, self._scratch, self._rows, self._weight)
         n_sampled = int(counts.sum())
         return self._with_weights(self._rows[:n_sampled], self._weight[:n_sampled])
 

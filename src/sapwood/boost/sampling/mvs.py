@@ -33,7 +33,7 @@ class MvsSampler(Sampler):
         """Sample the rows of a round."""
         context, weight = self.context, self.relative_weight
         maxima = np.empty((context.team.size, 2))
-        context.team.run(row_sampling.max_weighted_pairs, pairs, weight, maxima)
+        self._run(row_sampling.max_weighted_pairs, pairs, weight, maxima)
         max_g, max_h = context.max(maxima).tolist()
         if self.params.subsample >= 1.0 or not 0.0 < max(max_g, max_h) < np.inf:
             return SampledRows(None, context.weight)
@@ -42,7 +42,7 @@ class MvsSampler(Sampler):
         if max_norm == 0.0:
             return SampledRows(None, context.weight)
         norms, scale = self._norms, scale_for(max_sum(n), max_norm * n, n)
-        context.team.run(row_sampling.regularised_norms, pairs, weight, hessian_weight, scale, norms)
+        self._run(row_sampling.regularised_norms, pairs, weight, hessian_weight, scale, norms)
         largest = int(max_norm * scale * ROUNDING) + 1
         threshold = proportion_threshold(norms, largest, self.params.subsample * n, context.team, context.workers)
         if threshold <= 0.0:
@@ -60,7 +60,7 @@ class MvsSampler(Sampler):
         n = self.context.n_total * len(pairs)
         scale = np.array([scale_for(max_sum(n), bound * bound * n, n) for bound in (max_g, max_h)])
         sums = np.empty((self.context.team.size, 2), dtype=np.int64)
-        self.context.team.run(row_sampling.sum_squares, pairs, self.relative_weight, scale, sums)
+        self._run(row_sampling.sum_squares, pairs, self.relative_weight, scale, sums)
         sum_g, sum_h = (int(total) / unit for total, unit in zip(self.context.sum(sums), scale.tolist(), strict=True))
         return min(self.option.smoothing, MAX_SMOOTHING) * (sum_g / sum_h) if sum_h > 0.0 else 1.0
 

@@ -171,7 +171,7 @@ def _array_slots(name: str, kind: Array, value: Any) -> tuple[int, ...]:
     """Return the address and shape of an array, which must have this type."""
     if not kind.matches(value) or not value.flags.c_contiguous:
         raise TypeError(f"{name}: expected a C-contiguous {kind.kind}[{kind.ndim}], got {_described(value)}")
-    return value.__array_interface__["data"][0], *value.shape
+    return value.ctypes.data, *value.shape
 
 
 def _described(value: Any) -> str:
