@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapwood import SapwoodRegressor, distributed
+from sapwood import SapwoodClassifier, SapwoodRegressor, distributed
 from sapwood.distributed import Communicator
 from sapwood.grow import distributed as grower
 from sapwood.grow import histogram_exchange, workspace
@@ -110,3 +110,21 @@ def test_large_batches_are_exchanged_in_parts(monkeypatch):
         alone = SapwoodRegressor(n_estimators=N_TREES, **GROWTHS[growth]).fit(X, y).model_.fingerprint()
         monkeypatch.setattr(grower, "MAX_BATCH_BYTES", 0)
         assert {fingerprint for fingerprint, _ in fit_on_rows(3, GROWTHS[growth])} == {alone}
+
+
+@pytest.mark.parametrize("seed", [5, 7, 26, 34])
+def test_leaves_next_to_the_deepest_ones_are_split_as_on_one_machine(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(2000, 5)).round()
+    y = (X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=2000) > 0).astype(float)
+    params: dict[str, Any] = {"n_estimators": 4, "effort": "fast", "max_leaves": 31, "max_depth": 6, "n_jobs": 1}
+    alone = SapwoodClassifier(**params).fit(X, y).model_.fingerprint()
+
+    def work(communicator: Communicator) -> str:
+        rows = np.arange(communicator.rank, len(X), communicator.size)
+        model = SapwoodClassifier(**params)
+        fitted = distributed.fit(model, X[rows], y[rows], communicator, row_numbers=rows)
+        return fitted.model_.fingerprint()
+
+    for size in (1, 2):
+        assert run_workers(size, work) == [alone] * size

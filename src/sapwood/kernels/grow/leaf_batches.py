@@ -141,9 +141,12 @@ def plan_batch(params, leaves, nodes, table_rows, n_rows, min_large_gain, queue,
         n += 1
         if row < 0 or child != 0:
             continue
-        is_last = 1 if order == n_left - 1 or leaves.ints[row, LEAF_DEPTH] + 1 >= params.max_depth else 0
+        is_deepest = leaves.ints[row, LEAF_DEPTH] + 1 >= params.max_depth
+        is_last = 1 if is_deepest or n_left == 1 else 0
         if order == 0:
             out[1] = is_last
+        elif order == n_left - 1 and not is_deepest:
+            continue  # it is the last one by guesses of gains, which may be wrong: its children may be split after all
         elif is_large(row, n_rows) and leaves.floats[row, LEAF_GAIN] < min_large_gain:
             continue
         if is_last == out[1]:
