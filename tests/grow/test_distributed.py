@@ -80,6 +80,29 @@ def test_workers_that_send_whole_histograms_need_half_the_exchanges(size):
         assert sum(of_trees(communicator.exchanges).values()) <= 17 * N_TREES
 
 
+def fit_counted(max_candidates: int, monkeypatch: pytest.MonkeyPatch) -> tuple[set[str], int]:
+    """The fingerprints of two workers that count the rows of many children, and the exchanges of a tree."""
+    X, y = make_rows()
+    params = {"max_leaves": 31, "min_child_samples": 100, "n_estimators": N_TREES, "objective": "log_cosh"}
+
+    def work(communicator: Communicator) -> tuple[str, int]:
+        rows = np.array_split(np.arange(len(y)), 2)[communicator.rank]
+        model = distributed.fit(SapwoodRegressor(**params), X[rows], y[rows], communicator)
+        return model.model_.fingerprint(), sum(of_trees(communicator.exchanges).values())
+
+    monkeypatch.setattr(grower, "MAX_DEFERRED_CANDIDATES", max_candidates)
+    of_workers = [(SapwoodRegressor(**params).fit(X, y).model_.fingerprint(), 0), *run_workers(2, work)]
+    return {fingerprint for fingerprint, _ in of_workers}, of_workers[1][1]
+
+
+def test_rows_of_small_children_are_counted_by_the_exchange_of_other_leaves(monkeypatch):
+    at_once, n_at_once = fit_counted(0, monkeypatch)
+    deferred, n_deferred = fit_counted(grower.MAX_BATCH_CANDIDATES, monkeypatch)
+    assert at_once == deferred
+    assert len(deferred) == 1
+    assert n_deferred < 0.9 * n_at_once
+
+
 @pytest.mark.parametrize("size", [2, 3, 4])
 @pytest.mark.parametrize("max_more_bytes", [0, histogram_exchange.MAX_MORE_BYTES])
 def test_workers_send_the_bytes_that_the_documented_formula_gives(size, max_more_bytes, monkeypatch):

@@ -29,6 +29,8 @@ from sapwood.params.declaration import TreeParams
 SPLIT_COLUMNS = slice(layout.SPLIT_FEATURE, None)
 # Limits of a batch: bytes of its histograms, and candidate splits of its children.
 MAX_BATCH_BYTES, MAX_BATCH_CANDIDATES = 1 << 26, 1 << 19
+MAX_DEFERRED_CANDIDATES = MAX_BATCH_CANDIDATES  # of all leaves of a tree, which are kept until their rows are counted
+NO_COUNTS = np.zeros((0, 2), np.int64)
 # Large leaves that the last tree did not split had at most some gain. In the next one, those of more than so many times
 # as much are likely to be split.
 LIKELY_GAIN = 1.1
@@ -52,9 +54,16 @@ class DistributedGrower(HistogramGrower):
         self._exchange = HistogramExchange(
             self._workers, self._features, self._size.n_planes, max(2, capacity), self._run
         )
-        self._candidates = make_split_candidates(self._size, n_features, 2 * self._exchange.capacity)
         self._leaves = make_leaf_table(self._size, is_one_call=False)
         table_size, sampler = len(self._leaves.ints), self._column_sampler
+        # With counts, the gain of a set of categories may rise, so that it does not tell what is split next.
+        self._can_defer = (
+            self._exchange.is_whole and not self._has_bitsets and table_size * n_features <= MAX_DEFERRED_CANDIDATES
+        )
+        n_candidates = table_size if self._can_defer else 2 * self._exchange.capacity
+        self._candidates = make_split_candidates(self._size, n_features, n_candidates)
+        self._scores, self._uncounted = np.empty(n_candidates), np.full((n_candidates, MAX_COUNTED), -1)
+        self._all_rows = np.arange(n_candidates)
         self._column_sampler = sampler._replace(
             active_groups=np.ones((table_size, len(sampler.groups)), np.uint8),
             usable=np.ones((table_size if len(sampler.extends) else 0, n_features), np.uint8),
@@ -114,10 +123,19 @@ class DistributedGrower(HistogramGrower):
             self._search(np.zeros(1, np.int64), state)
         while True:
             self._run(leaf_batches.commit_leaves, state.params, self._leaves, self._nodes, self._table_rows)
+            used = np.arange(self._n_table_rows)
+            if self._pool.n_free < 2 and len(pending := used[self._is_pending(used)]):
+                self._count_pending(pending, state)  # before they lose their histograms
+                continue
             batch, are_last = self._plan_batch(state)
             if len(batch) == 0:
                 break
-            self._expand(batch, are_last, state)
+            is_pending = self._is_pending(batch[:, layout.BATCH_LEAF])
+            pending = batch[is_pending, layout.BATCH_LEAF]
+            if len(pending) == len(batch) or (are_last and len(pending) > 0):
+                self._count_pending(pending, state)
+            else:
+                self._expand(batch[~is_pending], are_last, pending, state)
         n_leaves = int(self._nodes.info[layout.N_LEAVES])
         gain = np.zeros(1)
         leaf_batches.find_large_gain(n_leaves, self._leaves, self._table_rows, self._n_rows, gain)
@@ -143,6 +161,7 @@ class DistributedGrower(HistogramGrower):
         )  # fmt: skip
         self._n_rows[0], self._n_table_rows, self._table_rows[0] = self._tree_rows.n_rows, 1, 0
         self._pool.begin_tree()
+        self._uncounted[:] = -1
 
     def _can_split(self, leaves: np.ndarray) -> np.ndarray:
         """Return which leaves are large enough, and not too deep, to be split."""
@@ -150,14 +169,17 @@ class DistributedGrower(HistogramGrower):
         can_be_split: np.ndarray = self._n_rows[leaves] >= max(2 * params.min_child_samples, 2)
         return can_be_split & (depth < params.max_depth)
 
+    def _is_drawn(self, params: layout.GrowParams) -> bool:
+        """Return whether columns or noise are drawn by the numbers of nodes."""
+        return self._column_sampler.n_per_node > 0 or params.split_noise > 0.0
+
     def _plan_batch(self, state: layout.GrowState) -> tuple[np.ndarray, bool]:
         """Return the leaves to expand next, and whether their children stay leaves."""
         params, n_left = state.params, self._size.max_leaves - int(self._nodes.info[layout.N_LEAVES])
         # Two rows of the leaf table must be left for every split to come.
         n_spare = max(0, (len(self._leaves.ints) - self._n_table_rows) // 2 - n_left)
-        # Columns and noise are drawn by the numbers of nodes, which are known ahead only for trees grown levelwise.
-        is_drawn = self._column_sampler.n_per_node > 0 or params.split_noise > 0.0
-        if is_drawn and params.growth != layout.LEVELWISE:
+        # The numbers of nodes are known ahead only for trees grown levelwise.
+        if self._is_drawn(params) and params.growth != layout.LEVELWISE:
             n_spare = 0
         batch = np.zeros((min(self._exchange.capacity, 1 + n_spare), 4), np.int64)
         out = np.zeros(2, np.int64)
@@ -176,8 +198,11 @@ class DistributedGrower(HistogramGrower):
         n_fitting = np.searchsorted(n_needed, min(self._pool.n_free, self._exchange.capacity), "right")
         return batch[:n_fitting], False
 
-    def _expand(self, batch: np.ndarray, are_last: bool, state: layout.GrowState) -> None:
-        """Expand a batch of leaves; their children get splits unless they stay leaves."""
+    def _expand(self, batch: np.ndarray, are_last: bool, pending: np.ndarray, state: layout.GrowState) -> None:
+        """Expand a batch of leaves; their children get splits unless they stay leaves.
+
+        The exchange of their histograms also counts the rows of the leaves ``pending``.
+        """
         depth = int(self._leaves.ints[batch[0, layout.BATCH_LEAF], layout.LEAF_DEPTH])
         self._workers.begin(f"level {depth + 1}")
         first, self._n_table_rows = self._n_table_rows, self._n_table_rows + 2 * len(batch)
@@ -185,11 +210,14 @@ class DistributedGrower(HistogramGrower):
         self._run(leaf_batches.expand_leaves, batch, int(self._nodes.info[layout.N_NODES]), *state)
         if are_last:
             return
-        self._build_children(batch, state)
+        pairs, counts = self._count_here(self._all_rows, pending, state)
+        counts = self._build_children(batch, state, counts)
         children = np.arange(first, self._n_table_rows)
         can_be_split = self._can_split(children)
         if can_be_split.any():
             self._search(children[can_be_split], state)
+        if len(pairs):
+            self._search_counted(self._all_rows, pairs, counts, state)
         self._pool.release(children[self._leaves.floats[children, layout.LEAF_GAIN] <= 0.0])
 
     # --- histograms -------------------------------------------------------------------------------------------------
@@ -207,8 +235,11 @@ class DistributedGrower(HistogramGrower):
             set_hessian_ranges(of_workers, self._scales, self._scratch)
         self._store(root, np.full(1, -1), summed)
 
-    def _build_children(self, batch: np.ndarray, state: layout.GrowState) -> None:
-        """Build the histograms of the lighter children of a batch of leaves; those of the others by subtraction."""
+    def _build_children(self, batch: np.ndarray, state: layout.GrowState, counts: np.ndarray = NO_COUNTS) -> np.ndarray:
+        """Build the histograms of the lighter children of a batch of leaves; those of the others by subtraction.
+
+        The same exchange sums the ``counts``; return their sums.
+        """
         ints = self._leaves.ints
         leaf, child = batch[:, layout.BATCH_LEAF], batch[:, layout.BATCH_CHILD]
         small = child + batch[:, layout.BATCH_SMALLER]
@@ -219,9 +250,11 @@ class DistributedGrower(HistogramGrower):
         self._pool.give(built)
         siblings = np.concatenate([np.where(is_lost, -1, large), np.full(is_lost.sum(), -1)])
         n_left = ints[child, layout.LEAF_END] - ints[child, layout.LEAF_BEGIN]
-        summed, n_left = self._exchange.build(built, state, n_left)
+        summed, shared = self._exchange.build(built, state, np.append(n_left, counts))
+        n_left, counts = shared[: len(child)], shared[len(child) :].reshape(counts.shape)
         self._n_rows[child], self._n_rows[child + 1] = n_left, self._n_rows[leaf] - n_left
         self._store(built, siblings, summed)
+        return counts
 
     def _store(self, built: np.ndarray, siblings: np.ndarray, summed: np.ndarray) -> None:
         self._run(
@@ -232,28 +265,62 @@ class DistributedGrower(HistogramGrower):
     # --- splits -----------------------------------------------------------------------------------------------------
 
     def _search(self, searched: np.ndarray, state: layout.GrowState) -> None:
-        """Give leaves the best splits of all workers; rows are counted where sums do not prove that they suffice."""
-        scores, uncounted = np.empty(len(searched)), np.empty((len(searched), MAX_COUNTED), np.int64)
-        self._run(distributed_search.search_leaves, searched, *state, scores, uncounted)
-        rows = np.arange(len(searched))
-        while len(rows := self._adopt_best(searched, rows, scores, uncounted)):
-            # Pairs of a leaf, by its position among those searched, and a feature.
-            position, column = np.nonzero(uncounted[rows] >= 0)
-            pairs = np.column_stack([rows[position], uncounted[rows[position], column]])
-            counts = np.zeros((len(pairs), self._histograms.bin_counts.shape[1]), np.int64)
-            self._run(distributed_search.count_split_rows, searched, pairs, *state, counts)
-            counts = self._exchange.sum_rows_of(pairs[:, 1], counts)
-            self._run(
-                distributed_search.search_counted, searched, pairs, *state, self._n_rows, counts, scores, uncounted
-            )  # fmt: skip
+        """Give leaves the best splits of all workers; rows are counted where sums do not prove that they suffice.
 
-    def _adopt_best(
-        self, searched: np.ndarray, rows: np.ndarray, scores: np.ndarray, uncounted: np.ndarray
-    ) -> np.ndarray:
+        Where all workers find the same splits, leaves of which rows have to be counted stay pending. Their gains are
+        too high, if anything, so that no leaf comes before them that should not.
+        """
+        if self._can_defer and not self._is_drawn(state.params):
+            self._run(
+                distributed_search.search_leaves, self._all_rows, searched, *state, self._scores, self._uncounted
+            )  # fmt: skip
+            return
+        rows = np.arange(len(searched))
+        self._run(distributed_search.search_leaves, searched, rows, *state, self._scores, self._uncounted)
+        while len(rows := self._adopt_best(searched, rows)):
+            pairs, counts = self._count_here(searched, rows, state)
+            self._search_counted(searched, pairs, self._exchange.sum_rows_of(pairs[:, 1], counts), state)
+        self._uncounted[: len(searched)] = -1
+
+    def _is_pending(self, leaves: np.ndarray) -> np.ndarray:
+        """Return which leaves have splits that are not known before rows are counted."""
+        if not self._can_defer:
+            return np.zeros(len(leaves), bool)
+        is_pending: np.ndarray = self._uncounted[leaves, 0] >= 0
+        return is_pending
+
+    def _count_pending(self, pending: np.ndarray, state: layout.GrowState) -> None:
+        """Count rows of leaves that are pending, and search them again."""
+        pairs, counts = self._count_here(self._all_rows, pending, state)
+        self._search_counted(self._all_rows, pairs, self._workers.sum(counts), state)
+
+    def _count_here(
+        self, searched: np.ndarray, rows: np.ndarray, state: layout.GrowState
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return pairs of a searched leaf (its position) and a feature to be counted, and the rows per bin here."""
+        if len(rows) == 0:
+            return NO_COUNTS, NO_COUNTS
+        position, column = np.nonzero(self._uncounted[rows] >= 0)
+        pairs = np.column_stack([rows[position], self._uncounted[rows[position], column]])
+        counts = np.zeros((len(pairs), self._histograms.bin_counts.shape[1]), np.int64)
+        self._run(distributed_search.count_split_rows, searched, pairs, *state, counts)
+        return pairs, counts
+
+    def _search_counted(
+        self, searched: np.ndarray, pairs: np.ndarray, counts: np.ndarray, state: layout.GrowState
+    ) -> None:
+        """Search leaves again by the rows per bin of all workers, for pairs of a leaf and a feature."""
+        self._run(
+            distributed_search.search_counted,
+            searched, pairs, *state, self._n_rows, counts, self._scores, self._uncounted,
+        )  # fmt: skip
+
+    def _adopt_best(self, searched: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Give some of the searched leaves the splits of the highest scores of all workers, the first of equals.
 
-        Return those whose children are not known to be large enough; ``uncounted`` has the features to be counted.
+        Return those whose children are not known to be large enough.
         """
+        scores, uncounted = self._scores, self._uncounted
         if not self._exchange.is_whole:
             leaves, ints, gain = searched[rows], self._leaves.ints, self._leaves.floats[:, layout.LEAF_GAIN]
             records = np.column_stack([ints[leaves, SPLIT_COLUMNS], gain[leaves].view(np.int64), uncounted[rows]])

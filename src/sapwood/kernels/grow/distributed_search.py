@@ -122,17 +122,21 @@ def propose_split(member, leaf, row, buffer, state, score, uncounted):
     adopt_candidate(leaf, f, row, state)
 
 
-@kernel("i64[:], " + STATE_SIGNATURE + ", f64[:], i64[:,:]")
+@kernel("i64[:], i64[:], " + STATE_SIGNATURE + ", f64[:], i64[:,:]")
 def search_leaves(
-    member, members, sync, searched, bins, features, params, partition, scales, scratch, histograms, leaves, candidates,
-    sampler, random_key, nodes, scores, uncounted,
+    member, members, sync, searched, rows, bins, features, params, partition, scales, scratch, histograms, leaves,
+    candidates, sampler, random_key, nodes, scores, uncounted,
 ):  # fmt: skip
-    """Search the features of this worker for the best splits of some leaves, each with its row of the candidates."""
+    """Search the features of this worker for the best splits of some leaves.
+
+    They are those at the positions ``rows`` of ``searched``, which are also their rows of the candidates.
+    """
     state = GrowState(
         bins, features, params, partition, scales, scratch, histograms, leaves, candidates, sampler, random_key, nodes
     )
     buffer = scratch.ints[member][2 * partition.pairs.shape[0] :]
-    for row in range(searched.shape[0]):
+    for k in range(rows.shape[0]):
+        row = rows[k]
         new = read_leaf(searched[row], leaves)
         sample_features(
             member, features.slices[member], features.slices[member + 1], row, searched[row], new.node, new.depth,
@@ -141,7 +145,8 @@ def search_leaves(
         search_features(member, member + 1, row, new, features.all_active, buffer, state)
     if barrier(sync, members) != 0:
         return
-    for row in range(member, searched.shape[0], members):
+    for k in range(member, rows.shape[0], members):
+        row = rows[k]
         propose_split(member, searched[row], row, buffer, state, scores[row : row + 1], uncounted[row])
 
 
