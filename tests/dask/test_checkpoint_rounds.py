@@ -106,7 +106,7 @@ def test_a_killed_client_leaves_a_file_to_resume_from(client: Client, tmp_path: 
         process.send_signal(signal.SIGKILL)
     model = DaskSapwoodRegressor(**SLOW, checkpoint=path, client=client)
     model.fit(*(dask_array(values, [300, 300]) for values in (X, Y)))
-    assert min(replayed(model)) >= 5
+    assert min(replayed(model)) >= 1
     assert fingerprint(model) == fingerprint(SapwoodRegressor(**SLOW).fit(X, Y))
 
 
@@ -127,7 +127,7 @@ def test_a_fit_goes_on_from_its_file_if_all_workers_die_at_once(
     model.fit(*(dask_array(values, [100, 300, 200]) for values in (X, Y)))
     thread.join()
     assert model.fit_report_["attempts"] > 1
-    assert min(replayed(model)) >= 5
+    assert min(replayed(model)) >= 1
     assert fingerprint(model) == fingerprint(SapwoodRegressor(**SLOW).fit(X, Y))
 
 
