@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sapwood.distributed.partitions import Partition, join_partitions, make_partition
+from sapwood.distributed.partitions import Partition, describe_partition, join_partitions, make_partition
 from sapwood.errors import InputTypeError
 
 
@@ -56,3 +56,35 @@ def test_categories_of_pandas_partitions_are_those_of_all() -> None:
 def test_a_dict_of_columns_is_refused_with_what_to_pass() -> None:
     with pytest.raises(InputTypeError, match=r"partition 2 of X is a dict of columns: pass .* pandas"):
         make_partition(2, "", {"X": {"a": [1.0, 2.0]}, "y": [0.0, 1.0]})
+
+
+def digest_of(X: Any) -> str | None:
+    return describe_partition(Partition(X, np.zeros(3)), "here").digest
+
+
+def test_a_digest_tells_apart_whatever_differs_and_nothing_else() -> None:
+    rows = np.arange(3 * 50, dtype=np.float64).reshape(3, 50)
+    whole = np.zeros(8 * rows.size + 1, np.uint8)
+    unaligned = whole[1:].view(np.float64).reshape(rows.shape)
+    unaligned[:] = rows
+    assert not unaligned.flags.aligned
+    assert digest_of(rows) == digest_of(np.asfortranarray(rows)) == digest_of(unaligned)
+    last, first, signs = rows.copy(), rows.copy(), rows.copy()
+    last[-1, -1] += 1.0
+    first[0, 0] = -0.0
+    signs[:, 2:] *= -1.0
+    others = [last, first, signs, rows[:, ::-1], rows.reshape(3, 25, 2), rows.astype(np.int64), rows[:, :49]]
+    assert len({digest_of(one) for one in [rows, *others]}) == 1 + len(others)
+
+
+@pytest.mark.parametrize("value", [1.0, 0.0])
+def test_a_digest_of_a_sparse_matrix_is_that_of_its_entries(value: float) -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    rows = sparse.random(3, 400, density=0.5, format="csr", random_state=0)
+    changed = rows.copy()
+    changed.data[17] = value
+    assert digest_of(rows) == digest_of(rows.tocsc()) != digest_of(changed)
+
+
+def test_objects_have_no_digest() -> None:
+    assert digest_of(np.array([["a"], [None], [1]], dtype=object)) is None

@@ -108,7 +108,8 @@ def read_task(arguments: FitArguments) -> tuple[LearningTask, LabeledRows]:
     known_classes = _known_classes(arguments.params, task, warm_start)
     y, classes = read_target(task, arguments.y, table.n_rows, known_classes, n_rows)
     if not workers.is_local and classes is not None:
-        y, classes = read_target(task, arguments.y, table.n_rows, workers.gather_classes(classes))
+        own, classes = classes, workers.gather_classes(classes)
+        y = encode_known_labels(own, len(own), classes)[y.astype(np.int64)]
     given = set_params(arguments.params) | dataset_params(arguments.X, arguments.params.get("split_search", AUTO))
     given = _with_effort(given, arguments)
     params = resolve_params(given, n_rows, task, 0 if classes is None else len(classes))
@@ -205,7 +206,8 @@ def _known_classes(params: Mapping[str, Any], task: str, warm_start: WarmStart |
 
 def _seen_classes(y: np.ndarray, weight: np.ndarray | None, workers: Workers) -> np.ndarray:
     """Return the numbers of the classes that have rows of positive weight."""
-    return np.unique(workers.gather_rows(np.unique(y if weight is None else y[weight > 0.0])))
+    numbers = (y if weight is None else y[weight > 0.0]).astype(np.int64)
+    return np.unique(workers.gather_rows(np.flatnonzero(np.bincount(numbers))))
 
 
 def _without_unseen(objective: Objective, seen: np.ndarray | None) -> Objective:

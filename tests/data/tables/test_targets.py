@@ -116,6 +116,9 @@ def test_weights_that_make_no_sense_are_refused(weight, message):
         ([4, 4, 4], [4], [0, 0, 0]),
         (np.ma.array([3, -1, 3]), [-1, 3], [1, 0, 1]),
         (np.array([1.0, 2, 1], dtype=object), [1, 2], [0, 1, 0]),
+        (np.array([100, -100, 5], dtype=np.int8), [-100, 5, 100], [2, 0, 1]),
+        (np.array([2**64 - 1, 2**64 - 3, 2**64 - 1], dtype=np.uint64), [2**64 - 3, 2**64 - 1], [1, 0, 1]),
+        ([2**62, -(2**62), 0], [-(2**62), 0, 2**62], [2, 0, 1]),
     ],
 )
 def test_labels_of_any_one_kind_are_numbered_in_order(y, classes, codes):
@@ -154,6 +157,8 @@ def test_labels_that_cannot_be_classes_are_refused(y, error, message):
         (["a", "b"], [1, 2], "row 0 of y has the label 1, which is none of the classes 'a', 'b'"),
         ([0, 1], [0, 2], "row 1 of y has the label 2, which is none of the classes 0, 1"),
         ([0, 1], ["a", "b"], "row 0 of y has the label 'a', which is none of the classes 0, 1"),
+        ([0, 2], [0, 1], "row 1 of y has the label 1, which is none of the classes 0, 2"),
+        ([0, 2], [2.0, 0.5], "row 1 of y has the label .*0.5.*, which is none of the classes 0, 2"),
     ],
 )
 def test_a_label_that_training_did_not_see_is_named(classes, y, message):

@@ -14,6 +14,7 @@ from sapwood.errors import InputError, InputTypeError, warn_user
 
 CLASSES_SHOWN = 10
 MIN_WEIGHT, MAX_WEIGHT = 1e-200, 1e70
+MAX_LABEL_RANGE = 1 << 16  # of integers that are counted to find the distinct ones
 WARN_ABOVE_CLASSES = 20  # above, and with fewer than two rows per class, labels look like a regression target
 
 
@@ -70,10 +71,22 @@ def encode_labels(y: Any, n_rows: int, n_total: int | None = None) -> tuple[np.n
         classes = np.array(sorted(set(labels.tolist())), dtype=object)
         codes = _encode(labels, classes)
     else:
-        classes, codes = np.unique(labels, return_inverse=True)
-        codes = codes.reshape(-1).astype(np.float64)
+        classes = _find_classes(labels)
+        codes = _encode(labels, classes)
     _check_classes(labels, classes, n_total or n_rows)
     return classes, codes
+
+
+def _find_classes(labels: np.ndarray) -> np.ndarray:
+    """Return the distinct numbers or booleans among labels, ascending; without sorting those of a small range."""
+    if labels.dtype.kind in "biu" and len(labels):
+        numbers = labels if labels.dtype.kind == "u" else labels.astype(np.uint8 if labels.dtype == bool else np.int64)
+        low, high = numbers.min(), numbers.max()
+        if int(high) - int(low) < MAX_LABEL_RANGE:
+            is_seen = np.zeros(int(high - low) + 1, dtype=bool)
+            is_seen[(numbers - low).astype(np.intp)] = True
+            return (np.flatnonzero(is_seen).astype(numbers.dtype) + low).astype(labels.dtype)
+    return np.unique(labels)
 
 
 def _check_classes(labels: np.ndarray, classes: np.ndarray, n_rows: int) -> None:
@@ -175,7 +188,11 @@ def _check_finite(values: np.ndarray, name: str, remedy: str) -> None:
 
 
 def _encode(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return the number of each label among the classes, -1 if it is not one of them."""
+    """Return the number of each label among the classes, which ascend; -1 if it is not one of them."""
+    if labels.dtype.kind == classes.dtype.kind and labels.dtype.kind in "biuf" and len(classes):
+        codes = np.searchsorted(classes, labels)
+        codes[codes == len(classes)] = 0
+        return np.where(classes[codes] == labels, codes.astype(np.float64), -1.0)
     code_of = {label: float(code) for code, label in enumerate(classes.tolist())}
     return np.array([code_of.get(label, -1.0) for label in labels.tolist()], dtype=np.float64)
 
