@@ -10,6 +10,7 @@ from distributed import Worker, get_worker, secede
 
 from sapwood.boost.checkpoint.memory_log import count_rounds
 from sapwood.dask.progress_events import LogProgress
+from sapwood.dask.training_thread import run_in_thread
 from sapwood.dask.transport import PLUGIN, DaskCommunicator, TransportPlugin
 from sapwood.dask.worker_watch import report_begin
 from sapwood.distributed.communicator import Communicator
@@ -80,7 +81,7 @@ def _train(
         dtype = _common_type(rows.stored, communicator)
         estimator.set_params(**_worker_params(estimator, rank, worker, arguments["topic"]))
         workers, n_replayed = Workers(communicator, ROWS, journal), count_rounds(journal)
-        rows.fit(estimator, workers, dtype, arguments["init_model"])
+        run_in_thread(rows.fit, estimator, workers, dtype, arguments["init_model"])
     report = {"address": worker.address, **rows.report(workers, n_replayed)}
     return WorkerResult(estimator if rank == 0 else None, estimator.model_.fingerprint(), report)
 
