@@ -73,6 +73,22 @@ def test_parts_larger_than_the_buffers_of_sockets_pass_each_other(three_workers)
     together(*(lambda rank=rank: talk(rank) for rank in range(3)))
 
 
+def test_a_part_that_is_still_used_is_not_overwritten(three_workers):
+    first, second = three_workers[:2]
+
+    def receive(size: int, value: int) -> np.ndarray:
+        first.exchange({1: np.full(size, value, np.uint8).tobytes()}, [])
+        return np.frombuffer(second.exchange({}, [0])[0], np.uint8)
+
+    kept = [receive(size, value) for value, size in enumerate((300, 300, 20, 0, 500))]
+    addresses = set()
+    for size in (500, 40, 500):
+        addresses.add(receive(size, 9).ctypes.data)
+    for value, (part, size) in enumerate(zip(kept, (300, 300, 20, 0, 500), strict=True)):
+        assert part.tolist() == [value] * size
+    assert len(addresses) == 1  # the memory of a part that is no longer used
+
+
 def test_a_part_that_comes_early_waits_for_its_turn(three_workers):
     first, second = three_workers[:2]
     for part in (b"a", b"b"):

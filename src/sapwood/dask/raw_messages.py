@@ -11,6 +11,7 @@ import select
 import socket
 import struct
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
@@ -24,6 +25,7 @@ from sapwood.dask.run_inbox import FAREWELL, FAREWELL_SECONDS, RunInbox
 from sapwood.distributed.inbox import CHECK_SECONDS, WorkerLostError
 
 HEADER = struct.Struct("<qq")
+MAX_KEPT_BYTES = 1 << 23  # of memory that is kept for the parts to come: the histograms of a batch
 READY = "ready"  # the answer to the first message on a connection whose socket is handed over
 # Tells that the other end has closed a connection although data of it is still to be read; not known everywhere.
 CLOSED_BY_OTHER = getattr(select, "POLLRDHUP", 0)
@@ -55,10 +57,24 @@ class MessageReader:
         self.is_closed = False  # after a farewell
         self._n_messages = 0
         self._ahead: deque[memoryview] = deque()  # parts that were read before they were asked for
-        self._begin(HEADER.size, is_header=True)
+        self._header = memoryview(bytearray(HEADER.size))
+        self._kept = np.empty(0, np.uint8)
+        self._last_part: Callable[[], np.ndarray | None] = lambda: None  # that in ``_kept``, as long as it is used
+        self._begin_header()
 
-    def _begin(self, n_bytes: int, is_header: bool) -> None:
-        self._buffer, self._n_read, self._is_header = memoryview(bytearray(n_bytes)), 0, is_header
+    def _begin_header(self) -> None:
+        self._buffer, self._n_read, self._is_header = self._header, 0, True
+
+    def _begin_part(self, n_bytes: int) -> None:
+        """Read a part next, into the memory of the one before if nobody uses that any more."""
+        if n_bytes > len(self._kept) or self._last_part() is not None:
+            kept = np.empty(max(n_bytes, len(self._kept)), np.uint8)
+        else:
+            kept = self._kept
+        part = kept[:n_bytes]
+        if len(kept) <= MAX_KEPT_BYTES:
+            self._kept, self._last_part = kept, weakref.ref(part)
+        self._buffer, self._n_read, self._is_header = part.data, 0, False
 
     def read(self) -> memoryview | None:
         """Return the next part; None if not all of it has come."""
@@ -81,11 +97,11 @@ class MessageReader:
             if number != self._n_messages + 1:
                 raise WorkerLostError(f"worker {self.rank} has sent message {number} instead of {self._n_messages + 1}")
             self._n_messages += 1
-            self._begin(n_bytes, is_header=False)
+            self._begin_part(n_bytes)
         if not self._fill():
             return None
         part = self._buffer
-        self._begin(HEADER.size, is_header=True)
+        self._begin_header()
         return part
 
     def _is_at_farewell(self) -> bool:
@@ -149,9 +165,10 @@ class RawMessages:
 
     def exchange(self, parts: Mapping[int, Any], senders: Collection[int]) -> dict[int, memoryview]:
         """Send ``parts[r]`` to worker r; return the next part of each of ``senders``."""
-        for rank, source in self._inbox.wait_for_sockets(senders, self._is_cancelled).items():
-            if rank not in self._readers:
-                self._readers[rank] = MessageReader(rank, source)
+        if len(self._readers) < len(self._targets):
+            for rank, source in self._inbox.wait_for_sockets(senders, self._is_cancelled).items():
+                if rank not in self._readers:
+                    self._readers[rank] = MessageReader(rank, source)
         unsent: dict[int, list[memoryview]] = {}
         for rank, part in parts.items():
             self._n_sent[rank] += 1
