@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sapwood.boost.candidates import CandidateTask
+from sapwood.boost.candidate_training import CandidateTask
 from sapwood.boost.cross_fitting import cross_fit
 from sapwood.boost.fit_arguments import FitArguments
 from sapwood.boost.learning_task import read_task

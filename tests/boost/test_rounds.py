@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
+import sapwood
 from sapwood import SapwoodRegressor
 from sapwood.boost.rounds import TrainResult, boost
 from sapwood.boost.target import Target
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.tables.table import read_table
 from sapwood.errors import InputError, ParameterError, TrainingError
+from sapwood.native.threads import team
 from sapwood.objectives import Softmax, Squared
 from sapwood.objectives.registry import resolve
 from sapwood.params.declaration import BoostingParams, Params, TreeParams
@@ -229,3 +231,44 @@ def test_the_time_limit_is_kept():
     slow.fit(*example())
     assert slow.stopped_ == "time_limit"
     assert 0.25 < time.perf_counter() - start < 3.0
+
+
+class ChangingShare:
+    """Gives a team one member, two, three, one …: another number each time that it is asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def part_of(self, size: int) -> int:
+        self.asked += 1
+        return 1 + self.asked % size
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"growth": "symmetric", "max_depth": 4},
+        {"growth": "levelwise", "max_depth": 4},
+        {"split_search": "exact"},
+        {"sampling": "goss"},
+        {"sampling": "mvs", "subsample": 0.5},
+        {"subsample": 0.5, "colsample_bynode": 0.5},
+        {"leaf_model": "linear"},
+        {"leaf_steps": 3, "boosting": "ordered"},
+        {"objective": "softmax", "vector_leaves": True, "sketch_outputs": 2},
+        {"objective": "quantile", "bundle": True},
+    ],
+    ids=str,
+)
+def test_the_number_of_members_may_change_from_round_to_round(params, monkeypatch):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(3000, 6)) * (rng.random((3000, 6)) < 0.7)
+    y = X[:, 0] * X[:, 1] + X[:, 2] + 0.1 * rng.normal(size=3000)
+    y = np.digitize(y, [-0.5, 0.5]) if params.get("objective") == "softmax" else y
+    params = {"effort": "fast", "n_estimators": 12, **params}
+    monkeypatch.setenv("SAPWOOD_TEAM", "3")
+    expected = sapwood.train(params, X, y).fingerprint()
+    share = ChangingShare()
+    monkeypatch.setattr(team, "current_share", lambda: share)
+    assert sapwood.train(params, X, y).fingerprint() == expected
+    assert share.asked > 12

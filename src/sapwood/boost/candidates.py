@@ -3,111 +3,41 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from sapwood.boost.blend_weights import select_weights
+from sapwood.boost.candidate_training import (
+    CandidateTask,
+    Part,
+    Split,
+    known_categories,
+    run_trainings,
+    threads_side_by_side,
+    train_parts,
+    transformers_of,
+)
 from sapwood.boost.data_preparation import row_times
 from sapwood.boost.early_stopping import INTERRUPTED
 from sapwood.boost.evaluation import EvalMetric, eval_metrics, evaluate, find_metric
-from sapwood.boost.interrupt import InterruptedBeforeFirstRound
 from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.boost.learning_task import LearningTask
 from sapwood.boost.refit import refit_on_all_rows
 from sapwood.boost.target import Target
 from sapwood.boost.trained_model import make_model
-from sapwood.boost.training_pipeline import Training, train_rows
+from sapwood.boost.training_pipeline import Training
 from sapwood.boost.validation_split import count_units, fold_of_rows, validation_rows
 from sapwood.data.categories.transformer import FeatureTransformer
-from sapwood.lazy_dataclass import dataclass
 from sapwood.log import logger
 from sapwood.model.arithmetic import average_models
 from sapwood.native.threads.team import current_team
 from sapwood.params.declaration import REPLAY
 from sapwood.params.effort import VALIDATION_FRACTION, EffortPlan
 from sapwood.params.options import LastRows, early_stopping_of
-
-VALIDATION = "validation"
-Split = tuple[LabeledRows, LabeledRows]  # training rows and validation rows
-
-
-@dataclass(frozen=True, eq=False)
-class CandidateTask:
-    """The name of a candidate, and its task."""
-
-    name: str
-    task: LearningTask
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Validation rows, and the candidates trained on other rows with their scores (outputs, rows) on these."""
-
-    rows: LabeledRows
-    trainings: tuple[Training, ...]
-    scores: tuple[np.ndarray, ...]
-
-    @property
-    def is_interrupted(self) -> bool:
-        """Whether Ctrl-C ended the training of a candidate."""
-        return any(training.result.stopped == INTERRUPTED for training in self.trainings)
-
-
-class CandidateTrainer:
-    """Trains candidates one after the other, within the time limit; categories keep their codes.
-
-    ``earlier`` are trainings of other candidates, whose models are to be added to these.
-    """
-
-    def __init__(
-        self, candidates: Sequence[CandidateTask], start_time: float, earlier: Sequence[Training] = ()
-    ) -> None:
-        self.candidates = candidates
-        self._start_time = start_time
-        self._longest = 0.0
-        self._trained = list(earlier)
-
-    def train_part(self, train: LabeledRows, validation: LabeledRows) -> Part | None:
-        """Train all candidates; None if one of them is not done and there are trained ones of an earlier part.
-
-        Of the first part, those that are done are returned.
-        """
-        is_first = not self._trained
-        trainings: list[Training] = []
-        scores: list[np.ndarray] = []
-        for candidate in self.candidates:
-            training = self._train(candidate, train, validation)
-            if training is None:
-                break
-            trainings.append(training)
-            scores.append(_validation_scores(candidate.task, training, validation))
-            if training.result.stopped == INTERRUPTED:
-                break
-        part = Part(validation, tuple(trainings), tuple(scores))
-        is_complete = len(trainings) == len(self.candidates) and not part.is_interrupted
-        return part if is_complete or is_first else None
-
-    def _train(self, candidate: CandidateTask, train: LabeledRows, validation: LabeledRows) -> Training | None:
-        """Train a candidate; None if Ctrl-C or the time limit leaves the trained ones as they are."""
-        begin, limit = time.perf_counter(), candidate.task.params.evaluation.time_limit
-        is_late = limit is not None and begin - self._start_time + self._longest > limit
-        if self._trained and limit is not None and train.workers.broadcast_bool(is_late):
-            return None
-        crosses = self._trained[0].crosses if self._trained else None
-        task = replace(candidate.task, known_categories=known_categories(self._trained), crosses=crosses)
-        try:
-            training = train_rows(task, train, {VALIDATION: validation}, self._start_time, VALIDATION)
-        except InterruptedBeforeFirstRound:
-            if not self._trained:
-                raise
-            return None
-        self._longest = max(self._longest, time.perf_counter() - begin)
-        self._trained.append(training)
-        return training
 
 
 def fit_candidates(
@@ -123,7 +53,7 @@ def fit_candidates(
     ``refits`` says whether they are refitted to all rows: those of a single split, and those of several splits that are
     replayed. With ``adds_refit``, models that are trained on all rows are averaged with those of several splits.
     """
-    parts = train_parts(candidates, splits, start_time)
+    parts = train_parts(candidates, splits, len(rows.y), start_time)
     candidates = candidates[: len(parts[0].trainings)]
     weights, decision = _choose_weights(candidates, parts)
     logger.info("%s: %s", decision["choice"], decision["why"])
@@ -131,10 +61,10 @@ def fit_candidates(
     chosen = [candidates[k] for k in kept]
     members = [[part.trainings[k] for k in kept] for part in parts]
     shares = [1.0 / len(parts)] * len(parts)
-    known = known_categories([training for member in members for training in member])
+    known = known_categories(transformers_of(training for member in members for training in member))
     if refits and not parts[-1].is_interrupted:
         if len(parts) == 1 or all(one.task.params.evaluation.refit == REPLAY for one in candidates):
-            members = [_refit(chosen, member, rows, start_time, known) for member in members]
+            members = _refit(chosen, members, rows, start_time, known)
         added = _train_on_all(chosen, members, rows, start_time, known) if adds_refit and len(parts) > 1 else None
         if added is not None:
             members, shares = [*members, added], [*(0.5 * share for share in shares), 0.5]
@@ -144,31 +74,9 @@ def fit_candidates(
     return _join(tasks, trainings, blend_weights, *_cross_decisions(trainings[0]), decision)
 
 
-def train_parts(candidates: Sequence[CandidateTask], splits: Iterable[Split], start_time: float) -> list[Part]:
-    """Train the candidates on the training rows of each split, until Ctrl-C or the time limit."""
-    trainer, parts = CandidateTrainer(candidates, start_time), []
-    for train, validation in splits:
-        part = trainer.train_part(train, validation)
-        if part is None:
-            break
-        parts.append(part)
-        if part.is_interrupted:
-            break
-    return parts
-
-
 def average_trainings(task: LearningTask, trainings: Sequence[Training]) -> Training:
     """Return the average of trainings of a task on different rows."""
     return _join([task] * len(trainings), trainings, np.full(len(trainings), 1.0 / len(trainings)))
-
-
-def known_categories(trainings: Sequence[Training]) -> FeatureTransformer | None:
-    """Return the codes of categories and the cuts of numbers that the next candidate keeps, to be joined."""
-    transformers = [one.transformer for one in trainings if one.transformer is not None]
-    if not transformers:
-        return None
-    cuts = {f: points for one in transformers for f, points in one.cuts.items()}
-    return replace(transformers[-1], cuts=cuts)
 
 
 def split_parts(task: LearningTask, plan: EffortPlan, rows: LabeledRows) -> list[np.ndarray]:
@@ -209,13 +117,6 @@ def _single_part(task: LearningTask, rows: LabeledRows, strata: np.ndarray | Non
     if has_time is not True:
         mask[np.argsort(row_times(rows, task.schema, has_time), kind="stable")] = mask.copy()
     return mask
-
-
-def _validation_scores(task: LearningTask, training: Training, rows: LabeledRows) -> np.ndarray:
-    """Return the scores (outputs, rows) of validation rows, with their offsets."""
-    raw = make_model(task, training).predict_raw(rows.selected_table, n_jobs=task.params.run.n_jobs)
-    scores = np.ascontiguousarray(raw.T).reshape(task.objective.n_outputs, -1)
-    return scores if rows.init_score is None else scores + rows.init_score
 
 
 def _choose_weights(candidates: Sequence[CandidateTask], parts: Sequence[Part]) -> tuple[np.ndarray, dict[str, Any]]:
@@ -280,19 +181,25 @@ def _signed(value: float, metric: EvalMetric) -> float:
 
 def _refit(
     candidates: Sequence[CandidateTask],
-    trainings: Sequence[Training],
+    members: Sequence[Sequence[Training]],
     rows: LabeledRows,
     start_time: float,
     known: FeatureTransformer | None,
-) -> list[Training]:
-    """Refit candidates to all rows; categories keep the codes that they have in the trained ones."""
-    refitted: list[Training] = []
-    for candidate, training in zip(candidates, trainings, strict=True):
+) -> list[list[Training]]:
+    """Refit the candidates of each part to all rows; categories keep the codes that they have in the trained ones."""
+    tasks = []
+    for candidate in candidates:
         params = candidate.task.params
         params = replace(params, evaluation=replace(params.evaluation, refit=params.evaluation.refit or True))
-        task = replace(candidate.task, params=params, known_categories=known)
-        refitted.append(refit_on_all_rows(task, rows, training, start_time))
-    return refitted
+        tasks.append(replace(candidate.task, params=params, known_categories=known))
+    refits = [
+        partial(refit_on_all_rows, task, rows, training, start_time)
+        for trainings in members
+        for task, training in zip(tasks, trainings, strict=True)
+    ]
+    n_threads = threads_side_by_side(tasks, len(rows.y), len(refits))
+    refitted = [outcome.result() for outcome in run_trainings(iter(refits), n_threads)]
+    return [refitted[first : first + len(tasks)] for first in range(0, len(refitted), len(tasks))]
 
 
 def _train_on_all(
@@ -309,7 +216,7 @@ def _train_on_all(
         params = candidate.task.params
         params = replace(params, evaluation=replace(params.evaluation, refit=True))
         again.append(replace(candidate, task=replace(candidate.task, params=params)))
-    refitted = _refit(again, typical, rows, start_time, known)
+    [refitted] = _refit(again, [typical], rows, start_time, known)
     is_done = all(new is not old for new, old in zip(refitted, typical, strict=True))
     return refitted if is_done and all(one.result.stopped != INTERRUPTED for one in refitted) else None
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from sapwood.boost.candidates import CandidateTask, CandidateTrainer, average_trainings
+from sapwood.boost.candidate_training import CandidateTask, train_parts
+from sapwood.boost.candidates import average_trainings
 from sapwood.boost.labeled_rows import LabeledRows
 from sapwood.boost.trained_model import make_model
 from sapwood.boost.training_pipeline import Training
@@ -40,22 +41,16 @@ def cross_fit(
     The first part is trained in any case, unless there are ``earlier`` trainings; None if none is done. Ctrl-C and the
     time limit end with the trained ones.
     """
-    trainer, trainings = CandidateTrainer([candidate], start_time, tuple(earlier)), []
-    totals = np.zeros((candidate.task.objective.n_outputs, len(rows.y)))
-    counts = np.zeros(len(rows.y))
-    is_interrupted = False
-    for part in parts:
-        trained = trainer.train_part(rows.take(~part), rows.take(part))
-        if trained is None:
-            break
-        trainings.append(trained.trainings[0])
-        totals[:, part] += trained.scores[0]
-        counts[part] += 1.0
-        is_interrupted = trained.is_interrupted
-        if is_interrupted:
-            break
-    if not trainings:
+    splits = [(rows.take(~part), rows.take(part)) for part in parts]
+    trained = train_parts([candidate], splits, len(rows.y), start_time, tuple(earlier))
+    if not trained:
         return None
+    trainings = [one.trainings[0] for one in trained]
+    totals, counts = np.zeros((candidate.task.objective.n_outputs, len(rows.y))), np.zeros(len(rows.y))
+    for part, one in zip(parts, trained, strict=False):
+        totals[:, part] += one.scores[0]
+        counts[part] += 1.0
+    is_interrupted = trained[-1].is_interrupted
     model = make_model(candidate.task, average_trainings(candidate.task, trainings))
     scores = np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0.0)
     return CrossFit(model, tuple(trainings), scores, len(trainings) == len(parts) and not is_interrupted)

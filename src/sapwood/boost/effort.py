@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from sapwood.boost.candidates import CandidateTask, Split, fit_candidates, split_parts
+from sapwood.boost.candidate_training import CandidateTask, Split
+from sapwood.boost.candidates import fit_candidates, split_parts
 from sapwood.boost.compatibility_context import fit_context
 from sapwood.boost.eval_sets import monitored_set
 from sapwood.boost.evaluation import eval_metrics, evaluate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import signal
 import threading
 import time
@@ -11,6 +12,7 @@ from types import FrameType, TracebackType
 REPEAT_SECONDS = 2.0
 
 _last_interrupt = -float("inf")
+_enclosing: contextvars.ContextVar[Interruption | None] = contextvars.ContextVar("enclosing", default=None)
 
 
 class InterruptedBeforeFirstRound(KeyboardInterrupt):
@@ -18,20 +20,39 @@ class InterruptedBeforeFirstRound(KeyboardInterrupt):
 
 
 class Interruption:
-    """Context manager that records Ctrl-C instead of raising KeyboardInterrupt; no effect outside the main thread."""
+    """Context manager that records Ctrl-C instead of raising KeyboardInterrupt; no effect outside the main thread.
+
+    An enclosing one, which may be that of another thread, records it for those within.
+    """
 
     def __init__(self) -> None:
-        self.is_requested = False
+        self._is_requested = False
         self._previous: object = None
+        self._outer: Interruption | None = None
+        self._token: contextvars.Token[Interruption | None] | None = None
+
+    @property
+    def is_requested(self) -> bool:
+        """Whether training is to end after the current tree."""
+        return self._is_requested or (self._outer is not None and self._outer.is_requested)
+
+    def request(self) -> None:
+        """Let training end after the current tree."""
+        self._is_requested = True
 
     def __enter__(self) -> Interruption:
-        if threading.current_thread() is threading.main_thread() and callable(signal.getsignal(signal.SIGINT)):
+        self._outer = _enclosing.get()
+        self._token = _enclosing.set(self)
+        is_main = threading.current_thread() is threading.main_thread()
+        if self._outer is None and is_main and callable(signal.getsignal(signal.SIGINT)):
             self._previous = signal.signal(signal.SIGINT, self._handle)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._token is not None:
+            _enclosing.reset(self._token)
         if self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)  # type: ignore[arg-type]
             self._previous = None
@@ -39,8 +60,8 @@ class Interruption:
     def _handle(self, number: int, frame: FrameType | None) -> None:
         global _last_interrupt
         now = time.monotonic()
-        is_second = self.is_requested or now - _last_interrupt < REPEAT_SECONDS
-        self.is_requested = True
+        is_second = self._is_requested or now - _last_interrupt < REPEAT_SECONDS
+        self._is_requested = True
         _last_interrupt = now
         if is_second:
             raise KeyboardInterrupt

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from sapwood.boost.blend_weights import select_weights
-from sapwood.boost.candidates import CandidateTask, split_parts
+from sapwood.boost.candidate_training import CandidateTask
+from sapwood.boost.candidates import split_parts
 from sapwood.boost.cross_fitting import CrossFit, cross_fit
 from sapwood.boost.initial_scores import InitSpec
 from sapwood.boost.interval_calibration import CalibrationRows, balance_tails

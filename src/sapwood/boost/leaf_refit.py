@@ -205,7 +205,7 @@ class LeafRefit:
         models, n_nodes, team = self.models, len(grown.feature), self._settings.team
         scale = self._scales(pairs)
         n_sums, width = models.n_models * n_nodes, 2 * len(pairs) + 2
-        partial = np.empty((team.size, n_sums * width), dtype=np.int64)
+        partial = np.empty((team.members, n_sums * width), dtype=np.int64)
         team.run(
             sum_model_leaves, models.rows, models.start, models.n_train, node_of_row, n_nodes, pairs, self._weight,
             scale, partial,
@@ -219,7 +219,7 @@ class LeafRefit:
     def _scales(self, pairs: np.ndarray) -> np.ndarray:
         """Return the scales of G and H of each output, then of the weight, with which no sum of a model overflows."""
         team = self._settings.team
-        bounds = np.empty((team.size, 2 * len(pairs)))
+        bounds = np.empty((team.members, 2 * len(pairs)))
         team.run(bound_model_pairs, pairs, bounds)
         bound = np.append(self._settings.workers.max(bounds.max(axis=0)), [1.0, 1.0])
         largest = np.maximum(bound * self._max_weight, MIN_BOUND)

@@ -66,7 +66,7 @@ class LinearLeaves:
         """
         terms = find_leaf_terms(grown, self.is_number)
         values = (self.values.values, self.values.row_stride, self.values.column_stride)
-        members, n_terms = self.team.size, len(terms.feature)
+        members, n_terms = self.team.members, len(terms.feature)
         max_terms = int(np.diff(terms.start).max())
         scratch = np.empty((members, max_terms * (max_terms + 5) // 2))
         bounds = np.empty((members, n_terms, 2))

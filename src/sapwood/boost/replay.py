@@ -70,6 +70,7 @@ class Replay:
 
     def add_round(self, trees: Sequence[FittedTree], round: int) -> None:
         """Fit the trees of a round at the current scores and add them."""
+        self._context.team.take_free_cores()
         self._booster.begin_round(round)
         rate = self._context.params.boost.tree_rate_of(round)
         self._refit.begin_round(rate)

@@ -222,6 +222,7 @@ def add_round(
 ) -> bool:  # fmt: skip
     """Grow the trees of a round; return whether it is complete, false if Ctrl-C was pressed before."""
     view = booster.state.view_of(round)
+    context.team.take_free_cores()
     booster.begin_round(round)
     if context.leaf_refit is not None:
         context.leaf_refit.begin_round(context.params.boost.tree_rate_of(round))

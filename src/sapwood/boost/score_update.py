@@ -123,13 +123,13 @@ def _add_by_columns(
     n_leaves = len(value) // 2 + 1
     levels = SymmetricLevels.of(grown, columns.dtype)
     if levels is not None:
-        bits = np.empty((team.size, BLOCK), dtype=np.uint8)
+        bits = np.empty((team.members, BLOCK), dtype=np.uint8)
         values = np.ascontiguousarray(value[levels.leaves])
         team.run(add_symmetric_tree, columns, levels.features, levels.splits, bits, values, output, scores)
         return True
     if n_leaves > MAX_BIT_LEAVES:
         return False
-    nodes, size = grown.integers, team.size
+    nodes, size = grown.integers, team.members
     below, cuts = (np.empty((size, len(nodes), 2), dtype) for dtype in (np.int64, columns.dtype))
     values = np.empty((size, n_leaves, value.shape[1]))
     planes = np.empty((size, -(-n_leaves // 8) + 1, BLOCK), np.uint8)

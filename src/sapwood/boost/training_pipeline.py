@@ -71,6 +71,53 @@ class Training:
     out_of_bag: OutOfBagReport | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class PreparedTraining:
+    """Binned rows, initial scores and validation sets, ready to be boosted.
+
+    ``eval_sizes``, ``monitored`` and ``crosses`` are those of the result.
+    """
+
+    task: LearningTask
+    params: Params
+    prepared: PreparedData
+    init: FittedInit
+    initial: InitialScores
+    evaluation: Evaluation
+    eval_sizes: Mapping[str, int]
+    monitored: str | None
+    crosses: ChosenCrosses | None
+
+    @property
+    def transformer(self) -> FeatureTransformer | None:
+        """What computes the features of the trees, also those that no tree will use."""
+        return self.prepared.dataset.transformer
+
+    def train(self) -> Training:
+        """Boost, and express the trees in the user's columns."""
+        task, params, dataset, rows = self.task, self.params, self.prepared.dataset, self.prepared.rows
+        result = boost(dataset, rows.target, task.objective, params, self.initial, self.evaluation)
+        earlier = _earlier_model(task)
+        n_earlier = 0 if earlier is None else earlier.ensemble.n_nodes
+        used = np.flatnonzero(np.bincount(result.ensemble.feature[n_earlier:] + 1)) - 1  # np.unique imports numpy.ma
+        missing = columns_with_missing(dataset, used)
+        result, transformer = join_transformers(result, earlier, dataset.transformer, task.schema)
+        return Training(
+            result=result,
+            init=self.init,
+            n_rows=dataset.workers.count_rows(dataset.n_rows),
+            transformer=transformer,
+            encodings=self.prepared.encodings,
+            eval_sizes=self.eval_sizes,
+            monitored=self.monitored,
+            prepared=self.prepared if params.evaluation.refit == REPLAY else None,
+            n_splittable=int(np.count_nonzero(dataset.n_bins > 1)),
+            columns_with_missing=missing,
+            crosses=self.crosses,
+            out_of_bag=_report_out_of_bag(task, rows, result),
+        )
+
+
 def train_rows(
     task: LearningTask,
     rows: LabeledRows,
@@ -78,14 +125,25 @@ def train_rows(
     start_time: float,
     monitored: str | None = None,
 ) -> Training:
-    """Bin the rows, boost, and express the trees in the user's columns.
+    """Bin the rows, boost, and express the trees in the user's columns; for the arguments see ``prepare_training``."""
+    return prepare_training(task, rows, sets, start_time, monitored).train()
+
+
+def prepare_training(
+    task: LearningTask,
+    rows: LabeledRows,
+    sets: Mapping[str, LabeledRows],
+    start_time: float,
+    monitored: str | None = None,
+) -> PreparedTraining:
+    """Bin the rows and compute initial scores.
 
     ``sets`` are the validation sets; that of the name ``monitored`` decides which round is best.
     """
     params = _with_remaining_time(task.params, start_time)
     team = training_team(params.run.n_jobs, len(rows.y), rows.table.n_features)
     check_memory(_data_size(task, rows, sets), task.objective, params, team.size)
-    earlier = None if task.init.warm_start is None else task.init.warm_start.model
+    earlier = _earlier_model(task)
     earlier_transformer = task.known_categories if earlier is None else earlier.transformer
     prepared = prepare(rows, task.schema, params, task.objective, earlier_transformer, team.run)
     rows = prepared.rows
@@ -93,8 +151,8 @@ def train_rows(
     init = task.init.fit(rows, team.run)
     initial = init.initial_scores(rows)
     prepared, crosses = with_crosses(task, prepared, initial, team.run)
-    dataset = dataclasses.replace(prepared.dataset, workers=rows.workers)
-    n_rows = dataset.workers.count_rows(dataset.n_rows)
+    workers = rows.workers
+    prepared = dataclasses.replace(prepared, dataset=dataclasses.replace(prepared.dataset, workers=workers))
     eval_sets = []
     for name, eval_rows in sets.items():
         with eval_set_in_errors(name):
@@ -106,24 +164,19 @@ def train_rows(
     metrics: tuple[EvalMetric, ...] = ()
     if eval_sets:
         metrics = eval_metrics(params.evaluation.eval_metric, task.objective, task.metric_task, task.classes)
-        metrics = complete_metrics(metrics, task.objective, eval_sets[0], rows.workers)
+        metrics = complete_metrics(metrics, task.objective, eval_sets[0], workers)
     watched = None
     if monitored is not None:
         stopping = early_stopping_of(params.evaluation.early_stopping_rounds)
         watched = Monitored(monitored, find_metric(metrics, None if stopping is None else stopping.metric))
-    evaluation = Evaluation(eval_sets, metrics, task.objective, dataset.workers, watched)
-    result = boost(dataset, rows.target, task.objective, params, initial, evaluation)
-    n_earlier = 0 if earlier is None else earlier.ensemble.n_nodes
-    used = np.flatnonzero(np.bincount(result.ensemble.feature[n_earlier:] + 1)) - 1  # np.unique imports numpy.ma
-    missing = columns_with_missing(dataset, used)
-    result, transformer = join_transformers(result, earlier, dataset.transformer, task.schema)
-    sizes = {name: dataset.workers.count_rows(len(eval_rows.y)) for name, eval_rows in sets.items()}
+    evaluation = Evaluation(eval_sets, metrics, task.objective, workers, watched)
+    sizes = {name: workers.count_rows(len(eval_rows.y)) for name, eval_rows in sets.items()}
     monitored_metric = None if watched is None else str(watched)
-    kept = prepared if params.evaluation.refit == REPLAY else None
-    n_splittable = int(np.count_nonzero(dataset.n_bins > 1))
-    history = (sizes, monitored_metric, kept, n_splittable, missing, crosses)
-    out_of_bag = _report_out_of_bag(task, rows, result)
-    return Training(result, init, n_rows, transformer, prepared.encodings, *history, out_of_bag=out_of_bag)
+    return PreparedTraining(task, params, prepared, init, initial, evaluation, sizes, monitored_metric, crosses)
+
+
+def _earlier_model(task: LearningTask) -> Model | None:
+    return None if task.init.warm_start is None else task.init.warm_start.model
 
 
 def _report_out_of_bag(task: LearningTask, rows: LabeledRows, result: TrainResult) -> OutOfBagReport | None:

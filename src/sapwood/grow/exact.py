@@ -27,8 +27,6 @@ class ExactGrower(Grower):
         super().__init__(dataset, n_outputs, params, seed, team, n_prefixes)
         n_features, n_rows = dataset.columns.shape
         self._columns = np.ascontiguousarray(dataset.columns, dtype=np.uint32)
-        slices = np.array([t * n_features // team.size for t in range(team.size + 1)])
-        self._features = self._features._replace(slices=slices)
         self._presorted = layout.PresortedRows(
             all_rows=np.empty((n_features, n_rows), np.uint32),
             tree_rows=np.empty((n_features, n_rows), np.uint32),
@@ -39,6 +37,11 @@ class ExactGrower(Grower):
         )
         counts = np.empty((team.size, int(dataset.n_bins.max()) + 2), np.int64)
         team.run(exact_tree.sort_columns, self._columns, self._features.n_bins, counts, self._presorted.all_rows)
+
+    def _make_features(self, members: int) -> layout.FeatureMeta:
+        n_features = self._dataset.n_features
+        slices = np.array([t * n_features // members for t in range(members + 1)])
+        return super()._make_features(members)._replace(slices=slices)
 
     def set_dataset(self, dataset: BinnedDataset) -> None:
         """Check that the dataset is the one that was sorted."""

@@ -61,7 +61,7 @@ class Grower(ABC):
     def __init__(
         self, dataset: BinnedDataset, n_outputs: int, params: TreeParams, seed: int, team: Team, n_prefixes: int = 0
     ) -> None:
-        self._dataset = dataset
+        self._dataset = self._first_dataset = dataset
         self._params = params
         self._seed = seed
         self._team = team
@@ -77,9 +77,8 @@ class Grower(ABC):
         counts = self._sampled_counts(column_weights(params.feature_weights, dataset).n_positive)
         self._unsplittable = self._find_unsplittable(dataset, counts)
         self._bundle_layout = self._make_bundle_layout(dataset)
-        self._features = make_features(dataset, team.size, self._bundle_layout, self.directions)
-        if dataset.sparse_bins is not None:
-            self._features = make_sparse_features(self._features, dataset.sparse_bins, self._unsplittable)
+        self._sliced_features: dict[int, layout.FeatureMeta] = {}
+        self._features = self._slice_features(team.size)
         self._row_buffers = RowBuffers.allocate(self._size, self._has_pairs_by_row())
         self._row_ids = dataset.kept_row_ids
         self._scales = self._quantised_scales = make_scales(self._size)
@@ -123,6 +122,20 @@ class Grower(ABC):
         """Return the layout of features in the tiles."""
         return BundleLayout.unbundled(dataset.n_features)
 
+    def _slice_features(self, members: int) -> layout.FeatureMeta:
+        """Return the features with slices for so many members."""
+        sliced = self._sliced_features
+        if members not in sliced:
+            sliced[members] = self._make_features(members)
+        return sliced[members]
+
+    def _make_features(self, members: int) -> layout.FeatureMeta:
+        dataset = self._first_dataset
+        features = make_features(dataset, members, self._bundle_layout, self.directions)
+        if dataset.sparse_bins is None:
+            return features
+        return make_sparse_features(features, dataset.sparse_bins, self._unsplittable)
+
     def _has_pairs_by_row(self) -> bool:
         """Return whether the quantised pairs of all outputs of a row are also kept side by side."""
         return False
@@ -151,6 +164,7 @@ class Grower(ABC):
         """
         self._tree_number, self._output = number, number % per_round
         self._nodes.info[:] = SINGLE_ROOT
+        self._features = self._slice_features(self._team.members)
         key = layout.RandomKey(self._seed, number)
         all_gradients = self._wrap_gradients(pairs, weight)
         gradients = self._gather_gradients(rows, all_gradients)

@@ -148,7 +148,7 @@ class Sampler(ABC):
         """Run a kernel that writes sampled rows and their weights to the buffers that follow its arguments."""
         if len(self._weight) == 0:
             self._weight = np.empty(self.context.n_rows)
-        counts = np.zeros(self.context.team.size, dtype=np.int64)
+        counts = np.zeros(self.context.team.members, dtype=np.int64)
         self._run(kernel, *args, counts, self._scratch, self._rows, self._weight)
         n_sampled = int(counts.sum())
         return self._with_weights(self._rows[:n_sampled], self._weight[:n_sampled])

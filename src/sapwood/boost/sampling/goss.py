@@ -51,7 +51,7 @@ class GossSampler(Sampler):
     def __init__(self, option: Any, params: BoostingParams, context: SamplingContext) -> None:
         super().__init__(option, params, context)
         self._last_key: tuple[int, int] | None = None  # threshold of the last round, and the reach of the next window
-        self._candidates = np.empty((2, context.team.size, 0), dtype=np.uint64)
+        self._candidates = np.empty((2, 0, 0), dtype=np.uint64)
         self._blocks = np.empty((context.team.size, 3, int(goss.BLOCK)), dtype=np.uint32)
 
     def draw(self, pairs: np.ndarray, round: int) -> SampledRows:
@@ -122,10 +122,11 @@ class GossSampler(Sampler):
     ) -> tuple[np.ndarray, np.ndarray, list[int]] | None:  # fmt: skip
         """Return keys and hashes in the windows, and counts of those of all workers; None if there are too many."""
         context = self.context
-        capacity = candidate_capacity(context.n_rows, context.team.size, are_all)
-        if self._candidates.shape[2] < capacity:
-            self._candidates = np.empty((2, context.team.size, capacity), dtype=np.uint64)
-        self._counts = counts = np.empty((context.team.size, goss.N_CANDIDATES + 1), dtype=np.int64)
+        members = context.team.members
+        capacity = candidate_capacity(context.n_rows, members, are_all)
+        if self._candidates.shape[1] != members or self._candidates.shape[2] < capacity:
+            self._candidates = np.empty((2, members, capacity), dtype=np.uint64)
+        self._counts = counts = np.empty((members, goss.N_CANDIDATES + 1), dtype=np.int64)
         flat = flat_pairs(pairs)
         context.team.run(
             goss.collect_candidates, flat, flat.view(np.uint32), self.relative_weight, context.seed, SAMPLING, round,

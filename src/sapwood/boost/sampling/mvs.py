@@ -32,7 +32,7 @@ class MvsSampler(Sampler):
     def draw(self, pairs: np.ndarray, round: int) -> SampledRows:
         """Sample the rows of a round."""
         context, weight = self.context, self.relative_weight
-        maxima = np.empty((context.team.size, 2))
+        maxima = np.empty((context.team.members, 2))
         self._run(row_sampling.max_weighted_pairs, pairs, weight, maxima)
         max_g, max_h = context.max(maxima).tolist()
         if self.params.subsample >= 1.0 or not 0.0 < max(max_g, max_h) < np.inf:
@@ -59,7 +59,7 @@ class MvsSampler(Sampler):
             return 1.0
         n = self.context.n_total * len(pairs)
         scale = np.array([scale_for(max_sum(n), bound * bound * n, n) for bound in (max_g, max_h)])
-        sums = np.empty((self.context.team.size, 2), dtype=np.int64)
+        sums = np.empty((self.context.team.members, 2), dtype=np.int64)
         self._run(row_sampling.sum_squares, pairs, self.relative_weight, scale, sums)
         sum_g, sum_h = (int(total) / unit for total, unit in zip(self.context.sum(sums), scale.tolist(), strict=True))
         return min(self.option.smoothing, MAX_SMOOTHING) * (sum_g / sum_h) if sum_h > 0.0 else 1.0

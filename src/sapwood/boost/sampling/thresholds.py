@@ -59,7 +59,7 @@ def proportion_threshold(
     them and S the sum of the others, μ = S / (wanted − c). The digits of the largest integer v with
     c(v)·v + S(v) ≥ wanted·v are found one by one, in exact arithmetic.
     """
-    counts = np.empty((team.size, row_sampling.DIGITS), dtype=np.int64)
+    counts = np.empty((team.members, row_sampling.DIGITS), dtype=np.int64)
     sums = np.empty_like(counts)
     search = ThresholdSearch(max(1, int(wanted * ROW_UNITS)))
     prefix = 0

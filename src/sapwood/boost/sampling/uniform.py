@@ -45,7 +45,7 @@ class UniformSampler(Sampler):
             )
         if self._classes:
             return SampledRows(self._sample_classes(self._draw_hashes(round)), context.weight)
-        counts = np.zeros(context.team.size, dtype=np.int64)
+        counts = np.zeros(context.team.members, dtype=np.int64)
         context.team.run(
             row_sampling.sample_uniformly,
             context.seed, SAMPLING, round, self._row_ids, self._bound, counts, self._scratch,

@@ -12,6 +12,7 @@ from typing import Any
 
 from sapwood.native.runtime.kernel import Kernel, RepeatedCall
 from sapwood.native.system.cpu_count import usable_cpus
+from sapwood.native.threads.side_by_side import CoreShare, current_share
 from sapwood.native.threads.worker_threads import WorkerThreads
 
 # Idle threads by size of the team. Lists are appended to and popped from in one step, so no lock is needed, which a
@@ -24,14 +25,25 @@ if hasattr(os, "register_at_fork"):
 
 
 class Team:
-    """A number of members; ``run`` runs a kernel on all of them."""
+    """A number of members; ``run`` runs a kernel on all of them.
 
-    def __init__(self, size: int) -> None:
-        self.size = size
+    A team whose cores are shared with other Python threads has fewer ``members`` than its ``size``, for which memory is
+    allocated, until the cores are free. The number changes in ``take_free_cores`` only.
+    """
+
+    def __init__(self, size: int, share: CoreShare | None = None) -> None:
+        self.size = self.members = size
+        self._share = share
+        self.take_free_cores()
+
+    def take_free_cores(self) -> None:
+        """Let the team have as many members as there are cores for it now, at most its size."""
+        if self._share is not None:
+            self.members = self._share.part_of(self.size)
 
     def run(self, kernel: Kernel | RepeatedCall, *args: Any) -> None:
         """Run a kernel with these arguments on all members."""
-        if self.size == 1 or not kernel.takes_team:
+        if self.members == 1 or not kernel.takes_team:
             kernel(*args)
             return
         threads = self._acquire()
@@ -42,12 +54,12 @@ class Team:
 
     def _acquire(self) -> WorkerThreads:
         try:
-            return _idle[self.size].pop()
+            return _idle[self.members].pop()
         except (KeyError, IndexError):
-            return WorkerThreads(self.size)
+            return WorkerThreads(self.members)
 
     def _release(self, threads: WorkerThreads) -> None:
-        idle = _idle.setdefault(self.size, [])
+        idle = _idle.setdefault(threads.size, [])
         if len(idle) < MAX_IDLE:
             idle.append(threads)
 
@@ -65,17 +77,20 @@ def current_team(n_jobs: int | None = None, work: int | None = None, min_work: i
 
     The environment variable ``SAPWOOD_TEAM`` forces a size whatever the machine has, for tests.
     """
+    if work is not None and work < min_work and not os.environ.get("SAPWOOD_TEAM"):
+        return SERIAL_TEAM
+    return Team(count_threads(n_jobs), current_share())
+
+
+def count_threads(n_jobs: int | None = None) -> int:
+    """Return the number of threads for ``n_jobs``, however little work there is."""
     forced = os.environ.get("SAPWOOD_TEAM")
     if forced:
-        return Team(int(forced))
-    if work is not None and work < min_work:
-        return SERIAL_TEAM
+        return int(forced)
     n_cpus = usable_cpus()
     if n_jobs is None or n_jobs == -1:
-        return Team(_environment_limit(n_cpus))
-    if n_jobs < -1:
-        return Team(max(1, n_cpus + 1 + n_jobs))
-    return Team(min(n_jobs, n_cpus))
+        return _environment_limit(n_cpus)
+    return max(1, n_cpus + 1 + n_jobs) if n_jobs < -1 else min(n_jobs, n_cpus)
 
 
 def training_team(n_jobs: int | None, n_rows: int, n_features: int) -> Team:
