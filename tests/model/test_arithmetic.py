@@ -9,7 +9,7 @@ import pytest
 import sapwood
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.errors import ParameterError, SchemaError
-from sapwood.model.arithmetic import multiply_outputs
+from sapwood.model.arithmetic import average_models, multiply_outputs
 from sapwood.objectives import Softmax
 
 RANDOM = np.random.default_rng(0)
@@ -126,3 +126,20 @@ def test_rounds_of_several_classes_are_kept_whole():
 def test_other_slices_are_refused(rounds):
     with pytest.raises(ParameterError, match="rounds"):
         model(2)[rounds]
+
+
+@pytest.mark.parametrize("params", [{}, {"leaf_model": "linear"}], ids=str)
+def test_an_average_has_the_trees_of_each_round_side_by_side(params):
+    one, other = model(4, **params), model(6, random_state=1, subsample=0.5, **params)
+    average = average_models([one, other], [0.25, 0.75])
+    assert average.ensemble.tree_round.tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 5]
+    expected = 0.25 * one[:2].predict_raw(X) + 0.75 * other[:2].predict_raw(X)
+    np.testing.assert_allclose(average[:2].predict_raw(X), expected, rtol=1e-12)
+    again = average_models([one], [1.0])
+    assert again.fingerprint() == one.fingerprint()
+
+
+def test_an_average_of_models_with_categories_numbers_their_features_anew():
+    models = [model(3, FRAME, category_encoding=encoding) for encoding in ("ordered", "partition", "one_hot")]
+    expected = np.mean([one.predict_raw(FRAME) for one in models], axis=0)
+    np.testing.assert_allclose(average_models(models, [1 / 3] * 3).predict_raw(FRAME), expected, rtol=1e-12)

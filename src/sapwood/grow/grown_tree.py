@@ -173,9 +173,10 @@ class FittedTree:
 
 
 def join_nodes(trees: Sequence[GrownTree]) -> NodeTable:
-    """Return the nodes of several trees, tree by tree."""
+    """Return the nodes of several trees, tree by tree, without what they have for each output."""
     return NodeTable(
-        np.concatenate([tree.integers for tree in trees]), np.concatenate([tree.numbers for tree in trees])
+        np.concatenate([tree.integers for tree in trees]),
+        np.concatenate([tree.numbers[:, : layout.NODE_OUTPUTS] for tree in trees]),
     )
 
 

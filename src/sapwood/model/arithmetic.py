@@ -25,15 +25,7 @@ if TYPE_CHECKING:
 
 def add_models(first: Model, second: Model) -> Model:
     """Return the model whose scores are the sums of those of two models; the trees of the first come first."""
-    _check_alike(first, second)
-    transformer, later = first.transformer, second.ensemble
-    if transformer is not None and second.transformer is not None:
-        _check_vocabularies(first, second)
-        transformer, numbers = transformer.join(second.transformer, first.n_features)
-        transformer = replace(transformer, vocabularies=_longest_vocabularies(first.transformer, second.transformer))
-        later = later.renumber_features(numbers)
-    elif transformer is None:
-        transformer = second.transformer
+    transformer, later = _join_features(first, second)
     return replace(
         first,
         ensemble=first.ensemble.concatenate(later),
@@ -54,14 +46,15 @@ def scale_model(model: Model, factor: float) -> Model:
 
 def multiply_outputs(model: Model, factors: Sequence[float], link: str) -> Model:
     """Return the model of several outputs whose k-th score is ``factors[k]`` times that of a model of one output."""
-    copies = [scale_model(model, factor).ensemble for factor in factors]
-    trees = np.arange(model.ensemble.n_trees * len(factors)).reshape(len(factors), -1).T.ravel()
-    joined = copies[0]
-    for copy in copies[1:]:
-        joined = joined.concatenate(copy)
-    rounds = np.repeat(model.ensemble.tree_round, len(factors))
-    outputs = np.repeat(np.arange(len(factors), dtype=joined.tree_output.dtype), model.ensemble.n_trees)
-    ensemble = _take_trees(replace(joined, n_outputs=len(factors), tree_output=outputs), trees, rounds)
+    n_outputs, n_trees = len(factors), model.ensemble.n_trees
+    copies = [
+        replace(
+            scale_model(model, factor).ensemble, n_outputs=n_outputs, tree_output=np.full(n_trees, k, dtype=np.int32)
+        )
+        for k, factor in enumerate(factors)
+    ]
+    trees = [(copy, tree) for tree in range(n_trees) for copy in copies]
+    ensemble = _join_trees(copies[0], trees, np.repeat(model.ensemble.tree_round, n_outputs))
     base_scores = np.array([float(model.base_scores[0]) * factor for factor in factors])
     return replace(model, ensemble=ensemble, base_scores=base_scores, link=link, intervals=None)
 
@@ -71,7 +64,8 @@ def every_round(ensemble: Ensemble, step: int) -> Ensemble:
     if ensemble.is_average:
         return every_round(ensemble.unscaled(), step).averaged()
     trees = np.flatnonzero(ensemble.tree_round % step == 0)
-    return _take_trees(ensemble, trees, ensemble.tree_round[trees] // np.int32(step))
+    rounds = ensemble.tree_round[trees] // np.int32(step)
+    return _join_trees(ensemble, [(ensemble, tree) for tree in trees.tolist()], rounds)
 
 
 def average_models(models: Sequence[Model], weights: Sequence[float]) -> Model:
@@ -79,31 +73,49 @@ def average_models(models: Sequence[Model], weights: Sequence[float]) -> Model:
 
     Round k holds the trees of round k of each model, so that its first rounds are an average too.
     """
-    first, *others = (scale_model(model, weight) for model, weight in zip(models, weights, strict=True))
-    total = first
+    total, *others = (scale_model(model, weight) for model, weight in zip(models, weights, strict=True))
+    ensembles = [total.ensemble]
     for other in others:
-        total = add_models(total, other)
-    rounds = np.concatenate([model.ensemble.tree_round for model in models])
+        transformer, ensemble = _join_features(total, other)
+        base_scores = total.base_scores + other.base_scores
+        total = replace(total, base_scores=base_scores, transformer=transformer, intervals=None)
+        ensembles.append(ensemble)
+    rounds = np.concatenate([ensemble.tree_round for ensemble in ensembles])
     order = np.argsort(rounds, kind="stable")
-    return replace(total, ensemble=_take_trees(total.ensemble, order, rounds[order]))
+    trees = [(ensemble, tree) for ensemble in ensembles for tree in range(ensemble.n_trees)]
+    return replace(total, ensemble=_join_trees(total.ensemble, [trees[k] for k in order.tolist()], rounds[order]))
 
 
-def _take_trees(ensemble: Ensemble, trees: np.ndarray, rounds: np.ndarray) -> Ensemble:
-    """Return trees in the given order, with the given rounds and the values that they have."""
-    parts = [slice(int(ensemble.tree_start[k]), int(ensemble.tree_start[k + 1])) for k in trees]
-    nodes = np.concatenate([np.empty(0, np.intp), *(np.arange(part.start, part.stop) for part in parts)])
-    coefficients = ensemble.leaf_coefficients
-    if coefficients is not None:
-        coefficients = join_coefficients(
-            [(coefficients.slice(part.start, part.stop), ensemble.value[part]) for part in parts]
-        )
+def _join_features(first: Model, second: Model) -> tuple[FeatureTransformer | None, Ensemble]:
+    """Return the transformer of the features of two models, and the trees of the second with their numbers in it."""
+    _check_alike(first, second)
+    transformer = first.transformer
+    if transformer is None or second.transformer is None:
+        return transformer or second.transformer, second.ensemble
+    _check_vocabularies(first, second)
+    joined, numbers = transformer.join(second.transformer, first.n_features)
+    joined = replace(joined, vocabularies=_longest_vocabularies(transformer, second.transformer))
+    return joined, second.ensemble.renumber_features(numbers)
+
+
+def _join_trees(like: Ensemble, trees: Sequence[tuple[Ensemble, int]], rounds: np.ndarray) -> Ensemble:
+    """Return trees of ensembles that are ``like`` one, in the given order and with the given rounds."""
+    parts = [(one, slice(int(one.tree_start[k]), int(one.tree_start[k + 1]))) for one, k in trees]
+    nodes = {
+        name: np.concatenate([getattr(like, name)[:0], *(getattr(one, name)[part] for one, part in parts)])
+        for name in NODE_FIELDS
+    }
+    coefficients = [
+        (None if one.leaf_coefficients is None else one.leaf_coefficients.slice(part.start, part.stop), one.value[part])
+        for one, part in parts
+    ]
     return Ensemble(
-        n_outputs=ensemble.n_outputs,
-        tree_start=np.cumsum([0, *(part.stop - part.start for part in parts)]),
-        tree_output=ensemble.tree_output[trees],
+        n_outputs=like.n_outputs,
+        tree_start=np.cumsum([0, *(part.stop - part.start for _, part in parts)]),
+        tree_output=np.array([one.tree_output[k] for one, k in trees], dtype=np.int32),
         tree_round=rounds,
-        **owned_arrays({name: getattr(ensemble, name)[nodes] for name in NODE_FIELDS}),
-        leaf_coefficients=coefficients,
+        **owned_arrays(nodes),
+        leaf_coefficients=join_coefficients(coefficients),
     )
 
 
@@ -153,8 +165,7 @@ def _check_vocabularies(first: Model, second: Model) -> None:
             )
 
 
-def _longest_vocabularies(first: FeatureTransformer | None, second: FeatureTransformer) -> dict[int, Vocabulary]:
-    assert first is not None
+def _longest_vocabularies(first: FeatureTransformer, second: FeatureTransformer) -> dict[int, Vocabulary]:
     return {
         f: max((first.vocabularies[f], one), key=lambda vocabulary: len(vocabulary.categories))
         for f, one in second.vocabularies.items()

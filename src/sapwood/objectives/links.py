@@ -117,13 +117,13 @@ class RowwiseLink(Link):
         """Apply the function to every row."""
         scores = np.ascontiguousarray(scores, dtype=np.float64)
         out = np.empty(scores.shape[::-1])
-        run(self.kernel, scores, out)
+        run(self.kernel, scores, *self._workspace(scores), out)
         return out
 
     def bind(self, scores: np.ndarray) -> Callable[[], float | np.ndarray]:
         """Return a call that applies the function to the row."""
         out = np.empty((1, len(scores)))
-        call = self.kernel.bind(SERIAL_SYNC, scores[:, None], out)
+        call = self.kernel.bind(SERIAL_SYNC, scores[:, None], *self._workspace(scores[:, None]), out)
 
         def predict_row() -> np.ndarray:
             call(0, 1)
@@ -131,12 +131,20 @@ class RowwiseLink(Link):
 
         return predict_row
 
+    def _workspace(self, scores: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the arrays that the kernel needs between the scores and the predictions."""
+        return ()
+
 
 class Softmax(RowwiseLink):
     """Probabilities proportional to e^score."""
 
     name = "softmax"
     kernel = kernels.softmax_values
+
+    def _workspace(self, scores: np.ndarray) -> tuple[np.ndarray, ...]:
+        n_outputs, n_rows = scores.shape
+        return (np.empty((n_outputs + 2, n_rows)),)
 
 
 class OneVsAll(RowwiseLink):

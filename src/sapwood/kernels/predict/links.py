@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sapwood.kernels.numeric.elementary import exp, sigmoid
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.native.runtime.kernel import kernel
+
+BLOCK = 64  # rows that are processed for all classes before the next, so that their workspace stays in the L1 cache
 
 
 @kernel("f64[:], f64[:]")
@@ -25,21 +29,36 @@ def margin_values(member, members, sync, scores, out):
         out[i] = 1.0 if p > 1.0 else p
 
 
-@kernel("f64[:,:], f64[:,:]")
-def softmax_values(member, members, sync, scores, out):
-    """Write e^F over its sum for the scores F of each row to ``out[row]``."""
+@kernel("f64[:,:], f64[:,:], f64[:,:]")
+def softmax_values(member, members, sync, scores, work, out):
+    """Write e^F over its sum for the scores F of each row to ``out[row]``.
+
+    ``work`` holds two numbers and one per output for each row, of which each member uses those of its first block.
+    """
     n_outputs, n = scores.shape
-    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
-        largest = scores[0, i]
+    n_blocks = (n + BLOCK - 1) // BLOCK
+    base = np.uint64(member * n_blocks // members * BLOCK)
+    for b in range(member * n_blocks // members, (member + 1) * n_blocks // members):
+        start = np.uint64(b * BLOCK)
+        size = np.uint64(min(n, (b + 1) * BLOCK)) - start
+        for i in range(size):
+            work[n_outputs, base + i] = scores[0, start + i]
+            work[n_outputs + 1, base + i] = 0.0
         for k in range(1, n_outputs):
-            largest = scores[k, i] if scores[k, i] > largest else largest
-        total = 0.0
+            for i in range(size):
+                largest = work[n_outputs, base + i]
+                work[n_outputs, base + i] = scores[k, start + i] if scores[k, start + i] > largest else largest
         for k in range(n_outputs):
-            e = exp(scores[k, i] - largest)
-            out[i, k] = e
-            total += e
+            for i in range(size):
+                e = exp(scores[k, start + i] - work[n_outputs, base + i])
+                work[k, base + i] = e
+                work[n_outputs + 1, base + i] += e
         for k in range(n_outputs):
-            out[i, k] /= total
+            for i in range(size):
+                work[k, base + i] /= work[n_outputs + 1, base + i]
+        for i in range(size):
+            for k in range(n_outputs):
+                out[start + i, k] = work[k, base + i]
 
 
 @kernel("f64[:,:], f64[:,:]")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.numeric.elementary import exp, exp_nonpositive, log
 from sapwood.kernels.numeric.elementwise import apply_elementwise, log_values
-from sapwood.kernels.numeric.gradient_pairs import store_pair
+from sapwood.kernels.numeric.gradient_pairs import MAX_FLOAT32
 from sapwood.kernels.threads.slices import slice_start
 from sapwood.lazy_dataclass import dataclass
 from sapwood.native.runtime.kernel import Run, kernel, run_serial
@@ -58,7 +56,7 @@ def softmax_pairs(member, members, sync, y, scores, curvature, work, exponential
     """-log p of the row's class: gradient p - [y = k], hessian ``curvature`` * p (1 - p).
 
     ``work`` holds three numbers per row, of which each member uses those of its first block. ``exponentials`` shares
-    the memory of ``out``: each lies where its pair will be written.
+    the memory of ``out``: each lies where its pair will be written. Pairs fit in float32, since ``curvature`` does.
     """
     n_outputs, n = scores.shape
     n_blocks = (n + BLOCK - 1) // BLOCK
@@ -73,7 +71,9 @@ def softmax_pairs(member, members, sync, y, scores, curvature, work, exponential
                 work[2, base + i] = exponentials[k, start + i] / work[1, base + i]
             for i in range(stop - start):
                 p = work[2, base + i]
-                store_pair(out, k, start + i, p - (1.0 if y[start + i] == k else 0.0), curvature * p * (1.0 - p))
+                first = np.uint64(2) * (start + np.uint64(i))
+                out[k, first] = np.float32(p - (1.0 if y[start + i] == k else 0.0))
+                out[k, first + np.uint64(1)] = np.float32(curvature * p * (1.0 - p))
 
 
 @kernel("f64[:], f64[:,:], f64[:,:], f64[:]")
@@ -121,8 +121,8 @@ class Softmax(MulticlassObjective):
     link = links.Softmax()
 
     def __post_init__(self) -> None:
-        is_valid = self.curvature_factor is None or 0.0 < self.curvature_factor < math.inf
-        check_setting(self, "curvature_factor", is_valid, "a number above 0, or None")
+        is_valid = self.curvature_factor is None or 0.0 < self.curvature_factor <= MAX_FLOAT32
+        check_setting(self, "curvature_factor", is_valid, f"a number above 0, at most {MAX_FLOAT32:g}, or None")
 
     @property
     def curvature(self) -> str:
