@@ -122,10 +122,10 @@ class Packer:
                 form.pack_into(block, offset, *self._slots(kinds, value))
             elif type(kinds[0]) is Array:
                 packed = _packed_arrays.get(id(value))
-                if packed is None or packed[0]() is not value or packed[1] != kinds[0]:
+                if packed is None or packed() is not value or packed.kind != kinds[0]:
                     slots = _array_slots(self._name, kinds[0], value)
                 else:
-                    slots = packed[2]
+                    slots = packed.slots
                 form.pack_into(block, offset, *slots)
             else:
                 form.pack_into(block, offset, value)
@@ -139,9 +139,9 @@ class Packer:
                 slots.append(value)
                 continue
             packed = _packed_arrays.get(id(value))
-            if packed is None or packed[0]() is not value or (packed[1] is not kind and packed[1] != kind):
+            if packed is None or packed() is not value or (packed.kind is not kind and packed.kind != kind):
                 packed = _pack_array(self._name, kind, value)
-            slots += packed[2]
+            slots += packed.slots
         return slots
 
 
@@ -155,16 +155,33 @@ def _slot_format(kind: Scalar | Array) -> str:
     return {"f64": "d", "u64": "Q"}.get(kind.kind, "q")
 
 
-# Arrays that were packed before, most of them in every round, by identity: a weak reference, type, address and shape.
-_packed_arrays: dict[int, tuple[Any, Array, tuple[int, ...]]] = {}
+class PackedArray(weakref.ref[np.ndarray]):
+    """A weak reference to an array that was packed, with its identity, its type, and its address and shape.
+
+    It is one object, since there are many of them, and the garbage collector looks at each.
+    """
+
+    __slots__ = ("key", "kind", "slots")
+    key: int
+    kind: Array
+    slots: tuple[int, ...]
 
 
-def _pack_array(name: str, kind: Array, value: Any) -> tuple[Any, Array, tuple[int, ...]]:
+# Arrays that were packed before, most of them in every round, by identity.
+_packed_arrays: dict[int, PackedArray] = {}
+
+
+def _pack_array(name: str, kind: Array, value: Any) -> PackedArray:
     """Check an array and remember its slots for as long as it exists."""
-    slots, key = _array_slots(name, kind, value), id(value)
-    packed = (weakref.ref(value, lambda _: _packed_arrays.pop(key, None)), kind, slots)
-    _packed_arrays[key] = packed
+    slots = _array_slots(name, kind, value)
+    packed = PackedArray(value, _forget)
+    packed.key, packed.kind, packed.slots = id(value), kind, slots
+    _packed_arrays[packed.key] = packed
     return packed
+
+
+def _forget(packed: Any) -> None:
+    _packed_arrays.pop(packed.key, None)
 
 
 def _array_slots(name: str, kind: Array, value: Any) -> tuple[int, ...]:
