@@ -51,6 +51,11 @@ def measure(fit: Fit, rows: Rows, seed: int, threads: int) -> Run:
     return losses(rows, np.asarray(predict(rows.X_test))) | times
 
 
+def best_times(run: Run, earlier: Run) -> Run:
+    """Return a run with the shorter times of two."""
+    return run | {name: min(run[name], earlier[name]) for name in ("seconds", "cpu")}
+
+
 def warm_up(fit: Fit, rows: Rows, threads: int) -> None:
     """Fit a few rows, so that compilers have run and libraries are loaded."""
     n = min(WARM_ROWS, len(rows.y))
