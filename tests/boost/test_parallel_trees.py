@@ -9,6 +9,7 @@ import xgboost
 import sapwood
 from sapwood import Dart, Goss, SapwoodClassifier, SapwoodRegressor, Uniform
 from sapwood.errors import ParameterError
+from sapwood.model.ensemble_builder import EnsembleBuilder
 from sapwood.objectives import Quantile, Softmax
 from tests.boost.examples import example, labelled
 
@@ -94,9 +95,9 @@ def test_trees_of_a_round_do_not_see_each_other(params):
 
 
 def _only(ensemble, k):
-    from sapwood.model.arithmetic import _take_trees
-
-    return _take_trees(ensemble, np.array([k]), np.zeros(1, dtype=np.int32))
+    builder = EnsembleBuilder(ensemble.n_outputs, ensemble.width)
+    builder.append(ensemble[k], int(ensemble.tree_output[k]))
+    return builder.build()
 
 
 @pytest.mark.parametrize("objective", ["softmax", Softmax(vector_leaves=True)], ids=str)
