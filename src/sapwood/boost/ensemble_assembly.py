@@ -9,7 +9,7 @@ import numpy as np
 
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.categories.derived_feature import SET, DerivedFeature
-from sapwood.grow.grown_tree import GRADIENTS, HESSIANS, FittedTree, join_nodes, thresholds
+from sapwood.grow.grown_tree import FittedTree, join_nodes, thresholds
 from sapwood.kernels.layout import BITSET_SPLIT
 from sapwood.model.ensemble_builder import join_trees
 from sapwood.model.linear_leaves import join_coefficients
@@ -42,8 +42,8 @@ class TreeAssembler:
         mapper = self._dataset.bin_mapper
         nodes["threshold"] = np.concatenate(exact) if exact else thresholds(joined.feature, joined.bin, mapper)
         nodes["value"] = np.concatenate([tree.value for tree in trees])
-        nodes["gradient"] = np.concatenate([tree.numbers[:, GRADIENTS] for tree in grown])
-        nodes["hessian"] = np.concatenate([tree.numbers[:, HESSIANS] for tree in grown])
+        nodes["gradient"] = np.concatenate([tree.gradient for tree in grown])
+        nodes["hessian"] = np.concatenate([tree.hessian for tree in grown])
         if width == 1:
             nodes |= {name: nodes[name][:, 0] for name in ("gradient", "hessian")}
         bitsets = [tree.sets for tree in grown if tree.sets is not None]

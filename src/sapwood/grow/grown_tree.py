@@ -57,16 +57,6 @@ class NodeTable:
         """Sums of sample weights."""
         return self.numbers[:, layout.NODE_WEIGHT].copy()
 
-    @cached_property
-    def gradient(self) -> np.ndarray:
-        """Sums of gradients (nodes, outputs)."""
-        return self.numbers[:, GRADIENTS].copy()
-
-    @cached_property
-    def hessian(self) -> np.ndarray:
-        """Sums of hessians (nodes, outputs)."""
-        return self.numbers[:, HESSIANS].copy()
-
 
 # Columns of sums and values of the outputs among the floats of a node.
 GRADIENTS, HESSIANS, VALUES = (slice(layout.NODE_OUTPUTS + j, None, layout.NODE_PER_OUTPUT) for j in range(3))
@@ -101,6 +91,16 @@ class GrownTree(NodeTable):
         return cls(
             integers[:, : layout.NODE_BITSET].copy(), numbers.copy(), leaves.ints, leaf_rows, n_leaves, None, None, sets
         )
+
+    @property
+    def gradient(self) -> np.ndarray:
+        """Sums of gradients (nodes, outputs)."""
+        return self.numbers[:, GRADIENTS]
+
+    @property
+    def hessian(self) -> np.ndarray:
+        """Sums of hessians (nodes, outputs)."""
+        return self.numbers[:, HESSIANS]
 
     @property
     def value(self) -> np.ndarray:
