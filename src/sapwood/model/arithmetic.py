@@ -91,7 +91,7 @@ def _join_features(first: Model, second: Model) -> tuple[FeatureTransformer | No
     _check_alike(first, second)
     transformer = first.transformer
     if transformer is None or second.transformer is None:
-        return transformer or second.transformer, second.ensemble
+        return second.transformer if transformer is None else transformer, second.ensemble
     _check_vocabularies(first, second)
     joined, numbers = transformer.join(second.transformer, first.n_features)
     joined = replace(joined, vocabularies=_longest_vocabularies(transformer, second.transformer))
