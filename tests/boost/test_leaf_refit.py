@@ -8,7 +8,14 @@ import pytest
 from sapwood import SapwoodClassifier, SapwoodRegressor
 from sapwood.errors import ParameterError
 from sapwood.kernels.layout import GrowParams
-from sapwood.kernels.leaves.leaf_refit import add_model_values, merge_sums, sum_model_leaves
+from sapwood.kernels.leaves.leaf_refit import (
+    add_model_values,
+    bound_model_pairs,
+    fit_leaves,
+    merge_sums,
+    newton_steps,
+    sum_model_leaves,
+)
 from sapwood.kernels.leaves.logistic import BLOCK, fit_logistic
 from sapwood.native.threads.team import current_team
 from sapwood.objectives import Absolute
@@ -123,6 +130,66 @@ def test_the_sums_of_equal_rows_are_those_of_rows_that_weigh_one(members, monkey
         team.run(sum_model_leaves, rows, start, np.array([n]), node, 3, pairs, weight, scale, partial)
         found.append(partial.sum(axis=0))
     assert np.array_equal(*found)
+
+
+def grow_params(reg_lambda: float) -> GrowParams:
+    return GrowParams(*(0 for _ in GrowParams._fields))._replace(reg_lambda=reg_lambda)
+
+
+def one_newton_step(members, pairs, weight, node, left, penalty):
+    """Sums and values of the kernel that does all of it, and whether the pairs are finite; buffers hold garbage."""
+    (width, n, _), n_nodes = pairs.shape, len(left)
+    max_weight = float(weight.max(initial=0.0)) if len(weight) else 1.0
+    sums, values, is_finite = np.full((n_nodes, 2 * width + 2), 7.0), np.full((n_nodes, width), 7.0), np.full(1, 7)
+    work = (
+        np.full((members, 2 * width), 7.0), np.full((width + 1, 2), 7.0), np.full((members, sums.size), 7), sums,
+        np.full((n_nodes, width, 2), 7.0),
+    )  # fmt: skip
+    current_team(None).run(
+        fit_leaves, np.arange(n, dtype=np.uint32), np.array([0, n]), np.array([n]), node, pairs, weight, max_weight, n,
+        penalty, left, grow_params(2.0), *work, values, is_finite,
+    )  # fmt: skip
+    return sums, values, bool(is_finite[0]), work[1]
+
+
+@pytest.mark.parametrize("members", [1, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("width", [1, 4])
+def test_one_call_gives_the_bits_of_sums_and_a_newton_step_apart(members, weighted, width, monkeypatch):
+    random = np.random.default_rng(7)
+    n, left, penalty = 900, np.array([1, 3, 0, 0, 0], dtype=np.int32), np.array([0.0, 0.0, 0.5, 0.0, 0.0])
+    node = random.integers(2, 5, n).astype(float)
+    pairs = random.normal(size=(width, n, 2)).astype(np.float32) ** 3
+    pairs[..., 1] = np.abs(pairs[..., 1])
+    weight = random.gamma(1.0, size=n) if weighted else np.empty(0)
+    monkeypatch.setenv("SAPWOOD_TEAM", str(members))
+    sums, values, is_finite, scale = one_newton_step(members, pairs, weight, node, left, penalty)
+    assert is_finite
+    bounds = np.empty((1, 2 * width))
+    bound_model_pairs(pairs, bounds)
+    largest = np.append(bounds[0], [1.0, 1.0]) * (weight.max() if weighted else 1.0) * n
+    assert np.array_equal(scale.reshape(-1), 2.0 ** np.floor(np.log2(2.0**61 / largest)))
+    partial, slow = np.empty((1, sums.size), dtype=np.int64), np.empty_like(sums)
+    entries = np.arange(n, dtype=np.uint32), np.array([0, n]), np.array([n])
+    sum_model_leaves(*entries, node, len(left), pairs, weight, scale, partial)
+    merge_sums(partial, len(left), left, scale, slow)
+    limits, slow_values = np.tile([-np.inf, np.inf], (len(left), width, 1)), np.zeros((len(left), width))
+    newton_steps(slow, penalty, grow_params(2.0), limits, slow_values)
+    assert np.array_equal(sums, slow) and np.array_equal(values, slow_values)
+    in_leaf = node == 4
+    own = weight[in_leaf] if weighted else 1.0
+    g, h = (own * pairs[0, in_leaf, k].astype(float) for k in range(2))
+    assert values[4, 0] == pytest.approx(-g.sum() / (h.sum() + 2.0))
+
+
+@pytest.mark.parametrize("members", [1, 3])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_pairs_that_are_not_finite_are_told(members, bad, monkeypatch):
+    monkeypatch.setenv("SAPWOOD_TEAM", str(members))
+    pairs = np.ones((2, 30, 2), dtype=np.float32)
+    pairs[1, 29, 0] = bad
+    left, node = np.array([1, 0, 0], dtype=np.int32), np.ones(30)
+    assert not one_newton_step(members, pairs, np.empty(0), node, left, np.zeros(3))[2]
 
 
 @pytest.mark.parametrize("members", ["1", "3"])

@@ -42,6 +42,7 @@ VALIDATION_FRACTION = 0.25
 LEARNING_RATE = 0.2
 MAX_CATEGORIES = 3  # categorical columns by which numbers are centred
 MIN_GAIN = 0.01  # of a chosen cross, as a fraction of all gains
+COARSE_BINS = 63  # of crosses while all of them are tried: enough to find those of large gain
 MIN_ERRORS = 1.5  # standard errors by which the loss must fall
 HASH_RANGE = 2.0**64
 
@@ -87,7 +88,7 @@ def search_crosses(
     if not specs:
         return ChosenCrosses()
     used = np.flatnonzero(plain.gains > 0.0)
-    tried = search.fit(specs, used)
+    tried = search.fit(specs, used, COARSE_BINS)
     gains = tried.gains[len(used) :]
     order = sorted(np.flatnonzero(gains > MIN_GAIN * tried.total_gain).tolist(), key=lambda k: (-gains[k], k))
     chosen = tuple(specs[k] for k in order[: option.max_kept])
@@ -132,9 +133,9 @@ class CrossSearch:
         n_rows = prepared.dataset.n_rows
         self._train_rows, self._valid_rows = (prepared.rows.take(_mask(rows, n_rows)) for rows in (train, valid))
 
-    def fit(self, specs: Sequence[Spec], columns: np.ndarray) -> ShortFit:
-        """Train on some columns and crosses."""
-        dataset, tiles = self._bin(specs, columns)
+    def fit(self, specs: Sequence[Spec], columns: np.ndarray, max_bins: int | None = None) -> ShortFit:
+        """Train on some columns and crosses; these have as many bins as other columns, or ``max_bins``."""
+        dataset, tiles = self._bin(specs, columns, max_bins)
         valid, scores = self._valid_rows, self._initial.make_scores(self._prepared.dataset.n_rows)
         eval_set = EvalSet("validation", tiles, valid.target, np.ascontiguousarray(scores[:, self._valid]))
         initial = InitialScores(self._initial.base_scores, None, np.ascontiguousarray(scores[:, self._train]))
@@ -143,7 +144,9 @@ class CrossSearch:
         losses = self._objective.loss(valid.y, eval_set.scores, self._run)
         return ShortFit(column_gains(result, dataset), losses)
 
-    def _bin(self, specs: Sequence[Spec], columns: np.ndarray) -> tuple[BinnedDataset, np.ndarray]:
+    def _bin(
+        self, specs: Sequence[Spec], columns: np.ndarray, max_bins: int | None
+    ) -> tuple[BinnedDataset, np.ndarray]:  # fmt: skip
         """Return the training rows in bins, and the tiles of the validation rows."""
         before, run = self._prepared.dataset, self._run
         crosses = make_crosses(specs, self._encoded, run)
@@ -151,6 +154,9 @@ class CrossSearch:
         chosen = [*columns.tolist(), *range(before.n_features, before.n_features + len(crosses))]
         table = crossed.row_tables()[0].select(chosen)
         rows, params = self._train_rows, self._params
+        if max_bins is not None:
+            limits = np.minimum(params.binning.column_limits, max_bins).tolist()
+            params = dataclasses.replace(params, binning=dataclasses.replace(params.binning, max_bins=limits))
         is_exact = isinstance(before.bin_mapper, ExactBinMapper)
         edges = {} if is_exact else {k: before.bin_mapper.edges[f] for k, f in enumerate(columns.tolist())}
         transformer = crossed.transformer

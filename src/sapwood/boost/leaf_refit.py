@@ -7,6 +7,7 @@ of the residuals for losses whose hessian is constant or zero.
 from __future__ import annotations
 
 import dataclasses
+from typing import NoReturn
 
 import numpy as np
 
@@ -17,10 +18,13 @@ from sapwood.errors import TrainingError
 from sapwood.grow.grown_tree import GRADIENTS, HESSIANS, VALUES, GrownTree
 from sapwood.kernels.layout import BITSET_SPLIT, NODE_COUNT, NODE_WEIGHT, UNPENALISED, GrowParams
 from sapwood.kernels.leaves.leaf_refit import (
+    MAX_SUM,
+    MIN_BOUND,
     add_model_values,
     add_node_values,
     average_children,
     bound_model_pairs,
+    fit_leaves,
     merge_sums,
     newton_steps,
     sum_model_leaves,
@@ -31,9 +35,6 @@ from sapwood.native.runtime.kernel import CallCache
 from sapwood.native.threads.team import Team
 from sapwood.objectives.base import Objective
 from sapwood.objectives.losses.logistic import logistic_pairs
-
-MIN_BOUND = 1e-290  # of gradients, so that scales stay finite
-MAX_SUM = 2.0**61  # bound of sums in fixed point, rounding included
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +107,8 @@ class LeafRefit:
         used = slice(None if settings.n_steps > 1 and self._logistic is None else 0)
         self._step_scores, self._step_pairs = np.empty_like(models.scores[used]), np.empty_like(self.pairs[used])
         self._scratch = (np.empty(n), np.empty(n, dtype=np.uint32)) if objective.has_quantile_leaves else None
+        is_single_step = settings.n_steps == 1 and self._scratch is None and not workers.splits_rows
+        self._newton = NewtonRefit(models, self._n_train, self._max_weight, settings) if is_single_step else None
         self._leaf_weight = objective.leaf_weights(models.target.y, models.target.weight) if self._scratch else None
 
     def _keeps_scores(self) -> bool:
@@ -164,6 +167,11 @@ class LeafRefit:
         settings, width, n_nodes = self._settings, grown.value.shape[1], len(grown.feature)
         if self._logistic is not None:
             sums, values = self._logistic.fit(grown, node_of_row, self.pairs[0])
+        elif self._newton is not None:
+            pairs = self.pairs[output : output + width]
+            sums, values, is_finite = self._newton.fit(grown, node_of_row, pairs)
+            if not is_finite:
+                self._raise_not_finite(pairs)
         else:
             sums = self._sums(grown, node_of_row, self.pairs[output : output + width])
             if self._scratch is not None:
@@ -224,14 +232,18 @@ class LeafRefit:
         bound = np.append(self._settings.workers.max(bounds.max(axis=0)), [1.0, 1.0])
         largest = np.maximum(bound * self._max_weight, MIN_BOUND)
         if not np.isfinite(largest).all():
-            is_finite = np.isfinite(pairs).all(axis=(0, 2))
-            row = "a row on another worker" if is_finite.all() else f"row {int(self.models.rows[np.argmin(is_finite)])}"
-            raise TrainingError(
-                f"the gradient of {row} is not finite while leaves are fitted: lower learning_rate, raise reg_lambda, "
-                "or rescale the target"
-            )
+            self._raise_not_finite(pairs)
         with np.errstate(over="ignore"):
             return _powers_of_two_below(MAX_SUM / (largest * self._n_train)).reshape(-1, 2)
+
+    def _raise_not_finite(self, pairs: np.ndarray) -> NoReturn:
+        """Raise a TrainingError that names the first row whose gradient is not finite."""
+        is_finite = np.isfinite(pairs).all(axis=(0, 2))
+        row = "a row on another worker" if is_finite.all() else f"row {int(self.models.rows[np.argmin(is_finite)])}"
+        raise TrainingError(
+            f"the gradient of {row} is not finite while leaves are fitted: lower learning_rate, raise reg_lambda, "
+            "or rescale the target"
+        )
 
     def _quantiles(self, grown: GrownTree, node_of_row: np.ndarray, output: int) -> np.ndarray:
         """Return the loss's optimal value of each leaf (models * nodes, 1): a quantile of its residuals."""
@@ -252,6 +264,43 @@ class LeafRefit:
         quantiles = at.quantiles(quantile, self._scratch, settings.team.run, settings.workers)
         limit = settings.grow_params.max_delta_step or np.inf
         return np.clip(quantiles, -limit, limit)[:, None]
+
+
+class NewtonRefit:
+    """One Newton step in one kernel call per tree; the next tree overwrites the arrays returned."""
+
+    def __init__(self, models: SupportingModels, n_train: int, max_weight: float, settings: RefitSettings) -> None:
+        weight = np.empty(0) if models.target.weight is None else models.target.weight
+        self._models = models
+        self._entries = models.rows, models.start, models.n_train
+        self._weights = weight, max_weight, n_train
+        self._settings = settings
+        self._run = CallCache(settings.team.run)
+        self._is_finite = np.empty(1, dtype=np.int64)
+        self._shape = (0, 0)
+
+    def _allocate(self, n_nodes: int, width: int) -> None:
+        n_members, n_sums = self._settings.team.size, self._models.n_models * n_nodes
+        self._shape = n_nodes, width
+        self._sums, self._values = np.empty((n_sums, 2 * width + 2)), np.empty((n_sums, width))
+        self._work = (
+            np.empty((n_members, 2 * width)), np.empty((width + 1, 2)),
+            np.empty((n_members, self._sums.size), dtype=np.int64), self._sums, np.empty((n_sums, width, 2)),
+        )  # fmt: skip
+
+    def fit(
+        self, grown: GrownTree, node_of_row: np.ndarray, pairs: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, bool]:  # fmt: skip
+        """Return G and H of each output, weight and count of every node, its values, and whether pairs are finite."""
+        params, width = self._settings.grow_params, len(pairs)
+        penalty = _penalties(grown, params.category_lambda)
+        if self._shape != (len(penalty), width):
+            self._allocate(len(penalty), width)
+        self._run(
+            fit_leaves, *self._entries, node_of_row, pairs, *self._weights, penalty, grown.left, params, *self._work,
+            self._values, self._is_finite,
+        )  # fmt: skip
+        return self._sums, self._values, bool(self._is_finite[0])
 
 
 class LogisticRefit:

@@ -88,8 +88,9 @@ class TrainingState:
             add_tree(eval_set, tree, eval_set.scores, self.team)
 
     def append(self, tree: FittedTree, round: int) -> None:
-        """Append a tree to the ensemble."""
-        self.builder.append(tree, tree.output, round)
+        """Append a tree to the ensemble, without the leaves of the training rows."""
+        kept = tree if tree.nodes is None else tree.without_rows()
+        self.builder.append(kept, tree.output, round)
 
 
 class Booster:

@@ -9,9 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from sapwood.kernels.histogram.gradient_scales import clamped_scale, exponent_of
 from sapwood.kernels.layout import GrowParams  # noqa: F401 (named in a signature)
 from sapwood.kernels.split.gain import leaf_value
+from sapwood.kernels.threads.barrier import barrier
 from sapwood.native.runtime.kernel import kernel
+
+MIN_BOUND = 1e-290  # of gradients, so that scales stay finite
+MAX_SUM = 2.0**61  # bound of sums in fixed point, rounding included
 
 
 @kernel("f32[:,:,:], f64[:,:]")
@@ -119,6 +124,61 @@ def newton_steps(sums, penalty, params, bounds, values):
             values[model_node, k] = newton_step(
                 g, h, values[model_node, k], node_penalty, params, bounds[model_node, k]
             )
+
+
+@kernel()
+def find_sum_scales(bounds, members, max_weight, n_entries, scale):
+    """Write the scales of G and H of each output, then of the weight; return whether all ``bounds`` are finite.
+
+    They are powers of two with which no sum of ``n_entries`` overflows. Each member has a row of bounds.
+    """
+    n_outputs = scale.shape[0] - 1
+    n_infinite = 0
+    for j in range(2 * n_outputs + 2):
+        bound = 1.0
+        if j < 2 * n_outputs:
+            bound = bounds[0, j]
+            for t in range(1, members):
+                bound = max(bound, bounds[t, j])
+        largest = max(bound * max_weight, MIN_BOUND)
+        n_infinite += 0 if largest < np.inf else 1
+        scale[j // 2, j % 2] = clamped_scale(exponent_of(MAX_SUM / (largest * np.float64(n_entries))))
+    return n_infinite == 0
+
+
+@kernel(
+    "u32[:], i64[:], i64[:], f64[:], f32[:,:,:], f64[:], f64, i64, f64[:], i32[:], GrowParams, f64[:,:], f64[:,:], "
+    "i64[:,:], f64[:,:], f64[:,:,:], f64[:,:], i64[:]"
+)
+def fit_leaves(
+    member, members, sync, rows, start, n_learned, node_of_row, pairs, weight, max_weight, n_entries, penalty, left,
+    params, bounds, scale, partial, sums, value_bounds, values, is_finite,
+):  # fmt: skip
+    """Give every node its sums, as ``merge_sums`` does, and its value after a Newton step from 0.
+
+    ``n_entries`` is the largest number of entries that a model learns from. ``is_finite`` tells whether all pairs are;
+    otherwise nothing is fitted.
+    """
+    bound_model_pairs(member, members, sync, pairs, bounds)
+    if barrier(sync, members) != 0:
+        return
+    if member == 0:
+        is_finite[0] = 1 if find_sum_scales(bounds, members, max_weight, n_entries, scale) else 0
+    if barrier(sync, members) != 0 or is_finite[0] == 0:
+        return
+    n_nodes = left.shape[0]
+    sum_model_leaves(
+        member, members, sync, rows, start, n_learned, node_of_row, n_nodes, pairs, weight, scale, partial
+    )  # fmt: skip
+    if barrier(sync, members) != 0 or member != 0:
+        return
+    merge_sums(partial[:members], n_nodes, left, scale, sums)
+    for model_node in range(values.shape[0]):
+        for k in range(values.shape[1]):
+            values[model_node, k] = 0.0
+            value_bounds[model_node, k, 0] = -np.inf
+            value_bounds[model_node, k, 1] = np.inf
+    newton_steps(sums, penalty, params, value_bounds, values)
 
 
 @kernel()

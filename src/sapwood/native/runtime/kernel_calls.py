@@ -167,6 +167,9 @@ class PackedArray(weakref.ref[np.ndarray]):
     slots: tuple[int, ...]
 
 
+# The first byte of a writable buffer: its address is read in a quarter of the time that ``ndarray.ctypes`` takes.
+_first_byte = ctypes.c_char.from_buffer
+
 # Arrays that were packed before, most of them in every round, by identity.
 _packed_arrays: dict[int, PackedArray] = {}
 
@@ -188,6 +191,8 @@ def _array_slots(name: str, kind: Array, value: Any) -> tuple[int, ...]:
     """Return the address and shape of an array, which must have this type."""
     if not kind.matches(value) or not value.flags.c_contiguous:
         raise TypeError(f"{name}: expected a C-contiguous {kind.kind}[{kind.ndim}], got {_described(value)}")
+    if value.size and value.flags.writeable:
+        return ctypes.addressof(_first_byte(value)), *value.shape
     return value.ctypes.data, *value.shape
 
 

@@ -20,6 +20,12 @@ BLOCK = 512  # rows that are processed for all classes before the next, so that 
 
 
 @kernel()
+def larger(x, z):
+    """Return x if it is above z, else z."""
+    return x if x > z else z
+
+
+@kernel()
 def sum_exponentials(scores, start, stop, work):
     """Write the largest score of each row to ``work[0]`` and the sum of e^(score - largest) to ``work[1]``."""
     for i in range(start, stop):
@@ -34,16 +40,32 @@ def sum_exponentials(scores, start, stop, work):
 
 
 @kernel()
-def store_exponentials(scores, start, stop, base, work, exponentials):
-    """Write e^(score - largest) of some rows to ``exponentials``, and their sums to ``work[1]`` from ``base`` on."""
+def store_largest(scores, start, stop, base, work):
+    """Write the largest score of some rows to ``work[0]`` from ``base`` on."""
     n = stop - start
+    n_outputs = scores.shape[0]
+    n_fours = (n_outputs - 1) // 4
     for i in range(n):
         work[0, base + i] = scores[0, start + i]
-        work[1, base + i] = 0.0
-    for k in range(1, scores.shape[0]):
+    for q in range(n_fours):
+        k = 1 + 4 * q
         for i in range(n):
-            largest = work[0, base + i]
-            work[0, base + i] = scores[k, start + i] if scores[k, start + i] > largest else largest
+            first = larger(scores[k, start + i], work[0, base + i])
+            second = larger(scores[k + 1, start + i], first)
+            third = larger(scores[k + 2, start + i], second)
+            work[0, base + i] = larger(scores[k + 3, start + i], third)
+    for k in range(1 + 4 * n_fours, n_outputs):
+        for i in range(n):
+            work[0, base + i] = larger(scores[k, start + i], work[0, base + i])
+
+
+@kernel()
+def store_exponentials(scores, start, stop, base, work, exponentials):
+    """Write e^(score - largest) of some rows to ``exponentials``, and their sums to ``work[1]`` from ``base`` on."""
+    store_largest(scores, start, stop, base, work)
+    n = stop - start
+    for i in range(n):
+        work[1, base + i] = 0.0
     for k in range(scores.shape[0]):
         for i in range(n):
             e = exp_nonpositive(scores[k, start + i] - work[0, base + i])
