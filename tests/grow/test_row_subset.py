@@ -13,6 +13,7 @@ from sapwood.grow.histogram import HistogramGrower
 from sapwood.grow.row_subset import RowSubset
 from sapwood.grow.workspace import make_bins
 from sapwood.kernels import layout
+from sapwood.kernels.sampling.row_subset import scatter_weights
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import TreeParams
 
@@ -60,6 +61,17 @@ def test_gradients_of_the_rows_are_copied_with_their_numbers(weighed, numbered):
     assert np.array_equal(found.pairs.reshape(3, -1, 2), given.pairs.reshape(3, N, 2)[:, rows])
     assert np.array_equal(found.weight, given.weight[rows] if weighed else given.weight)
     assert np.array_equal(found.row_ids, given.row_ids[rows] if numbered else rows)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_weights_of_the_rows_are_written_to_their_places(size):
+    rows = some_rows(0.4)
+    weight = np.random.default_rng(2).random(len(rows))
+    expected = np.zeros(N)
+    expected[rows] = weight
+    found = np.zeros(N)
+    Team(size).run(scatter_weights, rows, weight, found)
+    assert np.array_equal(found, expected)
 
 
 def test_a_larger_draw_makes_more_room():

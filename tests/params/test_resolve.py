@@ -141,6 +141,19 @@ def test_a_forest_with_the_catboost_preset_has_a_learning_rate_of_1():
     assert resolved.boost.learning_rate == 1.0
 
 
+@pytest.mark.parametrize(
+    ("task", "user", "fraction"),
+    [
+        ("classification", {}, 0.4),
+        ("regression", {}, 0.8),
+        ("classification", {"subsample": 0.7}, 0.7),
+        ("classification", {"sampling": "uniform"}, 1.0),
+    ],
+)
+def test_the_catboost_preset_samples_fewer_rows_of_two_classes(task, user, fraction):
+    assert resolve_params({"preset": "catboost", **user}, 1000, task).boost.subsample == fraction
+
+
 @pytest.mark.parametrize(("n_rows", "patience"), [(50, 100), (1000, 85), (10_000, 60), (100_000, 35), (10**7, 20)])
 def test_the_automatic_patience_falls_with_the_rows(n_rows, patience):
     """160 - 25 log10(n), between 20 and 100."""

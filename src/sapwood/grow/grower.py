@@ -36,6 +36,7 @@ from sapwood.kernels import layout
 from sapwood.kernels.histogram.gradient_scales import EXACT_LIMIT, MAX_GRADIENT
 from sapwood.kernels.histogram.quantised_gradients import quantise
 from sapwood.kernels.numeric.random import SPLIT_NOISE, draw_many
+from sapwood.kernels.sampling.row_subset import scatter_weights
 from sapwood.native.runtime.kernel import RepeatedCall
 from sapwood.native.threads.team import Team
 from sapwood.params.declaration import TreeParams
@@ -102,6 +103,8 @@ class Grower(ABC):
         self.split_noise = 0.0
         self.needs_leaf_rows = True
         self._quantise_kernel = RepeatedCall(quantise)
+        self._scatter_kernel = RepeatedCall(scatter_weights)
+        self._weight_by_row = EMPTY
         self._last_pairs = EMPTY
         self._gradients = layout.Gradients(EMPTY, EMPTY, EMPTY, 1.0)
         self._fixed_params = self._make_params()
@@ -183,13 +186,15 @@ class Grower(ABC):
         return self._grow_tree(gradients, partition, key)
 
     def _gather_gradients(self, rows: np.ndarray | None, gradients: layout.Gradients) -> layout.Gradients:
-        """Return the gradients of all rows with a weight for each; growers may gather those of the given rows alone."""
+        """Return the gradients of all rows, with weights for all; growers may gather those of the given rows alone."""
         n_weights = len(gradients.weight)
         if rows is None or n_weights == 0 or n_weights == self._dataset.n_rows:
             return gradients
-        weight = np.zeros(self._dataset.n_rows)
-        weight[rows] = gradients.weight
-        return gradients._replace(weight=weight)
+        if len(self._weight_by_row) == 0:
+            self._weight_by_row = np.empty(self._dataset.n_rows)
+        self._weight_by_row.fill(0.0)
+        self._team.run(self._scatter_kernel, rows, gradients.weight, self._weight_by_row)
+        return gradients._replace(weight=self._weight_by_row)
 
     def _wrap_gradients(self, pairs: np.ndarray, weight: np.ndarray) -> layout.Gradients:
         """Return the gradients of all rows for kernels; the last object is reused if the arrays are the same."""

@@ -1,4 +1,7 @@
-"""Copy the bins and gradients of sampled rows into compact arrays, so that a tree reads no memory of the others."""
+"""Copy the bins and gradients of sampled rows into compact arrays, so that a tree reads no memory of the others.
+
+Weights of sampled rows are also copied the other way, to their places among all rows.
+"""
 
 from __future__ import annotations
 
@@ -138,6 +141,14 @@ def compact_gradients(member, members, sync, rows, grad, out):
             out.weight[i] = grad.weight[np.uint64(rows[i])]
     for i in range(first, last):
         out.row_ids[i] = grad.row_ids[np.uint64(rows[i])] if grad.row_ids.shape[0] > 0 else np.uint64(rows[i])
+
+
+@kernel("u32[:], f64[:], f64[:]")
+def scatter_weights(member, members, sync, rows, weight, out):
+    """Write the weights of some rows to their places among all rows."""
+    n = rows.shape[0]
+    for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
+        out[np.uint64(rows[i])] = weight[i]
 
 
 @kernel("u32[:], u32[:]")
