@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sapwood import train
 from sapwood.data.binning.binned_dataset import BinnedDataset
 from sapwood.data.binning.bundling import BundleLayout
 from sapwood.data.tables.table import read_table
@@ -90,8 +91,8 @@ def test_a_tree_does_not_show_that_rows_were_copied(kind, growth, monkeypatch):
     weight = np.random.default_rng(1).random(N)
     params = TreeParams(growth=growth, max_leaves=8, max_depth=3, precision="packed")
     grown = []
-    for most in (0.0, 1.0):
-        monkeypatch.setattr(row_subset, "MAX_FRACTION", most)
+    for fewest in (N + 1, N):
+        monkeypatch.setattr(row_subset, "MIN_ROWS", fewest)
         grower = HistogramGrower(dataset, 1, params, 9, Team(2))
         tree = grower.grow(pairs, weight, 0, rows)
         grown.append(
@@ -99,3 +100,15 @@ def test_a_tree_does_not_show_that_rows_were_copied(kind, growth, monkeypatch):
         )
     for apart, together in zip(*grown, strict=True):
         assert np.array_equal(apart, together)
+
+
+@pytest.mark.parametrize("sampling", ["uniform", "goss", "mvs"])
+def test_a_model_does_not_show_that_rows_were_copied(sampling, monkeypatch):
+    X = np.random.default_rng(4).normal(size=(N, 6))
+    fingerprints = set()
+    for fewest in (N + 1, N):
+        monkeypatch.setattr(row_subset, "MIN_ROWS", fewest)
+        fraction = {} if sampling == "goss" else {"subsample": 0.3}
+        params = {"sampling": sampling, "n_estimators": 8, "learning_rate": 0.5, "effort": "fast", **fraction}
+        fingerprints.add(train(params, X, X[:, 0] > X[:, 1] * X[:, 2]).fingerprint())
+    assert len(fingerprints) == 1

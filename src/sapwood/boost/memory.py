@@ -11,7 +11,7 @@ from sapwood.data.binning.tiles import tile_width
 from sapwood.errors import OutOfMemoryError
 from sapwood.grow.histogram import is_wide
 from sapwood.grow.output_sketch import count_directions
-from sapwood.grow.row_subset import MAX_FRACTION
+from sapwood.grow.row_subset import MAX_FRACTION, MIN_ROWS
 from sapwood.grow.workspace import WorkspaceSize, count_scored_outputs, pool_size
 from sapwood.kernels.histogram.multi_output import padded_planes
 from sapwood.lazy_dataclass import dataclass
@@ -72,7 +72,8 @@ def estimate_memory(size: DataSize, objective: Objective, params: Params, member
     scored_pairs = 8 * width if n_prefixes > 0 else 0
     scratch = padded_planes(shape.n_planes) if width > 1 else shape.n_planes
     per_eval_row = 8 * p if is_exact else tiles
-    subset_fraction = 0 if is_exact or sampling_of(params.boost.sampling) is None else MAX_FRACTION
+    has_subset = not is_exact and n >= MIN_ROWS and sampling_of(params.boost.sampling) is not None
+    subset_fraction = MAX_FRACTION if has_subset else 0
     # Linear leaves read the values of all columns, for which a sparse table becomes dense.
     is_copied = size.stored is not None and linear_of(params.tree.leaf_model) is not None
     return {

@@ -89,9 +89,7 @@ class HistogramGrower(Grower):
 
     def _gather_gradients(self, rows: np.ndarray | None, gradients: layout.Gradients) -> layout.Gradients:
         self._subset_bins = None
-        # Trees whose levels build few of the columns would read less than is copied.
-        reads_few = len(self._column_sampler.extends) > 0
-        can_be_copied = self.is_one_call and self._dataset.sparse_bins is None and not reads_few
+        can_be_copied = self.is_one_call and self._dataset.sparse_bins is None
         if rows is None or not can_be_copied or not self._row_subset.is_worthwhile(len(rows)):
             return super()._gather_gradients(rows, gradients)
         self._subset_bins = self._row_subset.copy_bins(rows)

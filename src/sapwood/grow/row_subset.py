@@ -9,8 +9,9 @@ from sapwood.kernels import layout
 from sapwood.kernels.sampling.row_subset import TRANSPOSE_WORDS, compact_bins, compact_gradients, restore_row_numbers
 from sapwood.native.threads.team import Team
 
-# A larger fraction of the rows is about as quick to read where it is.
+# A larger fraction of the rows, or any of a smaller table, is as quick to read where it is.
 MAX_FRACTION = 0.5
+MIN_ROWS = 1 << 19
 
 
 class RowSubset:
@@ -36,8 +37,8 @@ class RowSubset:
         self._rows = None
 
     def is_worthwhile(self, n_sampled: int) -> bool:
-        """Return whether so few rows are sampled that copying them saves time."""
-        return n_sampled <= MAX_FRACTION * self._n_rows
+        """Return whether so few rows of so many are sampled that copying them saves time."""
+        return self._n_rows >= MIN_ROWS and n_sampled <= MAX_FRACTION * self._n_rows
 
     def copy_bins(self, rows: np.ndarray) -> layout.BinMatrix:
         """Copy the bins of some rows, given by ascending numbers; the copies are numbered 0, 1, 2 ..."""
