@@ -56,18 +56,18 @@ class Part:
 def train_parts(
     candidates: Sequence[CandidateTask],
     splits: Iterable[Split],
-    n_rows: int,
+    rows: LabeledRows,
     start_time: float,
     earlier: Sequence[Training] = (),
 ) -> list[Part]:
     """Train all candidates on the training rows of each split, until Ctrl-C or the time limit.
 
     Parts of which not all candidates were trained are left out, but for the first one if there are no ``earlier``
-    trainings of other candidates, whose models are to be added to these. ``n_rows`` are all rows of the table.
+    trainings of other candidates, whose models are to be added to these. ``rows`` are all rows of the table.
     """
     splits = list(splits)
     trainer = _PartTrainer(candidates, splits, start_time, earlier)
-    n_threads = threads_side_by_side([one.task for one in candidates], n_rows, len(candidates) * len(splits))
+    n_threads = threads_side_by_side([one.task for one in candidates], rows, len(candidates) * len(splits))
     outcomes = run_trainings(trainer.trainings(), n_threads)
     n_trained = next((k for k, outcome in enumerate(outcomes) if outcome.error is not None), len(outcomes))
     if n_trained == 0 and not earlier:
@@ -99,20 +99,21 @@ def run_trainings(trainings: Iterator[Callable[[], Value]], n_threads: int) -> l
     return outcomes
 
 
-def threads_side_by_side(tasks: Sequence[LearningTask], n_rows: int, n_trainings: int) -> int:
+def threads_side_by_side(tasks: Sequence[LearningTask], rows: LabeledRows, n_trainings: int) -> int:
     """Return the number of Python threads to train tasks in: one if it does not pay, or if order is to be kept.
 
-    Functions of the user are called by one thread, what is displayed is that of one training, and with a time limit the
-    first trainings have precedence.
+    Functions of the user are called by one thread, what is displayed is that of one training, workers exchange what
+    belongs to the same training, and with a time limit the first trainings have precedence.
     """
     params = tasks[0].params
-    n_cells = n_rows * tasks[0].schema.n_features
+    n_cells = len(rows.y) * tasks[0].schema.n_features
     is_plain = all(
         isinstance(task.params.task.objective, str) and is_name(task.params.evaluation.eval_metric) for task in tasks
     )
     is_shown = bool(params.evaluation.verbose or params.evaluation.callbacks)
     is_ordered = params.evaluation.time_limit is not None or params.run.checkpoint is not None
-    if n_cells > MAX_CELLS_SIDE_BY_SIDE or mode() != "native" or is_shown or is_ordered or not is_plain:
+    can_overlap = is_plain and rows.workers.is_local and not is_shown and not is_ordered
+    if n_cells > MAX_CELLS_SIDE_BY_SIDE or mode() != "native" or not can_overlap:
         return 1
     return min(n_trainings, count_threads(params.run.n_jobs))
 

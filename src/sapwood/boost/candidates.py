@@ -53,7 +53,7 @@ def fit_candidates(
     ``refits`` says whether they are refitted to all rows: those of a single split, and those of several splits that are
     replayed. With ``adds_refit``, models that are trained on all rows are averaged with those of several splits.
     """
-    parts = train_parts(candidates, splits, len(rows.y), start_time)
+    parts = train_parts(candidates, splits, rows, start_time)
     candidates = candidates[: len(parts[0].trainings)]
     weights, decision = _choose_weights(candidates, parts)
     logger.info("%s: %s", decision["choice"], decision["why"])
@@ -197,7 +197,7 @@ def _refit(
         for trainings in members
         for task, training in zip(tasks, trainings, strict=True)
     ]
-    n_threads = threads_side_by_side(tasks, len(rows.y), len(refits))
+    n_threads = threads_side_by_side(tasks, rows, len(refits))
     refitted = [outcome.result() for outcome in run_trainings(iter(refits), n_threads)]
     return [refitted[first : first + len(tasks)] for first in range(0, len(refitted), len(tasks))]
 

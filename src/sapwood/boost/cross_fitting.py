@@ -42,7 +42,7 @@ def cross_fit(
     time limit end with the trained ones.
     """
     splits = [(rows.take(~part), rows.take(part)) for part in parts]
-    trained = train_parts([candidate], splits, len(rows.y), start_time, tuple(earlier))
+    trained = train_parts([candidate], splits, rows, start_time, tuple(earlier))
     if not trained:
         return None
     trainings = [one.trainings[0] for one in trained]
