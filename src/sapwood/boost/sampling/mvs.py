@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.boost.sampling.base import SampledRows, Sampler, SamplingContext, sampler_for
-from sapwood.boost.sampling.thresholds import proportion_threshold
+from sapwood.boost.sampling.thresholds import ProportionSearch
 from sapwood.grow.fixed_point import scale_for
 from sapwood.kernels.histogram.gradient_scales import EXACT_LIMIT
 from sapwood.kernels.numeric.random import SAMPLING
@@ -27,14 +27,17 @@ class MvsSampler(Sampler):
 
     def __init__(self, option: Any, params: BoostingParams, context: SamplingContext) -> None:
         super().__init__(option, params, context)
+        members = context.team.members
         self._norms = np.empty(context.n_rows, dtype=np.uint64)
+        self._maxima, self._scale = np.empty((members, 2)), np.empty(2)
+        self._sums = np.empty((members, 2), dtype=np.int64)
+        self._search = ProportionSearch(context.team, context.workers)
 
     def draw(self, pairs: np.ndarray, round: int) -> SampledRows:
         """Sample the rows of a round."""
         context, weight = self.context, self.relative_weight
-        maxima = np.empty((context.team.members, 2))
-        self._run(row_sampling.max_weighted_pairs, pairs, weight, maxima)
-        max_g, max_h = context.max(maxima).tolist()
+        self._run(row_sampling.max_weighted_pairs, pairs, weight, self._maxima)
+        max_g, max_h = context.max(self._maxima).tolist()
         if self.params.subsample >= 1.0 or not 0.0 < max(max_g, max_h) < np.inf:
             return SampledRows(None, context.weight)
         n, hessian_weight = context.n_total, self._hessian_weight(pairs, max_g, max_h)
@@ -44,7 +47,7 @@ class MvsSampler(Sampler):
         norms, scale = self._norms, scale_for(max_sum(n), max_norm * n, n)
         self._run(row_sampling.regularised_norms, pairs, weight, hessian_weight, scale, norms)
         largest = int(max_norm * scale * ROUNDING) + 1
-        threshold = proportion_threshold(norms, largest, self.params.subsample * n, context.team, context.workers)
+        threshold = self._search.threshold(norms, largest, self.params.subsample * n)
         if threshold <= 0.0:
             return SampledRows(None, context.weight)
         sampled = self._select_weighted(
@@ -58,10 +61,11 @@ class MvsSampler(Sampler):
         if max_h == 0.0:
             return 1.0
         n = self.context.n_total * len(pairs)
-        scale = np.array([scale_for(max_sum(n), bound * bound * n, n) for bound in (max_g, max_h)])
-        sums = np.empty((self.context.team.members, 2), dtype=np.int64)
-        self._run(row_sampling.sum_squares, pairs, self.relative_weight, scale, sums)
-        sum_g, sum_h = (int(total) / unit for total, unit in zip(self.context.sum(sums), scale.tolist(), strict=True))
+        scale_g, scale_h = (scale_for(max_sum(n), bound * bound * n, n) for bound in (max_g, max_h))
+        self._scale[:] = scale_g, scale_h
+        self._run(row_sampling.sum_squares, pairs, self.relative_weight, self._scale, self._sums)
+        steps_g, steps_h = self.context.sum(self._sums).tolist()
+        sum_g, sum_h = steps_g / scale_g, steps_h / scale_h
         return min(self.option.smoothing, MAX_SMOOTHING) * (sum_g / sum_h) if sum_h > 0.0 else 1.0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import itertools
 import math
 
@@ -10,10 +9,11 @@ import numpy as np
 
 from sapwood.distributed.workers import LOCAL, Workers
 from sapwood.kernels.sampling import row_sampling
+from sapwood.native.runtime.kernel import CallCache, RepeatedCall
 from sapwood.native.threads.team import Team
 
 DIGIT_BITS = 11
-ROW_UNITS = 1 << 20  # units of a row, in which the wanted number of rows is rounded
+ROW_UNITS = 1 << int(row_sampling.ROW_BITS)
 MAX_SORTED = 1 << 13  # so many keys are quicker to sort than to count once more
 MAX_KEY = (1 << 64) - 1
 N_SAMPLED_KEYS = 1 << 14  # from which a window is estimated
@@ -50,76 +50,46 @@ def digit_positions(n_bits: int) -> list[tuple[int, int]]:
     return [(low, high - low) for high, low in itertools.pairwise(ends)]
 
 
-def proportion_threshold(
-    amounts: np.ndarray, largest: int, wanted: float, team: Team, workers: Workers = LOCAL
-) -> float:  # fmt: skip
-    """Return the μ at which Σ min(1, amount / μ) is ``wanted``; 0 if all amounts are 0.
+class ProportionSearch:
+    """Finds the μ at which Σ min(1, amount / μ) is some number of rows.
 
-    The amounts are u64 of at most ``largest``, and their sum is below 2^63. Those of at least μ count 1 each: with c of
-    them and S the sum of the others, μ = S / (wanted − c). The digits of the largest integer v with
-    c(v)·v + S(v) ≥ wanted·v are found one by one, in exact arithmetic.
+    Amounts of at least μ count 1 each: with c of them and S the sum of the others, μ = S / (wanted − c). The digits of
+    the largest integer v with c(v)·v + S(v) ≥ wanted·v are found one by one, in exact arithmetic. Amounts are u64, and
+    their sum is below 2^63.
     """
-    counts = np.empty((team.members, row_sampling.DIGITS), dtype=np.int64)
-    sums = np.empty_like(counts)
-    search = ThresholdSearch(max(1, int(wanted * ROW_UNITS)))
-    prefix = 0
-    for shift, width in digit_positions(max(1, largest.bit_length())):
-        position = np.array([shift, width], dtype=np.int64)
-        team.run(row_sampling.count_digits, amounts, np.uint64(prefix), position, counts, sums)
-        n_of, sum_of = workers.sum(counts.sum(axis=0)), workers.sum(sums.sum(axis=0))
-        used = np.flatnonzero(n_of)
-        chosen = search.narrow((prefix << width) + used, shift, n_of[used], sum_of[used])
-        if chosen is None or shift == 0:
-            break
-        digit = int(used[chosen])
-        prefix = prefix << width | digit
-        if n_of[digit] <= MAX_SORTED:
-            found = workers.gather_rows(_collect(amounts, prefix, shift, counts[:, digit], team))
-            values, times = np.unique(found, return_counts=True)
-            search.narrow(values, 0, times, values.astype(np.int64) * times)
-            break
-    return search.threshold()
 
+    def __init__(self, team: Team, workers: Workers = LOCAL) -> None:
+        self._team = team
+        self._workers = workers
+        self._run = CallCache(team.run)
+        self._counters = np.empty((team.members, 2, row_sampling.DIGITS), dtype=np.int64)
+        self._search = np.empty(4, dtype=np.int64)
+        self._narrow_to_digit = RepeatedCall(row_sampling.narrow_to_digit)
+        self._narrow_to_key = RepeatedCall(row_sampling.narrow_to_key)
 
-class ThresholdSearch:
-    """A range that contains a threshold, narrowed step by step: the number of amounts above, the sum of those below."""
+    def threshold(self, amounts: np.ndarray, largest: int, wanted: float) -> float:
+        """Return μ for ``wanted`` rows; 0 if all amounts are 0. None of them is more than ``largest``."""
+        search, workers, prefix = self._search, self._workers, 0
+        search[:] = max(1, int(wanted * ROW_UNITS)), 0, 0, 0
+        for shift, width in digit_positions(max(1, largest.bit_length())):
+            self._run(row_sampling.count_digits, amounts, prefix, shift, width, self._counters)
+            counters = workers.sum(self._counters.sum(axis=0))
+            self._narrow_to_digit(counters, prefix << width, shift, search)
+            digit = int(search[3])
+            if digit < 0 or shift == 0:
+                break
+            prefix = prefix << width | digit
+            if counters[0, digit] <= MAX_SORTED:
+                found = workers.gather_rows(self._collect(amounts, prefix, shift, self._counters[:, 0, digit]))
+                self._narrow_to_key(np.sort(found), search)
+                break
+        target, n_above, sum_below, _ = search.tolist()
+        remaining = target - n_above * ROW_UNITS
+        return sum_below * ROW_UNITS / remaining if remaining > 0 else 0.0
 
-    def __init__(self, target: int) -> None:
-        self._target = target
-        self._n_above = 0
-        self._sum_below = 0
-
-    def narrow(self, digits: np.ndarray, shift: int, counts: np.ndarray, sums: np.ndarray) -> int | None:
-        """Return which of the ranges that begin at ``digits`` << shift contains the threshold; None if it is below all.
-
-        ``counts`` and ``sums`` are those of the amounts in each range; all but those of the range returned are added to
-        the amounts above or below. Ranges of shift 0 are single integers, and equals of the threshold count as below.
-        """
-        n_until, sum_until = (np.concatenate([[0], np.cumsum(values)]) for values in (counts, sums))
-        n_all = int(n_until[-1])
-
-        def is_past(place: int) -> bool:
-            start = int(digits[place]) << shift
-            n_from = self._n_above + n_all - int(n_until[place])
-            below = self._sum_below + int(sum_until[place])
-            return (n_from * start + below) * ROW_UNITS < self._target * start
-
-        past = bisect.bisect_left(range(len(digits)), True, key=is_past)
-        self._n_above += n_all - int(n_until[past])
-        if past == 0:  # even the smallest of them is above the threshold
-            return None
-        self._sum_below += int(sum_until[past if shift == 0 else past - 1])
-        return past - 1
-
-    def threshold(self) -> float:
-        """Return the threshold, once all amounts are above or below."""
-        remaining = self._target - self._n_above * ROW_UNITS
-        return self._sum_below * ROW_UNITS / remaining if remaining > 0 else 0.0
-
-
-def _collect(keys: np.ndarray, prefix: int, shift: int, counts: np.ndarray, team: Team) -> np.ndarray:
-    """Return the keys whose digits down to a shift are ``prefix``; each member has ``counts`` of them."""
-    begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    found = np.empty(int(begin[-1]), dtype=np.uint64)
-    team.run(row_sampling.collect_prefixed_keys, keys, np.uint64(prefix), shift, begin, found)
-    return found
+    def _collect(self, keys: np.ndarray, prefix: int, shift: int, counts: np.ndarray) -> np.ndarray:
+        """Return the keys whose digits down to a shift are ``prefix``; each member has ``counts`` of them."""
+        begin = np.concatenate([[0], np.cumsum(counts)])
+        found = np.empty(int(begin[-1]), dtype=np.uint64)
+        self._run(row_sampling.collect_prefixed_keys, keys, prefix, shift, begin, found)
+        return found

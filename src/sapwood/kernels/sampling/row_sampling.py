@@ -19,6 +19,8 @@ from sapwood.native.runtime.kernel import kernel
 DIGITS = 2048  # values of one digit
 TO_UNIT = 2.0**-53
 MAX_VALUE = 2.0**250  # of a weighted gradient or hessian; a larger one counts as infinite
+ROW_BITS = np.uint64(20)  # a row is 2^20 units, in which the wanted number of rows is rounded
+HALF, LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
 BLOCK = np.uint64(1024)  # rows at a time, whose probabilities stay in the L1 cache
 
 
@@ -97,26 +99,91 @@ def draw_hashes(member, members, sync, seed, purpose, round, ids, out):
         out[i] = draw(key, ids[i] if ids.shape[0] > 0 else i)
 
 
-@kernel("u64[:], u64, i64[:], i64[:,:], i64[:,:]")
-def count_digits(member, members, sync, keys, prefix, place, counts, sums):
-    """Count the keys by the value of a digit, and sum them, among the keys whose higher digits are ``prefix``.
+@kernel("u64[:], u64, i64, i64, i64[:,:,:]")
+def count_digits(member, members, sync, keys, prefix, shift, width, counters):
+    """Count and sum the keys by the value of a digit, among the keys whose higher digits are ``prefix``.
 
-    ``place`` holds the lowest bit of the digit and its number of bits.
+    ``shift`` is the lowest bit of the digit, ``width`` its number of bits.
     """
     n = keys.shape[0]
-    my_counts = counts[member]
-    my_sums = sums[member]
-    for d in range(my_counts.shape[0]):
-        my_counts[d] = 0
-        my_sums[d] = 0
-    shift = np.uint64(place[0])
-    width = np.uint64(place[1])
-    mask = (np.uint64(1) << width) - np.uint64(1)
+    counts = counters[member, 0]
+    sums = counters[member, 1]
+    for d in range(counts.shape[0]):
+        counts[d] = 0
+        sums[d] = 0
+    low = np.uint64(shift)
+    bits = np.uint64(width)
+    mask = (np.uint64(1) << bits) - np.uint64(1)
     for i in range(slice_start(member, members, n), slice_start(member + 1, members, n)):
-        digits = keys[i] >> shift
-        if (digits >> width) == prefix:
-            my_counts[digits & mask] += 1
-            my_sums[digits & mask] += np.int64(keys[i])
+        digits = keys[i] >> low
+        if (digits >> bits) == prefix:
+            counts[digits & mask] += 1
+            sums[digits & mask] += np.int64(keys[i])
+
+
+@kernel()
+def is_below_wanted(n_from, sum_below, start, wanted):
+    """Return whether (n_from · start + sum_below) · ``ROW_UNITS`` < wanted · start, in exact arithmetic.
+
+    ``n_from`` amounts are at least ``start`` and the others add up to ``sum_below``, all of them to less than 2^63.
+    """
+    left = np.uint64(n_from) * start + np.uint64(sum_below)
+    low = np.uint64(wanted) & LOW_HALF
+    high = np.uint64(wanted) >> HALF
+    product_of_lows = low * (start & LOW_HALF)
+    middle = high * (start & LOW_HALF) + (product_of_lows >> HALF)
+    other_middle = low * (start >> HALF) + (middle & LOW_HALF)
+    right_high = high * (start >> HALF) + (middle >> HALF) + (other_middle >> HALF)
+    right_low = (other_middle << HALF) | (product_of_lows & LOW_HALF)
+    left_high = left >> (np.uint64(64) - ROW_BITS)
+    left_low = left << ROW_BITS
+    return left_high < right_high or (left_high == right_high and left_low < right_low)
+
+
+@kernel("i64[:,:], u64, i64, i64[:]")
+def narrow_to_digit(counters, prefix, shift, search):
+    """Find the digit of the threshold of a proportion, given how many keys have each digit and their sums.
+
+    ``search`` holds the wanted number of rows in units, the number of keys above all digits, the sum of those below,
+    and the digit found, −1 if the threshold is below all of them. The keys of all other digits are added to those above
+    or below; without further digits those of the threshold's own are added to those below.
+    """
+    counts = counters[0]
+    sums = counters[1]
+    n_from = search[1]
+    below = search[2]
+    for d in range(counts.shape[0]):
+        below += sums[d]
+    search[3] = -1
+    for k in range(counts.shape[0]):
+        d = counts.shape[0] - 1 - k
+        n_from += counts[d]
+        below -= sums[d]
+        if not is_below_wanted(n_from, below, (prefix + np.uint64(d)) << np.uint64(shift), search[0]):
+            search[3] = d
+            n_from -= counts[d]
+            below += sums[d] if shift == 0 else 0
+            break
+    search[1] = n_from
+    search[2] = below
+
+
+@kernel("u64[:], i64[:]")
+def narrow_to_key(keys, search):
+    """Add each of the remaining keys, which ascend, to those above or below the threshold (``narrow_to_digit``)."""
+    n_from = search[1]
+    below = search[2]
+    for i in range(keys.shape[0]):
+        below += np.int64(keys[i])
+    for k in range(keys.shape[0]):
+        key = keys[keys.shape[0] - 1 - k]
+        below -= np.int64(key)
+        if not is_below_wanted(n_from + 1, below, key, search[0]):
+            below += np.int64(key)
+            break
+        n_from += 1
+    search[1] = n_from
+    search[2] = below
 
 
 @kernel("u64[:], u64, i64, i64[:], u64[:]")
