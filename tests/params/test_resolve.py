@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sapwood.errors import ParameterError
 from sapwood.params.declaration import FIELDS
+from sapwood.params.encodings import crossing_of
 from sapwood.params.presets import PRESETS
 from sapwood.params.resolve import automatic_patience, resolve_params
 
@@ -152,6 +153,23 @@ def test_a_forest_with_the_catboost_preset_has_a_learning_rate_of_1():
 )
 def test_the_catboost_preset_samples_fewer_rows_of_two_classes(task, user, fraction):
     assert resolve_params({"preset": "catboost", **user}, 1000, task).boost.subsample == fraction
+
+
+@pytest.mark.parametrize(
+    ("n_rounds", "user", "permutations", "columns", "in_trees"),
+    [
+        (200, {}, 1, 2, False),
+        (201, {}, 2, 4, True),
+        (100, {"max_combination": 3}, 1, 3, False),
+        (100, {"tree_combinations": True}, 1, 2, True),
+        (1000, {"max_combination": 1}, 2, 1, False),
+    ],
+)
+def test_the_catboost_preset_encodes_two_classes_by_the_rounds(n_rounds, user, permutations, columns, in_trees):
+    params = resolve_params({"preset": "catboost", "n_estimators": n_rounds, **user}, 1000, "classification")
+    assert params.categories.category_encoding.statistic.permutations == permutations
+    assert crossing_of(params.categories.max_combination).columns == columns
+    assert params.categories.tree_combinations is in_trees
 
 
 @pytest.mark.parametrize(("n_rows", "patience"), [(50, 100), (1000, 85), (10_000, 60), (100_000, 35), (10**7, 20)])

@@ -67,6 +67,14 @@ CATBOOST_BINARY: dict[str, Any] = {
     "max_combination": Crossing(4, number_levels=16, priors=(None,)),
 }
 
+# With few rounds the preparation of categories would be most of the time: simpler encodings for binary classification.
+CATBOOST_FEW_ROUNDS = 200
+CATBOOST_BINARY_FEW_ROUNDS: dict[str, Any] = {
+    "category_encoding": Auto(Ordered(priors=(0.0, 1.0), bins=16)),
+    "max_combination": Crossing(2, number_levels=16, priors=(None,)),
+    "tree_combinations": False,
+}
+
 # CatBoost's learning rate: log rate = a·log(rows) + b + c·log(rounds / 1000), by the kind of target.
 CATBOOST_RATES = {
     "regression": (0.158, -4.287, -0.813),

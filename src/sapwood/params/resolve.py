@@ -19,7 +19,14 @@ from sapwood.params.encodings import crossing_of
 from sapwood.params.fit_context import Context
 from sapwood.params.learning_rates import resolve_rates
 from sapwood.params.options import Mvs, Uniform, linear_of, sampling_of, symmetric_of
-from sapwood.params.presets import CATBOOST_BINARY, CATBOOST_BINARY_FRACTION, PRESETS, catboost_learning_rate
+from sapwood.params.presets import (
+    CATBOOST_BINARY,
+    CATBOOST_BINARY_FEW_ROUNDS,
+    CATBOOST_BINARY_FRACTION,
+    CATBOOST_FEW_ROUNDS,
+    PRESETS,
+    catboost_learning_rate,
+)
 from sapwood.params.unknown_names import unknown_parameter
 from sapwood.params.validators import is_integer
 
@@ -179,7 +186,9 @@ def _fill_catboost(values: dict[str, Any], given: Mapping[str, Any], n_rows: int
     if "learning_rate" not in given:
         values["learning_rate"] = catboost_learning_rate(kind, n_rows, values["n_estimators"])
     if kind == "binary":
-        values |= {name: value for name, value in CATBOOST_BINARY.items() if name not in given}
+        has_few_rounds = values["n_estimators"] <= CATBOOST_FEW_ROUNDS
+        defaults = CATBOOST_BINARY | (CATBOOST_BINARY_FEW_ROUNDS if has_few_rounds else {})
+        values |= {name: value for name, value in defaults.items() if name not in given}
         if "subsample" not in given and isinstance(sampling_of(values["sampling"]), Mvs):
             values["subsample"] = CATBOOST_BINARY_FRACTION
         if "leaf_steps" not in given and linear_of(values["leaf_model"]) is not None:
