@@ -27,17 +27,17 @@ class MvsSampler(Sampler):
 
     def __init__(self, option: Any, params: BoostingParams, context: SamplingContext) -> None:
         super().__init__(option, params, context)
-        members = context.team.members
+        size = context.team.size
         self._norms = np.empty(context.n_rows, dtype=np.uint64)
-        self._maxima, self._scale = np.empty((members, 2)), np.empty(2)
-        self._sums = np.empty((members, 2), dtype=np.int64)
+        self._maxima, self._scale = np.empty((size, 2)), np.empty(2)
+        self._sums = np.empty((size, 2), dtype=np.int64)
         self._search = ProportionSearch(context.team, context.workers)
 
     def draw(self, pairs: np.ndarray, round: int) -> SampledRows:
         """Sample the rows of a round."""
         context, weight = self.context, self.relative_weight
         self._run(row_sampling.max_weighted_pairs, pairs, weight, self._maxima)
-        max_g, max_h = context.max(self._maxima).tolist()
+        max_g, max_h = context.max(self._maxima[: context.team.members]).tolist()
         if self.params.subsample >= 1.0 or not 0.0 < max(max_g, max_h) < np.inf:
             return SampledRows(None, context.weight)
         n, hessian_weight = context.n_total, self._hessian_weight(pairs, max_g, max_h)
@@ -64,7 +64,7 @@ class MvsSampler(Sampler):
         scale_g, scale_h = (scale_for(max_sum(n), bound * bound * n, n) for bound in (max_g, max_h))
         self._scale[:] = scale_g, scale_h
         self._run(row_sampling.sum_squares, pairs, self.relative_weight, self._scale, self._sums)
-        steps_g, steps_h = self.context.sum(self._sums).tolist()
+        steps_g, steps_h = self.context.sum(self._sums[: self.context.team.members]).tolist()
         sum_g, sum_h = steps_g / scale_g, steps_h / scale_h
         return min(self.option.smoothing, MAX_SMOOTHING) * (sum_g / sum_h) if sum_h > 0.0 else 1.0
 

@@ -62,7 +62,7 @@ class ProportionSearch:
         self._team = team
         self._workers = workers
         self._run = CallCache(team.run)
-        self._counters = np.empty((team.members, 2, row_sampling.DIGITS), dtype=np.int64)
+        self._counters = np.empty((team.size, 2, row_sampling.DIGITS), dtype=np.int64)
         self._search = np.empty(4, dtype=np.int64)
         self._narrow_to_digit = RepeatedCall(row_sampling.narrow_to_digit)
         self._narrow_to_key = RepeatedCall(row_sampling.narrow_to_key)
@@ -73,14 +73,15 @@ class ProportionSearch:
         search[:] = max(1, int(wanted * ROW_UNITS)), 0, 0, 0
         for shift, width in digit_positions(max(1, largest.bit_length())):
             self._run(row_sampling.count_digits, amounts, prefix, shift, width, self._counters)
-            counters = workers.sum(self._counters.sum(axis=0))
+            by_member = self._counters[: self._team.members]
+            counters = workers.sum(by_member.sum(axis=0))
             self._narrow_to_digit(counters, prefix << width, shift, search)
             digit = int(search[3])
             if digit < 0 or shift == 0:
                 break
             prefix = prefix << width | digit
             if counters[0, digit] <= MAX_SORTED:
-                found = workers.gather_rows(self._collect(amounts, prefix, shift, self._counters[:, 0, digit]))
+                found = workers.gather_rows(self._collect(amounts, prefix, shift, by_member[:, 0, digit]))
                 self._narrow_to_key(np.sort(found), search)
                 break
         target, n_above, sum_below, _ = search.tolist()
