@@ -78,7 +78,12 @@ def test_bounds_are_monotone_where_the_model_is():
     assert model.model_.intervals.model.decisions[0]["candidates"] == ["quantiles"]
     grid = np.zeros((50, 4))
     grid[:, 0] = np.linspace(-2.0, 2.0, 50)
-    assert (np.diff(model.predict_interval(grid), axis=0) >= 0.0).all()
+    for coverage in (0.6, 0.9, 0.98):
+        assert (np.diff(model.predict_interval(grid, coverage), axis=0) >= 0.0).all()
+
+
+def test_intervals_of_half_the_rows_have_a_width(fitted):
+    assert (np.diff(fitted.predict_interval(X, 0.5), axis=1) > 0.0).all()
 
 
 def test_rows_in_the_order_of_time_are_compared_with_models_of_earlier_rows():

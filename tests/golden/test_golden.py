@@ -31,7 +31,10 @@ def case(request) -> tuple[Model, dict, np.ndarray]:
 
 def test_files_of_every_version_are_kept():
     first = {"v1-binary", "v1-classes", "v1-deep", "v1-linear", "v1-vector"}
-    later = {"v2-linear", "v2-categories", "v3-dart", "v4-zeros", "v5-sets", "v6-crossed-numbers", "v7-numeric-crosses"}
+    later = {
+        "v2-linear", "v2-categories", "v3-dart", "v4-zeros", "v5-sets", "v6-crossed-numbers", "v7-numeric-crosses",
+        "v7-intervals", "v8-intervals",
+    }  # fmt: skip
     assert {path.stem for path in FILES} >= first | later
     assert {int(path.stem[1 : path.stem.index("-")]) for path in FILES} == set(range(1, VERSION + 1))
 
@@ -40,6 +43,13 @@ def test_old_files_predict_as_they_did(case):
     model, known, rows = case
     np.testing.assert_array_equal(model.predict_raw(rows), known["raw"])
     np.testing.assert_array_equal(model.predict_response(rows), known["prediction"])
+
+
+def test_old_files_have_the_intervals_that_they_had(case):
+    model, known, rows = case
+    assert ("intervals" in known) == (model.intervals is not None)
+    for coverage, bounds in known.get("intervals", {}).items():
+        np.testing.assert_array_equal(model.predict_interval(rows, float(coverage)), bounds)
 
 
 def test_old_files_find_the_same_leaves(case):

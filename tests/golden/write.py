@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
 from sapwood import Crossing, SapwoodClassifier, SapwoodRegressor
+from sapwood.boost.intervals import MODEL_PARAMS
 from sapwood.model.model import Model
 from sapwood.params.options import Dart
 
 MODELS = Path(__file__).parent
+COVERAGES = (0.5, 0.8, 0.9)
 SOURCE = np.random.default_rng(20)
 
 
@@ -81,6 +84,14 @@ def numeric_crosses() -> tuple[Model, np.ndarray]:
     return model, np.concatenate([X[:12], [[0.5, 9.5, 1.0, "never seen"], [None, None, None, None]]])
 
 
+def intervals() -> tuple[Model, np.ndarray]:
+    X = numbers(200)
+    y = np.nan_to_num(X[:, 0] + np.abs(X[:, 1]) * SOURCE.normal(size=200))
+    with mock.patch.dict(MODEL_PARAMS, n_estimators=3, max_leaves=4):  # of thirty models, for a small file
+        model = SapwoodRegressor(n_estimators=3, max_leaves=4, intervals=0.8).fit(X, y).model_
+    return model, X[:12]
+
+
 def keep(name: str, about: str, model: Model, rows: np.ndarray) -> None:
     path = MODELS / f"{name}.sapwood"
     if path.exists():
@@ -97,6 +108,8 @@ def keep(name: str, about: str, model: Model, rows: np.ndarray) -> None:
         "fingerprint": model.fingerprint(),
         "importance": model.importance("total_gain").tolist(),
     }
+    if model.intervals is not None:
+        expected["intervals"] = {str(c): model.predict_interval(rows, c).tolist() for c in COVERAGES}
     path.with_suffix(".json").write_text(json.dumps(expected) + "\n")
 
 
@@ -108,3 +121,4 @@ if __name__ == "__main__":
     keep("v5-sets", "sets of levels, in trees with more than 32 leaves", *sets())
     keep("v6-crossed-numbers", "numbers cut into levels and crossed with categories", *crossed_numbers())
     keep("v7-numeric-crosses", "a product of columns and a number centred by a category", *numeric_crosses())
+    keep("v8-intervals", "prediction intervals whose excess has units", *intervals())

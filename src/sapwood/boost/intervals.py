@@ -27,7 +27,7 @@ from sapwood.lazy_dataclass import dataclass
 from sapwood.log import logger
 from sapwood.model.arithmetic import add_models, average_models, multiply_outputs
 from sapwood.model.info import DECISIONS
-from sapwood.model.intervals import Intervals
+from sapwood.model.intervals import Intervals, excess_unit
 from sapwood.model.model import Model
 from sapwood.objectives.losses.quantile import Quantile
 from sapwood.params.effort import FAST, NEUTRAL, EffortPlan
@@ -48,6 +48,8 @@ NOT_SHARED = ("objective", "eval_metric", "effort", "class_weight", "classes")
 ROWS_PER_QUANTILE_LEAF, MIN_QUANTILE_LEAF, MAX_QUANTILE_LEAF = 20, 20, 50
 # Spreads are raised by this fraction of their mean, so that one that is estimated as 0 gives an interval too.
 SPREAD_FLOOR = 0.2
+# Intervals narrower than this fraction of their mean width are moved as if they were that wide.
+MIN_UNIT = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,15 +85,14 @@ def fit_intervals(task: LearningTask, rows: LabeledRows, start_time: float) -> I
     bounds = _blend([replace(one, scores=one.scores[:, is_known]) for one in candidates], known)
     lower, upper = balance_tails(bounds.scores, known)
     shifts = np.array([-lower, upper])
-    excess = excess_over(known.y, bounds.scores.T + shifts)
+    low, high = np.sort(bounds.scores + shifts[:, None], axis=0)
+    # Widths are not monotone, so that with constraints all intervals are moved by the same.
+    is_constrained = task.params.tree.monotone_constraints is not None
+    min_unit = None if is_constrained else MIN_UNIT * 0.5 * known.mean(high - low)
+    min_unit = min_unit or None  # intervals without widths have no units
+    excess = np.maximum(low - known.y, known.y - high) / excess_unit(low, high, min_unit)
     model = replace(bounds.model, base_scores=bounds.model.base_scores + shifts)
-    return Intervals.calibrate(model, excess, known.order_of(excess))
-
-
-def excess_over(y: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """Return how far targets lie outside of their bounds (rows, 2), which may be exchanged; negative inside."""
-    low, high = np.sort(bounds, axis=1).T
-    return np.maximum(low - y, y - high)
+    return Intervals.calibrate(model, excess, known.order_of(excess), min_unit)
 
 
 def _coverage(task: LearningTask) -> float:

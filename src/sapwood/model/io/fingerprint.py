@@ -36,4 +36,6 @@ def fingerprint(model: Model) -> str:
         digest.update(b"zero_as_missing")
     if model.intervals is not None:
         digest.update(fingerprint(model.intervals.model).encode() + model.intervals.excess.tobytes())
+        if model.intervals.min_unit is not None:
+            digest.update(np.float64(model.intervals.min_unit).tobytes())
     return digest.hexdigest()

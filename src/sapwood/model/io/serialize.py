@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import io
 import json
+import math
 import os
 import stat
 from dataclasses import replace
@@ -31,10 +32,11 @@ from sapwood.model.tree_weights import rescalings_from_json
 from sapwood.objectives.links import link_from_name
 
 # 2: categorical columns or linear leaves, 3: rescaled rounds, 4: zero_as_missing, 5: sets of categories,
-# 6: combinations with numeric columns, 7: numeric crosses or prediction intervals; see _required_version
-VERSION = 7
+# 6: combinations with numeric columns, 7: numeric crosses or prediction intervals, 8: intervals with units; see
+# _required_version
+VERSION = 8
 RESCALINGS = "rescalings"
-INTERVAL_MODEL, INTERVAL_EXCESS = "interval_model", "interval_excess"
+INTERVAL_MODEL, INTERVAL_EXCESS, INTERVAL_MIN_UNIT = "interval_model", "interval_excess", "interval_min_unit"
 
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
@@ -118,6 +120,8 @@ def to_bytes(model: Model) -> bytes:
     } | ({} if transformer is None else {"recipe": transformer})
     if model.ensemble.rescalings:
         described[RESCALINGS] = [rescaling.to_json() for rescaling in model.ensemble.rescalings]
+    if model.intervals is not None and model.intervals.min_unit is not None:
+        described[INTERVAL_MIN_UNIT] = model.intervals.min_unit
     try:
         text = json.dumps(to_json(described), separators=(",", ":"), allow_nan=False)
     except TypeError as error:
@@ -150,7 +154,7 @@ def _read(file: BinaryIO, size: int) -> Model:
     # Each takes its tensors out of the dictionary; those of the labels must be the last.
     ensemble, base_scores = ensemble_tensors.from_tensors(tensors)
     transformer = transformer_tensors.from_tensors(described.get("recipe"), tensors, schema)
-    intervals = _intervals(tensors, schema)
+    intervals = _intervals(tensors, schema, described.get(INTERVAL_MIN_UNIT))
     classes = class_labels.from_tensors(described.get("classes"), tensors)
     model = Model(
         schema=schema,
@@ -167,8 +171,8 @@ def _read(file: BinaryIO, size: int) -> Model:
     return model
 
 
-def _intervals(tensors: dict[str, np.ndarray], schema: Schema) -> Intervals | None:
-    """Return the intervals of a model; their quantiles are a model of its own, whose file is one of the tensors."""
+def _intervals(tensors: dict[str, np.ndarray], schema: Schema, min_unit: Any) -> Intervals | None:
+    """Return the intervals of a model; their bounds are a model of its own, whose file is one of the tensors."""
     if INTERVAL_MODEL not in tensors:
         return None
     content, excess = tensors.pop(INTERVAL_MODEL), tensors.pop(INTERVAL_EXCESS, np.empty(0))
@@ -176,13 +180,15 @@ def _intervals(tensors: dict[str, np.ndarray], schema: Schema) -> Intervals | No
         raise damaged("the quantiles of its intervals are not bytes")
     if excess.dtype != np.float64 or excess.ndim != 1 or len(excess) == 0 or not (np.diff(excess) >= 0.0).all():
         raise damaged("the calibration of its intervals is not an ascending list of numbers")
+    if min_unit is not None and not (type(min_unit) is float and 0.0 < min_unit < math.inf):
+        raise damaged(f"the unit of its intervals is {min_unit!r}")
     try:
         model = from_bytes(content.tobytes())
     except RecursionError as error:
         raise damaged("its intervals are nested too deeply") from error
     if model.intervals is not None or model.n_outputs != 2 or model.schema.n_features != schema.n_features:
         raise damaged("the quantiles of its intervals do not fit the model")
-    return Intervals(model, excess)
+    return Intervals(model, excess, min_unit)
 
 
 def _json_values(described: dict[str, Any], key: str) -> dict[str, Any]:
@@ -206,6 +212,8 @@ def _check(model: Model) -> None:
 def _required_version(model: Model) -> int:
     """Return the lowest version whose readers can read the model, so that older versions open all files they can."""
     has_crosses = model.transformer is not None and bool(model.transformer.number_sources)
+    if model.intervals is not None and model.intervals.min_unit is not None:
+        return 8
     if model.intervals is not None or has_crosses:
         return 7
     if model.transformer is not None and model.transformer.cuts:
