@@ -12,6 +12,7 @@ import pytest
 
 from sapwood.kernels.threads.barrier import check_barrier
 from sapwood.native.threads import worker_threads
+from sapwood.native.threads.spin_speed import count_spins
 from sapwood.native.threads.team import Team
 from sapwood.native.threads.worker_threads import WorkerThreads
 from tests.native.threads.test_team import counters, wait_for
@@ -118,7 +119,7 @@ def test_members_spin_less_while_others_take_their_cores(monkeypatch):
         asked.append(workers._spins())
         now[0] += worker_threads.BUSY_SECONDS / 2
         asked.append(workers._spins())
-    calm, busy = [worker_threads.SPINS] * 2, [worker_threads.FEWER_SPINS] * 2
+    calm, busy = [count_spins(worker_threads.SPINNING)] * 2, [count_spins(worker_threads.BRIEF_SPINNING)] * 2
     assert asked == calm + calm + busy + busy + calm
 
 

@@ -27,10 +27,9 @@ MEMBER_WORDS = 8
 # States of a member: not in ``spin_wait``; waiting for a call; running one; running one while the caller sleeps.
 ABSENT, WAITING, RUNNING, AWAITED = range(4)
 
-# A spin takes about 30 nanoseconds. After the first 1,000 the core is offered to other threads every 50 spins.
+# After the first 1,000 spins, 10 to 70 microseconds, the core is offered to other threads every 50 spins.
 EAGER_SPINS = 1_000
 YIELD_EVERY = 50
-IDLE_SPINS = 12_000
 
 
 @kernel()

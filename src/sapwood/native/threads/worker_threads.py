@@ -18,10 +18,10 @@ import numpy as np
 from sapwood.native.runtime.kernel import Kernel, RepeatedCall, mode, new_sync
 from sapwood.native.runtime.kernel_calls import Call
 from sapwood.native.system.cpu_count import usable_cpus
+from sapwood.native.threads.spin_speed import count_spins
 from sapwood.native.threads.spin_wait import (
     BLOCK,
     ENTRY,
-    IDLE_SPINS,
     MEMBER_WORDS,
     N_ABSENT,
     WAKE,
@@ -37,10 +37,10 @@ except ImportError:  # not on Linux
 
 # Words of ``sync``: see ``kernels/threads/barrier.py``.
 ABORT_WORD, SPINS_WORD = 16, 32
-# Members spin for about 600 microseconds before they sleep: to wake a thread takes longer than most steps. Where other
-# processes compete for the cores they spin for 30, and not at all if the team is larger than the machine: the member
-# they wait for may need theirs.
-SPINS, FEWER_SPINS = 20_000, 1_000
+# For so many microseconds members spin inside a call before they sleep: to wake a thread takes longer than most steps.
+# Where other processes compete for the cores they spin for the shorter time, and not at all if the team is larger than
+# the machine: the member they wait for may need theirs. Between two calls they spin for ``IDLE_SPINNING``.
+SPINNING, BRIEF_SPINNING, IDLE_SPINNING = 600.0, 30.0, 360.0
 # Context switches per second above which the cores count as contended, and seconds between two checks. Beside a busy
 # process there are some hundred, on an idle machine a few tens.
 BUSY_RATE, BUSY_SECONDS = 100.0, 0.02
@@ -101,7 +101,7 @@ class Mailbox:
         self.words = np.zeros(MEMBER_WORDS * (size + 1), dtype=np.int64)
         self._dispatch = dispatch_call.bind(self.words, size)
         self._wait = wait_for_members.bind(self.words, size)
-        self._spin_wait = [spin_wait.bind(self.words, k, size, IDLE_SPINS) for k in range(size)]
+        self._spin_wait = [spin_wait.bind(self.words, k, size, count_spins(IDLE_SPINNING)) for k in range(size)]
 
     def run(self, call: Call, queues: list[SimpleQueue[Task | None]], task: Task) -> None:
         """Run a call on all members and wait for them; members that do not spin find the task in their queue."""
@@ -140,6 +140,7 @@ class WorkerThreads:
         self.sync = new_sync()
         has_cores = size <= usable_cpus()
         self._has_cores = has_cores
+        self._usual_spins, self._brief_spins = count_spins(SPINNING), count_spins(BRIEF_SPINNING)
         self._n_switches, self._checked_at, self._is_busy = context_switches(), time.monotonic(), False
         self._mailbox = Mailbox(size) if has_cores and mode() == "native" else None
         self._queues: list[SimpleQueue[Task | None]] = [SimpleQueue() for _ in range(1, size)]
@@ -179,7 +180,7 @@ class WorkerThreads:
             n = context_switches()
             self._is_busy = n - self._n_switches > BUSY_RATE * seconds
             self._n_switches, self._checked_at = n, now
-        return FEWER_SPINS if self._is_busy else SPINS
+        return self._brief_spins if self._is_busy else self._usual_spins
 
 
 def context_switches() -> int:
