@@ -179,7 +179,7 @@ _SamplerClass = TypeVar("_SamplerClass", bound=type[Sampler])
 
 
 def sampler_for(option: type[Sampling]) -> Callable[[_SamplerClass], _SamplerClass]:
-    """Return a decorator that registers the sampler for the objects of a class of ``params/options.py``."""
+    """Return a decorator that registers the sampler for the objects of a class of ``params/options/``."""
 
     def register(sampler: _SamplerClass) -> _SamplerClass:
         SAMPLERS[option] = sampler
