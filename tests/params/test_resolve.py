@@ -156,17 +156,20 @@ def test_the_catboost_preset_samples_fewer_rows_of_two_classes(task, user, fract
 
 
 @pytest.mark.parametrize(
-    ("n_rounds", "user", "permutations", "columns", "in_trees"),
+    ("n_rounds", "n_rows", "user", "permutations", "columns", "in_trees"),
     [
-        (200, {}, 1, 2, False),
-        (201, {}, 2, 4, True),
-        (100, {"max_combination": 3}, 1, 3, False),
-        (100, {"tree_combinations": True}, 1, 2, True),
-        (1000, {"max_combination": 1}, 2, 1, False),
+        (200, 10_000, {}, 1, 2, False),
+        (201, 10_000, {}, 2, 4, True),
+        (200, 9_999, {}, 2, 4, True),
+        (100, 10_000, {"max_combination": 3}, 1, 3, False),
+        (100, 10_000, {"tree_combinations": True}, 1, 2, True),
+        (1000, 10_000, {"max_combination": 1}, 2, 1, False),
     ],
 )
-def test_the_catboost_preset_encodes_two_classes_by_the_rounds(n_rounds, user, permutations, columns, in_trees):
-    params = resolve_params({"preset": "catboost", "n_estimators": n_rounds, **user}, 1000, "classification")
+def test_the_catboost_preset_encodes_two_classes_by_rounds_and_rows(
+    n_rounds, n_rows, user, permutations, columns, in_trees
+):
+    params = resolve_params({"preset": "catboost", "n_estimators": n_rounds, **user}, n_rows, "classification")
     assert params.categories.category_encoding.statistic.permutations == permutations
     assert crossing_of(params.categories.max_combination).columns == columns
     assert params.categories.tree_combinations is in_trees

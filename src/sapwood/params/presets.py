@@ -67,8 +67,9 @@ CATBOOST_BINARY: dict[str, Any] = {
     "max_combination": Crossing(4, number_levels=16, priors=(None,)),
 }
 
-# With few rounds the preparation of categories would be most of the time: simpler encodings for binary classification.
-CATBOOST_FEW_ROUNDS = 200
+# With few rounds the preparation of categories would be most of the time, which matters if there are many rows: simpler
+# encodings for binary classification.
+CATBOOST_FEW_ROUNDS, CATBOOST_MANY_ROWS = 200, 10_000
 CATBOOST_BINARY_FEW_ROUNDS: dict[str, Any] = {
     "category_encoding": Auto(Ordered(priors=(0.0, 1.0), bins=16)),
     "max_combination": Crossing(2, number_levels=16, priors=(None,)),

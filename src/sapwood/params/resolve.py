@@ -24,6 +24,7 @@ from sapwood.params.presets import (
     CATBOOST_BINARY_FEW_ROUNDS,
     CATBOOST_BINARY_FRACTION,
     CATBOOST_FEW_ROUNDS,
+    CATBOOST_MANY_ROWS,
     PRESETS,
     catboost_learning_rate,
 )
@@ -186,8 +187,8 @@ def _fill_catboost(values: dict[str, Any], given: Mapping[str, Any], n_rows: int
     if "learning_rate" not in given:
         values["learning_rate"] = catboost_learning_rate(kind, n_rows, values["n_estimators"])
     if kind == "binary":
-        has_few_rounds = values["n_estimators"] <= CATBOOST_FEW_ROUNDS
-        defaults = CATBOOST_BINARY | (CATBOOST_BINARY_FEW_ROUNDS if has_few_rounds else {})
+        is_quick = values["n_estimators"] <= CATBOOST_FEW_ROUNDS and n_rows >= CATBOOST_MANY_ROWS
+        defaults = CATBOOST_BINARY | (CATBOOST_BINARY_FEW_ROUNDS if is_quick else {})
         values |= {name: value for name, value in defaults.items() if name not in given}
         if "subsample" not in given and isinstance(sampling_of(values["sampling"]), Mvs):
             values["subsample"] = CATBOOST_BINARY_FRACTION
