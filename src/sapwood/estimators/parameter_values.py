@@ -70,6 +70,7 @@ def _option_class(name: str) -> Any:
     """Return the class of option objects with this name, None if there is none."""
     for module in (options, encodings):
         found = getattr(module, name, None)
-        if isinstance(found, type) and dataclasses.is_dataclass(found) and found.__module__ == module.__name__:
+        is_own = isinstance(found, type) and f"{found.__module__}.".startswith(f"{module.__name__}.")
+        if is_own and dataclasses.is_dataclass(found):
             return found
     return None
