@@ -27,7 +27,7 @@ MEMBER_WORDS = 8
 # States of a member: not in ``spin_wait``; waiting for a call; running one; running one while the caller sleeps.
 ABSENT, WAITING, RUNNING, AWAITED = range(4)
 
-# After the first 1,000 spins, 10 to 70 microseconds, the core is offered to other threads every 50 spins.
+# After the first 1,000 spins, some tens of microseconds, the core is offered to other threads every 50 spins.
 EAGER_SPINS = 1_000
 YIELD_EVERY = 50
 
